@@ -35,7 +35,7 @@ impl PositionModel {
     /// share with another row.
     fn decode_columns(&self, blocks: &mut [&mut BlockDecoder]) {
         let mut coded = 0;
-        for (place, column) in self.columns.iter().enumerate() {
+        for (place, column) in (0..COLUMNS).zip(&self.columns) {
             while blocks.get(coded).is_some_and(|block| block.shared <= place) {
                 coded += 1;
             }
@@ -46,10 +46,12 @@ impl PositionModel {
             }
             blocks.iter_mut().for_each(|block| block.jump(self));
             blocks.iter_mut().for_each(|block| block.read(self, place));
-            let is_mirrored = self.is_mirrored(place);
+            if self.is_mirrored(place) {
+                blocks.iter_mut().for_each(|block| block.take_unusual(self, place));
+                continue;
+            }
             blocks.iter_mut().for_each(|block| {
-                let entry = column.dictionary.get(usize::from(block.symbols[place]));
-                match entry.filter(|_| !is_mirrored) {
+                match column.dictionary.get(usize::from(block.symbols[place])) {
                     Some(entry) => block.take(place, entry.value, entry.gain),
                     None => block.take_unusual(self, place),
                 }
@@ -83,11 +85,11 @@ impl PositionModel {
             if symbol != ESCAPE {
                 return symbol;
             }
-            node = self.nodes.get(node).parent;
+            node = self.nodes.parent(node);
             if node == NO_NODE {
                 return ESCAPE;
             }
-            chunk = self.tables.chunk(self.nodes.get(node), decoder.slot());
+            chunk = self.tables.chunk(self.nodes.symbols(node), decoder.slot());
         }
     }
 }
@@ -95,7 +97,7 @@ impl PositionModel {
 /// The blocks by how many first columns of the next row they have already.
 fn by_shared<'b, 'a>(blocks: &'b mut [BlockDecoder<'a>]) -> Vec<&'b mut BlockDecoder<'a>> {
     let mut blocks: Vec<&mut BlockDecoder> = blocks.iter_mut().collect();
-    blocks.sort_by_key(|block| block.shared);
+    blocks.sort_by_cached_key(|block| block.shared as u8);
     blocks
 }
 
@@ -146,12 +148,13 @@ impl<'a> BlockDecoder<'a> {
 
     /// Finds where in the node the search begins.
     fn jump(&mut self, model: &PositionModel) {
-        let node = model.nodes.get(self.path.longest);
+        let node = model.nodes.symbols(self.path.longest);
         self.chunk = model.tables.chunk(node, self.decoder.slot());
         model.tables.prefetch(self.chunk);
     }
 
     /// Reads the next symbol.
+    #[inline]
     fn read(&mut self, model: &PositionModel, place: usize) {
         let node = self.path.longest;
         self.symbols[place] = model.decode_symbol(node, self.chunk, &mut self.decoder);

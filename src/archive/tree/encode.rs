@@ -5,7 +5,6 @@ use super::mirror::coded_value;
 use super::model::PositionModel;
 use super::nodes::{NO_NODE, Path};
 use super::prediction::{EncodeHistory, PredictionMode};
-use super::symbol_tables::SymbolTables;
 use super::table::Table;
 use crate::archive::rans::{Interval, SCALE};
 use crate::archive::row::{COLUMNS, Row};
@@ -13,7 +12,7 @@ use crate::archive::row::{COLUMNS, Row};
 impl PositionModel {
     /// An encoder.
     pub(in crate::archive) fn encoder(&self) -> RowEncoder<'_> {
-        let long = || self.nodes.each().filter(|(_, node)| SymbolTables::is_long(node));
+        let long = || self.nodes.each().filter(|(_, node)| node.are_many());
         let count = long().map(|(_, node)| self.tables.symbols(node).count()).sum();
         let mut intervals = Table::with_room_for(count);
         for (place, node) in long() {
@@ -203,17 +202,17 @@ impl RowEncoder<'_> {
 
     /// Brings near where a symbol is looked for in a node.
     fn prefetch(&self, at: u32, symbol: u16) {
-        let node = self.model.nodes.get(at);
-        match SymbolTables::is_long(node) {
-            false => self.model.tables.prefetch(node.first),
+        let node = self.model.nodes.symbols(at);
+        match node.are_many() {
+            false => self.model.tables.prefetch(node.first()),
             true => self.intervals.prefetch(at, symbol.into()),
         }
     }
 
     fn put_symbol(&self, mut at: u32, symbol: u16, out: &mut Vec<Interval>) {
         while at != NO_NODE {
-            let node = self.model.nodes.get(at);
-            let found = match SymbolTables::is_long(node) {
+            let node = self.model.nodes.symbols(at);
+            let found = match node.are_many() {
                 false => self.model.tables.search(node, symbol),
                 true => self.interval(at, symbol).ok_or_else(|| self.interval(at, ESCAPE)),
             };
@@ -222,7 +221,7 @@ impl RowEncoder<'_> {
             if found.is_ok() && symbol != ESCAPE {
                 return;
             }
-            at = node.parent;
+            at = self.model.nodes.parent(at);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The nodes of a model, found by their contexts.
 
+use super::symbol_tables::NodeSymbols;
 use std::hint::select_unpredictable;
 
 /// The parent of a column's outermost node.
@@ -11,47 +12,40 @@ pub(super) const NO_CONTEXT: u32 = u32::MAX;
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Node {
     pub(super) parent: u32,
-    /// The first chunk of the symbols.
-    pub(super) first: u32,
-    /// Where the jumps of the node begin, and how far a slot is shifted for its place there.
-    pub(super) jump: u32,
-    pub(super) jump_shift: u8,
+    pub(super) symbols: NodeSymbols,
 }
 
-/// The first chunk of a place without a node.
-const NO_CHUNK: u32 = u32::MAX;
-const NO_SUCH_NODE: Node = Node { parent: NO_NODE, first: NO_CHUNK, jump: 0, jump_shift: 0 };
-
-/// Where the children of a node are: the first pair of theirs, how many pairs there are as a power
-/// of two in five bits, and in the lowest bit something else.
+/// Where the children of a node are: the first pair of theirs, something else in a bit, and in the
+/// lowest five how far a hash of 31 bits is shifted for its pair among them.
 #[derive(Copy, Clone, Debug)]
 struct Children(u32);
 
 impl Children {
     /// The first pair, which is empty.
-    const NONE: Children = Children(0);
+    const NONE: Children = Children::new(0, 1);
+    const PASSED: u32 = 1 << 5;
 
     const fn new(first: usize, pairs: usize) -> Children {
-        Children((first as u32) << 6 | pairs.trailing_zeros() << 1)
+        Children((first as u32) << 6 | (31 - pairs.trailing_zeros()))
     }
 
     const fn first(self) -> usize {
         (self.0 >> 6) as usize
     }
 
-    const fn log_pairs(self) -> u32 {
-        self.0 >> 1 & 31
+    const fn shift(self) -> u32 {
+        self.0 & 31
     }
 
     /// The pair to which the hash of a context leads.
     const fn home(self, context: u32) -> usize {
         let hash = context.wrapping_mul(0x9e37_79b9) >> 1;
-        self.first() + (hash >> (31 - self.log_pairs())) as usize
+        self.first() + (hash >> self.shift()) as usize
     }
 
     /// The pair that is tried after another.
     const fn after(self, pair: usize) -> usize {
-        self.first() + (pair + 1 - self.first()) % (1 << self.log_pairs())
+        self.first() + (pair + 1 - self.first()) % (1 << (31 - self.shift()))
     }
 }
 
@@ -60,7 +54,7 @@ impl Children {
 struct Place {
     /// The value of the last context.
     context: u32,
-    /// The lowest bit says, in the first place of a pair, whether a child found both taken.
+    /// Those of the first place of a pair say too whether a child found both places taken.
     children: Children,
 }
 
@@ -73,7 +67,7 @@ struct Pair([Place; 2]);
 
 impl Pair {
     const fn was_passed(&self) -> bool {
-        self.0[0].children.0 & 1 != 0
+        self.0[0].children.0 & Children::PASSED != 0
     }
 }
 
@@ -105,7 +99,7 @@ impl Path {
 fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
     let [first, second] = &pair.0;
     let (is_first, is_second) = (first.context == context, second.context == context);
-    let in_first = select_unpredictable(is_first, first.children.0, 0);
+    let in_first = select_unpredictable(is_first, first.children.0, Children::NONE.0);
     let place = 2 * number as u32 + u32::from(is_second);
     (
         select_unpredictable(is_first | is_second, place, 0),
@@ -119,7 +113,8 @@ fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
 pub(super) struct Nodes {
     pairs: Vec<Pair>,
     /// By place.
-    nodes: Vec<Node>,
+    symbols: Vec<NodeSymbols>,
+    parents: Vec<u32>,
 }
 
 impl Nodes {
@@ -130,7 +125,7 @@ impl Nodes {
         for (_, node) in nodes.iter().filter(|&&(context, _)| context != NO_CONTEXT) {
             children[node.parent as usize] += 1;
         }
-        let mut arranged = Nodes { pairs: Vec::new(), nodes: Vec::new() };
+        let mut arranged = Nodes { pairs: Vec::new(), symbols: Vec::new(), parents: Vec::new() };
         arranged.push_pairs(1);
         let mut places: Vec<u32> = Vec::with_capacity(nodes.len());
         for (&(context, node), children) in nodes.iter().zip(children) {
@@ -139,7 +134,8 @@ impl Nodes {
                 NO_CONTEXT => 2 * arranged.push_pairs(1) as u32,
                 _ => arranged.free(parent, context),
             };
-            arranged.nodes[place as usize] = Node { parent, ..node };
+            arranged.parents[place as usize] = parent;
+            arranged.symbols[place as usize] = node.symbols;
             arranged.place_mut(place).context = context;
             if children > 0 {
                 // At most half of the places are taken.
@@ -156,7 +152,8 @@ impl Nodes {
     fn push_pairs(&mut self, count: usize) -> usize {
         let first = self.pairs.len();
         self.pairs.resize(first + count, Pair([EMPTY; 2]));
-        self.nodes.resize(2 * self.pairs.len(), NO_SUCH_NODE);
+        self.symbols.resize(2 * self.pairs.len(), NodeSymbols::NONE);
+        self.parents.resize(2 * self.pairs.len(), NO_NODE);
         first
     }
 
@@ -164,8 +161,15 @@ impl Nodes {
         &mut self.pairs[place as usize / 2].0[place as usize % 2]
     }
 
-    pub(super) fn get(&self, place: u32) -> &Node {
-        &self.nodes[place as usize]
+    /// The symbols of the node at a place.
+    #[inline]
+    pub(super) fn symbols(&self, place: u32) -> NodeSymbols {
+        self.symbols[place as usize]
+    }
+
+    /// The place of the parent of the node at a place.
+    pub(super) fn parent(&self, place: u32) -> u32 {
+        self.parents[place as usize]
     }
 
     /// The path that begins with the node at a place.
@@ -174,9 +178,9 @@ impl Nodes {
         Path { longest: place, children }
     }
 
-    /// All nodes with their places.
-    pub(super) fn each(&self) -> impl Iterator<Item = (u32, &Node)> {
-        (0..).zip(&self.nodes).filter(|(_, node)| node.first != NO_CHUNK)
+    /// The symbols of all nodes, with the places of these.
+    pub(super) fn each(&self) -> impl Iterator<Item = (u32, NodeSymbols)> {
+        (0..).zip(self.symbols.iter().copied()).filter(|(_, symbols)| !symbols.is_none())
     }
 
     /// The place of a child that is not in the pair where its hash leads, or 0, and its children.
@@ -199,12 +203,12 @@ impl Nodes {
         let Path { children, .. } = self.path(parent);
         let mut number = children.home(context);
         loop {
-            for place in [2 * number, 2 * number + 1] {
-                if self.nodes[place].first == NO_CHUNK {
-                    return place as u32;
+            for place in [2 * number as u32, 2 * number as u32 + 1] {
+                if self.symbols(place).is_none() {
+                    return place;
                 }
             }
-            self.pairs[number].0[0].children.0 |= 1;
+            self.pairs[number].0[0].children.0 |= Children::PASSED;
             number = children.after(number);
         }
     }

@@ -11,7 +11,7 @@ const CHUNK: usize = 7;
 /// The most places of a node where a search may begin.
 const MAX_JUMPS: usize = 2048;
 /// A slot is shifted less far for its jump in a node of 64 symbols and more.
-const LONG_SHIFT: u8 = SCALE_BITS as u8 - 6;
+const LONG_SHIFT: u32 = SCALE_BITS - 6;
 /// Above every slot, and no less as a number with a sign.
 const PADDING: u16 = i16::MAX as u16;
 
@@ -22,6 +22,47 @@ pub(super) struct SymbolTables {
     /// For nodes of more than one chunk: in which of them to begin the search. The first says so of
     /// all others.
     jumps: Vec<u16>,
+}
+
+/// Where the symbols of a node are.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct NodeSymbols {
+    /// The first chunk.
+    first: u32,
+    /// Where the jumps of the node begin; in the lowest four bits, how far a slot is shifted for its
+    /// place there.
+    jump: u32,
+}
+
+impl NodeSymbols {
+    /// Of no node.
+    pub(super) const NONE: NodeSymbols = NodeSymbols { first: u32::MAX, jump: 0 };
+
+    pub(super) const fn is_none(self) -> bool {
+        self.first == u32::MAX
+    }
+
+    const fn new(first: u32, jump: u32, shift: u32) -> NodeSymbols {
+        NodeSymbols { first, jump: jump << 4 | shift }
+    }
+
+    /// The first chunk.
+    pub(super) const fn first(self) -> u32 {
+        self.first
+    }
+
+    const fn jump(self, slot: u16) -> usize {
+        (self.jump >> 4) as usize + (slot >> self.shift()) as usize
+    }
+
+    const fn shift(self) -> u32 {
+        self.jump & 15
+    }
+
+    /// Whether there are so many that they should not be looked at one after another.
+    pub(super) const fn are_many(self) -> bool {
+        self.shift() < LONG_SHIFT
+    }
 }
 
 /// Neighbours in a node, half a cache line.
@@ -43,16 +84,16 @@ impl SymbolTables {
         let intervals: Vec<(u16, Interval)> = spec.intervals().collect();
         let first = self.chunks.len() as u32;
         self.chunks.extend(intervals.chunks(CHUNK).map(Chunk::of));
-        let (jump, jump_shift) = match intervals.len() {
-            ..=CHUNK => (0, SCALE_BITS as u8),
+        let (jump, shift) = match intervals.len() {
+            ..=CHUNK => (0, SCALE_BITS),
             _ => self.push_jumps(&intervals),
         };
-        Node { parent, first, jump, jump_shift }
+        Node { parent, symbols: NodeSymbols::new(first, jump, shift) }
     }
 
     /// Appends the jumps of a node, and says where they begin and how far a slot is shifted for
     /// its own.
-    fn push_jumps(&mut self, intervals: &[(u16, Interval)]) -> (u32, u8) {
+    fn push_jumps(&mut self, intervals: &[(u16, Interval)]) -> (u32, u32) {
         let first = self.jumps.len() as u32;
         let count = (intervals.len() + 1).next_power_of_two().min(MAX_JUMPS);
         let shift = SCALE_BITS - count.trailing_zeros();
@@ -63,16 +104,17 @@ impl SymbolTables {
             }
             self.jumps.push((place / CHUNK) as u16);
         }
-        (first, shift as u8)
+        (first, shift)
     }
 
     /// The chunk of a node in which the search for a slot begins.
-    pub(super) fn chunk(&self, node: &Node, slot: u16) -> u32 {
-        let jump = node.jump as usize + usize::from(slot >> node.jump_shift);
-        node.first + u32::from(self.jumps[jump])
+    #[inline]
+    pub(super) fn chunk(&self, node: NodeSymbols, slot: u16) -> u32 {
+        node.first + u32::from(self.jumps[node.jump(slot)])
     }
 
     /// Brings a chunk near.
+    #[inline]
     pub(super) fn prefetch(&self, chunk: u32) {
         if let Some(chunk) = self.chunks.get(chunk as usize) {
             prefetch(chunk);
@@ -94,7 +136,11 @@ impl SymbolTables {
 
     /// Looks for a symbol in a node that is not long: its interval, or that of the escape, if there
     /// is one.
-    pub(super) fn search(&self, node: &Node, symbol: u16) -> Result<Interval, Option<Interval>> {
+    pub(super) fn search(
+        &self,
+        node: NodeSymbols,
+        symbol: u16,
+    ) -> Result<Interval, Option<Interval>> {
         for chunk in &self.chunks[node.first as usize..] {
             if let Some(interval) = chunk.interval_of(symbol) {
                 return Ok(interval);
@@ -106,13 +152,8 @@ impl SymbolTables {
         Err(None)
     }
 
-    /// Whether a node has so many symbols that they should not be looked at one after another.
-    pub(super) const fn is_long(node: &Node) -> bool {
-        node.jump_shift < LONG_SHIFT
-    }
-
     /// The symbols of a node, each with a place for [`SymbolTables::at`].
-    pub(super) fn symbols(&self, node: &Node) -> impl Iterator<Item = (u16, u32)> {
+    pub(super) fn symbols(&self, node: NodeSymbols) -> impl Iterator<Item = (u16, u32)> {
         let first = node.first as usize;
         let own = self.chunks.iter().enumerate().skip(first);
         let entries = own.flat_map(|(at, chunk)| {
