@@ -186,15 +186,19 @@ impl RowReader {
                 queries,
                 |query| index.prefetch_line(query.key()),
                 |query| self.prefetch_row(index.prefetch_likely(query.key()).map(u64::from)),
-                |query, ()| Ok(Rows::Candidates(index.candidates(query.key()))),
-                visit,
+                |place, query, ()| {
+                    let rows = Rows::Candidates(index.candidates(query.key()));
+                    self.visit_rows(rows, query, |row| visit(place, row))
+                },
             ),
             Some(RowIndex::Directory(directory)) => self.in_batches(
                 queries,
                 |query| directory.prefetch_line(query.key()),
                 |query| self.near(directory, query.key()),
-                |query, near| Ok(Rows::Group(self.group(directory, near, query)?)),
-                visit,
+                |place, query, near| {
+                    let group = self.group(directory, near, query)?;
+                    self.visit_group(group, query, |row| visit(place, row))
+                },
             ),
             None => self.scan(queries, visit),
         }
@@ -202,15 +206,14 @@ impl RowReader {
 
     /// Takes queries in batches. `near` brings near the line of each while they are made, then
     /// `near_row` its row: what is asked for at once arrives at once, the translations of addresses
-    /// included. Last come the rows themselves, by what `near_row` found.
+    /// included. Last comes `look_up`, which is told what `near_row` found.
     #[inline(always)]
-    fn in_batches<'a, N, E: From<ArchiveError>>(
-        &'a self,
+    fn in_batches<N, E: From<ArchiveError>>(
+        &self,
         mut queries: impl Iterator<Item = Query>,
         near: impl Fn(&Query),
         near_row: impl Fn(&Query) -> N,
-        rows: impl Fn(&Query, N) -> Result<Rows<'a>, ArchiveError>,
-        visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<Visit, E>,
+        mut look_up: impl FnMut(usize, &Query, N) -> Result<Visit, E>,
     ) -> Result<(), E> {
         let (mut batch, mut found) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         for first in (0..).step_by(BATCH) {
@@ -223,9 +226,7 @@ impl RowReader {
                 found.push(near_row(query));
             }
             for ((place, query), found) in (first..).zip(&batch).zip(found.drain(..)) {
-                let rows = rows(query, found)?;
-                let mut matches = RowMatches { reader: self, rows, board: *query.board() };
-                if matches.visit(|row| visit(place, row))? == Visit::Stop {
+                if look_up(place, query, found)? == Visit::Stop {
                     return Ok(());
                 }
             }
@@ -234,6 +235,36 @@ impl RowReader {
             }
         }
         Ok(())
+    }
+
+    /// Calls `visit` with each record of a position among some rows.
+    #[inline(always)]
+    fn visit_rows<'a, E: From<ArchiveError>>(
+        &'a self,
+        rows: Rows<'a>,
+        query: &Query,
+        visit: impl FnMut(RowRef<'a>) -> Result<Visit, E>,
+    ) -> Result<Visit, E> {
+        RowMatches { reader: self, rows, board: *query.board() }.visit(visit)
+    }
+
+    /// The same of a group, most of which are one record.
+    #[inline(always)]
+    fn visit_group<'a, E: From<ArchiveError>>(
+        &'a self,
+        mut group: Group<'a>,
+        query: &Query,
+        mut visit: impl FnMut(RowRef<'a>) -> Result<Visit, E>,
+    ) -> Result<Visit, E> {
+        let Some(first) = group.first else { return Ok(Visit::Continue) };
+        if std::mem::take(&mut group.is_of_position) {
+            match visit(first)? {
+                Visit::Continue if first.has_further() => {}
+                Visit::Continue | Visit::SkipQuery => return Ok(Visit::Continue),
+                Visit::Stop => return Ok(Visit::Stop),
+            }
+        }
+        self.visit_rows(Rows::Group(group), query, visit)
     }
 
     /// Brings near the row that a query most likely leads to.
