@@ -32,11 +32,14 @@ impl Archive {
     /// assert_eq!(first.map(|found| found.number()), Some(0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn matches(&self, query: impl Into<Query>) -> Matches<'_> {
         let query = query.into();
         let matches = match &self.level {
             LevelReader::Rows(rows) => rows.matches(&query).map(LevelMatches::Rows),
-            LevelReader::Blocks(blocks) => blocks.matches(&query).map(LevelMatches::Blocks),
+            LevelReader::Blocks(blocks) => {
+                blocks.matches(&query).map(|matches| LevelMatches::Blocks(Box::new(matches)))
+            }
         };
         Matches(matches.unwrap_or_else(|error| LevelMatches::Ended(Some(error))))
     }
@@ -99,13 +102,14 @@ impl fmt::Debug for Matches<'_> {
 
 enum LevelMatches<'a> {
     Rows(RowMatches<'a>),
-    Blocks(BlockMatches<'a>),
+    Blocks(Box<BlockMatches<'a>>),
     Ended(Option<ArchiveError>),
 }
 
 impl<'a> Iterator for Matches<'a> {
     type Item = Result<Match<'a>, ArchiveError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let next = match &mut self.0 {
             LevelMatches::Rows(rows) => rows.next()?.map(LevelMatch::Row),
