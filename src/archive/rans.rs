@@ -166,7 +166,19 @@ pub(super) fn normalise(counts: &[u32]) -> Vec<u16> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn division_is_exact(number: u64, divisor in 1..=u64::from(SCALE)) {
+            let multiple = number / divisor * divisor;
+            for number in [number, multiple, multiple.wrapping_sub(1), u64::MAX, 0] {
+                prop_assert_eq!(divide(number, divisor), (number / divisor, number % divisor));
+            }
+        }
+    }
 
     #[test]
     fn symbols_come_back_and_the_check_with_them() {
