@@ -50,7 +50,7 @@ impl PositionModel {
             for (nth, node) in column.nodes.iter().enumerate() {
                 let parent = if nth == 0 { NO_NODE } else { first as u32 + node.parent };
                 let context = if nth > 1 { node.context } else { NO_CONTEXT };
-                nodes.push((context, tables.push(node, parent)));
+                nodes.push((context, Node { parent, symbols: tables.push(node) }));
             }
             roots.push(first + usize::from(column.nodes.len() > 1));
         }

@@ -1,7 +1,6 @@
 //! The symbols of nodes and their intervals, in chunks that are compared as a whole.
 
 use super::context::ESCAPE;
-use super::nodes::Node;
 use super::spec::NodeSpec;
 use crate::archive::rans::{Interval, SCALE, SCALE_BITS};
 use crate::prefetch::prefetch;
@@ -80,7 +79,7 @@ impl SymbolTables {
     }
 
     /// Takes the symbols of a node. The node has them by frequency, the escape last.
-    pub(super) fn push(&mut self, spec: &NodeSpec, parent: u32) -> Node {
+    pub(super) fn push(&mut self, spec: &NodeSpec) -> NodeSymbols {
         let intervals: Vec<(u16, Interval)> = spec.intervals().collect();
         let first = self.chunks.len() as u32;
         self.chunks.extend(intervals.chunks(CHUNK).map(Chunk::of));
@@ -88,7 +87,7 @@ impl SymbolTables {
             ..=CHUNK => (0, SCALE_BITS),
             _ => self.push_jumps(&intervals),
         };
-        Node { parent, symbols: NodeSymbols::new(first, jump, shift) }
+        NodeSymbols::new(first, jump, shift)
     }
 
     /// Appends the jumps of a node, and says where they begin and how far a slot is shifted for
