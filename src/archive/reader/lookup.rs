@@ -102,6 +102,7 @@ impl fmt::Debug for Matches<'_> {
 
 enum LevelMatches<'a> {
     Rows(RowMatches<'a>),
+    /// Apart, or those of rows would be moved as if they were as large.
     Blocks(Box<BlockMatches<'a>>),
     Ended(Option<ArchiveError>),
 }

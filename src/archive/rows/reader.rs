@@ -301,19 +301,18 @@ impl RowReader {
     ) -> Result<Group<'a>, ArchiveError> {
         match near {
             Near::Nothing => directory.check_line(query.key()).map(|()| Group::NONE),
-            Near::Row(row) if row.has_board(query.board()) => self.group_of(row.checked()?),
+            Near::Row(row) if row.has_board(query.board()) && self.is_first(row) => {
+                Ok(Group { first: Some(row.checked()?), is_of_position: true, further: 0..0 })
+            }
             _ => self.group_of_key(directory, query),
         }
     }
 
-    /// The records of the key of a row, which is the first of them and of the position.
+    /// Whether a row may be the first of its key. A damaged line may lead to a further one, behind
+    /// which others would be lost.
     #[inline(always)]
-    fn group_of<'a>(&self, first: RowRef<'a>) -> Result<Group<'a>, ArchiveError> {
-        // A damaged line may lead to a further record, behind which others would be lost.
-        if self.extent.is_none_or(|firsts| first.number() >= firsts) {
-            return Err(ArchiveError::corrupt("row directory"));
-        }
-        Ok(Group { first: Some(first), is_of_position: true, further: 0..0 })
+    fn is_first(&self, row: RowRef<'_>) -> bool {
+        self.extent.is_some_and(|firsts| row.number() < firsts)
     }
 
     /// The records of the key of a query, whatever the row is that its line leads to.
@@ -331,14 +330,15 @@ impl RowReader {
             FirstRow::At(number) => Some(self.row(number)?),
             FirstRow::Among(numbers) => self.bisect(numbers, key)?,
         };
-        match first {
-            Some(row) if row.is_of(query.board())? => self.group_of(row),
-            // Two positions may have one key.
-            Some(row) if row.has_further() && row.key()? == key => {
-                Ok(Group { first, is_of_position: false, further: 0..0 })
-            }
-            _ => Ok(Group::NONE),
+        let Some(row) = first else { return Ok(Group::NONE) };
+        if !self.is_first(row) {
+            return Err(ArchiveError::corrupt("row directory"));
         }
+        let is_of_position = row.is_of(query.board())?;
+        // Two positions may have one key.
+        let is_of_key = is_of_position || row.has_further() && row.key()? == key;
+        let first = first.filter(|_| is_of_key);
+        Ok(Group { first, is_of_position, further: 0..0 })
     }
 
     /// The record of a key among some that ascend by their keys.

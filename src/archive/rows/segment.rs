@@ -101,13 +101,13 @@ impl<'a> RowRef<'a> {
         ArchiveError::corrupt_at(ROW, self.number)
     }
 
-    /// Whether this is the board of the row, unchecked; that it is not where rows do not hold it.
+    /// Whether this is the board of the row, unchecked; false of every board that rows do not hold.
     #[inline(always)]
     pub(super) fn has_board(&self, board: &PackedBoard) -> bool {
         board.as_plain() == Some(&self.row.board)
     }
 
-    /// The same with its check verified.
+    /// The record whose row has its check verified.
     #[inline(always)]
     pub(super) fn checked(self) -> Result<RowRef<'a>, ArchiveError> {
         self.row().map(|_| self)
