@@ -111,8 +111,7 @@ const BYTES_OF_RECORD: usize = 2;
 const MEASURED: usize = 64;
 /// With more records than this an archive has a model of its own in any case.
 const FEW: usize = 1 << 16;
-/// One in so many blocks tells whether a position model may be the better one. Of all of them it saves
-/// up to a quarter more a record.
+/// One in so many blocks tells which coders may be the best one.
 const TRIED: usize = 8;
 /// Of more records than this a sample tells what their operations have in common.
 const TRAINED: usize = 1 << 15;
@@ -124,6 +123,25 @@ const CHECKED: usize = 256;
 const TEXT_BLOCK: usize = 1 << 14;
 /// Level of zstd.
 const TEXT_LEVEL: i32 = 19;
+
+/// What all rows would take, in bytes, by models of a part of them.
+struct Trial {
+    /// By a mixing model that learned little: one of all of them saves up to two fifths more.
+    by_mixing: u64,
+    /// By a position model: one of all of them saves up to a quarter more.
+    by_tree: u64,
+}
+
+impl Trial {
+    const fn mixing_may_win(&self) -> bool {
+        self.by_mixing * 2 / 3 < self.by_tree
+    }
+
+    /// Whether a position model may be better than this.
+    const fn tree_may_win(&self, mixed: u64) -> bool {
+        self.by_tree * 3 / 4 < mixed
+    }
+}
 
 impl BlockSegmentBuilder {
     /// For records from a number on, which may come into an index.
@@ -255,9 +273,15 @@ impl BlockSegmentBuilder {
     ) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
         let operations = self.code_operations(per_block)?;
+        let trial = match mixing {
+            Mixing::WhereShorter => self.trial(block_records)?,
+            _ => None,
+        };
         let model = match mixing {
-            Mixing::Never => None,
-            Mixing::WhereShorter => MixingModel::of(&self.rows, per_block),
+            Mixing::WhereShorter if trial.as_ref().is_none_or(Trial::mixing_may_win) => {
+                MixingModel::of(&self.rows, per_block)
+            }
+            Mixing::WhereShorter | Mixing::Never => None,
             Mixing::Always(hidden) => {
                 let model = MixingModel::with_hidden_units(&self.rows, per_block, hidden);
                 return self.code_mixed(&model, &operations, block_records);
@@ -267,8 +291,12 @@ impl BlockSegmentBuilder {
             Some(model) => Some(self.code_mixed(&model, &operations, block_records)?),
             None => None,
         };
+        let tree_may_win = |mixed: &CodedSegment| {
+            let rows = (mixed.len() - operations.len()) as u64;
+            trial.as_ref().is_none_or(|trial| trial.tree_may_win(rows))
+        };
         let mut best = match mixed {
-            Some(mixed) if !self.tree_may_win(&mixed, &operations, block_records)? => mixed,
+            Some(mixed) if !tree_may_win(&mixed) => mixed,
             mixed => shorter(self.code_by_tree(&operations, block_records)?, mixed),
         };
         let are_few = self.rows.len() <= FEW;
@@ -310,23 +338,21 @@ impl BlockSegmentBuilder {
         self.code_positions((CODER_MIXING, model.write()), encode, operations, block_records)
     }
 
-    /// Whether a position model might be better than a mixing model, by what one of a part of the
-    /// records comes to; always of few records.
-    fn tree_may_win(
-        &self,
-        mixed: &CodedSegment,
-        operations: &CodedOperations,
-        block_records: u32,
-    ) -> Result<bool, ArchiveError> {
+    /// What a part of the blocks tells of the coders; `None` of few records, for which both are made.
+    fn trial(&self, block_records: u32) -> Result<Option<Trial>, ArchiveError> {
         if self.rows.len() <= FEW {
-            return Ok(true);
+            return Ok(None);
         }
         let blocks = self.rows.chunks(block_records as usize).step_by(TRIED);
         let rows = blocks.flatten().copied().collect();
         let part = BlockSegmentBuilder { rows, ..BlockSegmentBuilder::default() };
-        let tree = part.code_by_tree(&CodedOperations::default(), block_records)?;
-        let whole = tree.len() as u64 * self.rows.len() as u64 / part.rows.len().max(1) as u64;
-        Ok((mixed.len() - operations.len()) as u64 > whole * 3 / 4)
+        let none = CodedOperations::default();
+        let by_mixing = part.code_mixed(&MixingModel::sketch(&part.rows), &none, block_records)?;
+        let by_tree = part.code_by_tree(&none, block_records)?;
+        let of_all = |coded: CodedSegment| {
+            coded.len() as u64 * self.rows.len() as u64 / part.rows.len().max(1) as u64
+        };
+        Ok(Some(Trial { by_mixing: of_all(by_mixing), by_tree: of_all(by_tree) }))
     }
 
     /// How many records a block has where nothing is said: fewer of long ones.

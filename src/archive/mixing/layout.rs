@@ -17,7 +17,7 @@ const fn often(rows: usize) -> usize {
         ..256 => 4,
         256..2_000 => rows / 64,
         2_000..30_000 => 30,
-        _ => rows / 1_000,
+        _ => rows / 600,
     }
 }
 

@@ -29,7 +29,7 @@ const fn hidden_units(rows: usize) -> usize {
 /// Rows to learn from, those that are taken twice counted twice. Who asks for large blocks wants a
 /// small file more than a fast writer.
 fn lessons(rows: usize, block_records: usize) -> usize {
-    let wanted = if block_records < LARGE_BLOCK { rows / 2 } else { rows * 3 / 2 };
+    let wanted = if block_records < LARGE_BLOCK { rows / 2 } else { rows * 9 / 8 };
     wanted.clamp(FEW_LESSONS.min(rows * MAX_PASSES), MAX_LESSONS)
 }
 
@@ -49,6 +49,11 @@ impl MixingModel {
     ) -> MixingModel {
         let hidden = hidden.next_multiple_of(HIDDEN_STEP).min(MAX_HIDDEN);
         MixingModel::learned(rows, hidden, lessons(rows.len(), block_records))
+    }
+
+    /// A model that learned little, but tells how far others might come.
+    pub(in crate::archive) fn sketch(rows: &[Row]) -> MixingModel {
+        MixingModel::learned(rows, 0, rows.len() / 4)
     }
 
     /// The model with so many hidden units that fits these rows, after so many lessons.

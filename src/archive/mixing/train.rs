@@ -15,8 +15,8 @@ use crate::archive::row::Row;
 const MAX_SAMPLE: usize = 1 << 14;
 /// How fast weights to units follow errors at first; slower, the more often their feature was
 /// active.
-const DIRECT_RATE: f32 = 0.1;
-const SETTLED: f32 = 1000.0;
+const DIRECT_RATE: f32 = 0.08;
+const SETTLED: f32 = 500.0;
 /// How fast weights of hidden units follow errors at first.
 const HIDDEN_RATE: f32 = 0.015;
 /// What is left of the gradient of a hidden unit that says nothing or all.
@@ -67,7 +67,7 @@ impl Work for Training<'_> {
             pass_row(layout, row, &mut trainer);
             trainer.learn(1.0 - lesson as f32 / lessons as f32);
         }
-        let sampled = rows.len().min(MAX_SAMPLE);
+        let sampled = rows.len().min(MAX_SAMPLE).min(lessons);
         trainer.asks_information = true;
         for row in scattered(rows).take(sampled) {
             pass_row(layout, row, &mut trainer);
@@ -238,7 +238,7 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
                 self.steps.push(Step::Changed);
                 self.is_stale = false;
             }
-            evidence += dot(&arrays::<HIDDEN>(&mut self.learned.outer)[unit], &self.says);
+            evidence += vectors::dot(&arrays::<HIDDEN>(&mut self.learned.outer)[unit], &self.says);
         }
         f32::from(probability((evidence * UNIT as f32) as i32)) / SCALE as f32
     }
@@ -272,19 +272,6 @@ fn add_scaled(sums: &mut [f32], scale: f32, numbers: &[f32]) {
 #[inline(always)]
 fn moved(rate: f32) -> impl Fn(f32, f32) -> f32 {
     move |weight, error| bounded(weight + rate * error)
-}
-
-/// In eight sums, for an order of additions that is the same everywhere.
-#[inline(always)]
-fn dot<const N: usize>(weights: &[f32; N], says: &[f32; N]) -> f32 {
-    let mut sums = [0.0f32; 8];
-    for (weights, says) in weights.as_chunks::<8>().0.iter().zip(says.as_chunks::<8>().0) {
-        for nth in 0..8 {
-            sums[nth] += weights[nth] * says[nth];
-        }
-    }
-    let [a, b, c, d, e, f, g, h] = sums;
-    ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
 impl<const HIDDEN: usize> Decisions for Trainer<'_, HIDDEN> {
