@@ -34,7 +34,7 @@ impl Numbers {
     const fn read(table: &[u8]) -> Numbers {
         let mut numbers = Numbers {
             pieces: [0; 1024],
-            pairs: [[0; 256]; 32],
+            pairs: pair_numbers(&[0; 1024]),
             castling: [0; 16],
             en_passant: [0; 8],
             white_to_move: number(table, 780),

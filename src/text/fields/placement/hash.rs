@@ -6,11 +6,14 @@ use super::tables::{CodeBits, PieceNumbers, place};
 /// codes: half as many loads, and no piece has to be found first. A pair is the place of two codes in
 /// the words of [`CodeBits::words`]: byte `rank` of word `file` has those of the squares `file` and
 /// `file + 4` of the rank.
-pub(crate) type PairNumbers = [[u64; 256]; 32];
+///
+/// Each table is a cache line longer than it need be: what is often met, as two empty squares, would
+/// else be in two sets of the cache for all pairs, and there is no room for so many in them.
+pub(crate) type PairNumbers = [[u64; 256 + 8]; 32];
 
 /// Made of the numbers of single pieces.
 pub(crate) const fn pair_numbers(numbers: &PieceNumbers) -> PairNumbers {
-    let mut pairs = [[0; 256]; 32];
+    let mut pairs = [[0; 256 + 8]; 32];
     let mut nth = 0;
     while nth < 32 {
         let square = nth / 4 * 8 + nth % 4;
