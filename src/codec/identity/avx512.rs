@@ -4,16 +4,17 @@
 use std::arch::x86_64::*;
 
 use super::read::{HOMES, Identity, identify, read_bytewise};
-use super::write::LETTERS;
+use super::write::{Beside, LETTERS, write_anywhere};
+use crate::codec::error::DecodeError;
 use crate::codec::key::NUMBERS;
 use crate::codec::packed::{
     BLACK_KING, BLACK_ROOK, CASTLING_ROOK, DOUBLE_STEP, KING_TO_MOVE, WHITE_KING, WHITE_ROOK,
     plain_len,
 };
-use crate::model::{Color, Square, en_passant_rank};
+use crate::model::Color;
 use crate::text::fields::avx512::{self, PiecesInVectors};
 use crate::text::fields::{
-    CLASSIC, CounterText, Pieces, UsualFields, read_usual, room_behind, write_behind,
+    CLASSIC, InstructionSet, Pieces, UsualFields, read_usual, room_behind, write_behind,
 };
 
 /// The codes of kings and rooks where they stand in chess.
@@ -99,16 +100,38 @@ fn in_one_piece(pieces: &PiecesInVectors, codes: __m256i, fields: UsualFields) -
     zerocopy::transmute!([avx512::bytes(low), avx512::bytes(high)])
 }
 
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+pub(super) fn write(
+    instructions: InstructionSet,
+    board: &[u8],
+    beside: &Beside,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    match write_classic(board, beside, out) {
+        Some(()) => Ok(()),
+        None => write_apart(instructions, board, beside, out),
+    }
+}
+
+/// Not compiled into the straight way.
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+#[inline(never)]
+fn write_apart(
+    instructions: InstructionSet,
+    board: &[u8],
+    beside: &Beside,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    write_anywhere(instructions, board, beside, out)
+}
+
 /// Appends the text of a packed board; `None` for one with a pawn that just made a double step, and
 /// where kings and rooks with rights do not stand as in chess.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
-pub(super) fn write(
-    board: &[u8],
-    en_passant: Option<u8>,
-    counters: &CounterText,
-    out: &mut Vec<u8>,
-) -> Option<()> {
+#[inline]
+fn write_classic(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()> {
     let (occupied, codes) = board.split_first_chunk()?;
     let occupied = u64::from_le_bytes(*occupied);
     let count = occupied.count_ones() as usize;
@@ -132,14 +155,14 @@ pub(super) fn write(
         return None;
     }
     let turn = if places(codes, KING_TO_MOVE) & there == 0 { Color::White } else { Color::Black };
-    let en_passant = en_passant.map(|file| Square::at(file, en_passant_rank(turn)));
     let start = out.len();
     let room = room_behind(out)?;
     let Some(len) = avx512::write_board(letters, occupied, room) else {
         out.truncate(start);
         return None;
     };
-    let len = write_behind(room, len, turn, &CLASSIC[castling], en_passant, counters);
+    let len =
+        write_behind(room, len, turn, &CLASSIC[castling], beside.target(turn), &beside.counters);
     out.truncate(start + len);
     Some(())
 }

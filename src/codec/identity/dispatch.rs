@@ -6,9 +6,9 @@ use super::avx512;
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
 ))]
-use super::read::read_in_lanes;
+use super::lanes;
 use super::read::{Identity, read_bytewise};
-use super::write::{write_unusual, write_usual};
+use super::write::{Beside, write_anywhere};
 use crate::codec::error::DecodeError;
 use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
@@ -45,7 +45,7 @@ fn read(InstructionSet(set): InstructionSet, line: &[u8]) -> Option<Identity> {
     with_instructions!(
         set,
         avx512(GATHERS) => avx512::read::<GATHERS>(line),
-        lanes => read_in_lanes(line),
+        lanes => lanes::read(line),
         portable => read_bytewise(line),
     )
 }
@@ -87,7 +87,7 @@ pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
 pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
-    write_line(board, None, None, out)
+    write(InstructionSet::fastest(), board, &Beside::NOTHING, out)
 }
 
 /// As [`write_fields`], with these instructions instead of the fastest: for tests and benchmarks.
@@ -100,7 +100,7 @@ pub fn write_fields_with(
     board: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), DecodeError> {
-    write_line_with(instructions, board, None, None, out)
+    write(instructions, board, &Beside::NOTHING, out)
 }
 
 /// Appends the canonical line of a record without operations: its packed identity board, the file,
@@ -111,58 +111,21 @@ pub(crate) fn write_line(
     counters: Option<Counters>,
     out: &mut Vec<u8>,
 ) -> Result<(), DecodeError> {
-    write_line_with(InstructionSet::fastest(), board, en_passant, counters, out)
-}
-
-#[inline]
-fn write_line_with(
-    instructions: InstructionSet,
-    board: &[u8],
-    en_passant: Option<u8>,
-    counters: Option<Counters>,
-    out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
     let counters = counters.map_or(CounterText::None, CounterText::Fields);
-    let written = with_instructions!(
-        instructions.0,
-        avx512(_GATHERS) => avx512::write(board, en_passant, &counters, out),
-        lanes => write_in_lanes(instructions, board, en_passant, &counters, out),
-        portable => None,
-    );
-    match written {
-        Some(()) => Ok(()),
-        None => write_anywhere(instructions, board, en_passant, counters, out),
-    }
+    write(InstructionSet::fastest(), board, &Beside { en_passant, counters }, out)
 }
 
-/// With the instructions that count bits and find them.
-#[cfg(any(
-    target_arch = "x86_64",
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
-))]
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
-#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-fn write_in_lanes(
+#[inline(always)]
+fn write(
     instructions: InstructionSet,
     board: &[u8],
-    en_passant: Option<u8>,
-    counters: &CounterText,
-    out: &mut Vec<u8>,
-) -> Option<()> {
-    write_usual(instructions, board, en_passant, counters, out)
-}
-
-/// The way that every machine can go.
-#[inline(never)]
-fn write_anywhere(
-    instructions: InstructionSet,
-    board: &[u8],
-    en_passant: Option<u8>,
-    counters: CounterText,
+    beside: &Beside,
     out: &mut Vec<u8>,
 ) -> Result<(), DecodeError> {
-    match write_usual(instructions, board, en_passant, &counters, out) {
-        Some(()) => Ok(()),
-        None => write_unusual(board, en_passant, counters, out),
-    }
+    with_instructions!(
+        instructions.0,
+        avx512(_GATHERS) => avx512::write(instructions, board, beside, out),
+        lanes => lanes::write(board, beside, out),
+        portable => write_anywhere(instructions, board, beside, out),
+    )
 }

@@ -9,6 +9,11 @@
 mod avx512;
 mod back_ranks;
 mod dispatch;
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
+mod lanes;
 mod read;
 mod write;
 

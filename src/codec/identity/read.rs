@@ -8,11 +8,6 @@ use crate::codec::packed::{
     self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING, WHITE_ROOK,
 };
 use crate::model::{Color, Piece, Role, Square};
-#[cfg(any(
-    target_arch = "x86_64",
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
-))]
-use crate::text::fields::lanes;
 use crate::text::fields::{Pieces, UsualFields, piece_code, read_pieces, read_usual};
 
 /// The identity of the position at the start of a line.
@@ -27,20 +22,6 @@ pub struct Identity {
     pub len: usize,
 }
 
-/// With the instructions that count bits and find them.
-#[cfg(any(
-    target_arch = "x86_64",
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
-))]
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
-#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-pub(super) fn read_in_lanes(line: &[u8]) -> Option<Identity> {
-    match &mut lanes::read(line, &NUMBERS.pieces) {
-        Some(pieces) => identify_line(line, pieces),
-        None => read_bytewise(line),
-    }
-}
-
 /// The way that every machine can go.
 #[inline(never)]
 pub(super) fn read_bytewise(line: &[u8]) -> Option<Identity> {
@@ -49,7 +30,7 @@ pub(super) fn read_bytewise(line: &[u8]) -> Option<Identity> {
 
 /// The pieces stay where they are: copied at once, they would wait for what was just written.
 #[inline(always)]
-fn identify_line(line: &[u8], pieces: &mut Pieces) -> Option<Identity> {
+pub(super) fn identify_line(line: &[u8], pieces: &mut Pieces) -> Option<Identity> {
     let fields = read_usual(line, pieces.len)?;
     identify(pieces, fields)
 }

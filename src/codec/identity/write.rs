@@ -9,7 +9,8 @@ use crate::codec::packed::{
 };
 use crate::model::{Color, Square, en_passant_rank};
 use crate::text::fields::{
-    self, CLASSIC, CounterText, InstructionSet, Letters, room_behind, write_behind, write_pieces,
+    self, CLASSIC, CounterText, InstructionSet, Letters, ROOM, room_behind, write_behind,
+    write_pieces,
 };
 use crate::text::{CastlingForm, EnPassantForm};
 
@@ -18,25 +19,52 @@ use crate::text::{CastlingForm, EnPassantForm};
 pub(super) static LETTERS: [Letters; 2] =
     [Letters::new(*b"pPnNbBrRqQkKpRrk"), Letters::new(*b"pPnNbBrRqQkKPRrk")];
 
-/// The way of usual boards, which every machine can go; `None` for others.
+/// What a line says beside its packed board.
+pub(super) struct Beside {
+    /// The file, 0 to 7, of an en passant square that is not part of the identity.
+    pub(super) en_passant: Option<u8>,
+    pub(super) counters: CounterText,
+}
+
+impl Beside {
+    pub(super) const NOTHING: Beside = Beside { en_passant: None, counters: CounterText::None };
+
+    /// The en passant square.
+    #[inline(always)]
+    pub(super) fn target(&self, turn: Color) -> Option<Square> {
+        self.en_passant.map(|file| Square::at(file, en_passant_rank(turn)))
+    }
+}
+
+/// The way that every machine can go.
 #[inline(always)]
-pub(super) fn write_usual(
+pub(super) fn write_anywhere(
     instructions: InstructionSet,
     board: &[u8],
-    en_passant: Option<u8>,
-    counters: &CounterText,
+    beside: &Beside,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    match write_usual(instructions, board, beside, out) {
+        Some(()) => Ok(()),
+        None => write_unusual(board, beside, out),
+    }
+}
+
+/// The way of usual boards; `None` for others.
+#[inline(always)]
+fn write_usual(
+    instructions: InstructionSet,
+    board: &[u8],
+    beside: &Beside,
     out: &mut Vec<u8>,
 ) -> Option<()> {
-    let (occupied, codes, specials) = usual(board)?;
-    let Specials { turn, castling, double_step } = specials;
-    let letters = &LETTERS[turn as usize];
-    let file = double_step.or(en_passant);
+    let (occupied, count, codes) = plain(board)?;
+    let specials = Specials::find(occupied, count, codes)?;
+    let letters = &LETTERS[specials.turn as usize];
     let start = out.len();
     let room = room_behind(out)?;
-    let len = write_pieces(occupied, &codes, letters, instructions, room);
-    let castling = &CLASSIC[usize::from(castling & 15)];
-    let en_passant = file.map(|file| Square::at(file, en_passant_rank(turn)));
-    let len = write_behind(room, len, turn, castling, en_passant, counters);
+    let len = write_pieces(occupied, &codes.to_le_bytes(), letters, instructions, room);
+    let len = specials.write_behind(room, len, beside);
     out.truncate(start + len);
     Some(())
 }
@@ -45,24 +73,23 @@ pub(super) fn write_usual(
 #[cold]
 pub(super) fn write_unusual(
     board: &[u8],
-    en_passant: Option<u8>,
-    counters: CounterText,
+    beside: &Beside,
     out: &mut Vec<u8>,
 ) -> Result<(), DecodeError> {
     let (mut position, _) = packed::decode(board)?;
-    if let (None, Some(file)) = (position.en_passant(), en_passant) {
-        let target = Square::at(file, en_passant_rank(position.turn()));
+    if let (None, Some(target)) = (position.en_passant(), beside.target(position.turn())) {
         position = position.with_en_passant(Some(target)).unwrap_or(position);
     }
     let (castling, en_passant) = (CastlingForm::XFen, EnPassantForm::Keep);
-    fields::write_with_counters(&position, castling, en_passant, counters, out);
+    fields::write_with_counters(&position, castling, en_passant, beside.counters, out);
     Ok(())
 }
 
-/// Occupancy, codes and specials of a packed board in the plain form with rights of outermost rooks;
-/// `None` for any other. Bytes that are no packed board give something without meaning or `None`.
+/// The occupied squares of a packed board in the plain form, how many they are, and the codes, the
+/// first at the bottom; `None` for any other. Bytes that are no packed board give something without
+/// meaning or `None`.
 #[inline(always)]
-fn usual(board: &[u8]) -> Option<(u64, [u8; 16], Specials)> {
+pub(super) fn plain(board: &[u8]) -> Option<(u64, u32, u128)> {
     let occupied = board.get(..8).map(LittleEndian::read_u64)?;
     let count = occupied.count_ones();
     let len = (count as usize).div_ceil(2);
@@ -79,24 +106,22 @@ fn usual(board: &[u8]) -> Option<(u64, [u8; 16], Specials)> {
             u128::from_le_bytes(codes)
         }
     };
-    let specials = Specials::find(occupied, count, codes)?;
-    let codes = codes.to_le_bytes();
-    Some((occupied, codes, specials))
+    Some((occupied, count, codes))
 }
 
 /// What the codes from 12 on say.
-struct Specials {
-    turn: Color,
+pub(super) struct Specials {
+    pub(super) turn: Color,
     /// `K`, `Q`, `k`, `q` from bit 0 on.
-    castling: u8,
+    pub(super) castling: u8,
     /// The file of the pawn that just made a double step.
-    double_step: Option<u8>,
+    pub(super) double_step: Option<u8>,
 }
 
 impl Specials {
     /// `None` when a right is not of the outermost rook.
     #[inline(always)]
-    fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
+    pub(super) fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         const ONES: u128 = u128::MAX / 15;
         // A 1 at the bottom of each nibble: which are 12 or more, and their two low bits.
         let special = codes >> 3 & codes >> 2 & ONES;
@@ -111,6 +136,21 @@ impl Specials {
             castling: usual_rights(occupied, count, codes, special & (low ^ high))?,
             double_step,
         })
+    }
+
+    /// Writes the text behind a placement of this length, and gives the length of both.
+    #[inline(always)]
+    pub(super) fn write_behind(
+        &self,
+        room: &mut [u8; ROOM],
+        placement: usize,
+        beside: &Beside,
+    ) -> usize {
+        let turn = self.turn;
+        let double_step = self.double_step.map(|file| Square::at(file, en_passant_rank(turn)));
+        let target = double_step.or_else(|| beside.target(turn));
+        let castling = &CLASSIC[usize::from(self.castling & 15)];
+        write_behind(room, placement, turn, castling, target, &beside.counters)
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) enum Placement<'a> {
 }
 
 /// The counters of a line.
+#[derive(Copy, Clone)]
 pub(crate) enum CounterText {
     /// None that are fields or operations put in their place.
     None,

@@ -24,8 +24,8 @@ pub(crate) use placement::avx512;
 pub(crate) use placement::lanes;
 pub(crate) use placement::{BitWork, Set, with_instructions};
 pub(crate) use placement::{
-    CodeBits, Letters, PairNumbers, PieceNumbers, Pieces, hash_of_board, lay_out, pair_numbers,
-    pick_up, piece_code, place, read_pieces, write_pieces,
+    CodeBits, Letters, PairNumbers, PieceNumbers, Pieces, ROOM, hash_of_board, lay_out,
+    pair_numbers, pick_up, piece_code, place, read_pieces, write_pieces,
 };
 pub(crate) use usual::{UsualFields, read_usual};
 

@@ -20,13 +20,14 @@ use avx2 as vector;
 use neon as vector;
 
 use self::vector::{
-    Vector, above, add, add_2, add_4, and, at_most, below_lowest, case_bit, codes_of, equal,
-    from_words, half_of, high_nibbles, load, load_half, lookup, lookup_half, low_word, mask,
-    nibbles, or, splat, store, store_places, sub, sums_of_lanes, times_16, with_high_bytes, xor,
+    Half, Vector, above, add, add_2, add_4, and, at_most, below_lowest, bytes_of, case_bit,
+    codes_of, equal, from_words, half_of, high_nibbles, load, load_half, lookup, lookup_half,
+    low_word, mask, nibbles, or, or_half, splat, store, store_places, sub, sums_of_lanes, times_16,
+    with_high_bytes, xor,
 };
 use super::tables::{
-    CodeBits, Letters, MOST_PIECES, PLACES, PieceNumbers, Pieces, RANKS, ROOM, RankText,
-    hash_of_places, signs,
+    CodeBits, FIRST_RUN, Letters, MOST_PIECES, PLACES, PieceNumbers, Pieces, ROOM, RankText,
+    hash_of_places, ranks, signs,
 };
 
 /// The letters in lower case by a slot that tells the six apart: the low nibble with the high nibble
@@ -100,6 +101,48 @@ static MOVED_APART: [[u8; 8]; 256] = {
     }
     shuffles
 };
+
+/// How a rank is written in one vector, by the set of files.
+struct Shapes {
+    /// The shuffles of letters to their places.
+    letters: [[u8; 16]; 256],
+    /// The digits at theirs and the solidus behind them.
+    others: [[u8; 16]; 256],
+    /// How long it is with the solidus.
+    lens: [u8; 256],
+}
+
+/// For letters by their number in the rank.
+static BY_PIECE: Shapes = Shapes::new(false);
+/// For letters by file.
+static BY_FILE: Shapes = Shapes::new(true);
+
+impl Shapes {
+    const fn new(by_file: bool) -> Shapes {
+        let ranks = ranks();
+        let mut shapes =
+            Shapes { letters: [[0x80; 16]; 256], others: [[0; 16]; 256], lens: [0; 256] };
+        let mut files = 0;
+        while files < 256 {
+            let RankText { by_file: files_of_signs, by_piece, len } = ranks[files];
+            let signs = if by_file { files_of_signs } else { by_piece };
+            let len = len as usize;
+            let mut at = 0;
+            while at < len {
+                if signs[at] < FIRST_RUN {
+                    shapes.letters[files][at] = signs[at];
+                } else {
+                    shapes.others[files][at] = b'1' + signs[at] - FIRST_RUN;
+                }
+                at += 1;
+            }
+            shapes.others[files][len] = b'/';
+            shapes.lens[files] = len as u8 + 1;
+            files += 1;
+        }
+        shapes
+    }
+}
 
 /// Reads up to the first blank. `None` when the blank is not among the first 64 bytes, when the
 /// line is shorter than 32, or when the field is not a usual one.
@@ -250,26 +293,61 @@ pub(super) fn pick_up(board: &CodeBits) -> u128 {
     board.each()
 }
 
+/// The codes of at most 32 pieces in the order of squares, a byte for each.
+#[derive(Copy, Clone)]
+pub(crate) struct Codes(Vector);
+
+impl Codes {
+    /// Of codes of four bits, the first at the bottom.
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+    #[inline]
+    pub(crate) fn of(codes: u128) -> Codes {
+        Codes(nibbles(load_half(&codes.to_le_bytes())))
+    }
+
+    /// Which of the pieces have a code.
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+    #[inline]
+    pub(crate) fn places(self, code: u8) -> u32 {
+        mask(equal(self.0, splat(code)))
+    }
+}
+
 /// Writes the placement of at most 32 pieces to the start of the text and gives its length.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-pub(super) fn write_pieces(
+#[inline]
+pub(crate) fn write_pieces(
+    occupied: u64,
+    Codes(codes): Codes,
+    letters: &Letters,
+    text: &mut [u8; ROOM],
+) -> usize {
+    let mut in_order = [0; MOST_PIECES as usize + 8];
+    store(&mut in_order, lookup(&letters.codes, codes));
+    let mut before = occupied.count_ones() as usize;
+    let mut at = 0;
+    for files in occupied.to_be_bytes() {
+        before -= files.count_ones() as usize;
+        // With 32 pieces before it a rank has none.
+        let letters = &in_order[before % MOST_PIECES as usize..][..8];
+        at = write_rank(word(letters), (&BY_PIECE, files), at, text);
+    }
+    at - 1
+}
+
+/// As [`write_pieces`], of codes two a byte.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn write_packed(
     occupied: u64,
     codes: &[u8; 16],
     letters: &Letters,
     text: &mut [u8; ROOM],
 ) -> usize {
-    let mut in_order = [0; MOST_PIECES as usize + 8];
-    store(&mut in_order, lookup(&letters.codes, nibbles(load_half(codes))));
-    let mut before = occupied.count_ones() as usize;
-    let mut at = 0;
-    for files in occupied.to_be_bytes() {
-        let RankText { by_piece, len, .. } = &RANKS[usize::from(files)];
-        before -= files.count_ones() as usize;
-        let letters = in_order.get(before..).and_then(<[u8]>::first_chunk);
-        at = write_rank(letters.unwrap_or(&[0; 8]), by_piece, *len, at, text);
-    }
-    at - 1
+    write_pieces(occupied, Codes::of(u128::from_le_bytes(*codes)), letters, text)
 }
 
 /// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
@@ -278,11 +356,8 @@ pub(super) fn write_pieces(
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> usize {
     let mut at = 0;
-    for (files, letters) in
-        occupied.to_be_bytes().into_iter().zip(letters.as_chunks().0.iter().rev())
-    {
-        let RankText { by_file, len, .. } = &RANKS[usize::from(files)];
-        at = write_rank(letters, by_file, *len, at, text);
+    for (files, letters) in occupied.to_be_bytes().into_iter().zip(letters.chunks_exact(8).rev()) {
+        at = write_rank(word(letters), (&BY_FILE, files), at, text);
     }
     at - 1
 }
@@ -307,21 +382,31 @@ pub(super) fn write_ranks(
     write_letters(occupied, &by_square, text)
 }
 
+/// Eight bytes at the bottom of a vector.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+#[inline]
+fn word(bytes: &[u8]) -> Half {
+    let mut word = [0; 8];
+    word.copy_from_slice(bytes);
+    half_of(u64::from_le_bytes(word), 0)
+}
+
 /// Writes a rank and the solidus behind it, and gives the place behind that.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
 fn write_rank(
-    letters: &[u8; 8],
-    signs: &[u8; 8],
-    len: u8,
+    letters: Half,
+    (shapes, files): (&Shapes, u8),
     at: usize,
     text: &mut [u8; ROOM],
 ) -> usize {
-    let source = half_of(u64::from_le_bytes(*letters), u64::from_le_bytes(*b"12345678"));
-    let rank = lookup_half(source, half_of(u64::from_le_bytes(*signs), 0));
-    text[at..at + 8].copy_from_slice(&low_word(rank).to_le_bytes());
-    let end = at + usize::from(len);
-    text[end] = b'/';
-    end + 1
+    let files = usize::from(files);
+    let letters = lookup_half(letters, load_half(&shapes.letters[files]));
+    let rank = bytes_of(or_half(letters, load_half(&shapes.others[files])));
+    // Seven ranks have no more than 63 bytes.
+    let at = at % 64;
+    text[at..at + 16].copy_from_slice(&rank);
+    at + usize::from(shapes.lens[files])
 }

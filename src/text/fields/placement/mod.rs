@@ -29,7 +29,7 @@ pub(crate) use lay_out::lay_out;
 pub(crate) use pick_up::pick_up;
 pub(crate) use read::read_pieces;
 pub(super) use read::{diagnose, read_board};
-pub(super) use tables::ROOM;
+pub(crate) use tables::ROOM;
 pub(crate) use tables::{CodeBits, Letters, PieceNumbers, Pieces, piece_code, place};
 #[cfg(feature = "archive")]
 pub(crate) use write::write_ranks;

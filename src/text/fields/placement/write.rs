@@ -17,7 +17,7 @@ pub(crate) fn write_pieces(
     let len = with_instructions!(
         set,
         avx512(_GATHERS) => super::avx512::write_pieces(occupied, codes, letters, text),
-        lanes => Some(super::lanes::write_pieces(occupied, codes, letters, text)),
+        lanes => Some(super::lanes::write_packed(occupied, codes, letters, text)),
         portable => None,
     );
     len.unwrap_or_else(|| pieces_bytewise(occupied, codes, letters, text))

@@ -41,6 +41,15 @@ pub(super) fn low_word(half: Half) -> u64 {
     _mm_cvtsi128_si64(half) as u64
 }
 
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn bytes_of(half: Half) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    // SAFETY: the array has room for the 16 bytes that are written; they need not be aligned.
+    unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), half) };
+    bytes
+}
+
 /// Writes the vector to the start of the room.
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -81,6 +90,12 @@ pub(super) fn and(a: Vector, b: Vector) -> Vector {
 #[inline]
 pub(super) fn or(a: Vector, b: Vector) -> Vector {
     _mm256_or_si256(a, b)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn or_half(a: Half, b: Half) -> Half {
+    _mm_or_si128(a, b)
 }
 
 #[target_feature(enable = "avx2")]

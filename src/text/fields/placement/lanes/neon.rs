@@ -56,6 +56,15 @@ pub(super) fn low_word(half: Half) -> u64 {
     vgetq_lane_u64::<0>(vreinterpretq_u64_u8(half))
 }
 
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn bytes_of(half: Half) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    // SAFETY: the array has room for the 16 bytes that are written.
+    unsafe { vst1q_u8(bytes.as_mut_ptr(), half) };
+    bytes
+}
+
 /// Writes the vector to the start of the room.
 #[target_feature(enable = "neon")]
 #[inline]
@@ -98,6 +107,12 @@ pub(super) fn and(a: Vector, b: Vector) -> Vector {
 #[inline]
 pub(super) fn or(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vorrq_u8(a, b))
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn or_half(a: Half, b: Half) -> Half {
+    vorrq_u8(a, b)
 }
 
 #[target_feature(enable = "neon")]

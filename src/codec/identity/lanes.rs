@@ -1,0 +1,93 @@
+//! Between a line and its identity in vectors of 32 bytes: as in `read` and `write`, which do what is
+//! left out here.
+
+use super::read::{Identity, identify_line, read_bytewise};
+use super::write::{Beside, LETTERS, Specials, plain, write_unusual};
+use crate::codec::error::DecodeError;
+use crate::codec::key::NUMBERS;
+use crate::codec::packed::{BLACK_KING, CASTLING_ROOK, DOUBLE_STEP, KING_TO_MOVE, WHITE_KING};
+use crate::model::Color;
+use crate::text::fields::lanes::{self, Codes};
+use crate::text::fields::room_behind;
+
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn read(line: &[u8]) -> Option<Identity> {
+    match &mut lanes::read(line, &NUMBERS.pieces) {
+        Some(pieces) => identify_line(line, pieces),
+        None => read_bytewise(line),
+    }
+}
+
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn write(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    match write_usual(board, beside, out) {
+        Some(()) => Ok(()),
+        None => write_unusual(board, beside, out),
+    }
+}
+
+/// The way of usual boards; `None` for others.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+#[inline]
+fn write_usual(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()> {
+    let (occupied, count, codes) = plain(board)?;
+    let pieces = Codes::of(codes);
+    let specials = match classic(occupied, count, pieces) {
+        Some(specials) => specials,
+        None => find_apart(occupied, count, codes)?,
+    };
+    let start = out.len();
+    let room = room_behind(out)?;
+    let len = lanes::write_pieces(occupied, pieces, &LETTERS[specials.turn as usize], room);
+    let len = specials.write_behind(room, len, beside);
+    out.truncate(start + len);
+    Some(())
+}
+
+/// Not compiled into the straight way.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+#[inline(never)]
+fn find_apart(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
+    Specials::find(occupied, count, codes)
+}
+
+/// What the codes from 12 on say of this many pieces; `None` where a pawn just made a double step, or
+/// kings and rooks with rights do not stand as in chess.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+#[inline]
+fn classic(occupied: u64, count: u32, pieces: Codes) -> Option<Specials> {
+    // What is behind the last piece is on no square.
+    let there = u64::MAX >> (64 - count);
+    let places = |code: u8| u64::from(pieces.places(code)) & there;
+    let to_move = places(KING_TO_MOVE);
+    let kings = [places(WHITE_KING), places(BLACK_KING) | to_move];
+    let rooks = [places(CASTLING_ROOK), places(CASTLING_ROOK + 1)];
+    let castling = classic_rights(occupied, kings, rooks)?;
+    let turn = if to_move == 0 { Color::White } else { Color::Black };
+    (places(DOUBLE_STEP) == 0).then_some(Specials { turn, castling, double_step: None })
+}
+
+/// The set of the rights of these rooks; `None` where they or their kings do not stand as in chess.
+/// Kings and rooks are given by their places in the order of squares, White's and Black's.
+#[inline(always)]
+fn classic_rights(occupied: u64, kings: [u64; 2], rooks: [u64; 2]) -> Option<u8> {
+    // The place of the piece on a square, none where the square is empty.
+    let place = |square: u32| {
+        let before = (occupied & ((1 << square) - 1)).count_ones();
+        (occupied >> square & 1) << (before & 63)
+    };
+    let mut castling = 0;
+    let mut is_classic = true;
+    for (nth, [a, e, h]) in [[0, 4, 7], [56, 60, 63]].into_iter().enumerate() {
+        let [a, e, h] = [a, e, h].map(place);
+        let of_side = u8::from(rooks[nth] & h != 0) | u8::from(rooks[nth] & a != 0) << 1;
+        castling |= of_side << (2 * nth);
+        is_classic &= (rooks[nth] & !(a | h) == 0) & ((of_side == 0) | (kings[nth] & e != 0));
+    }
+    is_classic.then_some(castling)
+}
