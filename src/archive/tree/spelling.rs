@@ -2,7 +2,7 @@
 
 use super::mirror::{LAST_RANK, VACATED};
 use crate::archive::adaptive::{BitCoder, IntegerModel};
-use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise};
+use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise, starts_up_to};
 use crate::archive::rounded_count::{decode_count, encode_count};
 use crate::archive::row::{RANKS, is_rank};
 
@@ -54,14 +54,16 @@ impl Counts {
     }
 }
 
-/// Ready to spell with.
+/// Ready to spell with: where the intervals of codes start, behind which there is none.
 #[derive(Debug)]
-pub(super) struct Spelling(Vec<[u16; CODES + 1]>);
+pub(super) struct Spelling(Vec<[u16; STARTS]>);
+
+const STARTS: usize = (CODES + 1).next_multiple_of(4);
 
 impl Spelling {
     pub(super) fn new(counts: &Counts) -> Spelling {
         let starts = |counts: &[u32; CODES]| {
-            let mut starts = [SCALE as u16; CODES + 1];
+            let mut starts = [SCALE as u16; STARTS];
             let mut start = 0;
             for (place, freq) in starts.iter_mut().zip(normalise(counts)) {
                 *place = start;
@@ -92,8 +94,7 @@ impl Spelling {
         (0..8).fold(0, |rank, file| {
             let starts = &self.0[kind(column) * BEFORE + before];
             let slot = decoder.slot();
-            // All are compared: which one it is cannot be guessed.
-            let code = starts[1..CODES].iter().filter(|&&start| start <= slot).count();
+            let code = starts_up_to(starts, slot).saturating_sub(1);
             decoder.pass(Interval { start: starts[code], freq: starts[code + 1] - starts[code] });
             before = code;
             rank | (code as u32) << (4 * file)

@@ -2,7 +2,7 @@
 
 use super::context::ESCAPE;
 use super::spec::NodeSpec;
-use crate::archive::rans::{Interval, SCALE, SCALE_BITS};
+use crate::archive::rans::{Interval, SCALE, SCALE_BITS, starts_up_to};
 use crate::prefetch::prefetch;
 
 /// Symbols that are compared at a time.
@@ -11,7 +11,7 @@ const CHUNK: usize = 7;
 const MAX_JUMPS: usize = 2048;
 /// A slot is shifted less far for its jump in a node of 64 symbols and more.
 const LONG_SHIFT: u32 = SCALE_BITS - 6;
-/// Above every slot, and no less as a number with a sign.
+/// Above every slot, and below the bit above slots.
 const PADDING: u16 = i16::MAX as u16;
 
 /// The symbols of all nodes with their intervals.
@@ -184,12 +184,10 @@ impl Chunk {
     }
 
     /// The place of the symbol in whose interval a slot lies that is no lower than the first;
-    /// [`CHUNK`] of one that lies behind all. Everything is compared, so that nothing has to be
-    /// guessed.
+    /// [`CHUNK`] of one that lies behind all.
     #[inline]
     fn place_of(&self, slot: u16) -> usize {
-        let below = self.starts.iter().map(|&start| i16::from(start as i16 <= slot as i16));
-        usize::from(below.sum::<i16>() as u16).saturating_sub(1)
+        starts_up_to(&self.starts, slot).saturating_sub(1)
     }
 
     /// Whether no other chunk of the node follows.
