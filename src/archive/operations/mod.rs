@@ -9,6 +9,7 @@ mod cost;
 mod field;
 mod form;
 mod integers;
+mod lanes;
 mod late;
 mod lists;
 mod opcodes;

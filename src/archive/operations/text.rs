@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::LazyLock;
 
+use super::lanes::{LANES, Lanes};
 use crate::archive::adaptive::BitCoder;
 
 /// Predictions of a context, by hash.
@@ -13,12 +14,14 @@ const CONTEXTS: usize = 7;
 const PROBABILITY_BITS: u32 = 12;
 const HALF: u16 = 1 << 15;
 /// The lowest bits of a slot count how often it was met, up to this.
-const COUNT_MASK: u16 = 15;
+const COUNT_BITS: i32 = 4;
+const COUNT_MASK: u16 = (1 << COUNT_BITS) - 1;
 const COUNT_LIMIT: u16 = 14;
-/// Weights are in units of this.
-const WEIGHT_ONE: i32 = 1 << 16;
-/// How fast weights move.
-const LEARNING_RATE: i32 = 10;
+/// Bits of a weight of one.
+const WEIGHT_BITS: i32 = 16;
+/// How fast weights move, in units of `2^-RATE_BITS`.
+const LEARNING_RATE: i16 = 5;
+const RATE_BITS: i32 = 13;
 /// What ends a text: no text has it.
 const END: u8 = 0;
 
@@ -66,17 +69,17 @@ impl Drop for TextModel {
 struct TextState {
     /// By context.
     slots: Vec<Slots>,
-    weights: Vec<[i32; CONTEXTS]>,
+    weights: Vec<Weights>,
     /// The slots of each bit since the pretrained state, in the order of the bits, and what they
     /// were. When there are [`MOST_CHANGES`] no more are put down.
-    changes: Vec<[(u16, u16); CONTEXTS]>,
+    changes: Vec<([u16; CONTEXTS], Lanes)>,
 }
 
 /// The state after the words that come with epdb.
 static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
     let mut state = TextState {
         slots: vec![[HALF & !COUNT_MASK; 1 << 16]; CONTEXTS],
-        weights: vec![[WEIGHT_ONE * 2 / 5; CONTEXTS]; 256],
+        weights: vec![Weights::of([(1 << WEIGHT_BITS) * 2 / 5; LANES]); 256],
         changes: Vec::new(),
     };
     let mut coder = NullCoder;
@@ -109,10 +112,8 @@ impl TextState {
         self.weights.copy_from_slice(&PRETRAINED.weights);
         if self.changes.len() < MOST_CHANGES {
             let Ok(slots) = <&mut [Slots; CONTEXTS]>::try_from(&mut self.slots[..]) else { return };
-            for changes in self.changes.iter().rev() {
-                for (slots, &(at, was)) in slots.iter_mut().zip(changes) {
-                    slots[usize::from(at)] = was;
-                }
+            for (at, was) in self.changes.iter().rev() {
+                put(slots, at, *was);
             }
         } else {
             self.slots.copy_from_slice(&PRETRAINED.slots);
@@ -171,30 +172,24 @@ impl TextState {
         }
         let mut partial = 1u32;
         for place in (0..8).rev() {
-            let at = hashes.map(|hash| {
-                let mixed = hash ^ partial.wrapping_mul(0x9e37_79b1);
-                (mixed.wrapping_mul(0xc2b2_ae35) >> 16) as u16
-            });
-            let mut was = [(0, 0); CONTEXTS];
-            let mut predictions = [0; CONTEXTS];
-            for nth in 0..CONTEXTS {
-                was[nth] = (at[nth], slots[nth][usize::from(at[nth])]);
-                predictions[nth] = stretch(was[nth].1 >> (16 - PROBABILITY_BITS));
-            }
+            let salt = partial.wrapping_mul(0x9e37_79b1);
+            let at = hashes.map(|hash| ((hash ^ salt).wrapping_mul(0xc2b2_ae35) >> 16) as u16);
+            let was = take(slots, &at);
+            let predictions = Lanes::of(was.map(|was| stretch(was >> COUNT_BITS)));
+            let was = Lanes::of(was);
             let weights = &mut self.weights[partial as usize & 0xff];
-            let products = weights.iter().zip(&predictions);
-            let sum: i64 = products.map(|(&w, &g)| i64::from(w) * i64::from(g)).sum();
-            let one = squash((sum >> 16) as i32);
-            let bit = coder.bit(given >> place & 1 != 0, one << (16 - PROBABILITY_BITS));
+            let one = squash(weights.sum(predictions));
             if self.changes.len() < MOST_CHANGES {
-                self.changes.push(was);
+                self.changes.push((at, was));
             }
             // A branch, so that the next bit is begun before this one is certain.
-            if bit {
-                learn::<true>(slots, &was, weights, &predictions, one);
+            if coder.bit(given >> place & 1 != 0, one << (16 - PROBABILITY_BITS)) {
+                put(slots, &at, moved::<true>(was));
+                weights.adjust(predictions, (1 << PROBABILITY_BITS) - one as i16);
                 partial = partial << 1 | 1;
             } else {
-                learn::<false>(slots, &was, weights, &predictions, one);
+                put(slots, &at, moved::<false>(was));
+                weights.adjust(predictions, -(one as i16));
                 partial <<= 1;
             }
         }
@@ -202,43 +197,81 @@ impl TextState {
     }
 }
 
-/// Moves slots and weights towards a bit; `one` is what its probability was.
-fn learn<const BIT: bool>(
-    slots: &mut [Slots; CONTEXTS],
-    was: &[(u16, u16); CONTEXTS],
-    weights: &mut [i32; CONTEXTS],
-    predictions: &[i16; CONTEXTS],
-    one: u16,
-) {
-    let error = (i32::from(BIT) << PROBABILITY_BITS) - i32::from(one);
-    for (weight, &prediction) in weights.iter_mut().zip(predictions) {
-        *weight += (i32::from(prediction) * error * LEARNING_RATE + (1 << 13)) >> 14;
+/// The slots at these places, and one more that predicts nothing.
+#[inline(always)]
+fn take(slots: &[Slots; CONTEXTS], at: &[u16; CONTEXTS]) -> [u16; LANES] {
+    let mut taken = [HALF; LANES];
+    for nth in 0..CONTEXTS {
+        taken[nth] = slots[nth][usize::from(at[nth])];
     }
-    for (slots, &(at, was)) in slots.iter_mut().zip(was) {
-        slots[usize::from(at)] = moved(was, BIT);
+    taken
+}
+
+/// Puts values into slots at these places.
+#[inline(always)]
+fn put(slots: &mut [Slots; CONTEXTS], at: &[u16; CONTEXTS], values: Lanes) {
+    let values = values.array();
+    for nth in 0..CONTEXTS {
+        slots[nth][usize::from(at[nth])] = values[nth];
     }
 }
 
-/// A slot moved towards a bit: by 2 parts of `2 * count + 3`.
-fn moved(slot: u16, bit: bool) -> u16 {
-    let count = slot & COUNT_MASK;
-    let probability = slot & !COUNT_MASK;
-    let distance = if bit { 0xffff - probability } else { probability };
-    let step = ((u64::from(distance) * PARTS[usize::from(count)]) >> 40) as u16;
-    let moved = if bit { probability + step } else { probability - step };
-    moved & !COUNT_MASK | (count + 1).min(COUNT_LIMIT)
+/// How far to trust each context.
+#[derive(Copy, Clone)]
+struct Weights {
+    /// The lowest bits of the weights.
+    low: Lanes,
+    /// What is above them. In no text that fits a block a weight leaves 30 bits: only an error of
+    /// the sum moves it far, and that is towards where there is none.
+    high: Lanes,
 }
 
-/// `2 / (2 * count + 3)` in units of 2^-40, rounded up: exact for distances of 16 bits.
-static PARTS: [u64; 16] = {
-    let mut parts = [0; 16];
-    let mut count = 0;
-    while count < 16 {
-        parts[count as usize] = (2_u64 << 40).div_ceil(2 * count + 3);
-        count += 1;
+/// How many bits of a weight are low: so many that 16 bits with sign hold them after a step too.
+const LOW_BITS: i32 = 14;
+const LOW_MASK: u16 = (1 << LOW_BITS) - 1;
+
+impl Weights {
+    fn of(weights: [i32; LANES]) -> Weights {
+        Weights {
+            low: Lanes::of(weights.map(|weight| weight as u16 & LOW_MASK)),
+            high: Lanes::of(weights.map(|weight| (weight >> LOW_BITS) as u16)),
+        }
     }
-    parts
-};
+
+    /// The sum of the predictions, each as often as its weight says.
+    #[inline(always)]
+    fn sum(&self, predictions: Lanes) -> i32 {
+        let (low, high) = (self.low.dot(predictions), self.high.dot(predictions));
+        (high + (low >> LOW_BITS)) >> (WEIGHT_BITS - LOW_BITS)
+    }
+
+    /// Moves the weights against an error of the sum.
+    #[inline(always)]
+    fn adjust(&mut self, predictions: Lanes, error: i16) {
+        let step = predictions.scaled::<RATE_BITS>(error * LEARNING_RATE);
+        let low = self.low + step;
+        self.low = low & Lanes::splat(LOW_MASK);
+        self.high = self.high + low.shifted_right_signed::<LOW_BITS>();
+    }
+}
+
+/// Slots moved towards a bit: the probability by 2 parts of `2 * count + 3`, in whole units.
+#[inline(always)]
+fn moved<const BIT: bool>(slots: Lanes) -> Lanes {
+    let one = Lanes::splat(1);
+    let count = slots & Lanes::splat(COUNT_MASK);
+    let probability = slots.shifted_right::<COUNT_BITS>();
+    let twice = probability + probability;
+    let parts = count + count + Lanes::splat(3);
+    // As if a step was made in 16 bits, of which the lowest are then left out.
+    let moved = if BIT {
+        probability + (Lanes::splat(2 * 0xfff + 1) - twice).quotient(parts)
+    } else {
+        let is_many = Lanes::splat(16).is_less(parts);
+        probability - (twice + parts - one + is_many).quotient(parts)
+    };
+    moved.shifted_left::<COUNT_BITS>() | (count + one).least(Lanes::splat(COUNT_LIMIT))
+}
 
 /// `4096 / (1 + e^(-x / 256))`, kept off its ends.
 fn squash(x: i32) -> u16 {
@@ -246,12 +279,12 @@ fn squash(x: i32) -> u16 {
 }
 
 /// The `x` that [`squash`] takes to a probability.
-fn stretch(probability: u16) -> i16 {
+fn stretch(probability: u16) -> u16 {
     STRETCHED[usize::from(probability) & 4095]
 }
 
 static SQUASHED: [u16; 4095] = squashed();
-static STRETCHED: [i16; 4096] = stretched();
+static STRETCHED: [u16; 4096] = stretched();
 
 /// Computed in whole numbers, so that all machines agree.
 const fn squashed() -> [u16; 4095] {
@@ -272,7 +305,7 @@ const fn squashed() -> [u16; 4095] {
     table
 }
 
-const fn stretched() -> [i16; 4096] {
+const fn stretched() -> [u16; 4096] {
     let mut table = [0; 4096];
     let mut x = 0;
     let mut probability = 0;
@@ -280,7 +313,7 @@ const fn stretched() -> [i16; 4096] {
         while x < 4094 && (SQUASHED_FOR_STRETCH[x] as usize) < probability {
             x += 1;
         }
-        table[probability] = x as i16 - 2047;
+        table[probability] = (x as i16 - 2047).cast_unsigned();
         probability += 1;
     }
     table
@@ -290,6 +323,9 @@ const SQUASHED_FOR_STRETCH: [u16; 4095] = squashed();
 
 #[cfg(test)]
 mod tests {
+    use proptest::array::uniform8;
+    use proptest::prelude::*;
+
     use super::*;
     use crate::archive::adaptive::{BitDecoder, BitEncoder};
 
@@ -299,16 +335,43 @@ mod tests {
         assert!(SQUASHED.is_sorted());
         for x in (-1500..1500).step_by(7) {
             let squashed = squash(x);
-            assert!(squash(stretch(squashed).into()).abs_diff(squashed) <= 1, "{x}");
+            assert!(squash(stretch(squashed).cast_signed().into()).abs_diff(squashed) <= 1, "{x}");
         }
     }
 
     #[test]
     fn steps_are_those_of_a_division() {
-        for count in 0..=COUNT_LIMIT {
-            for distance in 0..=u16::MAX {
-                let step = (u64::from(distance) * PARTS[usize::from(count)]) >> 40;
-                assert_eq!(step, u64::from(distance) * 2 / (2 * u64::from(count) + 3));
+        for slot in (0..=u16::MAX).filter(|slot| slot & COUNT_MASK <= COUNT_LIMIT) {
+            let (count, probability) = (slot & COUNT_MASK, slot & !COUNT_MASK);
+            let step =
+                |distance: u16| (u32::from(distance) * 2 / (2 * u32::from(count) + 3)) as u16;
+            let up = probability + step(0xffff - probability);
+            let down = probability - step(probability);
+            let [up, down] =
+                [up, down].map(|moved| moved & !COUNT_MASK | (count + 1).min(COUNT_LIMIT));
+            assert_eq!(moved::<true>(Lanes::splat(slot)).array(), [up; LANES]);
+            assert_eq!(moved::<false>(Lanes::splat(slot)).array(), [down; LANES]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_of_weights_are_whole_weights(
+            weights in uniform8(-1 << 29..1 << 29),
+            predictions in uniform8(-2047..=2047_i16),
+            error in -4095..=4095_i16,
+        ) {
+            let mut parts = Weights::of(weights);
+            let given = Lanes::of(predictions.map(i16::cast_unsigned));
+            let products = weights.iter().zip(predictions);
+            let sum: i64 = products.map(|(&w, p)| i64::from(w) * i64::from(p)).sum();
+            prop_assert_eq!(parts.sum(given), (sum >> 16) as i32);
+            parts.adjust(given, error);
+            for nth in 0..LANES {
+                let product = i32::from(predictions[nth]) * i32::from(error) * 10;
+                let weight = weights[nth] + ((product + (1 << 13)) >> 14);
+                let [low, high] = [parts.low, parts.high].map(|part| part.array()[nth].cast_signed());
+                prop_assert_eq!((i32::from(high) << LOW_BITS) + i32::from(low), weight);
             }
         }
     }
