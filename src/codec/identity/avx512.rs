@@ -1,8 +1,9 @@
 //! From a line to its identity in vectors of 64 bytes: as `identify` in `read`, which does the rest
-//! where kings and rooks do not stand as in chess or an en passant square is given.
+//! where a side has not one king or an en passant square is given.
 
 use std::arch::x86_64::*;
 
+use super::back_ranks::with_rights;
 use super::read::{HOMES, Identity, identify, read_bytewise};
 use super::write::{Beside, LETTERS, write_anywhere};
 use crate::codec::error::DecodeError;
@@ -55,19 +56,39 @@ pub(super) fn read<const GATHERS: bool>(line: &[u8]) -> Option<Identity> {
     let board = _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(pieces.codes));
     let elsewhere = _mm512_mask_cmpneq_epi8_mask(homes, board, avx512::load(&HOME_CODES));
     let kings = [places(pieces.codes, WHITE_KING), places(pieces.codes, BLACK_KING)];
-    let is_classic = (elsewhere == 0)
-        & (kings[0].count_ones() == 1)
-        & (kings[1].count_ones() == 1)
-        & fields.en_passant.is_none();
-    if !is_classic {
+    let is_usual =
+        (kings[0].count_ones() == 1) & (kings[1].count_ones() == 1) & fields.en_passant.is_none();
+    if !is_usual {
         return identify_apart(pieces.packed(), fields);
     }
-    let rooks = _pext_u64(homes & !KINGS, occupied) as u32;
+    let rooks = match elsewhere {
+        0 => _pext_u64(homes & !KINGS, occupied) as u32,
+        _ => outermost_rooks(&pieces, occupied, fields.castling, kings)?,
+    };
     let to_move = if fields.turn == Color::Black { kings[1] } else { 0 };
     let codes = pieces.codes;
     let codes = _mm256_mask_sub_epi8(codes, rooks, _mm256_set1_epi8(ROOKS as i8), codes);
     let codes = _mm256_mask_mov_epi8(codes, to_move, _mm256_set1_epi8(KING_TO_MOVE as i8));
     Some(in_one_piece(&pieces, codes, fields))
+}
+
+/// The rooks that rights mean where kings and rooks do not stand as in chess. `None` when one is not
+/// there.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
+#[inline]
+fn outermost_rooks(
+    pieces: &PiecesInVectors,
+    occupied: u64,
+    castling: u8,
+    kings: [u32; 2],
+) -> Option<u32> {
+    let of_last_rank = (occupied >> 56).count_ones();
+    let first = _bzhi_u32(u32::MAX, (occupied as u8).count_ones());
+    let last = !_bzhi_u32(u32::MAX, pieces.count - of_last_rank);
+    let rooks = [places(pieces.codes, WHITE_ROOK), places(pieces.codes, BLACK_ROOK)];
+    let white = with_rights(castling & 3, rooks[0] & first, kings[0] & first)?;
+    let black = with_rights(castling >> 2, rooks[1] & last, kings[1] & last)?;
+    Some(white | black)
 }
 
 /// Which of the pieces have a code.

@@ -61,6 +61,19 @@ pub(super) fn outermost(rooks: u32, king: u32) -> Option<[u32; 2]> {
     Some([of_king_side, of_queen_side])
 }
 
+/// Of the rooks beside a king those that rights mean, bit 0 the king's side, bit 1 the queen's: the
+/// outermost ones. `None` when there is not one king, or no rook for a right.
+#[inline(always)]
+pub(super) fn with_rights(rights: u8, rooks: u32, king: u32) -> Option<u32> {
+    if rights == 0 {
+        return Some(0);
+    }
+    let [of_king_side, of_queen_side] = outermost(rooks, king)?;
+    let [has_k, has_q] = [rights & 1, rights >> 1].map(u32::from);
+    let is_there = (of_king_side != 0 || has_k == 0) & (of_queen_side != 0 || has_q == 0);
+    is_there.then_some((of_king_side * has_k) | (of_queen_side * has_q))
+}
+
 /// The shifts to e and h by the set of occupied files. A table, as not every machine that the crate
 /// is compiled for counts bits in one instruction.
 static SHIFTS: [[u8; 2]; 256] = {

@@ -2,7 +2,7 @@
 
 use zerocopy::FromBytes;
 
-use super::back_ranks::{BackRank, BackRanks, outermost};
+use super::back_ranks::{BackRank, BackRanks, with_rights};
 use crate::codec::key::{NUMBERS, position_key};
 use crate::codec::packed::{
     self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING, WHITE_ROOK,
@@ -144,19 +144,10 @@ impl Home {
 /// begin this many bits up. `None` when one is not there.
 #[inline(never)]
 fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]> {
-    let of_rank = |rank: BackRank, rights: u8, king: u8, rook: u8| {
-        if rights == 0 {
-            return Some(0);
-        }
-        let [of_king_side, of_queen_side] = outermost(rank.each(rook), rank.each(king))?;
-        let [has_k, has_q] = [rights & 1, rights >> 1].map(u32::from);
-        let is_there = (of_king_side != 0 || has_k == 0) && (of_queen_side != 0 || has_q == 0);
-        is_there.then_some((of_king_side * has_k) | (of_queen_side * has_q))
-    };
     let [white, black] = BackRank::both(pieces.occupied, pieces.codes, last);
     Some([
-        of_rank(white, castling & 3, WHITE_KING, WHITE_ROOK)?,
-        of_rank(black, castling >> 2, BLACK_KING, BLACK_ROOK)?,
+        with_rights(castling & 3, white.each(WHITE_ROOK), white.each(WHITE_KING))?,
+        with_rights(castling >> 2, black.each(BLACK_ROOK), black.each(BLACK_KING))?,
     ])
 }
 
