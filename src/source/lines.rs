@@ -20,6 +20,7 @@ use super::options::{Encode, SourceOptions};
 use super::perft_blocks::{Block, BlockLine};
 use super::plain_line::PlainLine;
 use super::read_ahead::Ready;
+use crate::codec::identity;
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
 use crate::text::Diagnostic;
@@ -315,11 +316,12 @@ impl Parser<'_> {
         let options = self.options;
         let text = batch.text(line);
         if let Some(encode) = self.plain
-            && let Some(plain) = PlainLine::read(text)
+            && let Some(identity) = identity::read_board(text)
+            && let Some(PlainLine { record, is_canonical }) = PlainLine::read(text, &identity)
         {
-            let is_encoded = match plain.is_canonical {
-                true => encode.encode_canonical(&plain.parts(), text, encoded),
-                false => encode.encode_plain(&plain.parts(), encoded),
+            let is_encoded = match is_canonical {
+                true => encode.encode_canonical(&record, text, encoded),
+                false => encode.encode_plain(&record, encoded),
             };
             if is_encoded {
                 return None;

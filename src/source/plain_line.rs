@@ -1,27 +1,26 @@
 //! Lines of nothing but fields of which nothing is to be said, read without a record in between.
 
-use crate::codec::identity;
+use crate::codec::identity::{self, Identity};
 use crate::codec::packed::{PackedBoard, PlainCodes};
 use crate::codec::record::PlainRecord;
 use crate::model::rules::{is_plainly_legal, legality};
 use crate::model::{Board, Castling, Color, Counters, Position, Square};
+use crate::text::fields::{BitWork, InstructionSet};
 
 /// A record without operations, as a line of four or six fields says it.
-pub(super) struct PlainLine {
-    /// The packed identity board.
-    board: PackedBoard,
-    /// The en passant square of the line, where it is not part of the identity.
-    en_passant: Option<Square>,
-    counters: Option<Counters>,
+pub(super) struct PlainLine<'i> {
+    /// The record, with the en passant square of the line where it is not part of the identity.
+    pub(super) record: PlainRecord<'i>,
     /// Whether the line is the canonical text of its record.
     pub(super) is_canonical: bool,
 }
 
-impl PlainLine {
-    /// Reads what the lenient reader would make a record of without a remark. `None` says nothing
-    /// about the line.
-    pub(super) fn read(line: &[u8]) -> Option<PlainLine> {
-        let identity = identity::read_fields(line)?;
+impl<'i> PlainLine<'i> {
+    /// Reads what the lenient reader would make a record of without a remark, behind fields of this
+    /// identity. `None` says nothing about the line.
+    // To copy what was just put together would take longer than to read it.
+    #[inline(always)]
+    pub(super) fn read(line: &[u8], identity: &'i Identity) -> Option<PlainLine<'i>> {
         let (fields, behind) = line.split_at(identity.len);
         // The fields are read only where they are canonical.
         let (counters, is_canonical) = match behind {
@@ -37,16 +36,11 @@ impl PlainLine {
             [.., file, rank] => Some(Square::from_ascii(&[*file, *rank])?),
             _ => return None,
         };
-        let placement = Placement::of(&identity.board)?;
-        let en_passant = given.filter(|_| !placement.has_double_step);
-        let plain = PlainLine { board: identity.board, en_passant, counters, is_canonical };
-        placement.is_legal(given).then_some(plain)
-    }
-
-    /// The record of the line.
-    pub(super) fn parts(&self) -> PlainRecord<'_> {
-        let PlainLine { board, en_passant, counters, .. } = self;
-        PlainRecord { board: board.as_bytes(), en_passant: *en_passant, counters: *counters }
+        let glance = Glance { board: &identity.board, en_passant: given };
+        let (has_double_step, is_legal) = InstructionSet::fastest().run(glance)?;
+        let en_passant = given.filter(|_| !has_double_step);
+        let record = PlainRecord { board: identity.board.as_bytes(), en_passant, counters };
+        is_legal.then_some(PlainLine { record, is_canonical })
     }
 }
 
@@ -59,23 +53,45 @@ struct Placement {
 }
 
 impl Placement {
+    #[inline(always)]
     fn of(board: &PackedBoard) -> Option<Placement> {
         let (occupied, codes) = board.as_plain()?.split_first_chunk()?;
         let codes = PlainCodes::of(u64::from_le_bytes(*occupied), codes);
         let has_double_step = codes.double_steps != 0;
         Some(Placement { board: codes.board(), turn: codes.turn, has_double_step })
     }
+}
 
-    /// Whether nothing is wrong with the position that has this en passant square.
-    fn is_legal(&self, en_passant: Option<Square>) -> bool {
-        is_plainly_legal(&self.board, self.turn, en_passant)
-            || Position::new(self.board, self.turn, Castling::NONE, en_passant)
-                .is_ok_and(|position| legality(&position).is_legal())
+/// A look at a packed board and the en passant square of its line.
+struct Glance<'b> {
+    board: &'b PackedBoard,
+    en_passant: Option<Square>,
+}
+
+impl BitWork for Glance<'_> {
+    /// Whether a pawn just made a double step, and whether nothing is wrong with the position.
+    type Output = Option<(bool, bool)>;
+
+    #[inline(always)]
+    fn work(self) -> Option<(bool, bool)> {
+        let Glance { board, en_passant } = self;
+        let Placement { board: pieces, turn, has_double_step } = Placement::of(board)?;
+        let is_legal = is_plainly_legal(&pieces, turn, en_passant) || is_legal(board, en_passant);
+        Some((has_double_step, is_legal))
     }
+}
+
+/// Whether nothing is wrong with a position of which a glance says nothing.
+#[cold]
+fn is_legal(board: &PackedBoard, en_passant: Option<Square>) -> bool {
+    Placement::of(board)
+        .and_then(|it| Position::new(it.board, it.turn, Castling::NONE, en_passant).ok())
+        .is_some_and(|position| legality(&position).is_legal())
 }
 
 /// Two numbers of at most four digits with one blank between them, the second from 1 on, and whether
 /// they are without superfluous zeros.
+#[inline(always)]
 fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
     let blank = text.iter().take(5).position(|byte| *byte == b' ')?;
     let (first, second) = (&text[..blank], &text[blank + 1..]);
@@ -91,11 +107,14 @@ fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
 /// [`Encode::encode_canonical`]: super::Encode::encode_canonical
 #[cfg(feature = "library")]
 pub(crate) fn encode_canonical_line(line: &[u8], out: &mut Vec<u8>) -> bool {
-    let plain = line.strip_suffix(b"\n").and_then(PlainLine::read);
-    if let Some(plain) = &plain {
-        crate::codec::record::encode_plain(&plain.parts(), out);
+    if let Some(text) = line.strip_suffix(b"\n")
+        && let Some(identity) = identity::read_board(text)
+        && let Some(plain) = PlainLine::read(text, &identity)
+    {
+        crate::codec::record::encode_plain(&plain.record, out);
+        return true;
     }
-    plain.is_some()
+    false
 }
 
 fn read_number(digits: &[u8]) -> Option<u32> {
@@ -179,7 +198,8 @@ mod tests {
         for position in positions {
             for tail in tails {
                 let line = format!("{position}{tail}");
-                let Some(read) = PlainLine::read(line.as_bytes()) else { continue };
+                let Some(identity) = identity::read_board(line.as_bytes()) else { continue };
+                let Some(read) = PlainLine::read(line.as_bytes(), &identity) else { continue };
                 let mut warnings = Vec::new();
                 let options = ParseOptions::default();
                 let Ok(Line::Record(record)) = parse_line(line.as_bytes(), &options, &mut warnings)
@@ -187,12 +207,12 @@ mod tests {
                     panic!("no record: {line}")
                 };
                 assert_eq!(warnings, [], "{line}");
-                let placement = Placement::of(&read.board).unwrap();
+                let placement = Placement::of(&identity.board).unwrap();
                 assert_eq!(placement.board, *record.position().board(), "{line}");
                 assert_eq!(placement.turn, record.position().turn(), "{line}");
                 let (mut whole, mut straight) = (Vec::new(), Vec::new());
                 record::encode(&record, &mut whole).unwrap();
-                record::encode_plain(&read.parts(), &mut straight);
+                record::encode_plain(&read.record, &mut straight);
                 assert_eq!(whole, straight, "{line}");
                 let text = crate::format_epd(&record);
                 assert_eq!(read.is_canonical, text == line.as_bytes(), "{line}");

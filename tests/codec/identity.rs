@@ -25,6 +25,9 @@ fn assert_read(position: &Position) {
         for &set in InstructionSet::supported() {
             let read_so = identity::read_fields_with(set, text.as_bytes());
             assert_eq!(read_so, read, "{}: {text}", set.name());
+            let board_alone = identity::read_board_with(set, text.as_bytes());
+            let board = |read: Identity| (read.board, read.len);
+            assert_eq!(board_alone.map(board), read.map(board), "{}: {text}", set.name());
         }
         for tail in [" ", " bm e4;", " 0 1"] {
             let line = format!("{text}{tail}");

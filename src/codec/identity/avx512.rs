@@ -46,8 +46,9 @@ static HOME_LETTERS: [u8; 64] = {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
-pub(super) fn read<const GATHERS: bool>(line: &[u8]) -> Option<Identity> {
-    let Some(pieces) = avx512::read::<GATHERS>(line, &NUMBERS.pieces) else {
+pub(super) fn read<const GATHERS: bool, const HAS_KEY: bool>(line: &[u8]) -> Option<Identity> {
+    let numbers = if HAS_KEY { Some(&NUMBERS.pieces) } else { None };
+    let Some(pieces) = avx512::read::<GATHERS>(line, numbers) else {
         return read_bytewise(line);
     };
     let fields = read_usual(line, pieces.len)?;

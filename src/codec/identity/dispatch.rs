@@ -31,20 +31,33 @@ use crate::text::{Diagnostic, Profile, fen};
 /// assert_eq!(identity.len, 52);
 /// ```
 pub fn read_fields(line: &[u8]) -> Option<Identity> {
-    read(InstructionSet::fastest(), line)
+    read::<true>(InstructionSet::fastest(), line)
+}
+
+/// As [`read_fields`] for whom the board will do: to make the key may take a third of the time, and
+/// what is given as the key means nothing.
+#[cfg(feature = "source")]
+pub(crate) fn read_board(line: &[u8]) -> Option<Identity> {
+    read::<false>(InstructionSet::fastest(), line)
+}
+
+/// As [`read_fields_with`], without the key: for tests.
+#[doc(hidden)]
+pub fn read_board_with(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
+    read::<false>(instructions, line)
 }
 
 /// As [`read_fields`], with these instructions instead of the fastest: for tests and benchmarks.
 #[doc(hidden)]
 pub fn read_fields_with(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
-    read(instructions, line)
+    read::<true>(instructions, line)
 }
 
 #[inline(always)]
-fn read(InstructionSet(set): InstructionSet, line: &[u8]) -> Option<Identity> {
+fn read<const HAS_KEY: bool>(InstructionSet(set): InstructionSet, line: &[u8]) -> Option<Identity> {
     with_instructions!(
         set,
-        avx512(GATHERS) => avx512::read::<GATHERS>(line),
+        avx512(GATHERS) => avx512::read::<GATHERS, HAS_KEY>(line),
         lanes => lanes::read(line),
         portable => read_bytewise(line),
     )

@@ -17,11 +17,13 @@ mod lanes;
 mod read;
 mod write;
 
+#[cfg(feature = "source")]
+pub(crate) use dispatch::read_board;
 pub(crate) use dispatch::write_line;
 pub use dispatch::{of_line, read_fields, write_fields};
 pub use read::Identity;
 #[doc(hidden)]
 pub use {
     crate::text::fields::InstructionSet,
-    dispatch::{read_fields_with, write_fields_with},
+    dispatch::{read_board_with, read_fields_with, write_fields_with},
 };

@@ -134,7 +134,7 @@ pub fn aligned_sliders(board: &Board, by: Color, square: Square) -> u64 {
 
 /// Whether a colour's pieces attack a square, when these squares are occupied: [`attackers`] finds
 /// more in more steps.
-#[inline]
+#[inline(always)]
 pub(super) fn is_attacked(board: &Board, square: Square, by: Color, occupied: u64) -> bool {
     let close = reach(Role::Knight, square) & board.role(Role::Knight)
         | reach(Role::King, square) & board.role(Role::King)

@@ -7,6 +7,7 @@ use crate::model::square::{Color, Role, Square};
 
 /// Whether a board shows at a glance that `legality` finds nothing wrong, castling rights aside: as
 /// most do on which no king is in check and nothing was promoted. Of others it says nothing.
+#[inline(always)]
 pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Square>) -> bool {
     let kings = Color::ALL.map(|color| (color, board.pieces(color, Role::King)));
     kings.into_iter().all(|(color, set)| {
@@ -18,12 +19,13 @@ pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Sq
 }
 
 /// Whether a side has no more pieces of a role than a game begins with.
+#[inline(always)]
 fn has_usual_pieces(board: &Board, color: Color) -> bool {
     let most = |role, most: usize| {
         // Not every machine that the crate is compiled for counts bits in one instruction.
         (0..most).fold(board.pieces(color, role), |rest, _| rest & rest.wrapping_sub(1)) == 0
     };
-    most(Role::Pawn, 8)
+    (board.pieces(color, Role::Pawn).count_ones() <= 8)
         & most(Role::Knight, 2)
         & most(Role::Bishop, 2)
         & most(Role::Rook, 2)

@@ -126,14 +126,15 @@ pub(crate) fn pack(codes: __m256i) -> __m128i {
     _mm256_cvtepi16_epi8(_mm256_maddubs_epi16(codes, _mm256_set1_epi16(0x1001)))
 }
 
-/// Reads up to the first blank. `None` when that is not among the first 65 bytes, or when the field
-/// is not a usual one. Of a field of 64 bytes the blank has not been looked at.
+/// Reads up to the first blank; without numbers no hash is made. `None` when the blank is not among the
+/// first 65 bytes, or when the field is not a usual one. Of a field of 64 bytes the blank has not been
+/// looked at.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]
 pub(crate) fn read<const GATHERS: bool>(
     line: &[u8],
-    numbers: &PieceNumbers,
+    numbers: Option<&PieceNumbers>,
 ) -> Option<PiecesInVectors> {
     let text = load_at_most_64(line);
     // Solidus and blank are the least characters. What is behind the first blank does not count.
@@ -155,7 +156,10 @@ pub(crate) fn read<const GATHERS: bool>(
     let places = _mm512_or_si512(places, load(&ODD_RANKS));
     let low = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(pieces, places));
     let high = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(pieces, load(&PAIRS_OF_RANKS)));
-    let hash = hash::<GATHERS>(numbers, low, high);
+    let hash = match numbers {
+        Some(numbers) => hash::<GATHERS>(numbers, low, high),
+        None => 0,
+    };
 
     // Each rank has eight squares, no digits side by side, and no bytes but these.
     let off = _mm512_cmpneq_epi64_mask(_mm512_srli_epi64::<56>(sums), _mm512_set1_epi64(8));
@@ -190,7 +194,7 @@ pub(super) fn read_packed<const GATHERS: bool>(
     line: &[u8],
     numbers: &PieceNumbers,
 ) -> Option<Pieces> {
-    let pieces = read::<GATHERS>(line, numbers)?.packed();
+    let pieces = read::<GATHERS>(line, Some(numbers))?.packed();
     (line.get(pieces.len) == Some(&b' ')).then_some(pieces)
 }
 
