@@ -219,6 +219,7 @@ impl Gathering {
         work.batch.bytes.clear();
         work.batch.ends.clear();
         if !self.is_stopped {
+            work.batch.bytes.reserve(BATCH_BYTES + BATCH_BYTES / 4);
             let waits = std::mem::take(&mut self.waits);
             work.stop = self.lines.fill(&mut work.batch, waits);
             self.is_stopped = !matches!(work.stop, Ok(None));
@@ -293,6 +294,7 @@ impl Parser<'_> {
         steps.clear();
         bytes.clear();
         ends.clear();
+        bytes.reserve(batch.bytes.len() + 8 * batch.ends.len());
         let (mut start, mut first) = (0, 0);
         for line in 0..batch.ends.len() {
             let Some(read) = self.read_line(batch, line, bytes) else {
