@@ -250,6 +250,13 @@ impl ByKey {
         }
     }
 
+    /// Puts bytes in the place of those of an entry, which are as many.
+    pub(super) fn replace(&mut self, number: Number, bytes: &[u8]) {
+        let (group, place) = (&self.groups[number as usize / GROUP], number as usize % GROUP);
+        let entry = group.start_of(place)..group.entries[place].end as usize;
+        self.regions[group.region].bytes[group.start..][entry].copy_from_slice(bytes);
+    }
+
     /// Makes room for an entry of so many bytes in the last group and the last region.
     #[inline]
     fn make_room(&mut self, bytes: usize) {

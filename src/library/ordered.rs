@@ -144,6 +144,11 @@ pub(super) fn is_line(encoded: &[u8]) -> bool {
     encoded.first().is_some_and(|first| (b'1'..=b'z').contains(first))
 }
 
+/// Whether lines stand for two records that differ in nothing but their counters.
+pub(super) fn are_alike(line: &[u8], other: &[u8]) -> bool {
+    is_line(line) && is_line(other) && fields(line) == fields(other)
+}
+
 /// An encoded record behind its hash without a line that stands for it.
 pub(super) fn without_line(encoded: &[u8]) -> Cow<'_, [u8]> {
     if !is_line(encoded) {
@@ -352,6 +357,8 @@ struct Kept {
     header: usize,
     /// Whether lines may stand for records, here and among those that were sorted.
     has_lines: bool,
+    /// Whether lines stand for all here, so that none has to be looked at.
+    only_lines: bool,
 }
 
 impl From<Sorted> for Ordered {
@@ -364,12 +371,14 @@ impl Ordered {
     /// Entries of a list, whose encoded records stand behind so many other bytes, and what was sorted
     /// by numbers among theirs.
     pub(super) fn merged(list: List, header: usize, others: Ordered) -> Ordered {
-        Ordered { kept: Some(Kept { list, header, has_lines: false }), ..others }
+        let kept = Kept { list, header, has_lines: false, only_lines: false };
+        Ordered { kept: Some(kept), ..others }
     }
 
-    /// [`Ordered::merged`] where lines may stand for records.
-    pub(super) fn merged_lines(list: List, others: Ordered) -> Ordered {
-        Ordered { kept: Some(Kept { list, header: 0, has_lines: true }), ..others }
+    /// [`Ordered::merged`] where lines may stand for records; for all of the list, if `only_lines`.
+    pub(super) fn merged_lines(list: List, only_lines: bool, others: Ordered) -> Ordered {
+        let kept = Kept { list, header: 0, has_lines: true, only_lines };
+        Ordered { kept: Some(kept), ..others }
     }
 
     /// The next record; `None` after the last.
@@ -411,6 +420,7 @@ impl Ordered {
         let is_kept = self.is_kept_next()?;
         let sorted = self.sorted.current().map(|(_, payload)| payload);
         Ok(match &mut self.kept {
+            Some(Kept { only_lines: true, .. }) if is_kept => Some(true),
             Some(Kept { list, has_lines, .. }) => {
                 let next = if is_kept { list.peek_entry() } else { sorted };
                 next.map(|next| *has_lines && is_line(next))
@@ -431,8 +441,11 @@ impl Ordered {
         }
         let is_kept = self.is_kept_next()?;
         match &mut self.kept {
-            Some(Kept { list, .. }) if is_kept => Ok(list
-                .next_together(|number, entry| u64::from(number) < self.order && is_line(entry))),
+            Some(Kept { list, only_lines, .. }) if is_kept => {
+                Ok(list.next_together(|number, entry| {
+                    u64::from(number) < self.order && (*only_lines || is_line(entry))
+                }))
+            }
             _ => {
                 self.is_given = true;
                 Ok(self.sorted.current().map_or(&[], |(_, line)| line))

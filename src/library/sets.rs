@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::by_key::{ByKey, List, Number};
 pub use super::ordered::{By, ByLines, Ordered, Origin};
 use super::ordered::{
-    KeyedRecord, Reorder, changed, fields, is_line, record_of, split_hash, without_line,
+    KeyedRecord, Reorder, are_alike, changed, fields, is_line, record_of, split_hash, without_line,
 };
 use crate::codec::record;
 use crate::error::{At, Place, Result};
@@ -166,6 +166,8 @@ pub struct Union {
     records: Records,
     /// Whether lines stand for records; as records they take less memory.
     keeps_lines: bool,
+    /// Whether lines stand for all records so far.
+    only_lines: bool,
     origins: Origins,
     tally: UnionTally,
 }
@@ -243,8 +245,18 @@ impl Union {
         let directory = directory.into();
         let records = Records::Kept(ByKey::new(memory / 2));
         let (origins, tally) = Default::default();
-        let keeps_lines = true;
-        Union { by, rules, on_conflict, directory, memory, records, keeps_lines, origins, tally }
+        Union {
+            by,
+            rules,
+            on_conflict,
+            directory,
+            memory,
+            records,
+            keeps_lines: true,
+            only_lines: true,
+            origins,
+            tally,
+        }
     }
 
     /// Says that about so many records will come, of so many bytes, before the first comes.
@@ -296,7 +308,7 @@ impl Union {
 
     /// Keeps no lines any more.
     fn replace_lines(&mut self) {
-        self.keeps_lines = false;
+        (self.keeps_lines, self.only_lines) = (false, false);
         let Records::Kept(kept) = &mut self.records else { return };
         let lines = std::mem::replace(kept, ByKey::new(self.memory / 2));
         let (by, mut list) = (self.by, lines.into_list_of(|_| true));
@@ -319,14 +331,19 @@ impl Union {
             Records::Sorted(sorter) => return push_sorted(sorter, by, order, place, encoded),
         };
         let found = kept.find(hash, |entry| by.is_same(entry, encoded));
-        let repeats =
-            |last| kept.is_alone(last) && kept.entry(last) == encoded && !adds_up(by, encoded);
-        if found.last.is_some_and(repeats) {
-            self.tally.duplicates += 1;
-        } else {
-            self.origins.push(kept.len() as Number, place);
-            kept.insert(found, &[encoded]);
+        if let Some(last) = found.last.filter(|last| kept.is_alone(*last)) {
+            if kept.entry(last) == encoded && !adds_up(by, encoded) {
+                self.tally.duplicates += 1;
+                return Ok(());
+            }
+            if merges_lines(kept, last, encoded, &self.rules) {
+                self.tally.merged += 1;
+                return Ok(());
+            }
         }
+        self.only_lines &= is_line(encoded);
+        self.origins.push(kept.len() as Number, place);
+        kept.insert(found, &[encoded]);
         Ok(())
     }
 
@@ -352,7 +369,7 @@ impl Union {
     /// The temporary files cannot be made, written or read.
     pub fn finish(self) -> Result<(Ordered, Conflicts, UnionTally)> {
         let Union { by, rules, on_conflict: policy, directory, memory, .. } = self;
-        let Union { records, origins, tally, .. } = self;
+        let Union { records, only_lines, origins, tally, .. } = self;
         let out = Reorder::new(&directory, memory / 4);
         let conflicts = Sorter::new(&directory, memory / 4);
         let mut groups = Groups { by, rules, policy, conflicts, out, tally };
@@ -365,11 +382,33 @@ impl Union {
         };
         let (out, conflicts) = (groups.out.finish()?, Conflicts(groups.conflicts.finish()?));
         let records = match list {
-            Some(list) => Ordered::merged_lines(list, out),
+            Some(list) => Ordered::merged_lines(list, only_lines, out),
             None => out,
         };
         Ok((records, conflicts, groups.tally))
     }
+}
+
+/// Which of two lines that are alike says what both say.
+fn merged_line<'l>(line: &'l [u8], next: &'l [u8], rules: &MergeRules) -> &'l [u8] {
+    let (chosen, other) = if rules.prefers_later() { (next, line) } else { (line, next) };
+    let has_counters = chosen.len() > fields(chosen).len() + 1;
+    if has_counters { chosen } else { other }
+}
+
+/// Merges the next record of a key with the only one if lines stand for both that are alike, and the
+/// merged one has room where the first stands; says whether it has done so.
+fn merges_lines(kept: &mut ByKey, only: Number, next: &[u8], rules: &MergeRules) -> bool {
+    let line = kept.entry(only);
+    if !are_alike(line, next) {
+        return false;
+    }
+    let merged = merged_line(line, next, rules);
+    let has_room = merged.len() == line.len();
+    if has_room && merged != line {
+        kept.replace(only, next);
+    }
+    has_room
 }
 
 /// Pushes an encoded record, its hash aside, with its order and its place; as a record, if it is a line.
@@ -441,9 +480,7 @@ impl Groups {
     ) -> Result<bool> {
         let mut lines = ring.clone().map(|number| kept.entry(number));
         let Some(mut line) = lines.next() else { return Ok(true) };
-        let four = fields(line);
-        let is_alike = |other: &[u8]| is_line(other) && fields(other) == four;
-        if !is_line(line) || !lines.clone().all(is_alike) {
+        if !lines.clone().all(|other| are_alike(line, other)) {
             return Ok(false);
         }
         for next in lines {
@@ -452,10 +489,7 @@ impl Groups {
                 continue;
             }
             self.tally.merged += 1;
-            let (chosen, other) =
-                if self.rules.prefers_later() { (next, line) } else { (line, next) };
-            let has_counters = chosen.len() > four.len() + 1;
-            line = if has_counters { chosen } else { other };
+            line = merged_line(line, next, &self.rules);
         }
         let order = ring.next().map_or(0, u64::from);
         self.out.push_line(order, line)?;
