@@ -140,7 +140,7 @@ impl ByKey {
         let most = self.memory / (8 * size_of::<Slot>());
         let slots = (keys.min(most) / 3 * 4).next_power_of_two();
         if slots > self.slots.len() && slots <= most {
-            self.slots = Large::zeros(slots);
+            self.slots = Large::zeros_at_hand(slots);
         }
         // A huge page is there sooner than many others.
         let bytes = if bytes < HUGE_PAGE / 4 { bytes } else { bytes.max(HUGE_PAGE) };
@@ -291,7 +291,7 @@ impl ByKey {
 
     fn grow(&mut self) {
         let mask = 2 * self.slots.len() - 1;
-        let mut grown = Large::zeros(mask + 1);
+        let mut grown = Large::zeros_at_hand(mask + 1);
         let slots: &mut [u64] = &mut grown;
         for taken in self.slots.iter().filter(|slot| **slot != FREE) {
             let mut slot = Slot::of_number(*taken).hash as usize & mask;

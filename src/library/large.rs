@@ -1,6 +1,7 @@
 //! Memory of which much is used: in huge pages, where the system has them, since to be given a page
 //! takes longer than to fill it.
 
+use std::hint::black_box;
 use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
@@ -8,6 +9,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The size of a huge page on most systems. Less has no use for one.
 pub(super) const HUGE_PAGE: usize = 2 << 20;
+
+/// The size of other pages, at the least.
+const PAGE: usize = 4 << 10;
 
 /// Numbers that are zero to begin with. Those that nobody touches take no memory, huge pages aside.
 #[derive(Debug)]
@@ -31,6 +35,18 @@ impl<T: Copy + FromBytes> Large<T> {
                 Large::Mapped(map)
             }
         }
+    }
+}
+
+impl<T: Copy + FromBytes + IntoBytes + Immutable> Large<T> {
+    /// [`Large::zeros`] that are to be read before they are written: a page that is read first is given
+    /// twice, and all processors have to hear of the second.
+    pub(super) fn zeros_at_hand(len: usize) -> Large<T> {
+        let mut numbers = Large::zeros(len);
+        for first in numbers.iter_mut().step_by(PAGE / size_of::<T>()) {
+            *black_box(first) = T::new_zeroed();
+        }
+        numbers
     }
 }
 
@@ -59,12 +75,18 @@ impl<T: FromBytes + IntoBytes + Immutable> DerefMut for Large<T> {
 mod tests {
     use super::*;
 
-    const PAGE: usize = HUGE_PAGE / size_of::<u64>();
+    const IN_HUGE_PAGE: usize = HUGE_PAGE / size_of::<u64>();
 
     #[test]
     fn all_are_there_and_can_be_changed() {
-        for (len, there) in [(0, 0), (1, 1), (1000, 1000), (PAGE, PAGE), (PAGE + 1, 2 * PAGE)] {
-            let mut numbers = Large::<u64>::zeros(len);
+        for (len, there) in [
+            (0, 0),
+            (1, 1),
+            (1000, 1000),
+            (IN_HUGE_PAGE, IN_HUGE_PAGE),
+            (IN_HUGE_PAGE + 1, 2 * IN_HUGE_PAGE),
+        ] {
+            let mut numbers = Large::<u64>::zeros_at_hand(len);
             assert!(numbers.len() == there && numbers.iter().all(|number| *number == 0));
             if let Some(last) = numbers.last_mut() {
                 *last = u64::MAX;
