@@ -318,8 +318,8 @@ impl Parser<'_> {
         let options = self.options;
         let text = batch.text(line);
         if let Some(encode) = self.plain
-            && let Some(identity) = identity::read_board(text)
-            && let Some(PlainLine { record, is_canonical }) = PlainLine::read(text, &identity)
+            && let Some(identity) = &identity::read_board(text)
+            && let Some(PlainLine { record, is_canonical }) = PlainLine::read(text, identity)
         {
             let is_encoded = match is_canonical {
                 true => encode.encode_canonical(&record, text, encoded),

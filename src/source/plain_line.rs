@@ -1,6 +1,6 @@
 //! Lines of nothing but fields of which nothing is to be said, read without a record in between.
 
-use crate::codec::identity::{self, Identity};
+use crate::codec::identity::Identity;
 use crate::codec::packed::{PackedBoard, PlainCodes};
 use crate::codec::record::PlainRecord;
 use crate::model::rules::{is_plainly_legal, legality};
@@ -108,8 +108,8 @@ fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
 #[cfg(feature = "library")]
 pub(crate) fn encode_canonical_line(line: &[u8], out: &mut Vec<u8>) -> bool {
     if let Some(text) = line.strip_suffix(b"\n")
-        && let Some(identity) = identity::read_board(text)
-        && let Some(plain) = PlainLine::read(text, &identity)
+        && let Some(identity) = &crate::codec::identity::read_board(text)
+        && let Some(plain) = PlainLine::read(text, identity)
     {
         crate::codec::record::encode_plain(&plain.record, out);
         return true;
@@ -133,7 +133,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::codec::record;
+    use crate::codec::{identity, record};
     use crate::model::rules::Legality;
     use crate::model::{Piece, en_passant_rank};
     use crate::text::ParseOptions;
