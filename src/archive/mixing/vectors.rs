@@ -144,7 +144,7 @@ pub(super) fn dot<const N: usize>(first: &[f32; N], second: &[f32; N]) -> f32 {
 /// The same where there are no such instructions.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-fn dot_one_by_one<const N: usize>(first: &[f32; N], second: &[f32; N]) -> f32 {
+pub(super) fn dot_one_by_one<const N: usize>(first: &[f32; N], second: &[f32; N]) -> f32 {
     let mut sums = [0.0f32; 8];
     for (first, second) in first.as_chunks::<8>().0.iter().zip(second.as_chunks::<8>().0) {
         for nth in 0..8 {
