@@ -111,8 +111,10 @@ const BYTES_OF_RECORD: usize = 2;
 const MEASURED: usize = 64;
 /// With more records than this an archive has a model of its own in any case.
 const FEW: usize = 1 << 16;
-/// One in so many blocks tells which coders may be the best one.
+/// One in so many blocks tells what a position model comes to, one in so many more what a mixing model
+/// does, which takes longer.
 const TRIED: usize = 8;
+const SKETCHED: usize = 4 * TRIED;
 /// Of more records than this a sample tells what their operations have in common.
 const TRAINED: usize = 1 << 15;
 /// Blocks that tell whether the model that comes with epdb may do.
@@ -343,16 +345,23 @@ impl BlockSegmentBuilder {
         if self.rows.len() <= FEW {
             return Ok(None);
         }
-        let blocks = self.rows.chunks(block_records as usize).step_by(TRIED);
-        let rows = blocks.flatten().copied().collect();
-        let part = BlockSegmentBuilder { rows, ..BlockSegmentBuilder::default() };
-        let none = CodedOperations::default();
-        let by_mixing = part.code_mixed(&MixingModel::sketch(&part.rows), &none, block_records)?;
-        let by_tree = part.code_by_tree(&none, block_records)?;
-        let of_all = |coded: CodedSegment| {
-            coded.len() as u64 * self.rows.len() as u64 / part.rows.len().max(1) as u64
+        let part = |one_in: usize| {
+            let blocks = self.rows.chunks(block_records as usize).step_by(one_in);
+            let rows = blocks.flatten().copied().collect();
+            BlockSegmentBuilder { rows, ..BlockSegmentBuilder::default() }
         };
-        Ok(Some(Trial { by_mixing: of_all(by_mixing), by_tree: of_all(by_tree) }))
+        let of_all = |coded: CodedSegment, rows: usize| {
+            coded.len() as u64 * self.rows.len() as u64 / rows.max(1) as u64
+        };
+        let none = CodedOperations::default();
+        let (sketched, tried) = (part(SKETCHED), part(TRIED));
+        let sketch = MixingModel::sketch(&sketched.rows);
+        let by_mixing = sketched.code_mixed(&sketch, &none, block_records)?;
+        let by_tree = tried.code_by_tree(&none, block_records)?;
+        Ok(Some(Trial {
+            by_mixing: of_all(by_mixing, sketched.rows.len()),
+            by_tree: of_all(by_tree, tried.rows.len()),
+        }))
     }
 
     /// How many records a block has where nothing is said: fewer of long ones.

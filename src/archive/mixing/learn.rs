@@ -53,7 +53,7 @@ impl MixingModel {
 
     /// A model that learned little, but tells how far others might come.
     pub(in crate::archive) fn sketch(rows: &[Row]) -> MixingModel {
-        MixingModel::learned(rows, 0, rows.len() / 4)
+        MixingModel::learned(rows, 0, rows.len() / 2)
     }
 
     /// The model with so many hidden units that fits these rows, after so many lessons.

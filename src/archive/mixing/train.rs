@@ -12,7 +12,7 @@ use crate::archive::rans::SCALE;
 use crate::archive::row::Row;
 
 /// Rows that the information of weights is taken from, no more.
-const MAX_SAMPLE: usize = 1 << 14;
+const MAX_SAMPLE: usize = 1 << 13;
 /// How fast weights to units follow errors at first; slower, the more often their feature was
 /// active.
 const DIRECT_RATE: f32 = 0.08;
