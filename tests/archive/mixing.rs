@@ -52,6 +52,24 @@ fn level_max_is_never_larger_than_level_default() {
     }
 }
 
+/// Of a large segment, parts of it tell which coders are made: the blocks of games follow from each
+/// other, positions of openings do not.
+#[test]
+fn a_large_segment_has_the_coder_that_parts_of_it_tell() {
+    let games = super::games::positions(570, super::games::Squares::Legal, true);
+    let mut openings = super::games::positions(8_000, super::games::Squares::Legal, true);
+    let number = |record: &EpdRecord| record.fen_counters().unwrap().fullmove_number;
+    openings.retain(|record| (3..10).contains(&number(record)));
+    openings.sort_by_cached_key(|record| crc32c::crc32c(&epdb::format_epd(record)));
+    for (records, coder) in [(games, 1), (openings, 4)] {
+        assert!(records.len() > 1 << 16);
+        let packed = pack(&records, &max().index(false));
+        let file = Forged::new(&packed);
+        assert_eq!(packed[file.segments().start + 28], coder);
+        assert_holds(&Archive::from_bytes(packed).unwrap(), &records);
+    }
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing_at_level_max() {
     let records = records(SCATTERED);
