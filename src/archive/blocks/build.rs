@@ -275,15 +275,14 @@ impl BlockSegmentBuilder {
     ) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
         let operations = self.code_operations(per_block)?;
-        let trial = match mixing {
-            Mixing::WhereShorter => self.trial(block_records)?,
-            _ => None,
-        };
+        let mut trial = None;
         let model = match mixing {
-            Mixing::WhereShorter if trial.as_ref().is_none_or(Trial::mixing_may_win) => {
-                MixingModel::of(&self.rows, per_block)
+            Mixing::Never => None,
+            Mixing::WhereShorter => {
+                trial = self.trial(block_records)?;
+                let may_win = trial.as_ref().is_none_or(Trial::mixing_may_win);
+                may_win.then(|| MixingModel::of(&self.rows, per_block)).flatten()
             }
-            Mixing::WhereShorter | Mixing::Never => None,
             Mixing::Always(hidden) => {
                 let model = MixingModel::with_hidden_units(&self.rows, per_block, hidden);
                 return self.code_mixed(&model, &operations, block_records);

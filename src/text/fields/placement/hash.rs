@@ -9,16 +9,21 @@ use super::tables::{CodeBits, PieceNumbers, place};
 ///
 /// Each table is a cache line longer than it need be: what is often met, as two empty squares, would
 /// else be in two sets of the cache for all pairs, and there is no room for so many in them.
-pub(crate) type PairNumbers = [[u64; 256 + 8]; 32];
+pub(crate) type PairNumbers = [[u64; PAIRS + LINE]; 32];
+
+/// Pairs of codes.
+const PAIRS: usize = 256;
+/// Numbers in a cache line.
+const LINE: usize = 8;
 
 /// Made of the numbers of single pieces.
 pub(crate) const fn pair_numbers(numbers: &PieceNumbers) -> PairNumbers {
-    let mut pairs = [[0; 256 + 8]; 32];
+    let mut pairs = [[0; PAIRS + LINE]; 32];
     let mut nth = 0;
     while nth < 32 {
         let square = nth / 4 * 8 + nth % 4;
         let mut codes = 0;
-        while codes < 256 {
+        while codes < PAIRS {
             pairs[nth][codes] = numbers[place(square, codes as u8 & 15)]
                 ^ numbers[place(square + 4, codes as u8 >> 4)];
             codes += 1;
