@@ -15,13 +15,15 @@ use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
 use super::index_entries::IndexEntries;
 use super::kept_games::KeptGamesWriter;
-use super::rows::{self, BuiltDirectory, DirectoryBuilder, Further, RowSegmentBuilder};
+use super::rows::{
+    self, BuiltDirectory, DirectoryBuilder, DirectoryLines, Further, RowSegmentBuilder,
+};
 use super::side::SideWriter;
 use crate::codec::key::position_key;
 use crate::codec::record;
 use crate::codec::tally_origin::TallyLedger;
 use crate::model::EpdRecord;
-use crate::spill::{Sorted, Sorter};
+use crate::spill::Sorter;
 use crate::text::{FormatOptions, epd};
 
 /// How records are coded.
@@ -288,8 +290,8 @@ impl<W: Write> ArchiveWriter<W> {
         }
     }
 
-    /// Writes the records that waited for their places; gives the lines of their directory.
-    fn put_sorted(&mut self, unsorted: Sorter) -> Result<Sorted, ArchiveError> {
+    /// Writes the records that waited for their places; gives their directory.
+    fn put_sorted(&mut self, unsorted: Sorter) -> Result<DirectoryLines, ArchiveError> {
         let mut builder = DirectoryBuilder::new(unsorted.len(), self.options.memory / 8);
         let mut sorted = unsorted.finish()?;
         let mut put = |record: &[u8], further| {
@@ -299,11 +301,11 @@ impl<W: Write> ArchiveWriter<W> {
         while let Some((key, record)) = sorted.next_entry()? {
             builder.push(BigEndian::read_u64(key), record, &mut put)?;
         }
-        let BuiltDirectory { mut further, lines } = builder.finish(&mut put)?;
+        let BuiltDirectory { mut further, directory } = builder.finish(&mut put)?;
         while let Some((_, record)) = further.next_entry()? {
             put(record, None)?;
         }
-        Ok(lines)
+        Ok(directory)
     }
 
     fn push_row(
@@ -519,8 +521,9 @@ impl<W: Write> ArchiveWriter<W> {
         match self.options.level {
             _ if !self.options.index => {}
             Level::Fast if let Some(lines) = directory => {
-                let directory = rows::write_directory(lines, identity, &mut self.out)?;
+                let (directory, guide) = lines.write(identity, &mut self.out)?;
                 list(SectionKind::RowDirectory, directory);
+                list(SectionKind::RowGuide, guide);
             }
             Level::Fast => {
                 let (index, lists) = rows::write_index(self.keys, identity, &mut self.out)?;

@@ -426,6 +426,7 @@ fn damage_names_the_part() {
         "order of records",
         "separators",
         "row directory",
+        "row guide",
     ] {
         assert!(seen.contains(name), "{name}");
     }

@@ -32,10 +32,11 @@ pub(in crate::archive) enum SectionKind {
     GameDigests = 16,
     KeptGames = 17,
     RowDirectory = 18,
+    RowGuide = 19,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 18] = [
+    const ALL: [SectionKind; 19] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -54,6 +55,7 @@ impl SectionKind {
         SectionKind::GameDigests,
         SectionKind::KeptGames,
         SectionKind::RowDirectory,
+        SectionKind::RowGuide,
     ];
 
     fn of_number(number: u32) -> Option<SectionKind> {
@@ -80,6 +82,7 @@ impl SectionKind {
             SectionKind::GameDigests => "digests of games",
             SectionKind::KeptGames => "kept games",
             SectionKind::RowDirectory => "row directory",
+            SectionKind::RowGuide => "row guide",
         }
     }
 
@@ -112,6 +115,7 @@ impl SectionKind {
                 | SectionKind::GameDigests
                 | SectionKind::KeptGames
                 | SectionKind::RowDirectory
+                | SectionKind::RowGuide
         )
     }
 }

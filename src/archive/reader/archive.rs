@@ -92,8 +92,9 @@ impl Archive {
                 .into_iter()
                 .any(|kind| kind != own_index && has(kind));
         let has_stray_digests = has(SectionKind::GameDigests) && !has(SectionKind::TallyOrigin);
+        let has_stray_guide = has(SectionKind::RowGuide) && !has(SectionKind::RowDirectory);
         let has_half_a_side = has(SectionKind::FileNames) != has(SectionKind::SideData);
-        if has_other_index || has_half_a_side || has_stray_digests {
+        if has_other_index || has_half_a_side || has_stray_digests || has_stray_guide {
             return Err(ArchiveError::corrupt("section table"));
         }
         let table = sections.of_file(SectionKind::SegmentTable).unwrap_or_default();
@@ -105,11 +106,12 @@ impl Archive {
                     bytes.prefer_huge_pages();
                 }
                 let lists = sections.of_file(SectionKind::Lists).unwrap_or_default();
+                let guide = sections.of_file(SectionKind::RowGuide);
                 let index = sections.of_file(own_index).map(|lines| match is_sorted {
-                    true => IndexSections::Directory(lines),
+                    true => IndexSections::Directory { lines, guide },
                     false => IndexSections::Lines { lines, lists },
                 });
-                LevelReader::Rows(RowReader::new(file, segments, index, identity))
+                LevelReader::Rows(RowReader::new(file, segments, index, identity)?)
             }
             Segments::Blocks(segments) => {
                 let index = sections.of_file(SectionKind::BlockIndex);

@@ -1,38 +1,32 @@
-//! The row directory of sorted rows: a hash function without collisions, so that each position key
-//! leads to one row, with a mark that most other keys do not have, in so few bytes that lookups find
-//! it in the cache.
-//!
-//! Keys are spread over lines, those of a line over buckets. Each bucket has a pilot, a byte that
-//! makes the hash of its keys lead to rows that no other key leads to: "hash and displace", in
-//! lines small enough that every row is taken.
+//! The row directory of sorted rows, which ascend by their keys: lines that say which rows a run of
+//! keys has, in which eighth of the run each of them is and where in this, in so few bytes that lookups
+//! often find it in the cache.
 
-use std::cmp::Reverse;
 use std::io::Write;
 use std::ops::Range;
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::guide::shift;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
 use crate::archive::file::sink::Sink;
+use crate::equal_bytes::equal_bytes;
 use crate::prefetch::prefetch;
 use crate::spill::{Sorted, Sorter};
 
-const BUCKETS: usize = 22;
-/// Keys of a line, on average: few lines have more than the most then.
-const LINE_KEYS: u64 = 42;
-/// The most keys of a line that has pilots.
-const MAX_KEYS: usize = 64;
-/// What seeds are below.
-const SEEDS: u8 = u8::MAX;
-/// Instead of a seed: the rows ascend by their keys.
-const ASCENDING: u8 = u8::MAX;
-
-/// Odd numbers with their bits well mixed.
-const PILOT_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-const KEY_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
+/// Keys of a line, on average: few lines have more than have marks then.
+const LINE_KEYS: u64 = 40;
+/// Equal parts of the keys of a line.
+const BUCKETS: usize = 8;
+/// Rows of a line that have marks.
+const MARKS: usize = 48;
+/// Marks that are looked at, those of a bucket in nearly all cases.
+const WINDOW: usize = size_of::<u128>();
+/// Instead of what is counted in a line: it has so many rows or more, and no marks.
+const MANY: u8 = u8::MAX;
 
 const DIRECTORY: &str = "row directory";
 
@@ -60,14 +54,10 @@ struct Line {
     /// The number of the first record.
     first: U32,
     check: U32,
-    seed: u8,
-    /// How many keys there are; 0 where the rows ascend.
-    keys: u8,
-    /// Of each bucket; where the rows ascend, the first four are the number of keys.
-    pilots: [u8; BUCKETS],
-    /// The lowest four bits of the key of each row, of two in a byte those of the first in the lower
-    /// half.
-    marks: [u8; MAX_KEYS / 2],
+    /// How many rows there are up to the end of each bucket, or [`MANY`].
+    ends: [u8; BUCKETS],
+    /// Those of the first rows, then zeros; of many rows, the first four are their number.
+    marks: [u8; MARKS],
 }
 
 const _: () = assert!(size_of::<Line>() == 64);
@@ -77,47 +67,24 @@ const _: () = assert!(size_of::<Line>() == 64);
 struct Place {
     line: u64,
     bucket: usize,
+    /// How far it is within the bucket, in parts of 256.
+    mark: u8,
 }
 
 impl Place {
     #[inline(always)]
     fn of(key: u64, lines: u64) -> Place {
         let scaled = u128::from(key) * u128::from(lines);
+        let in_line = scaled as u64;
         Place {
             line: (scaled >> 64) as u64,
-            bucket: high_product(scaled as u64, BUCKETS as u64) as usize,
+            bucket: (in_line >> 61) as usize,
+            mark: (in_line >> 53) as u8,
         }
     }
 }
 
-#[inline(always)]
-fn high_product(one: u64, other: u64) -> u64 {
-    ((u128::from(one) * u128::from(other)) >> 64) as u64
-}
-
-/// Which row of so many a key has.
-#[inline(always)]
-fn slot(key: u64, seed: u8, pilot: u8, rows: u64) -> u64 {
-    let pilot = u64::from(u16::from_be_bytes([seed, pilot]));
-    let hash = (key ^ pilot.wrapping_mul(PILOT_FACTOR)).wrapping_mul(KEY_FACTOR);
-    high_product(hash, rows)
-}
-
-/// What the line says of a key beside its row.
-#[inline(always)]
-const fn mark(key: u64) -> u8 {
-    key as u8 & 15
-}
-
 impl Line {
-    /// One without pilots.
-    const fn ascending(first: u32, keys: u32) -> Line {
-        let mut pilots = [0; BUCKETS];
-        pilots.split_at_mut(4).0.copy_from_slice(&keys.to_le_bytes());
-        let (first, check) = (U32::new(first), U32::ZERO);
-        Line { first, check, seed: ASCENDING, keys: 0, pilots, marks: [0; MAX_KEYS / 2] }
-    }
-
     fn sealed(mut self, identity: u32, number: u64) -> Line {
         self.check = self.check(identity, number).into();
         self
@@ -133,52 +100,87 @@ impl Line {
     #[inline(always)]
     fn is_whole(&self, identity: u32, number: u64) -> bool {
         check::holds(self.check(identity, number), self.check.get())
-            && usize::from(self.keys) <= MAX_KEYS
     }
 
-    /// Says of a row, which it has not said yet, that it is that of a key.
-    fn put_mark(&mut self, slot: usize, key: u64) {
-        if let Some(marks) = self.marks.get_mut(slot / 2) {
-            *marks |= mark(key) << (4 * (slot % 2));
+    /// How many rows it has.
+    fn rows(&self) -> u64 {
+        let [a, b, c, d, ..] = self.marks;
+        match self.ends[BUCKETS - 1] {
+            MANY => u32::from_le_bytes([a, b, c, d]).into(),
+            rows => rows.into(),
         }
     }
 
     /// The number of its first record, and of the one behind the last.
     fn numbers(&self) -> Range<u64> {
-        let [a, b, c, d, ..] = self.pilots;
-        let keys = match self.seed {
-            ASCENDING => u32::from_le_bytes([a, b, c, d]),
-            _ => self.keys.into(),
-        };
         let first = u64::from(self.first.get());
-        first..first + u64::from(keys)
+        first..first + self.rows()
     }
 
-    /// Where the first record of a key is, if there is one.
+    /// The numbers of the records that may have a key with this place.
     #[inline(always)]
-    fn first_row(&self, bucket: usize, key: u64) -> FirstRow {
-        if self.seed == ASCENDING {
-            return FirstRow::Among(self.numbers());
+    fn candidates(&self, bucket: usize, mark: u8) -> Range<u64> {
+        if self.ends[BUCKETS - 1] == MANY {
+            return self.numbers();
         }
-        let pilot = self.pilots[bucket.min(BUCKETS - 1)];
-        let slot = slot(key, self.seed, pilot, self.keys.into());
-        let marks = self.marks[slot as usize / 2 % self.marks.len()];
-        if mark(key) == marks >> (4 * (slot % 2)) & 15 && self.keys > 0 {
-            FirstRow::At(u64::from(self.first.get()) + slot)
-        } else {
-            FirstRow::Nowhere
-        }
+        let start = bucket.checked_sub(1).map_or(0, |before| usize::from(self.ends[before]));
+        let end = usize::from(self.ends[bucket % BUCKETS]).max(start);
+        let window = start.min(MARKS - WINDOW);
+        let marks = self.marks[window..].first_chunk().copied().unwrap_or_default();
+        let marked = end.min(window + WINDOW);
+        let up_to = |place: usize| (1 << (place - window)) - 1;
+        let of_bucket = up_to(marked) & !up_to(start.min(marked));
+        let equal = equal_bytes(u128::from_le_bytes(marks), mark) & of_bucket;
+        let (from, to) = match equal {
+            0 => (marked.max(start), marked),
+            _ => (
+                window + equal.trailing_zeros() as usize,
+                window + (u32::BITS - equal.leading_zeros()) as usize,
+            ),
+        };
+        // What is behind the last mark of a bucket may have any.
+        let to = if end > marked { end } else { to };
+        let first = u64::from(self.first.get());
+        first + from as u64..first + to as u64
     }
 }
 
-/// Where the first record of a key is, if there is one.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum FirstRow {
-    Nowhere,
-    /// The only number that it can have.
-    At(u64),
-    /// The numbers of records that ascend by their keys.
-    Among(Range<u64>),
+/// A line that is being filled.
+struct OpenLine {
+    first: u32,
+    rows: u32,
+    /// How many rows each bucket has.
+    counts: [u32; BUCKETS],
+    marks: [u8; MARKS],
+}
+
+impl OpenLine {
+    const fn new(first: u32) -> OpenLine {
+        OpenLine { first, rows: 0, counts: [0; BUCKETS], marks: [0; MARKS] }
+    }
+
+    fn push(&mut self, place: Place) {
+        if let Some(mark) = self.marks.get_mut(self.rows as usize) {
+            *mark = place.mark;
+        }
+        self.counts[place.bucket % BUCKETS] += 1;
+        self.rows += 1;
+    }
+
+    fn line(&self) -> Line {
+        let (first, check) = (self.first.into(), U32::ZERO);
+        if self.rows >= MANY.into() {
+            let mut marks = [0; MARKS];
+            marks.split_at_mut(4).0.copy_from_slice(&self.rows.to_le_bytes());
+            return Line { first, check, ends: [MANY; BUCKETS], marks };
+        }
+        let mut rows = 0;
+        let ends = self.counts.map(|count| {
+            rows += count as u8;
+            rows
+        });
+        Line { first, check, ends, marks: self.marks }
+    }
 }
 
 /// The directory, read.
@@ -206,9 +208,15 @@ impl<'a> RowDirectory<'a> {
         Ok(RowDirectory { lines, identity })
     }
 
+    /// How many lines there are.
+    #[inline(always)]
+    pub(super) const fn lines(&self) -> u64 {
+        self.lines.len() as u64
+    }
+
     #[inline(always)]
     fn place(&self, key: u64) -> Place {
-        Place::of(key, self.lines.len() as u64)
+        Place::of(key, self.lines())
     }
 
     /// Brings the line of a key near.
@@ -217,12 +225,15 @@ impl<'a> RowDirectory<'a> {
         self.lines.get(self.place(key).line as usize).into_iter().for_each(prefetch);
     }
 
-    /// Where the first record of a key is, as its line says, which is not checked.
+    /// The numbers of the records among which the first one of a key is, if there is one, as its line
+    /// says, which is not checked. The records ascend by their keys.
     #[inline(always)]
-    pub(super) fn first_row(&self, key: u64) -> FirstRow {
-        let Place { line, bucket } = self.place(key);
-        let line = self.lines.get(line as usize);
-        line.map_or(FirstRow::Nowhere, |line| line.first_row(bucket, key))
+    pub(super) fn candidates(&self, key: u64) -> Range<u64> {
+        let Place { line, bucket, mark } = self.place(key);
+        match self.lines.get(line as usize) {
+            Some(line) => line.candidates(bucket, mark),
+            None => 0..0,
+        }
     }
 
     /// Checks the line of a key.
@@ -240,40 +251,36 @@ impl<'a> RowDirectory<'a> {
     }
 
     /// Checks that the rows of all lines follow each other, that the keys of first records, which
-    /// `first_key` gives by their numbers, belong where these are, and that lines say no more.
+    /// `first_key` gives by their numbers, ascend and belong where these are, and that lines say no
+    /// more.
     pub(super) fn verify(
         &self,
         mut first_key: impl FnMut(u64) -> Result<u64, ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let mut end = 0;
-        for number in 0..self.lines.len() as u64 {
+        let (mut end, mut last) = (0, None);
+        for number in 0..self.lines() {
             let line = self.line(number)?;
             let numbers = line.numbers();
             let mut is_right = numbers.start == end;
             end = numbers.end;
-            let mut expected = Line::ascending(line.first.get(), (end - numbers.start) as u32);
-            if line.seed != ASCENDING {
-                let Line { seed, keys, .. } = *line;
-                expected = Line { seed, keys, pilots: [0; BUCKETS], ..expected };
-            }
-            let mut last = None;
+            let mut expected = OpenLine::new(line.first.get());
             for row in numbers {
                 let key = first_key(row)?;
-                let Place { line: place, bucket } = self.place(key);
-                is_right &= place == number;
-                if line.seed == ASCENDING {
-                    is_right &= last.replace(key).is_none_or(|last| last < key);
-                } else {
-                    is_right &= line.first_row(bucket, key) == FirstRow::At(row);
-                    expected.pilots[bucket] = line.pilots[bucket];
-                    expected.put_mark((row - u64::from(line.first.get())) as usize, key);
-                }
+                let place = self.place(key);
+                is_right &= place.line == number && last.replace(key).is_none_or(|last| last < key);
+                expected.push(place);
             }
-            if !is_right || expected.sealed(self.identity, number).as_bytes() != line.as_bytes() {
+            let expected = expected.line().sealed(self.identity, number);
+            if !is_right || expected.as_bytes() != line.as_bytes() {
                 return Err(ArchiveError::corrupt_at(DIRECTORY, number));
             }
         }
         Ok(())
+    }
+
+    /// The number of the first record of each line, which is checked.
+    pub(super) fn first_numbers(&self) -> impl Iterator<Item = Result<u64, ArchiveError>> {
+        (0..self.lines()).map(|number| Ok(self.line(number)?.first.get().into()))
     }
 }
 
@@ -283,35 +290,38 @@ type PutRow<'p> = &'p mut dyn FnMut(&[u8], Option<Further>) -> Result<(), Archiv
 /// The first record of a key, on its way to its row.
 struct First {
     key: u64,
-    /// Which row of the line it has, once the line has pilots.
-    slot: u8,
     record: Vec<u8>,
     further: Option<Further>,
 }
 
-/// Puts records that come in the order of their keys into the order of rows, and makes the directory.
+/// Takes records that come in the order of their keys, and makes the directory.
 pub(in crate::archive) struct DirectoryBuilder {
     lines: u64,
     /// The number of the line that is being filled.
-    line: u64,
-    /// First records of the line that have no rows yet, and their bytes.
-    waiting: Vec<First>,
-    bytes: usize,
-    most_bytes: usize,
-    /// How many rows the lines before have, and how many the line has so far.
-    rows: u32,
-    put: u32,
+    number: u64,
+    line: OpenLine,
+    /// Waits for what there is more of its key.
+    first: Option<First>,
     /// Records whose key had one before.
     further: Sorter,
     /// The lines that are complete.
     done: Sorter,
+    guide: Sorter,
 }
 
 /// What a [`DirectoryBuilder`] gives in the end.
 pub(in crate::archive) struct BuiltDirectory {
     /// Records whose rows come behind all others.
     pub(in crate::archive) further: Sorted,
-    pub(in crate::archive) lines: Sorted,
+    pub(in crate::archive) directory: DirectoryLines,
+}
+
+/// The directory, waiting to be written.
+pub(in crate::archive) struct DirectoryLines {
+    sorted: Sorted,
+    lines: u64,
+    firsts: u64,
+    guide: Sorter,
 }
 
 impl DirectoryBuilder {
@@ -320,41 +330,35 @@ impl DirectoryBuilder {
         let sorter = || Sorter::new(std::env::temp_dir(), memory / 4);
         DirectoryBuilder {
             lines: records.div_ceil(LINE_KEYS).max(1),
-            line: 0,
-            waiting: Vec::new(),
-            bytes: 0,
-            most_bytes: memory / 4,
-            rows: 0,
-            put: 0,
+            number: 0,
+            line: OpenLine::new(0),
+            first: None,
             further: sorter(),
             done: sorter(),
+            guide: sorter(),
         }
     }
 
-    /// Takes the next record and its key, and calls `put` with those that have their places.
+    /// Takes the next record and its key, and calls `put` with the one whose place is known.
     pub(in crate::archive) fn push(
         &mut self,
         key: u64,
         record: &[u8],
         put: PutRow<'_>,
     ) -> Result<(), ArchiveError> {
-        if let Some(last) = self.waiting.last_mut().filter(|last| last.key == key) {
+        if let Some(first) = self.first.as_mut().filter(|first| first.key == key) {
             let number = self.further.len() as u32;
             let mut further =
-                last.further.unwrap_or(Further { count: U32::ZERO, first: number.into() });
+                first.further.unwrap_or(Further { count: U32::ZERO, first: number.into() });
             further.count += 1;
-            last.further = Some(further);
+            first.further = Some(further);
             return Ok(self.further.push(&number.to_be_bytes(), record)?);
         }
-        let line = Place::of(key, self.lines).line;
-        while self.line < line {
-            self.end_line(put)?;
-        }
-        if self.waiting.len() == MAX_KEYS || self.bytes > self.most_bytes {
-            self.put_ascending(put)?;
-        }
-        self.bytes += record.len();
-        self.waiting.push(First { key, slot: 0, record: record.to_vec(), further: None });
+        self.put_first(put)?;
+        let place = Place::of(key, self.lines);
+        self.end_lines(place.line)?;
+        self.line.push(place);
+        self.first = Some(First { key, record: record.to_vec(), further: None });
         Ok(())
     }
 
@@ -363,105 +367,57 @@ impl DirectoryBuilder {
         mut self,
         put: PutRow<'_>,
     ) -> Result<BuiltDirectory, ArchiveError> {
-        while self.line < self.lines {
-            self.end_line(put)?;
-        }
-        Ok(BuiltDirectory { further: self.further.finish()?, lines: self.done.finish()? })
+        self.put_first(put)?;
+        self.end_lines(self.lines)?;
+        let directory = DirectoryLines {
+            sorted: self.done.finish()?,
+            lines: self.lines,
+            firsts: self.line.first.into(),
+            guide: self.guide,
+        };
+        Ok(BuiltDirectory { further: self.further.finish()?, directory })
     }
 
-    /// Gives the records that wait their rows in the order in which they came.
-    fn put_ascending(&mut self, put: PutRow<'_>) -> Result<(), ArchiveError> {
-        self.put += self.waiting.len() as u32;
-        self.bytes = 0;
-        self.waiting.drain(..).try_for_each(|first| put(&first.record, first.further))
+    fn put_first(&mut self, put: PutRow<'_>) -> Result<(), ArchiveError> {
+        self.first.take().map_or(Ok(()), |first| put(&first.record, first.further))
     }
 
-    fn end_line(&mut self, put: PutRow<'_>) -> Result<(), ArchiveError> {
-        let keys: Vec<u64> = self.waiting.iter().map(|first| first.key).collect();
-        let pilots = if self.put == 0 { Pilots::find(&keys, self.lines) } else { None };
-        let count = self.put + keys.len() as u32;
-        let mut line = Line::ascending(self.rows, count);
-        if let Some(Pilots { seed, pilots, slots }) = pilots {
-            line = Line { seed, keys: keys.len() as u8, pilots, ..line };
-            for (first, slot) in self.waiting.iter_mut().zip(slots) {
-                first.slot = slot;
-                line.put_mark(slot.into(), first.key);
-            }
-            self.waiting.sort_unstable_by_key(|first| first.slot);
+    /// Ends all lines before one.
+    fn end_lines(&mut self, number: u64) -> Result<(), ArchiveError> {
+        while self.number < number {
+            self.done.push(&self.number.to_be_bytes(), self.line.line().as_bytes())?;
+            self.line = OpenLine::new(self.line.first + self.line.rows);
+            self.number += 1;
         }
-        self.put_ascending(put)?;
-        self.done.push(&self.line.to_be_bytes(), line.as_bytes())?;
-        self.rows += std::mem::take(&mut self.put);
-        self.line += 1;
         Ok(())
     }
 }
 
-/// What gives each key of a line a row of its own.
-struct Pilots {
-    seed: u8,
-    pilots: [u8; BUCKETS],
-    /// The row of each key.
-    slots: Vec<u8>,
-}
-
-impl Pilots {
-    /// For [`MAX_KEYS`] at most. Tries seeds and pilots from 0 on, the largest buckets first; `None`
-    /// where none do.
-    fn find(keys: &[u64], lines: u64) -> Option<Pilots> {
-        let mut buckets = [const { Vec::new() }; BUCKETS];
-        for (nth, &key) in keys.iter().enumerate() {
-            buckets[Place::of(key, lines).bucket].push((nth, key));
+impl DirectoryLines {
+    /// Writes the directory, and behind it the guide.
+    pub(in crate::archive) fn write<W: Write>(
+        self,
+        identity: u32,
+        out: &mut Sink<W>,
+    ) -> Result<(Section, Section), ArchiveError> {
+        let DirectoryLines { mut sorted, lines, firsts, mut guide } = self;
+        out.align()?;
+        out.begin();
+        for number in 0..lines {
+            let Some((_, line)) = sorted.next_entry()? else { break };
+            let line = Line::read_from_bytes(line).map_err(|_| ArchiveError::corrupt(DIRECTORY))?;
+            out.put(line.sealed(identity, number).as_bytes())?;
+            let shift = shift(line.first.get().into(), number, lines, firsts);
+            guide.push(&number.to_be_bytes(), shift.as_bytes())?;
         }
-        let mut order: Vec<usize> = (0..BUCKETS).collect();
-        order.sort_by_key(|&bucket| Reverse(buckets[bucket].len()));
-        (0..SEEDS).find_map(|seed| {
-            let mut found = Pilots { seed, pilots: [0; BUCKETS], slots: vec![0; keys.len()] };
-            let mut taken = 0;
-            order
-                .iter()
-                .all(|&bucket| found.settle(bucket, &buckets[bucket], &mut taken))
-                .then_some(found)
-        })
-    }
-
-    /// Finds a pilot with which the keys of a bucket have rows that are not taken.
-    fn settle(&mut self, bucket: usize, keys: &[(usize, u64)], taken: &mut u64) -> bool {
-        let rows = self.slots.len() as u64;
-        let seed = self.seed;
-        let place_all = |pilot: u8| {
-            keys.iter().try_fold(*taken, |taken: u64, &(_, key)| {
-                let bit = 1 << slot(key, seed, pilot, rows);
-                (taken & bit == 0).then_some(taken | bit)
-            })
-        };
-        let Some((pilot, all)) = (0..=u8::MAX).find_map(|pilot| Some((pilot, place_all(pilot)?)))
-        else {
-            return false;
-        };
-        *taken = all;
-        self.pilots[bucket] = pilot;
-        for &(nth, key) in keys {
-            self.slots[nth] = slot(key, seed, pilot, rows) as u8;
+        let directory = out.end();
+        out.begin();
+        let mut guide = guide.finish()?;
+        while let Some((_, shift)) = guide.next_entry()? {
+            out.put(shift)?;
         }
-        true
+        Ok((directory, out.end()))
     }
-}
-
-/// Writes the directory.
-pub(in crate::archive) fn write_directory<W: Write>(
-    mut lines: Sorted,
-    identity: u32,
-    out: &mut Sink<W>,
-) -> Result<Section, ArchiveError> {
-    out.align()?;
-    out.begin();
-    for number in 0.. {
-        let Some((_, line)) = lines.next_entry()? else { break };
-        let line = Line::read_from_bytes(line).map_err(|_| ArchiveError::corrupt(DIRECTORY))?;
-        out.put(line.sealed(identity, number).as_bytes())?;
-    }
-    Ok(out.end())
 }
 
 #[cfg(test)]
@@ -474,7 +430,7 @@ mod tests {
     use crate::archive::file::check::worth::{assert_every_byte_counts, assert_place_counts};
 
     fn line() -> Line {
-        Line { seed: 3, keys: 50, pilots: [7; BUCKETS], ..Line::ascending(5, 0) }
+        Line { first: 5.into(), check: U32::ZERO, ends: [50; BUCKETS], marks: [7; MARKS] }
     }
 
     #[test]
@@ -500,67 +456,90 @@ mod tests {
         for key in keys {
             builder.push(*key, &key.to_be_bytes(), &mut put).unwrap();
         }
-        let mut built = builder.finish(&mut put).unwrap();
+        let mut sorted = builder.finish(&mut put).unwrap().directory.sorted;
         let mut lines = Vec::new();
-        while let Some((_, line)) = built.lines.next_entry().unwrap() {
+        while let Some((_, line)) = sorted.next_entry().unwrap() {
             let number = lines.len() as u64;
             lines.push(Line::read_from_bytes(line).unwrap().sealed(7, number));
         }
         (rows, lines)
     }
 
-    /// How many lines have rows that ascend, after each key was seen to lead to its row.
-    fn assert_leads(keys: &[u64], memory: usize) -> usize {
+    /// How many rows come into question for all keys, after each was seen to be among its own.
+    fn assert_leads(keys: &[u64], memory: usize) -> u64 {
         let (rows, lines) = built(keys, memory);
+        assert_eq!(rows, keys);
         let firsts = RowDirectory::firsts(lines.as_bytes(), 7).unwrap();
-        assert_eq!((rows.len(), firsts), (keys.len(), keys.len() as u64));
+        assert_eq!(firsts, keys.len() as u64);
         let directory = RowDirectory::new(lines.as_bytes(), 7).unwrap();
-        for (number, &key) in (0..).zip(&rows) {
-            match directory.first_row(key) {
-                FirstRow::At(found) => assert_eq!(found, number),
-                FirstRow::Among(numbers) => {
-                    assert!(numbers.contains(&number));
-                    let place = |number: u64| rows[number as usize];
-                    assert!(numbers.map(place).is_sorted());
-                }
-                FirstRow::Nowhere => panic!("{key} is there"),
-            }
-        }
         directory.verify(|number| Ok(rows[number as usize])).unwrap();
-        lines.iter().filter(|line| line.seed == ASCENDING).count()
+        let mut candidates = 0;
+        for (number, &key) in (0..).zip(&rows) {
+            let numbers = directory.candidates(key);
+            assert!(numbers.contains(&number) && numbers.end <= firsts, "{key}");
+            candidates += numbers.end - numbers.start;
+        }
+        candidates
     }
 
     /// Numbers that are spread as keys are.
     fn spread(count: u64) -> Vec<u64> {
-        let mut keys: Vec<u64> =
-            (1..=count).map(|nth| nth.wrapping_mul(PILOT_FACTOR).rotate_left(17)).collect();
-        keys.iter_mut().for_each(|key| *key = key.wrapping_mul(0xff51_afd7_ed55_8ccd));
+        let mix = |number: u64| {
+            let number = (number ^ number >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            (number ^ number >> 32).wrapping_mul(0xff51_afd7_ed55_8ccd)
+        };
+        let mut keys: Vec<u64> = (1..=count).map(|nth| mix(mix(nth))).collect();
         keys.sort_unstable();
         keys
     }
 
     #[test]
-    fn every_key_has_a_row_of_its_own() {
-        for count in [0, 1, 2, 41, 42, 43, 5000, 60_000] {
-            let ascending = assert_leads(&spread(count), 1 << 20);
-            assert!(ascending as u64 <= count / 5000, "{ascending} lines of {count} keys");
+    fn few_rows_come_into_question_for_a_key() {
+        for count in [0, 1, 2, 39, 40, 41, 5000, 60_000] {
+            let candidates = assert_leads(&spread(count), 1 << 20);
+            assert!(candidates <= count + count / 8 + 1, "{candidates} for {count} keys");
         }
         let empty = built(&[], 1 << 20).1;
         let directory = RowDirectory::new(empty.as_bytes(), 7).unwrap();
-        assert_eq!(directory.first_row(9), FirstRow::Nowhere);
+        assert!(directory.candidates(9).is_empty());
     }
 
-    /// Whoever chooses keys can put all of them into one line, or into one bucket.
     #[test]
-    fn rows_of_keys_without_pilots_ascend() {
-        let near: Vec<u64> = (0..1000).collect();
-        assert_eq!(assert_leads(&near, 1 << 20), 1);
-        let mixed = [near, spread(3000)].concat();
-        assert!((1..4).contains(&assert_leads(&mixed, 1 << 20)));
-        // As many of one bucket as a line may have.
-        assert_eq!(assert_leads(&(0..64).collect::<Vec<u64>>(), 1 << 20), 1);
-        // Where memory does not hold a line.
-        assert!(assert_leads(&spread(3000), 0) > 20);
+    fn few_rows_come_into_question_for_what_is_not_there() {
+        let keys = spread(60_000);
+        let lines = built(&keys[..30_000], 1 << 20).1;
+        let directory = RowDirectory::new(lines.as_bytes(), 7).unwrap();
+        let led = |key: &&u64| !directory.candidates(**key).is_empty();
+        let led = keys[30_000..].iter().filter(led).count();
+        assert!(led < 30_000 / 25, "{led}");
+    }
+
+    /// Damaged lines lead anywhere; what they say is checked later.
+    #[test]
+    fn any_bytes_are_read_as_a_line() {
+        let bytes = [0, 1, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 65, 254, 255];
+        for start in bytes {
+            for end in bytes {
+                for bucket in 0..BUCKETS {
+                    let ends = std::array::from_fn(|at| if at < bucket { start } else { end });
+                    let numbers = Line { ends, ..line() }.candidates(bucket, 7);
+                    assert!(numbers.is_empty() || numbers.end <= u64::from(u32::MAX));
+                }
+            }
+        }
+    }
+
+    /// Whoever chooses keys can put all of them into one line, or give all of them one mark.
+    #[test]
+    fn any_number_of_keys_has_place_in_a_line() {
+        for count in [16, 17, 47, 48, 49, 64, 65, 254, 255, 256, 1000] {
+            let near: Vec<u64> = (0..count).collect();
+            assert_eq!(assert_leads(&near, 1 << 20), count * count);
+            let all: Vec<u64> = (0..count).map(|nth| nth << 56 | nth).collect();
+            assert_leads(&all[..all.len().min(200)], 1 << 20);
+        }
+        let mixed = [(0..1000).collect(), spread(3000)].concat();
+        assert_leads(&mixed, 0);
     }
 
     proptest! {

@@ -72,15 +72,15 @@ impl IndexLine {
     /// The entries with this mark, a bit for each as [`equal_marks`] gives it, and whether the next
     /// line belongs to this one; `None` when the line is damaged.
     #[inline(always)]
-    fn marked(&self, identity: u32, number: u64, mark: u8) -> Option<(u128, bool)> {
+    fn marked(&self, identity: u32, number: u64, mark: u8) -> Option<(u32, bool)> {
         let (count, more) = self.count(identity, number)?;
-        Some((equal_marks(&self.marks, mark) & ((1 << (8 * count)) - 1), more))
+        Some((equal_marks(&self.marks, mark) & ((1 << count) - 1), more))
     }
 }
 
-/// A 1 as the highest bit of each mark that is this one; zeros stand behind the marks.
+/// A bit for each mark, 1 where it is this one; zeros stand behind the marks.
 #[inline]
-fn equal_marks(marks: &[u8; ENTRIES], mark: u8) -> u128 {
+fn equal_marks(marks: &[u8; ENTRIES], mark: u8) -> u32 {
     let mut all = [0; 16];
     all[..ENTRIES].copy_from_slice(marks);
     equal_bytes(u128::from_le_bytes(all), mark)
@@ -260,7 +260,7 @@ impl<'a> RecordIndex<'a> {
         let home = self.home(key);
         let line = self.line(home)?;
         let marked = equal_marks(&line.marks, key as u8);
-        match line.places.get(marked.trailing_zeros() as usize / 8).map(|place| place.get()) {
+        match line.places.get(marked.trailing_zeros() as usize).map(|place| place.get()) {
             Some(place) if place & LIST == 0 => return Some(place),
             Some(place) => {
                 let start = ((place & !LIST) as usize).checked_mul(4);
@@ -329,7 +329,7 @@ pub(super) struct Candidates<'a> {
     /// The line that is read next.
     next_line: Option<u64>,
     /// The line that is being read, and its places with the mark that were not taken yet.
-    line: Option<(&'a IndexLine, u128)>,
+    line: Option<(&'a IndexLine, u32)>,
     /// Records of the list that is being read.
     list: std::slice::Iter<'a, U32>,
 }
@@ -339,7 +339,7 @@ impl Candidates<'_> {
     #[inline(always)]
     fn next_place(&mut self) -> Option<u32> {
         let (line, marked) = self.line.as_mut()?;
-        let place = line.places.get(marked.trailing_zeros() as usize / 8)?;
+        let place = line.places.get(marked.trailing_zeros() as usize)?;
         *marked &= *marked - 1;
         Some(place.get())
     }
@@ -429,7 +429,7 @@ mod tests {
         for byte in 0..=255 {
             let found = equal_marks(&bytes, byte);
             for (nth, &own) in bytes.iter().enumerate() {
-                assert_eq!(found >> (8 * nth) & 0xff == 0x80, own == byte, "{byte} at {nth}");
+                assert_eq!(found >> nth & 1 == 1, own == byte, "{byte} at {nth}");
             }
         }
     }

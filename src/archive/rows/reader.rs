@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::directory::{FirstRow, RowDirectory};
+use super::directory::RowDirectory;
+use super::guide::RowGuide;
 use super::index::{Candidates, RecordIndex};
 use super::segment::{RowRef, RowSegment, SegmentRows};
 use crate::archive::error::ArchiveError;
@@ -22,6 +23,10 @@ const TEXT_STEP: u64 = 4096;
 const READ_STEP: u64 = 64;
 /// Queries that are looked up side by side.
 const BATCH: usize = 32;
+/// Of the rows that may be of a key, so many are all looked at; more are bisected.
+const FEW_ROWS: u64 = 16;
+/// Rows around the one that a guide leads to, among which the right one nearly always is.
+const GUESSED_ROWS: u64 = 12;
 
 /// The records of an archive of level fast.
 pub(in crate::archive) struct RowReader {
@@ -45,14 +50,18 @@ pub(in crate::archive) enum IndexSections {
         /// Lists of records of one key.
         lists: Section,
     },
-    /// Of records in the order of the directory.
-    Directory(Section),
+    /// Of records in the order of their keys.
+    Directory {
+        /// From keys to records.
+        lines: Section,
+        guide: Option<Section>,
+    },
 }
 
 /// The position index, open for reading.
 pub(super) enum RowIndex<'a> {
     Lines(RecordIndex<'a>),
-    Directory(RowDirectory<'a>),
+    Directory(RowDirectory<'a>, Option<RowGuide<'a>>),
 }
 
 impl RowReader {
@@ -61,16 +70,21 @@ impl RowReader {
         segments: Vec<RowSegment>,
         index: Option<IndexSections>,
         identity: u32,
-    ) -> RowReader {
+    ) -> Result<RowReader, ArchiveError> {
         let extent = index.and_then(|index| match index {
             IndexSections::Lines { lines, .. } => {
                 RecordIndex::homes(lines.of(&bytes, "position index").ok()?, identity)
             }
-            IndexSections::Directory(lines) => {
+            IndexSections::Directory { lines, .. } => {
                 RowDirectory::firsts(lines.of(&bytes, "row directory").ok()?, identity)
             }
         });
-        RowReader { bytes, segments, index, extent, identity }
+        let reader = RowReader { bytes, segments, index, extent, identity };
+        let has_guide = matches!(index, Some(IndexSections::Directory { guide: Some(_), .. }));
+        if has_guide && let Ok(Some(RowIndex::Directory(_, None))) = reader.index() {
+            return Err(ArchiveError::corrupt("row guide"));
+        }
+        Ok(reader)
     }
 
     pub(in crate::archive) fn has_index(&self) -> bool {
@@ -80,6 +94,11 @@ impl RowReader {
     /// How many records there are.
     pub(super) fn len(&self) -> u64 {
         self.segments.last().map_or(0, |segment| segment.span.end())
+    }
+
+    /// How many records are the first ones of their keys.
+    pub(super) fn firsts(&self) -> u64 {
+        self.extent.unwrap_or_default()
     }
 
     /// The rows of the segment that has a record, and the number behind its last one.
@@ -149,10 +168,13 @@ impl RowReader {
                 let homes = self.extent.ok_or(ArchiveError::corrupt("position index"))?;
                 RowIndex::Lines(RecordIndex::new(lines, lists, homes, self.identity)?)
             }
-            Some(IndexSections::Directory(lines)) => {
+            Some(IndexSections::Directory { lines, guide }) => {
                 let lines = lines.of(&self.bytes, "row directory")?;
                 self.extent.ok_or(ArchiveError::corrupt("row directory"))?;
-                RowIndex::Directory(RowDirectory::new(lines, self.identity)?)
+                let directory = RowDirectory::new(lines, self.identity)?;
+                let guide = guide.and_then(|guide| guide.of(&self.bytes, "row guide").ok());
+                let guide = guide.and_then(|guide| RowGuide::new(guide, directory.lines()));
+                RowIndex::Directory(directory, guide)
             }
         };
         Ok(Some(index))
@@ -166,7 +188,9 @@ impl RowReader {
     ) -> Result<RowMatches<'_>, ArchiveError> {
         let rows = match self.index()? {
             Some(RowIndex::Lines(index)) => Rows::Candidates(index.candidates(query.key())),
-            Some(RowIndex::Directory(directory)) => {
+            Some(RowIndex::Directory(directory, guide)) => {
+                directory.prefetch_line(query.key());
+                self.prefetch_guessed(guide, query.key());
                 let near = self.near(directory, query.key());
                 Rows::Group(self.group(directory, near, query)?)
             }
@@ -191,7 +215,7 @@ impl RowReader {
                     self.visit_rows(rows, query, |row| visit(place, row))
                 },
             ),
-            Some(RowIndex::Directory(directory)) => self.in_batches(
+            Some(RowIndex::Directory(directory, _)) => self.in_batches(
                 queries,
                 |query| directory.prefetch_line(query.key()),
                 |query| self.near(directory, query.key()),
@@ -275,19 +299,29 @@ impl RowReader {
         }
     }
 
-    /// The row to which the line of a key leads, which is not checked, on its way to be near.
+    /// Brings near the rows around the one that a guide leads to.
+    #[inline(always)]
+    fn prefetch_guessed(&self, guide: Option<RowGuide<'_>>, key: u64) {
+        let Some(guide) = guide else { return };
+        let guess = guide.guess(key, self.firsts());
+        if let Ok((segment, _)) = self.segment(guess) {
+            segment.prefetch_around(guess, GUESSED_ROWS);
+        }
+    }
+
+    /// The rows to which the line of a key leads, which is not checked, on their way to be near.
     #[inline(always)]
     fn near<'a>(&'a self, directory: RowDirectory<'_>, key: u64) -> Near<'a> {
-        match directory.first_row(key) {
-            FirstRow::Nowhere => Near::Nothing,
-            FirstRow::At(number) => match self.row(number) {
-                Ok(row) => {
-                    row.prefetch();
-                    Near::Row(row)
-                }
-                Err(_) => Near::Unknown,
-            },
-            FirstRow::Among(_) => Near::Unknown,
+        let numbers = directory.candidates(key);
+        if numbers.is_empty() {
+            return Near::Nothing;
+        }
+        match self.row(numbers.start) {
+            Ok(row) if numbers.end - numbers.start <= FEW_ROWS => {
+                row.prefetch();
+                Near::Row(row)
+            }
+            _ => Near::Unknown,
         }
     }
 
@@ -312,10 +346,10 @@ impl RowReader {
     /// which others would be lost.
     #[inline(always)]
     fn is_first(&self, row: RowRef<'_>) -> bool {
-        self.extent.is_some_and(|firsts| row.number() < firsts)
+        row.number() < self.firsts()
     }
 
-    /// The records of the key of a query, whatever the row is that its line leads to.
+    /// The records of the key of a query, whichever row of those is the first that its line leads to.
     #[cold]
     fn group_of_key(
         &self,
@@ -323,45 +357,46 @@ impl RowReader {
         query: &Query,
     ) -> Result<Group<'_>, ArchiveError> {
         let key = query.key();
-        // That a position is not there is true where line and row are whole.
+        // That a position is not there is true where line and rows are whole.
         directory.check_line(key)?;
-        let first = match directory.first_row(key) {
-            FirstRow::Nowhere => None,
-            FirstRow::At(number) => Some(self.row(number)?),
-            FirstRow::Among(numbers) => self.bisect(numbers, key)?,
-        };
-        let Some(row) = first else { return Ok(Group::NONE) };
-        if !self.is_first(row) {
+        let mut numbers = directory.candidates(key);
+        if numbers.end > self.firsts() {
             return Err(ArchiveError::corrupt("row directory"));
         }
-        let is_of_position = row.is_of(query.board())?;
-        // Two positions may have one key.
-        let is_of_key = is_of_position || row.has_further() && row.key()? == key;
-        let first = first.filter(|_| is_of_key);
-        Ok(Group { first, is_of_position, further: 0..0 })
+        if numbers.end - numbers.start > FEW_ROWS {
+            numbers = self.bisect(numbers, key)?;
+        }
+        for number in numbers {
+            let row = self.row(number)?;
+            let is_of_position = row.is_of(query.board())?;
+            // Two positions may have one key.
+            if is_of_position || row.has_further() && row.key()? == key {
+                return Ok(Group { first: Some(row), is_of_position, further: 0..0 });
+            }
+        }
+        Ok(Group::NONE)
     }
 
-    /// The record of a key among some that ascend by their keys.
+    /// The number of the record of a key among some that ascend by their keys, if it is there.
     #[cold]
-    fn bisect(&self, numbers: Range<u64>, key: u64) -> Result<Option<RowRef<'_>>, ArchiveError> {
+    fn bisect(&self, numbers: Range<u64>, key: u64) -> Result<Range<u64>, ArchiveError> {
         let Range { mut start, mut end } = numbers;
         while start < end {
             let middle = start + (end - start) / 2;
-            let row = self.row(middle)?;
-            match row.key()?.cmp(&key) {
+            match self.row(middle)?.key()?.cmp(&key) {
                 Ordering::Less => start = middle + 1,
-                Ordering::Equal => return Ok(Some(row)),
+                Ordering::Equal => return Ok(middle..middle + 1),
                 Ordering::Greater => end = middle,
             }
         }
-        Ok(None)
+        Ok(0..0)
     }
 
     /// The numbers of the further records of the key of a first one.
     #[cold]
     pub(super) fn further(&self, first: RowRef<'_>) -> Result<Range<u64>, ArchiveError> {
         let Some(further) = first.further()? else { return Ok(0..0) };
-        let numbers = further.numbers(self.extent.unwrap_or_default());
+        let numbers = further.numbers(self.firsts());
         let are_there = !numbers.is_empty() && numbers.end <= self.len();
         if are_there { Ok(numbers) } else { Err(first.corrupt()) }
     }
@@ -383,11 +418,12 @@ impl RowReader {
     }
 }
 
-/// The row that a line leads to.
+/// The rows that a line leads to.
 enum Near<'a> {
     Nothing,
+    /// The first of few.
     Row(RowRef<'a>),
-    /// One that takes more to be found, or one that is not there.
+    /// Many, or some that are not there.
     Unknown,
 }
 

@@ -16,6 +16,8 @@ use crate::prefetch::prefetch;
 use crate::text::{FormatOptions, epd};
 
 const ROW: &str = "record";
+/// Rows of a line of the processor's cache.
+const ROWS_OF_LINE: usize = 64 / ROW_BYTES as usize;
 
 /// Where a segment of rows is in its file.
 #[derive(Copy, Clone, Debug)]
@@ -61,6 +63,15 @@ impl<'a> SegmentRows<'a> {
         let row = rows.get((number - segment.span.first) as usize);
         let row = row.ok_or(ArchiveError::corrupt_at(ROW, number))?;
         Ok(RowRef { segment, file, row, number })
+    }
+
+    /// Brings near as many rows around the one with a number as the segment has of them.
+    #[inline(always)]
+    pub(super) fn prefetch_around(self, number: u64, rows: u64) {
+        let from = (number - self.segment.span.first).saturating_sub(rows / 2) as usize;
+        let from = from.next_multiple_of(ROWS_OF_LINE);
+        let rows = self.rows.get(from..).unwrap_or_default().iter().take(rows as usize);
+        rows.step_by(ROWS_OF_LINE).for_each(prefetch);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Verifying the records and the index of an archive of level fast.
 
 use super::directory::RowDirectory;
+use super::guide::RowGuide;
 use super::index::RecordIndex;
 use super::reader::{RowIndex, RowReader};
 use crate::archive::error::ArchiveError;
@@ -15,7 +16,10 @@ impl RowReader {
     /// Reads all records. Where there is an index it leads to each of them and to no more.
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
         match self.index()? {
-            Some(RowIndex::Directory(directory)) => self.verify_groups(&directory),
+            Some(RowIndex::Directory(directory, guide)) => {
+                self.verify_groups(&directory)?;
+                guide.map_or(Ok(()), |guide| self.verify_guide(&directory, guide))
+            }
             Some(RowIndex::Lines(index)) => self.verify_found(&index),
             None => (0..self.len()).try_for_each(|number| self.alone(number).map(|_| ())),
         }
@@ -60,6 +64,20 @@ impl RowReader {
             Ok(key)
         })?;
         if led_to == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("row directory")) }
+    }
+
+    fn verify_guide(
+        &self,
+        directory: &RowDirectory<'_>,
+        guide: RowGuide<'_>,
+    ) -> Result<(), ArchiveError> {
+        let firsts = self.firsts();
+        let first_numbers = directory.first_numbers().map_while(Result::ok);
+        if guide.is_of(firsts, first_numbers) {
+            Ok(())
+        } else {
+            Err(ArchiveError::corrupt("row guide"))
+        }
     }
 
     /// To how many of the records from a number on the queries lead that were made of them.

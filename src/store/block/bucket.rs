@@ -165,7 +165,7 @@ impl<'a> Entries<'a> {
         let ends = equal_bytes(word_at(arrays, next), fingerprint)
             | equal_bytes(lengths, STUB)
             | equal_bytes(lengths, LONG);
-        let first = ends.trailing_zeros() as usize / 8;
+        let first = (ends | 1 << AT_ONCE).trailing_zeros() as usize;
         let skipped = first.min(count.saturating_sub(next));
         let lengths = lengths & !u128::MAX.unbounded_shl(8 * skipped as u32);
         let bytes: u32 = lengths.to_le_bytes().into_iter().map(u32::from).sum();

@@ -47,25 +47,31 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     let sorted = segments(&fast).sorted(true);
     let unsorted = ["lines", "crowded", "games"].map(|name| folder.join(format!("{name}.epd")));
     let unsorted = unsorted.map(fs::read_to_string).into_iter().collect::<io::Result<String>>()?;
-    // More keys than pilots are for in the first line of the directory, and none in the others.
-    let is_low = |line: &&str| {
-        epdb::parse_epd(line.as_bytes())
-            .is_ok_and(|record| position_key(record.position()) < u64::MAX / 8)
+    // Many keys in the first line of the directory: more than have marks, and more than are counted.
+    let below = |text: &str, part: u64| -> String {
+        let is_low = |line: &&str| {
+            epdb::parse_epd(line.as_bytes())
+                .is_ok_and(|record| position_key(record.position()) < u64::MAX / part)
+        };
+        text.lines().filter(is_low).map(|line| format!("{line}\n")).collect()
     };
-    let crowded_line: String =
-        unsorted.lines().filter(is_low).map(|line| format!("{line}\n")).collect();
-    let ascending = fast.clone().sorted(true);
-    for (name, text, options) in
-        [("fast_sorted", &unsorted, &sorted), ("fast_ascending", &crowded_line, &ascending)]
-    {
-        let archive = Archive::from_bytes(pack(text, options, &[])?)?;
+    let near_keys = below(&unsorted, 8);
+    let very_near_keys = below(&scattered_lines(4000), 10);
+    let one_segment = fast.clone().sorted(true);
+    for (name, text, options, rows) in [
+        ("fast_sorted", &unsorted, &sorted, 0..=47),
+        ("fast_near_keys", &near_keys, &one_segment, 65..=254),
+        ("fast_very_near_keys", &very_near_keys, &one_segment, 255..=255),
+    ] {
+        let bytes = pack(text, options, &[])?;
+        // The end of the last bucket of the first line.
+        if !rows.contains(&bytes[Forged::new(&bytes).section(18).start + 15]) {
+            return Err(format!("the first line of {name}.epa has other rows").into());
+        }
+        let archive = Archive::from_bytes(bytes)?;
         let mut in_order = Vec::new();
         archive.write_text(0..archive.len(), &mut in_order)?;
         fs::write(folder.join(name).with_extension("epd"), in_order)?;
-    }
-    let bytes = pack(&crowded_line, &ascending, &[])?;
-    if bytes[Forged::new(&bytes).section(18).start + 8] != 255 {
-        return Err("the first line of fast_ascending.epa has pilots".into());
     }
     let games: Vec<Vec<u8>> =
         samples::samples("kept_games").valid.iter().map(samples::Case::bytes).collect();
@@ -106,10 +112,16 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
             "Level fast, sorted, with several segments and records in the heap",
         ),
         (
-            "fast_ascending",
-            "fast_ascending",
-            &ascending,
-            "Level fast, sorted, with a line of the row directory whose records ascend",
+            "fast_near_keys",
+            "fast_near_keys",
+            &one_segment,
+            "Level fast, sorted, with a line of the row directory that has more records than marks",
+        ),
+        (
+            "fast_very_near_keys",
+            "fast_very_near_keys",
+            &one_segment,
+            "Level fast, sorted, with a line of the row directory that has no marks",
         ),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
         (
@@ -416,12 +428,27 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
         (
             "directory_mark",
             "A line of a row directory with another mark",
-            sorted.with_line(0, |line| line[32] ^= 1),
+            sorted.with_line(0, |line| line[16] ^= 1),
         ),
         (
-            "directory_pilot",
+            "directory_end",
+            "A line of a row directory with a bucket that ends before it begins",
+            sorted.with_line(0, |line| line[9] = line[8] - 1),
+        ),
+        (
+            "directory_byte",
             "A changed byte in a line of a row directory",
             sorted.with(sorted.section(18).start + 10, |byte| byte ^ 1),
+        ),
+        (
+            "guide_shift",
+            "A row guide that leads elsewhere",
+            sorted.with(sorted.section(19).start + 2, |byte| byte ^ 1),
+        ),
+        (
+            "guide_length",
+            "A row guide that is not as long as its directory",
+            sorted.with(sorted.entry(19).start + 24, |byte| byte - 2),
         ),
         (
             "directory_of_unsorted",
