@@ -1,7 +1,7 @@
 //! The decisions that say a row, in their order: the same for whoever writes, reads or learns them.
 
-use super::field::{self, FIELDS, KINGS, SQUARES, STATE_FIELD};
-use super::layout::{BIAS, Layout, STATE_BITS, STATE_FEATURES, count_feature};
+use super::field::{self, FIELDS, SQUARES, STATE_FIELD};
+use super::layout::{BIAS, Codes, Layout, STATE_BITS, STATE_FEATURES, code_bit, count_feature};
 use crate::archive::row::Row;
 
 /// Takes decisions: who writes is given them and returns them, who reads ignores what it is given
@@ -20,8 +20,8 @@ pub(super) trait Decisions {
     /// Any byte.
     fn byte(&mut self, byte: u8) -> u8;
 
-    /// A feature becomes active.
-    fn activate(&mut self, feature: usize);
+    /// A feature becomes active: it tells of the units from `first` on, which are still to decide.
+    fn activate(&mut self, feature: usize, first: usize);
 
     /// A column of the row is complete.
     fn end_column(&mut self, _column: usize) {}
@@ -35,23 +35,28 @@ type Counts = [u8; 16];
 pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decisions) -> Row {
     let mut passed = Row::default();
     let mut counts = Counts::default();
+    let mut seen = 0;
     decisions.begin();
-    decisions.activate(BIAS);
+    decisions.activate(BIAS, 0);
     for number in 0..FIELDS {
         let given = field::get(row, number);
-        let (value, nth) = pass_value(layout, number, given, &counts, decisions);
+        // A king that stands somewhere stands nowhere else.
+        let barred = layout.single_kings(number) & seen;
+        let (value, nth) = pass_value(layout, number, given, barred, decisions);
         field::set(&mut passed, number, value);
+        let next_unit = layout.first_unit(number + 1);
         if let Some(feature) = nth.and_then(|nth| layout.value_feature(number, nth)) {
-            decisions.activate(feature);
+            decisions.activate(feature, next_unit);
         }
         if number == STATE_FIELD {
-            state_features(value).for_each(|feature| decisions.activate(feature));
+            state_features(value).for_each(|feature| decisions.activate(feature, next_unit));
         }
         if SQUARES.contains(&number) && value > 0 {
+            seen |= code_bit(value);
             let count = &mut counts[value as usize & 15];
             *count += 1;
             if let Some(feature) = count_feature(value, *count) {
-                decisions.activate(feature);
+                decisions.activate(feature, next_unit);
             }
         }
         if number + 1 == FIELDS || field::column(number + 1) != field::column(number) {
@@ -61,30 +66,21 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
     passed
 }
 
-/// Passes the value of a field, and returns it with its place in the list.
+/// Passes the value of a field, which is none of the barred codes, and returns it with its place in
+/// the list.
 #[inline(always)]
 fn pass_value(
     layout: &Layout,
     number: usize,
     given: u32,
-    counts: &Counts,
+    barred: Codes,
     decisions: &mut impl Decisions,
 ) -> (u32, Option<usize>) {
     let values = &layout.fields[number];
-    let asks_once = layout.has_single_kings && SQUARES.contains(&number);
-    // A king that stands somewhere stands nowhere else.
-    let is_possible =
-        |value: u32| !(asks_once && KINGS.contains(&value) && counts[value as usize & 15] > 0);
-    let mut left = usize::from(values.escapes) + values.values.len();
-    if asks_once {
-        left -= KINGS
-            .iter()
-            .filter(|&&king| !is_possible(king) && values.values.contains(&king))
-            .count();
-    }
+    let mut left = usize::from(values.escapes) + values.values.len() - barred.count_ones() as usize;
     let first_unit = layout.first_unit(number);
     for (nth, &value) in values.values.iter().enumerate() {
-        if !is_possible(value) {
+        if barred & code_bit(value) != 0 {
             continue;
         }
         let is_it = match left {

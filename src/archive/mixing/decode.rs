@@ -84,7 +84,7 @@ impl<const HIDDEN: usize> Decisions for ReadDecisions<'_, '_, HIDDEN> {
     }
 
     #[inline(always)]
-    fn activate(&mut self, feature: usize) {
-        self.network.activate(feature);
+    fn activate(&mut self, feature: usize, first: usize) {
+        self.network.activate(feature, first);
     }
 }

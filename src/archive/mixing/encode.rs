@@ -111,8 +111,8 @@ impl<const HIDDEN: usize> Decisions for WrittenDecisions<'_, HIDDEN> {
     }
 
     #[inline(always)]
-    fn activate(&mut self, feature: usize) {
-        self.network.activate(feature);
+    fn activate(&mut self, feature: usize, first: usize) {
+        self.network.activate(feature, first);
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::field::{self, FIELDS, HALFMOVE_FIELD, KINGS, SQUARES, STATE_FIELD};
-use crate::archive::row::Row;
+use crate::archive::row::{EN_PASSANT, RANKS, Row};
 
 /// The most values in the list of a field.
 pub(super) const MAX_VALUES: usize = 255;
@@ -47,12 +47,22 @@ pub(super) struct FieldValues {
     pub(super) escapes: bool,
 }
 
+/// Codes of pieces, a bit for each.
+pub(super) type Codes = u16;
+
+/// The bit of a code.
+pub(super) const fn code_bit(code: u32) -> Codes {
+    1 << (code & 15)
+}
+
 /// All fields, with the numbers of their units and features.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) fields: Vec<FieldValues>,
     /// Whether no row has two kings of a colour: then none is asked about after the first.
     pub(super) has_single_kings: bool,
+    /// The kings in the list of each field that are not asked about after the first.
+    single_kings: Vec<Codes>,
     /// The first unit of each field, and behind the last of all.
     first_unit: Vec<usize>,
     /// The feature of the second value in the list of each field; the first has none.
@@ -81,14 +91,22 @@ impl Layout {
                 starts.resize(starts.len() + features, start_of(number + 1));
             }
         }
-        Layout { fields, has_single_kings, first_unit, first_feature, starts }
+        let single_kings = (0..FIELDS)
+            .map(|number| if has_single_kings { listed_kings(&fields, number) } else { 0 })
+            .collect();
+        Layout { fields, has_single_kings, single_kings, first_unit, first_feature, starts }
     }
 
     /// The layout for some rows.
     pub(super) fn of(rows: &[Row]) -> Layout {
         let often = often(rows.len());
-        let fields = (0..FIELDS).map(|field| values_of(rows, field, often)).collect();
-        Layout::new(fields, rows.iter().all(has_single_kings))
+        let squares = counted_squares(rows);
+        let counted = |field| match SQUARES.contains(&field) {
+            true => present((0..).zip(squares[field - SQUARES.start])),
+            false => counted(rows, field),
+        };
+        let fields = (0..FIELDS).map(|field| values_of(counted(field), rows.len(), often));
+        Layout::new(fields.collect(), rows.iter().all(has_single_kings))
     }
 
     pub(super) fn units(&self) -> usize {
@@ -104,6 +122,11 @@ impl Layout {
         self.first_unit[field]
     }
 
+    /// The kings in the list of a field of which a row has no more than one, of a colour.
+    pub(super) fn single_kings(&self, field: usize) -> Codes {
+        self.single_kings[field]
+    }
+
     /// The first unit that a feature can tell of.
     pub(super) fn start(&self, feature: usize) -> usize {
         self.starts[feature]
@@ -114,6 +137,12 @@ impl Layout {
         let has_one = has_value_features(field) && nth > 0;
         has_one.then(|| self.first_feature[field] + nth - 1)
     }
+}
+
+/// The kings in the list of a field, if that is one of squares.
+fn listed_kings(fields: &[FieldValues], number: usize) -> Codes {
+    let is_listed = |king: &u32| SQUARES.contains(&number) && fields[number].values.contains(king);
+    KINGS.into_iter().filter(is_listed).map(code_bit).sum()
 }
 
 /// The feature of a piece that is the `count`th of its kind; none for pawns, and for more than are
@@ -131,12 +160,12 @@ const fn has_value_features(field: usize) -> bool {
     field != STATE_FIELD && field != HALFMOVE_FIELD
 }
 
-fn values_of(rows: &[Row], number: usize, often: usize) -> FieldValues {
-    let mut listed = counted(rows, number);
+/// The values of a field, from how often there is each, in so many rows.
+fn values_of(mut listed: Vec<(u32, usize)>, rows: usize, often: usize) -> FieldValues {
     listed.sort_by_key(|&(value, count)| (Reverse(count), value));
     let escapes = listed.len() > MAX_VALUES;
     listed.truncate(MAX_VALUES);
-    let (mut units, mut left) = (0, rows.len());
+    let (mut units, mut left) = (0, rows);
     for &(_, count) in listed.iter().take(MAX_UNITS) {
         if left < often || left == count {
             break;
@@ -158,10 +187,37 @@ fn counted(rows: &[Row], number: usize) -> Vec<(u32, usize)> {
             None => *others.entry(value).or_default() += 1,
         }
     }
-    (0..).zip(low).filter(|&(_, count)| count > 0).chain(others).collect()
+    present((0..).zip(low).chain(others))
+}
+
+/// Those values that there are, with their counts.
+fn present(counts: impl Iterator<Item = (u32, usize)>) -> Vec<(u32, usize)> {
+    counts.filter(|&(_, count)| count > 0).collect()
+}
+
+/// How often there is each code, square by square.
+fn counted_squares(rows: &[Row]) -> Vec<[usize; 16]> {
+    let mut counts = vec![[0; 16]; SQUARES.len()];
+    for row in rows {
+        for (rank, counts) in row.0[RANKS..].iter().zip(counts.as_chunks_mut::<8>().0) {
+            for (file, counts) in counts.iter_mut().enumerate() {
+                counts[(rank >> (4 * file) & 15) as usize] += 1;
+            }
+        }
+    }
+    counts
 }
 
 /// Whether a row has no more than one king of each colour.
 fn has_single_kings(row: &Row) -> bool {
-    KINGS.iter().all(|&king| SQUARES.filter(|&square| field::get(row, square) == king).count() <= 1)
+    let ranks = &row.0[RANKS..EN_PASSANT];
+    KINGS.iter().all(|&king| ranks.iter().map(|&rank| squares_of(rank, king)).sum::<u32>() <= 1)
+}
+
+/// How many squares of a rank have a code.
+const fn squares_of(rank: u32, code: u32) -> u32 {
+    const EACH: u32 = 0x1111_1111;
+    let other = rank ^ (code * EACH);
+    let others = (other | other >> 1 | other >> 2 | other >> 3) & EACH;
+    EACH.count_ones() - others.count_ones()
 }

@@ -45,11 +45,11 @@ impl<'a, const HIDDEN: usize> Network<'a, HIDDEN> {
         self.is_stale = true;
     }
 
+    /// A feature becomes active; units before `first` are asked for no more.
     #[inline(always)]
-    pub(super) fn activate(&mut self, feature: usize) {
+    pub(super) fn activate(&mut self, feature: usize, first: usize) {
         let weights = &self.model.weights;
-        // Units of earlier fields have weight 0.
-        let start = self.model.layout.start(feature) / LANES * LANES;
+        let start = first / LANES * LANES;
         let direct = &weights.direct[feature * weights.stride..][..weights.stride];
         vectors::each(&mut self.units[start..], &direct[start..], i16::wrapping_add);
         if HIDDEN > 0 {
@@ -138,7 +138,7 @@ mod tests {
             let mut active = Vec::new();
             for feature in (BIAS..layout.features()).step_by(3) {
                 active.push(feature);
-                network.activate(feature);
+                network.activate(feature, layout.start(feature));
                 for unit in 0..layout.units() {
                     if active.iter().any(|&feature| layout.start(feature) > unit) {
                         continue;

@@ -3,6 +3,8 @@
 //! Additions, multiplications, divisions and square roots of IEEE 754 only, in an order that is the
 //! same for vectors of any length: the same rows make the same model everywhere.
 
+use std::ops::Range;
+
 use super::decisions::{Decisions, pass_row};
 use super::layout::{BIAS, Layout};
 use super::model::{LANES, MAX_WEIGHT, STEPS, stride};
@@ -153,9 +155,15 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
     /// The units of whole vectors that a feature can tell of: the first of them, and the place of its
     /// weight.
     #[inline(always)]
-    fn reach(&self, feature: usize) -> (usize, std::ops::Range<usize>) {
+    fn reach(&self, feature: usize) -> (usize, Range<usize>) {
         let first = self.layout.start(feature) / LANES * LANES;
-        (first, feature * self.stride + first..(feature + 1) * self.stride)
+        (first, self.places(feature, first))
+    }
+
+    /// The places of the weights of a feature, from that to a unit on.
+    #[inline(always)]
+    fn places(&self, feature: usize, first: usize) -> Range<usize> {
+        feature * self.stride + first..(feature + 1) * self.stride
     }
 
     /// Moves the weights towards what the last row showed.
@@ -311,8 +319,9 @@ impl<const HIDDEN: usize> Decisions for Trainer<'_, HIDDEN> {
     }
 
     #[inline(always)]
-    fn activate(&mut self, feature: usize) {
-        let (first, places) = self.reach(feature);
+    fn activate(&mut self, feature: usize, first: usize) {
+        let first = first / LANES * LANES;
+        let places = self.places(feature, first);
         add_scaled(&mut self.units[first..], 1.0, &self.learned.direct[places]);
         if HIDDEN > 0 {
             let inner: &[f32; HIDDEN] = &arrays(&mut self.learned.inner)[feature];
