@@ -119,6 +119,8 @@ struct Trainer<'a, const HIDDEN: usize> {
     is_stale: bool,
     /// What the row shows of the units: the errors of their predictions.
     shown: Vec<f32>,
+    /// The active features.
+    active: Vec<u32>,
     steps: Vec<Step>,
     /// The sums of the hidden units after each change.
     history: Vec<[f32; HIDDEN]>,
@@ -147,6 +149,7 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
             says: [0.0; HIDDEN],
             is_stale: true,
             shown: vec![0.0; stride],
+            active: Vec::new(),
             steps: Vec::new(),
             history: Vec::new(),
         }
@@ -169,8 +172,7 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
     /// Moves the weights towards what the last row showed.
     #[inline(always)]
     fn learn(&mut self, pace: f32) {
-        for &step in &self.steps {
-            let Step::Activated(feature) = step else { continue };
+        for &feature in &self.active {
             let count = &mut self.learned.active_count[feature as usize];
             *count += 1;
             let seen = *count as f32;
@@ -228,8 +230,7 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
     /// Adds what the last row showed to the information of the weights.
     #[inline(always)]
     fn gather(&mut self) {
-        for &step in &self.steps {
-            let Step::Activated(feature) = step else { continue };
+        for &feature in &self.active {
             let (first, places) = self.reach(feature as usize);
             add_scaled(&mut self.learned.information[places], 1.0, &self.shown[first..]);
         }
@@ -288,6 +289,7 @@ impl<const HIDDEN: usize> Decisions for Trainer<'_, HIDDEN> {
         self.units.fill(0.0);
         self.sums = [0.0; HIDDEN];
         self.shown.fill(0.0);
+        self.active.clear();
         self.steps.clear();
         self.history.clear();
         self.is_stale = true;
@@ -327,8 +329,9 @@ impl<const HIDDEN: usize> Decisions for Trainer<'_, HIDDEN> {
             let inner: &[f32; HIDDEN] = &arrays(&mut self.learned.inner)[feature];
             vectors::each_in_arrays(&mut self.sums, inner, |sum, weight| sum + weight);
             self.is_stale = true;
+            self.steps.push(Step::Activated(feature as u32));
         }
-        self.steps.push(Step::Activated(feature as u32));
+        self.active.push(feature as u32);
     }
 }
 
