@@ -22,6 +22,7 @@ mod file;
 mod index_entries;
 mod kept_games;
 mod mixing;
+mod numbered_column;
 mod operations;
 mod rans;
 mod reader;

@@ -26,12 +26,6 @@ pub(super) fn board_key(row: &Row) -> BoardKey {
     key
 }
 
-/// The highest bits of what a row is sorted by: most comparisons end there.
-pub(super) fn board_prefix(row: &Row) -> u128 {
-    let [state, first, second, third, fourth, ..] = board_key(row).map(u128::from);
-    state << 111 | first << 79 | second << 47 | third << 15 | fourth >> 17
-}
-
 /// A separator: the first columns of a board, zeros for the others, and in the last of them for the
 /// lowest bytes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

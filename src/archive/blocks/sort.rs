@@ -4,10 +4,11 @@
 use rayon::prelude::*;
 
 use super::build::{BlockSegmentBuilder, CodedSegment, Mixing};
-use super::separators::{board_key, board_prefix};
+use super::separators::board_key;
 use super::{order, separators};
 use crate::archive::error::ArchiveError;
-use crate::archive::row::{EN_PASSANT, RANKS, Row, STATE};
+use crate::archive::numbered_column::NumberedColumn;
+use crate::archive::row::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
 
 /// With more records than this it is not tried which order takes fewer bytes.
 const TRIED: usize = 1 << 14;
@@ -132,21 +133,52 @@ fn is_flipping_worth_it(rows: &[Row]) -> bool {
 
 /// The numbers of rows in another order than they came in.
 fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
-    let mut order: Vec<(u128, u32)> =
-        rows.iter().map(board_prefix).zip(0..rows.len() as u32).collect();
-    let by_rows = |a: u32, b: u32| {
-        let (row, other) = (&rows[a as usize], &rows[b as usize]);
-        let by_board = row.0[STATE..EN_PASSANT].cmp(&other.0[STATE..EN_PASSANT]);
-        let by_rest = || match arrangement {
-            Arrangement::Renumbered => row.0.cmp(&other.0),
-            _ => std::cmp::Ordering::Equal,
-        };
-        by_board.then_with(by_rest).then(a.cmp(&b))
-    };
-    order.par_sort_unstable_by(|(prefix, a), (other, b)| {
-        prefix.cmp(other).then_with(|| by_rows(*a, *b))
-    });
-    order.into_iter().map(|(_, place)| place).collect()
+    let mut columns: Vec<usize> = (STATE..EN_PASSANT).collect();
+    if arrangement == Arrangement::Renumbered {
+        columns.extend((FORM..STATE).chain(EN_PASSANT..COLUMNS));
+    }
+    let columns = columns.into_par_iter().map(|column| SortColumn::of(rows, column));
+    let columns: Vec<SortColumn> = columns.collect();
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    let mut sorted = order.clone();
+    // Those that are alike in a column stay in the order of the columns behind it.
+    for column in columns.into_iter().rev().filter(|column| column.starts.len() > 1) {
+        column.sort(&order, &mut sorted);
+        std::mem::swap(&mut order, &mut sorted);
+    }
+    order
+}
+
+/// A column by which rows are sorted.
+struct SortColumn {
+    /// The number of the value of each row.
+    numbers: Vec<u32>,
+    /// Where the rows of each value begin when they are in the order of the column.
+    starts: Vec<u32>,
+}
+
+impl SortColumn {
+    fn of(rows: &[Row], column: usize) -> SortColumn {
+        let NumberedColumn { values, counts, numbers } =
+            NumberedColumn::of(rows.iter().map(|row| row.0[column]));
+        let mut ascending: Vec<usize> = (0..values.len()).collect();
+        ascending.sort_unstable_by_key(|&number| values[number]);
+        let (mut starts, mut start) = (counts.clone(), 0);
+        for number in ascending {
+            starts[number] = start;
+            start += counts[number];
+        }
+        SortColumn { numbers, starts }
+    }
+
+    /// Puts the numbers of rows in the order of the column.
+    fn sort(mut self, order: &[u32], sorted: &mut [u32]) {
+        for &row in order {
+            let place = &mut self.starts[self.numbers[row as usize] as usize];
+            sorted[*place as usize] = row;
+            *place += 1;
+        }
+    }
 }
 
 /// Whether keeping the order in which records came takes few bits a record.

@@ -8,6 +8,7 @@ use super::mirror::{LAST_RANK, coded_value};
 use super::prediction::{EncodeHistory, MODES, PredictionMode};
 use super::spec::{MAX_DICTIONARY, ModelSpec, TreeSpec, ordered};
 use super::spelling::Counts;
+use crate::archive::numbered_column::NumberedColumn;
 use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -70,7 +71,8 @@ fn modes(rows: &[Row], block: usize) -> Vec<u8> {
 fn sample(rows: usize, count: usize) -> Vec<u32> {
     const RUN: usize = 64;
     let step = rows.div_ceil(count).max(1);
-    (0..rows).filter(|place| (place / RUN).is_multiple_of(step)).map(|place| place as u32).collect()
+    let runs = (0..rows).step_by(step * RUN);
+    runs.flat_map(|first| first as u32..rows.min(first + RUN) as u32).collect()
 }
 
 /// How many rows each row of a sample stands for.
@@ -101,73 +103,10 @@ const MIRRORED: usize = COLUMNS;
 /// All columns of all rows.
 type NumberedColumns = Vec<NumberedColumn>;
 
-/// A column of all rows, its values by number.
-struct NumberedColumn {
-    values: Vec<u32>,
-    /// How often each value occurs.
-    counts: Vec<u32>,
-    numbers: Vec<u32>,
-}
-
-impl NumberedColumn {
-    fn of(rows: &[Row], column: usize) -> NumberedColumn {
-        let (column, mirrors) =
-            if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
-        let mut numbers = ValueNumbers::new();
-        let mut counts: Vec<u32> = Vec::new();
-        let number = |row| {
-            let number = numbers.of(coded_value(mirrors, row, column));
-            if number as usize == counts.len() {
-                counts.push(0);
-            }
-            counts[number as usize] += 1;
-            number
-        };
-        let of_rows = rows.iter().map(number).collect();
-        NumberedColumn { values: numbers.values, counts, numbers: of_rows }
-    }
-}
-
-/// Numbers for values, in the order in which they are met.
-struct ValueNumbers {
-    values: Vec<u32>,
-    /// By the hash of a value, or behind it, the value and one more than its number; 0 where there
-    /// is none. At most half full.
-    slots: Vec<(u32, u32)>,
-}
-
-impl ValueNumbers {
-    fn new() -> ValueNumbers {
-        ValueNumbers { values: Vec::new(), slots: vec![(0, 0); 1 << 8] }
-    }
-
-    fn of(&mut self, value: u32) -> u32 {
-        let mask = self.slots.len() - 1;
-        let hash = u64::from(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut place = (hash >> u32::BITS) as usize & mask;
-        loop {
-            match self.slots[place] {
-                (_, 0) => return self.add(value, place),
-                (other, number) if other == value => return number - 1,
-                _ => place = (place + 1) & mask,
-            }
-        }
-    }
-
-    #[cold]
-    fn add(&mut self, value: u32, place: usize) -> u32 {
-        self.values.push(value);
-        let number = self.values.len() as u32 - 1;
-        self.slots[place] = (value, number + 1);
-        if self.values.len() * 2 > self.slots.len() {
-            let values = std::mem::take(&mut self.values);
-            self.slots = vec![(0, 0); self.slots.len() * 2];
-            values.into_iter().for_each(|value| {
-                self.of(value);
-            });
-        }
-        number
-    }
+/// A column of rows.
+fn numbered(rows: &[Row], column: usize) -> NumberedColumn {
+    let (column, mirrors) = if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
+    NumberedColumn::of(rows.iter().map(|row| coded_value(mirrors, row, column)))
 }
 
 /// Rows, as far as they are coded by their columns.
@@ -287,7 +226,7 @@ impl TrainingSet {
         let alike: u64 = of_rows.iter().map(|&mode| u64::from(mode).min(COLUMNS as u64)).sum();
         let is_alike = alike as f32 > ALIKE * rows.len() as f32;
         let columns: NumberedColumns =
-            (0..=MIRRORED).into_par_iter().map(|column| NumberedColumn::of(rows, column)).collect();
+            (0..=MIRRORED).into_par_iter().map(|column| numbered(rows, column)).collect();
         TrainingSet {
             alone: CodedRows::alone(&columns, rows.len()),
             predicted: is_alike.then(|| CodedRows::predicted(&columns, &of_rows)),

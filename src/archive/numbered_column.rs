@@ -1,0 +1,73 @@
+//! Columns of rows, their values by number.
+
+/// A column of all rows, its values by number.
+pub(super) struct NumberedColumn {
+    pub(super) values: Vec<u32>,
+    /// How often each value occurs.
+    pub(super) counts: Vec<u32>,
+    /// The number of the value of each row.
+    pub(super) numbers: Vec<u32>,
+}
+
+impl NumberedColumn {
+    pub(super) fn of(values: impl Iterator<Item = u32>) -> NumberedColumn {
+        let mut of_values = ValueNumbers::new();
+        let numbers: Vec<u32> = values.map(|value| of_values.of(value)).collect();
+        let counts = count(&numbers, of_values.values.len());
+        NumberedColumn { values: of_values.values, counts, numbers }
+    }
+}
+
+/// How often each number occurs. Neighbours are often alike: each is counted beside the others, so
+/// that it need not wait for the one before.
+fn count(numbers: &[u32], len: usize) -> Vec<u32> {
+    let mut counts = vec![[0_u32; 4]; len];
+    for four in numbers.chunks(4) {
+        for (nth, &number) in four.iter().enumerate() {
+            counts[number as usize][nth] += 1;
+        }
+    }
+    counts.iter().map(|counts| counts.iter().sum()).collect()
+}
+
+/// Numbers for values, in the order in which they are met.
+struct ValueNumbers {
+    values: Vec<u32>,
+    /// By the hash of a value, or behind it, the value and one more than its number; 0 where there
+    /// is none. At most half full.
+    slots: Vec<(u32, u32)>,
+}
+
+impl ValueNumbers {
+    fn new() -> ValueNumbers {
+        ValueNumbers { values: Vec::new(), slots: vec![(0, 0); 1 << 8] }
+    }
+
+    fn of(&mut self, value: u32) -> u32 {
+        let mask = self.slots.len() - 1;
+        let hash = u64::from(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut place = (hash >> u32::BITS) as usize & mask;
+        loop {
+            match self.slots[place] {
+                (_, 0) => return self.add(value, place),
+                (other, number) if other == value => return number - 1,
+                _ => place = (place + 1) & mask,
+            }
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, value: u32, place: usize) -> u32 {
+        self.values.push(value);
+        let number = self.values.len() as u32 - 1;
+        self.slots[place] = (value, number + 1);
+        if self.values.len() * 2 > self.slots.len() {
+            let values = std::mem::take(&mut self.values);
+            self.slots = vec![(0, 0); self.slots.len() * 2];
+            values.into_iter().for_each(|value| {
+                self.of(value);
+            });
+        }
+        number
+    }
+}
