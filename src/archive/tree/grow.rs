@@ -174,7 +174,11 @@ pub(super) struct TreeBuilder<'a> {
     listed_symbols: usize,
     /// By symbol, all 0 but while symbols are counted.
     counts: Vec<u32>,
+    /// Room for all symbols and one more.
+    noted: Vec<u16>,
+    /// The symbols of the rows that were looked at last, and how many of the rows have none.
     met: Vec<MetSymbol>,
+    met_escapes: u32,
     bits: f32,
     coded: CodedInNodes,
     keys: SortKeys,
@@ -245,7 +249,9 @@ impl<'a> TreeBuilder<'a> {
             nodes: Vec::new(),
             listed_symbols: 0,
             counts: vec![0; symbol_count],
+            noted: vec![0; symbol_count + 1],
             met: Vec::new(),
+            met_escapes: 0,
             bits: 0.0,
             coded: CodedInNodes { rows: Vec::new(), runs: Vec::new() },
             keys: SortKeys::default(),
@@ -268,7 +274,7 @@ impl<'a> TreeBuilder<'a> {
     /// Makes the node of what is frequent in any context, and all below it.
     fn frequent_anywhere(&mut self, rows: &mut [u32]) {
         if !self.split(rows, 1, 0) {
-            self.count(rows, 0);
+            self.count_met(rows, 0);
         }
     }
 
@@ -294,36 +300,45 @@ impl<'a> TreeBuilder<'a> {
 
     /// Counts the symbols of some rows where they are coded, at a level or above.
     fn count(&mut self, rows: &[u32], level: usize) {
-        let innermost = self.innermost(level);
-        self.coded.add(innermost, rows.len());
+        self.put(rows, level);
+        for &row in rows {
+            self.count_symbol(self.symbols[row as usize], 1, level);
+        }
+    }
+
+    /// Counts the symbols that were met last, those of some rows, where they are coded, at a level or
+    /// above.
+    fn count_met(&mut self, rows: &[u32], level: usize) {
+        self.put(rows, level);
+        for place in 0..self.met.len() {
+            let MetSymbol { symbol, count, .. } = self.met[place];
+            self.count_symbol(symbol, count, level);
+        }
+        self.count_symbol(self.escape, self.met_escapes, level);
+    }
+
+    /// Takes rows as coded at a level or above.
+    fn put(&mut self, rows: &[u32], level: usize) {
+        self.coded.add(self.innermost(level), rows.len());
         if matches!(self.purpose, Purpose::Trial { .. }) {
             for &row in rows {
                 self.bits += self.cost(self.symbols[row as usize].into(), level);
             }
         }
-        for &row in rows {
-            let symbol = self.symbols[row as usize];
-            let ListedSymbol { node, place, .. } = self.listed[level][usize::from(symbol)];
-            if node == innermost && symbol != self.escape {
-                self.nodes[node as usize].list[usize::from(place)].1 += 1;
-            } else {
-                self.count_above(symbol, level);
-            }
-        }
     }
 
-    /// Counts a symbol where it is coded, at a level or above.
-    fn count_above(&mut self, symbol: u16, level: usize) {
+    /// Counts a symbol so many times where it is coded, at a level or above.
+    fn count_symbol(&mut self, symbol: u16, times: u32, level: usize) {
         for level in (0..=level).rev() {
             let Some((node, _)) = self.path[level] else { continue };
             let listed = self.listed[level][usize::from(symbol)];
             let counted = &mut self.nodes[node as usize];
             match counted.list.get_mut(usize::from(listed.place)) {
                 Some(entry) if listed.node == node && symbol != self.escape => {
-                    entry.1 += 1;
+                    entry.1 += times;
                     break;
                 }
-                _ => counted.escapes += 1,
+                _ => counted.escapes += times,
             }
         }
     }
@@ -357,8 +372,8 @@ impl<'a> TreeBuilder<'a> {
 
     /// Makes nodes for the next context below a level.
     fn below(&mut self, rows: &mut [u32], level: usize) {
-        let Some(values) = self.contexts.get(level - 1) else { return self.count(rows, level) };
-        // Rows without a node below are counted together.
+        let Some(values) = self.contexts.get(level - 1) else { return self.count_met(rows, level) };
+        // Rows of contexts that are rare are counted together.
         let (mut first, mut end) = (0, 0);
         for (value, len) in values.sort(rows, &mut self.keys) {
             let start = end;
@@ -367,8 +382,10 @@ impl<'a> TreeBuilder<'a> {
                 continue;
             }
             self.count(&rows[first..start], level);
-            let has_node = self.split(&mut rows[start..end], level + 1, values.shown(value));
-            first = if has_node { end } else { start };
+            if !self.split(&mut rows[start..end], level + 1, values.shown(value)) {
+                self.count_met(&rows[start..end], level);
+            }
+            first = end;
         }
         self.count(&rows[first..], level);
     }
@@ -392,15 +409,12 @@ impl<'a> TreeBuilder<'a> {
     }
 
     /// The symbols that a node for these rows should list; none when it saves nothing. What is
-    /// frequent anywhere is listed in any case.
+    /// frequent anywhere is listed in any case. All symbols of the rows are met then.
     fn worthwhile(&mut self, rows: &[u32], level: usize) -> Vec<(u16, u32)> {
-        self.meet(rows, level - 1);
-        let before: f32 = self.met.iter().map(|met| met.count as f32 * met.bits).sum();
+        let before = self.meet(rows, level - 1);
         if level > 1 && before < self.model_bits(1) {
             return Vec::new();
         }
-        let escape = self.escape;
-        self.met.retain(|met| met.symbol != escape);
         self.met.sort_unstable_by_key(|met| (Reverse(met.count), met.symbol));
 
         let rows = rows.len() as f32;
@@ -425,22 +439,31 @@ impl<'a> TreeBuilder<'a> {
         self.met.iter().take(len).map(|met| (met.symbol, met.count)).collect()
     }
 
-    /// Counts the symbols of some rows, and says what each costs at a level or above.
-    fn meet(&mut self, rows: &[u32], level: usize) {
-        self.met.clear();
+    /// Counts the symbols of some rows, and says what they cost at a level or above.
+    fn meet(&mut self, rows: &[u32], level: usize) -> f32 {
+        // Whether a symbol is new cannot be guessed, so it is noted in any case.
+        let mut met = 0;
         for &row in rows {
             let symbol = self.symbols[row as usize];
             let count = &mut self.counts[usize::from(symbol)];
+            self.noted[met] = symbol;
+            met += usize::from(*count == 0);
             *count += 1;
-            if *count == 1 {
-                self.met.push(MetSymbol { symbol, count: 0, bits: 0.0 });
+        }
+        self.met.clear();
+        self.met_escapes = 0;
+        let mut all_bits = 0.0;
+        for place in 0..met {
+            let symbol = self.noted[place];
+            let count = std::mem::take(&mut self.counts[usize::from(symbol)]);
+            let bits = self.cost(symbol.into(), level);
+            all_bits += count as f32 * bits;
+            match symbol == self.escape {
+                true => self.met_escapes = count,
+                false => self.met.push(MetSymbol { symbol, count, bits }),
             }
         }
-        for place in 0..self.met.len() {
-            let symbol = usize::from(self.met[place].symbol);
-            self.met[place].bits = self.cost(symbol, level);
-            self.met[place].count = std::mem::take(&mut self.counts[symbol]);
-        }
+        all_bits
     }
 }
 
