@@ -51,9 +51,11 @@ const fn bits_of_difference(difference: u64, plain: u32, width: u32) -> u64 {
 
 /// How many bits of the differences in a piece are best written plainly.
 fn best_plain(numbers: &[u32], width: u32) -> u32 {
-    let pairs = || numbers.windows(2).map(|pair| difference(pair[1], pair[0]));
-    let bits = |plain| pairs().map(|it| bits_of_difference(it, plain, width)).sum::<u64>();
-    let all_plain = (pairs().count() as u64 * u64::from(width), ALL_PLAIN);
+    let pairs = numbers.windows(2).map(|pair| difference(pair[1], pair[0]));
+    let differences: Vec<u64> = pairs.collect();
+    let bits =
+        |plain| differences.iter().map(|&it| bits_of_difference(it, plain, width)).sum::<u64>();
+    let all_plain = (differences.len() as u64 * u64::from(width), ALL_PLAIN);
     let best = (0..width.min(ALL_PLAIN)).map(|plain| (bits(plain), plain)).min();
     best.map_or(ALL_PLAIN, |best| best.min(all_plain).1)
 }
