@@ -33,6 +33,7 @@ impl Span {
 ///
 /// # Errors
 /// There are not so many records.
+#[inline]
 pub(in crate::archive) fn place_of<S>(
     segments: &[S],
     span: impl Fn(&S) -> &Span,

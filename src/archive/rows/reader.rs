@@ -25,8 +25,6 @@ const READ_STEP: u64 = 64;
 const BATCH: usize = 32;
 /// Of the rows that may be of a key, so many are all looked at; more are bisected.
 const FEW_ROWS: u64 = 16;
-/// Rows around the one that a guide leads to, among which the right one nearly always is.
-const GUESSED_ROWS: u64 = 12;
 
 /// The records of an archive of level fast.
 pub(in crate::archive) struct RowReader {
@@ -305,7 +303,7 @@ impl RowReader {
         let Some(guide) = guide else { return };
         let guess = guide.guess(key, self.firsts());
         if let Ok((segment, _)) = self.segment(guess) {
-            segment.prefetch_around(guess, GUESSED_ROWS);
+            segment.prefetch_around(guess);
         }
     }
 

@@ -18,6 +18,8 @@ use crate::text::{FormatOptions, epd};
 const ROW: &str = "record";
 /// Rows of a line of the processor's cache.
 const ROWS_OF_LINE: usize = 64 / ROW_BYTES as usize;
+/// Lines around the one that a guide leads to, in one of which the right row nearly always is.
+const GUESSED_LINES: [isize; 6] = [0, 1, -1, 2, -2, 3];
 
 /// Where a segment of rows is in its file.
 #[derive(Copy, Clone, Debug)]
@@ -65,13 +67,14 @@ impl<'a> SegmentRows<'a> {
         Ok(RowRef { segment, file, row, number })
     }
 
-    /// Brings near as many rows around the one with a number as the segment has of them.
+    /// Brings near the rows around the one with a number, the nearest first.
     #[inline(always)]
-    pub(super) fn prefetch_around(self, number: u64, rows: u64) {
-        let from = (number - self.segment.span.first).saturating_sub(rows / 2) as usize;
-        let from = from.next_multiple_of(ROWS_OF_LINE);
-        let rows = self.rows.get(from..).unwrap_or_default().iter().take(rows as usize);
-        rows.step_by(ROWS_OF_LINE).for_each(prefetch);
+    pub(super) fn prefetch_around(self, number: u64) {
+        let (lines, _) = self.rows.as_chunks::<ROWS_OF_LINE>();
+        let own = (number - self.segment.span.first) as usize / ROWS_OF_LINE;
+        for step in GUESSED_LINES {
+            lines.get(own.wrapping_add_signed(step)).into_iter().for_each(prefetch);
+        }
     }
 }
 
