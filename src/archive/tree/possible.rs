@@ -5,6 +5,7 @@ use super::context::Context::{
     self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,
 };
 use super::context::{Gain, PIECE_BITS};
+use std::array::from_fn;
 
 /// Kinds of pieces.
 const KINDS: usize = 5;
@@ -71,39 +72,41 @@ const fn more(side: usize, kind: usize, count: usize) -> usize {
 /// The symbols of a column of ranks by what they need.
 pub(super) struct Needs {
     symbols: usize,
-    /// For each need: those that have it.
-    sets: Vec<Set>,
+    /// For each word of a set, by need: those that have it.
+    words: Vec<[u64; NEEDS]>,
 }
 
 impl Needs {
     /// Of what each symbol of a column adds.
     pub(super) fn of(gains: impl ExactSizeIterator<Item = Gain>) -> Needs {
         let symbols = gains.len();
-        let mut sets = vec![vec![0; symbols.div_ceil(64)]; NEEDS];
+        let mut words = vec![[0; NEEDS]; symbols.div_ceil(64)];
         for (symbol, gain) in gains.enumerate() {
-            let mut put = |need: usize| sets[need][symbol / 64] |= 1 << (symbol % 64);
+            let (word, bit) = (&mut words[symbol / 64], 1 << (symbol % 64));
             for (side, count) in gain.counts.into_iter().enumerate() {
                 for kind in 0..KINDS {
                     let above = digit(count.into(), kind).min(3) as usize;
-                    (0..above).for_each(|count| put(more(side, kind, count)));
+                    (0..above).for_each(|count| word[more(side, kind, count)] |= bit);
                 }
             }
-            let files = (0..16).filter(|file| gain.pawns >> file & 1 != 0);
-            files.for_each(|file| put(PAWNS + file));
+            let pawns = word[PAWNS..].iter_mut().enumerate();
+            pawns.for_each(|(file, set)| *set |= bit * u64::from(gain.pawns >> file & 1));
         }
-        Needs { symbols, sets }
+        Needs { symbols, words }
     }
 
     /// The symbols in the order of a node: those that are possible, then the others.
     pub(super) fn order(&self, known: &Known) -> SymbolOrder {
         let room = |side, kind: usize| MOST[kind].saturating_sub(digit(known.pieces(side), kind));
-        let kinds = (0..2).flat_map(|side| (0..KINDS).map(move |kind| (side, kind)));
-        let pieces = kinds.map(|(side, kind)| more(side, kind, room(side, kind) as usize));
-        let files = (0..16).filter(|file| known.pawns >> file & 1 != 0);
-        let mut others = vec![0; self.symbols.div_ceil(64)];
-        for unmet in pieces.chain(files.map(|file| PAWNS + file)) {
-            others.iter_mut().zip(&self.sets[unmet]).for_each(|(others, set)| *others |= set);
-        }
+        let unmet: [[usize; KINDS]; 2] =
+            from_fn(|side| from_fn(|kind| more(side, kind, room(side, kind) as usize)));
+        let any = |word: &[u64; NEEDS]| {
+            let pieces = unmet.iter().flatten().fold(0, |any, &need| any | word[need]);
+            let pawns = word[PAWNS..].iter().enumerate();
+            let pawns = pawns.filter(|(file, _)| known.pawns >> file & 1 != 0);
+            pawns.fold(pieces, |any, (_, set)| any | set)
+        };
+        let others = self.words.iter().map(any).collect();
         SymbolOrder::new(self.symbols, others)
     }
 }
@@ -136,18 +139,16 @@ impl SymbolOrder {
         self.others.get(symbol / 64).is_some_and(|word| word >> (symbol % 64) & 1 == 0)
     }
 
-    /// The places of ascending symbols, ascending.
+    /// The place of each of some symbols, ascending.
     pub(super) fn places(&self, symbols: impl Iterator<Item = u16>) -> Vec<usize> {
-        let (mut passed, mut others_before) = (0, 0);
         let place = |symbol: u16| {
             let (word, bit) = (usize::from(symbol) / 64, usize::from(symbol) % 64);
-            let count = |word: &u64| word.count_ones() as usize;
-            others_before += self.others[passed..word].iter().map(count).sum::<usize>();
-            passed = word;
-            let others = others_before + count(&(self.others[word] & ((1 << bit) - 1)));
+            let before = |count: u32, word: &u64| count + word.count_ones();
+            let others = self.others[..word].iter().fold(0, before)
+                + (self.others[word] & ((1 << bit) - 1)).count_ones();
             match self.is_possible(symbol) {
-                true => usize::from(symbol) - others,
-                false => self.possible + others,
+                true => usize::from(symbol) - others as usize,
+                false => self.possible + others as usize,
             }
         };
         let mut places: Vec<usize> = symbols.map(place).collect();
