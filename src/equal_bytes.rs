@@ -1,6 +1,7 @@
 //! Looking for a byte in sixteen at once.
 //!
-//! `unsafe` stands here because compilers find the instructions for it only when they are named.
+//! `unsafe` stands here because compilers find the instructions for it only when they are named:
+//! without them, to look up many positions that are not there takes a sixth longer.
 
 #![allow(unsafe_code)]
 

@@ -86,6 +86,8 @@ pub mod server;
 pub mod source;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub mod spill;
+#[cfg(any(feature = "store", feature = "archive"))]
+mod spread;
 #[cfg(feature = "store")]
 pub mod store;
 pub mod text;

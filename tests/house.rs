@@ -15,7 +15,7 @@ use syn::{Attribute, Item, UseTree};
 
 /// The rooms from the ground up. A room imports those below it only.
 const FLOORS: &[&[&str]] = &[
-    &["equal_bytes", "error", "new_file", "prefetch"],
+    &["equal_bytes", "error", "new_file", "prefetch", "spread"],
     &["spill"],
     &["model"],
     &["text"],

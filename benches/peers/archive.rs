@@ -6,8 +6,8 @@
 //! read transaction and one prepared statement for all questions. Questions come in random order,
 //! all of them hits or all of them misses, one by one, or all at once: then the peers sort them
 //! by key, which is what they like best. The archive does not, and checks two checksums a lookup;
-//! it gives records (as values, not bytes) or only their numbers, and has its rows where a directory
-//! leads to or as they were given. One thread, rounds interleaved, the best of each counts: whatever
+//! it gives records (as values, not bytes) or only their numbers, and has its rows in the order of
+//! their keys or as they were given. One thread, rounds interleaved, the best of each counts: whatever
 //! disturbs a round makes it slower. In the end all threads ask one archive side by side, each for its
 //! part of the lines. What a lookup adds to the reading of its line is also told in
 //! loads of cache lines, from as many bytes as the archive has: loads that do not wait for each

@@ -323,10 +323,3 @@ pub(super) fn holds(found: u32, expected: u32) -> bool {
 fn meta_crc(row: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&row[..FIXED]), &row[CRC_END..])
 }
-
-/// Spreads fractions of 2^64 evenly over parts: the part, and the fraction within it. In each
-/// part the order of the fractions stays.
-pub(super) fn spread(fraction: u64, parts: u64) -> (u64, u64) {
-    let product = u128::from(fraction) * u128::from(parts);
-    ((product >> 64) as u64, product as u64)
-}

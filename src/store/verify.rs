@@ -17,9 +17,10 @@ use super::open::Store;
 use super::options::StoreOptions;
 use super::overlay::Overlay;
 use super::record_check::RecordCheck;
-use super::schema::{self, Access, Digest, Meta, StoreHeader, spread};
+use super::schema::{self, Access, Digest, Meta, StoreHeader};
 use super::transaction::{check_claims, read_header};
 use crate::codec::record;
+use crate::spread::spread;
 
 /// Checks a store without changing it: redb's checksums of all live pages, then every block,
 /// checksum, record and count. An empty list says that all is well. At most 1000 findings are

@@ -260,12 +260,10 @@ fn nothing_follows_from_the_guide() {
 #[test]
 fn a_guide_belongs_to_its_directory() {
     let file = Forged::new(&pack(&many(2000, 30), &sorted()));
-    for kind in [18, 19] {
-        let place = file.entry(kind).start;
-        let bytes = match kind {
-            18 => file.changed(|bytes| bytes[place + KIND + 3] = 0x80),
-            _ => file.with(place + 24, |len| len - 2),
-        };
+    let directory = file.entry(18).start + KIND + 3;
+    let alone = file.changed(|bytes| bytes[directory] = 0x80);
+    let short = file.with(file.entry(19).start + 24, |len| len - 2);
+    for bytes in [alone, short] {
         let error = Archive::from_bytes(bytes).unwrap_err().to_string();
         assert!(error.contains("damaged"), "{error}");
     }

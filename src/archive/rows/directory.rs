@@ -16,6 +16,7 @@ use crate::archive::file::sink::Sink;
 use crate::equal_bytes::equal_bytes;
 use crate::prefetch::prefetch;
 use crate::spill::{Sorted, Sorter};
+use crate::spread::spread;
 
 /// Keys of a line, on average: few lines have more than have marks then.
 const LINE_KEYS: u64 = 40;
@@ -74,13 +75,9 @@ struct Place {
 impl Place {
     #[inline(always)]
     fn of(key: u64, lines: u64) -> Place {
-        let scaled = u128::from(key) * u128::from(lines);
-        let in_line = scaled as u64;
-        Place {
-            line: (scaled >> 64) as u64,
-            bucket: (in_line >> 61) as usize,
-            mark: (in_line >> 53) as u8,
-        }
+        let (line, in_line) = spread(key, lines);
+        let (bucket, in_bucket) = spread(in_line, BUCKETS as u64);
+        Place { line, bucket: bucket as usize, mark: (in_bucket >> 56) as u8 }
     }
 }
 
@@ -278,9 +275,9 @@ impl<'a> RowDirectory<'a> {
         Ok(())
     }
 
-    /// The number of the first record of each line, which is checked.
-    pub(super) fn first_numbers(&self) -> impl Iterator<Item = Result<u64, ArchiveError>> {
-        (0..self.lines()).map(|number| Ok(self.line(number)?.first.get().into()))
+    /// The number of the first record of each line, as the lines say, which are not checked.
+    pub(super) fn first_numbers(&self) -> impl Iterator<Item = u64> {
+        self.lines.iter().map(|line| line.first.get().into())
     }
 }
 
@@ -482,8 +479,8 @@ mod tests {
         candidates
     }
 
-    /// Numbers that are spread as keys are.
-    fn spread(count: u64) -> Vec<u64> {
+    /// As many numbers, spread as keys are.
+    fn keys(count: u64) -> Vec<u64> {
         let mix = |number: u64| {
             let number = (number ^ number >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
             (number ^ number >> 32).wrapping_mul(0xff51_afd7_ed55_8ccd)
@@ -496,7 +493,7 @@ mod tests {
     #[test]
     fn few_rows_come_into_question_for_a_key() {
         for count in [0, 1, 2, 39, 40, 41, 5000, 60_000] {
-            let candidates = assert_leads(&spread(count), 1 << 20);
+            let candidates = assert_leads(&keys(count), 1 << 20);
             assert!(candidates <= count + count / 8 + 1, "{candidates} for {count} keys");
         }
         let empty = built(&[], 1 << 20).1;
@@ -506,7 +503,7 @@ mod tests {
 
     #[test]
     fn few_rows_come_into_question_for_what_is_not_there() {
-        let keys = spread(60_000);
+        let keys = keys(60_000);
         let lines = built(&keys[..30_000], 1 << 20).1;
         let directory = RowDirectory::new(lines.as_bytes(), 7).unwrap();
         let led = |key: &&u64| !directory.candidates(**key).is_empty();
@@ -538,7 +535,7 @@ mod tests {
             let all: Vec<u64> = (0..count).map(|nth| nth << 56 | nth).collect();
             assert_leads(&all[..all.len().min(200)], 1 << 20);
         }
-        let mixed = [(0..1000).collect(), spread(3000)].concat();
+        let mixed = [(0..1000).collect(), keys(3000)].concat();
         assert_leads(&mixed, 0);
     }
 

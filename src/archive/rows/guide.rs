@@ -5,6 +5,8 @@
 use zerocopy::FromBytes;
 use zerocopy::little_endian::I16;
 
+use crate::spread::spread;
+
 /// The guide, read. What it says is never believed: it leads to rows that may soon be wanted.
 #[derive(Copy, Clone)]
 pub(super) struct RowGuide<'a> {
@@ -24,12 +26,11 @@ impl<'a> RowGuide<'a> {
     /// About which number the first record of a key has, of so many first ones.
     #[inline(always)]
     pub(super) fn guess(&self, key: u64, firsts: u64) -> u64 {
-        let scaled = u128::from(key) * self.shifts.len() as u128;
-        let (line, in_line) = ((scaled >> 64) as u64, scaled as u64 >> 56);
+        let (line, in_line) = spread(key, self.shifts.len() as u64);
         let shift = |line: usize| self.shifts.get(line).map_or(0, |shift| i64::from(shift.get()));
         let (from, to) = (shift(line as usize), shift(line as usize + 1));
-        let even = ((u128::from(key) * u128::from(firsts)) >> 64) as u64;
-        even.saturating_add_signed(from + (((to - from) * in_line as i64) >> 8))
+        let (even, _) = spread(key, firsts);
+        even.saturating_add_signed(from + (((to - from) * (in_line >> 56) as i64) >> 8))
     }
 
     /// Whether it is that of lines that begin with these numbers.
@@ -69,9 +70,7 @@ mod tests {
     }
 
     fn first_numbers(keys: &[u64]) -> Vec<u64> {
-        let of_line = |line: u64| {
-            keys.partition_point(|&key| (u128::from(key) * u128::from(LINES)) >> 64 < line.into())
-        };
+        let of_line = |line: u64| keys.partition_point(|&key| spread(key, LINES).0 < line);
         (0..LINES).map(|line| of_line(line) as u64).collect()
     }
 

@@ -12,6 +12,7 @@ use crate::archive::file::sink::Sink;
 use crate::archive::index_entries::IndexEntries;
 use crate::equal_bytes::equal_bytes;
 use crate::prefetch::prefetch;
+use crate::spread::spread;
 
 /// Entries of a line of the table.
 const ENTRIES: usize = 12;
@@ -86,12 +87,6 @@ fn equal_marks(marks: &[u8; ENTRIES], mark: u8) -> u32 {
     equal_bytes(u128::from_le_bytes(all), mark)
 }
 
-/// Which of so many lines a key belongs to.
-#[inline]
-fn home(key: u64, lines: u64) -> u64 {
-    ((u128::from(key) * u128::from(lines)) >> 64) as u64
-}
-
 /// Writes the table of sorted keys and records, then the lists of records that share a key.
 pub(in crate::archive) fn write_index<W: Write>(
     sorter: IndexEntries,
@@ -162,7 +157,7 @@ struct IndexWriter<'a, W> {
 
 impl<W: Write> IndexWriter<'_, W> {
     fn put(&mut self, key: u64, place: u32) -> Result<(), ArchiveError> {
-        let home = home(key, self.homes);
+        let (home, _) = spread(key, self.homes);
         while self.number < home {
             self.next(false)?;
         }
@@ -237,7 +232,7 @@ impl<'a> RecordIndex<'a> {
     /// The line of a key.
     #[inline]
     fn home(&self, key: u64) -> u64 {
-        home(key, self.homes)
+        spread(key, self.homes).0
     }
 
     #[inline]

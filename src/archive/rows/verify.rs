@@ -66,14 +66,13 @@ impl RowReader {
         if led_to == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("row directory")) }
     }
 
+    /// Whether a guide is that of a directory, which is verified.
     fn verify_guide(
         &self,
         directory: &RowDirectory<'_>,
         guide: RowGuide<'_>,
     ) -> Result<(), ArchiveError> {
-        let firsts = self.firsts();
-        let first_numbers = directory.first_numbers().map_while(Result::ok);
-        if guide.is_of(firsts, first_numbers) {
+        if guide.is_of(self.firsts(), directory.first_numbers()) {
             Ok(())
         } else {
             Err(ArchiveError::corrupt("row guide"))

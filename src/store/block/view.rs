@@ -4,7 +4,8 @@ use super::bucket::{Bucket, BucketId};
 use super::bytes::{Damage, Result, WORD, read_number, word};
 use super::entry::BucketEntry;
 use crate::prefetch::{prefetch, prefetch_bytes};
-use crate::store::schema::{holds, spread};
+use crate::spread::spread;
+use crate::store::schema::holds;
 
 /// Where the parts of a header begin, and where it ends.
 pub(super) const ENTRY_COUNT: usize = 0;

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use redb::{Range, ReadableTable};
 
 use super::entry::{LoadedBlock, MergedEntry};
+use crate::spread::spread;
 use crate::store::error::{Result, damaged};
 use crate::store::keys::KeyFunction;
-use crate::store::schema::{Digest, StoreHeader, spread};
+use crate::store::schema::{Digest, StoreHeader};
 
 /// The entries of all blocks, in order. Blocks are loaded when their entries are due and dropped
 /// when all of them were taken.

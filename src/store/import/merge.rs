@@ -13,11 +13,12 @@ use super::block_count::{blocks_for, choose_blocks};
 use super::entry::{LoadedBlock, MergedEntry, MergedPayload};
 use super::existing::ExistingBlocks;
 use super::resolve::{Resolution, Resolver};
+use crate::spread::spread;
 use crate::store::block::{BlockWriter, Payload, Stub, width_of};
 use crate::store::crowd::{Action, CrowdTable, PositionId};
 use crate::store::error::Result;
 use crate::store::keys::KeyFunction;
-use crate::store::schema::{self, CROWDED_BYTES, Digest, Meta, StoreHeader, spread};
+use crate::store::schema::{self, CROWDED_BYTES, Digest, Meta, StoreHeader};
 
 /// Merges the batch and writes into the header what the store then knows of itself. Everything
 /// that is read is checked first: nothing is written on what contradicts itself. The `last` batch of an

@@ -8,10 +8,10 @@ use super::reader::Reader;
 use super::record::{EncodedRecord, StoredRecord};
 use crate::codec::query::{Query, Visit};
 use crate::codec::record;
+use crate::spread::spread;
 use crate::store::block::{BucketCursor, Payload, range_in};
 use crate::store::crowd::CrowdRecords;
 use crate::store::error::StoreError;
-use crate::store::schema::spread;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
