@@ -16,6 +16,7 @@ use super::escape::escaped;
 use super::message::{is_quiet, note, print_line};
 use super::outcome::Outcome;
 use super::output::{check_other_name, create_file};
+use super::places::note_loss;
 use super::threads;
 
 /// How many diagnostics of one code are printed unless `--all-warnings`.
@@ -71,6 +72,8 @@ pub(crate) struct Diagnostics {
     deny_warnings: bool,
     allow_rejects: bool,
     rejects: Option<Output>,
+    /// Rejected lines are kept in the output.
+    has_rejects_in_output: bool,
     repairs: Option<Output>,
     /// The expression of `--where`, which knows what no record had.
     filter: Option<Expression>,
@@ -101,6 +104,7 @@ impl Diagnostics {
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
             rejects: args.rejects.as_deref().map(create_file).transpose()?,
+            has_rejects_in_output: false,
             repairs,
             filter: None,
             tally: Tally::default(),
@@ -148,19 +152,29 @@ impl Diagnostics {
     }
 
     /// Keeps bytes of a rejected line, which may come in pieces.
+    ///
+    /// # Errors
+    /// They cannot be written, or would be lost where the output replaces an input.
     pub(crate) fn keep_reject(&mut self, raw: &[u8]) -> io::Result<()> {
-        match &mut self.rejects {
-            Some(file) => file.write_all(raw),
-            None => Ok(()),
-        }
+        self.reject_sink()?.write_all(raw)
     }
 
     /// A sink for the bytes of a rejected line.
-    pub(crate) fn reject_sink(&mut self) -> impl Write + use<'_> {
+    ///
+    /// # Errors
+    /// As [`Diagnostics::keep_reject`].
+    pub(crate) fn reject_sink(&mut self) -> io::Result<Box<dyn Write + '_>> {
         match &mut self.rejects {
-            Some(file) => Box::new(file) as Box<dyn Write>,
-            None => Box::new(io::sink()),
+            Some(file) => return Ok(Box::new(file)),
+            None if self.has_rejects_in_output => {}
+            None => note_loss()?,
         }
+        Ok(Box::new(io::sink()))
+    }
+
+    /// Says that the output has rejected lines as they are, so that none is lost.
+    pub(crate) const fn keep_rejects_in_output(&mut self) {
+        self.has_rejects_in_output = true;
     }
 
     fn note(&mut self, place: &Place, diagnostic: &Diagnostic) -> io::Result<()> {

@@ -1,9 +1,11 @@
-//! Which files a command reads and writes, so that it does not write one over another.
+//! The files that a command reads and writes, so that it does not write one over another, nor over
+//! what it would lose.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::{ArgMatches, Command};
 
@@ -35,11 +37,65 @@ impl Identity {
         match fs::metadata(path) {
             Ok(found) if !found.is_file() => None,
             #[cfg(unix)]
-            Ok(found) => {
-                use std::os::unix::fs::MetadataExt;
-                Some(Identity::File(found.dev(), found.ino()))
-            }
+            Ok(found) => Some(Identity::of_file(&found)),
             _ => canonical(path).map(Identity::Path),
+        }
+    }
+
+    #[cfg(unix)]
+    fn of_file(found: &fs::Metadata) -> Identity {
+        use std::os::unix::fs::MetadataExt;
+        Identity::File(found.dev(), found.ino())
+    }
+
+    /// The file that standard input comes from, if it is one.
+    #[cfg(unix)]
+    fn of_stdin() -> Option<Identity> {
+        use std::os::fd::AsFd;
+        let stdin = io::stdin().as_fd().try_clone_to_owned().ok()?;
+        let found = fs::File::from(stdin).metadata().ok()?;
+        found.is_file().then(|| Identity::of_file(&found))
+    }
+
+    #[cfg(not(unix))]
+    fn of_stdin() -> Option<Identity> {
+        None
+    }
+}
+
+/// The files of this run.
+#[derive(Debug)]
+struct Files {
+    /// The files that it reads.
+    inputs: BTreeSet<Identity>,
+    /// The files that it writes.
+    written: BTreeSet<PathBuf>,
+    /// An input that it replaces.
+    replaced: Option<PathBuf>,
+    /// Something that was read is neither written nor kept.
+    has_lost: bool,
+}
+
+fn files() -> MutexGuard<'static, Files> {
+    static FILES: Mutex<Files> = Mutex::new(Files {
+        inputs: BTreeSet::new(),
+        written: BTreeSet::new(),
+        replaced: None,
+        has_lost: false,
+    });
+    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Files {
+    /// Refuses to replace an input of which something would be lost.
+    fn check(&self) -> io::Result<()> {
+        match &self.replaced {
+            Some(path) if self.has_lost => Err(io::Error::other(format!(
+                "{path} would be replaced, and what was rejected would be lost: nothing is written; \
+                 keep it with --rejects FILE, or name another output",
+                path = path.display()
+            ))),
+            _ => Ok(()),
         }
     }
 }
@@ -73,13 +129,12 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
         }
     }
     written.retain(|(_, name, _)| name.strip_prefix("--").is_some_and(|id| id != RESULT));
-    if written.is_empty() {
-        return Ok(());
-    }
     let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
     let others = ids.filter(|id| !OUTPUTS.contains(id));
+    files().inputs.extend(Identity::of_stdin());
     for input in others.flat_map(|id| values(matches, id)) {
         let Some(identity) = Identity::of(&input) else { continue };
+        files().inputs.insert(identity.clone());
         if let Some((_, name, path)) = written.iter().find(|(known, ..)| *known == identity) {
             return Err(Usage(format!(
                 "{name} {} would write over {}, which is read: name another file",
@@ -120,19 +175,46 @@ pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Res
 /// Notes that a file is written by this run.
 ///
 /// # Errors
-/// The run writes it already.
+/// The run writes it already, or replaces an input of which something would be lost.
 pub(crate) fn claim(path: &Path) -> anyhow::Result<()> {
-    static CLAIMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
-    let Some(path) = canonical(path).filter(|_| !is_special) else { return Ok(()) };
-    let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(place) = canonical(path).filter(|_| !is_special) else { return Ok(()) };
+    let mut files = files();
     anyhow::ensure!(
-        !claimed.contains(&path),
+        files.written.insert(place),
         "{} is written already by this command: name another file",
         path.display()
     );
-    claimed.insert(path);
+    if Identity::of(path).is_some_and(|identity| files.inputs.contains(&identity)) {
+        files.replaced = Some(path.to_path_buf());
+    }
+    Ok(files.check()?)
+}
+
+/// Refuses to replace an input before all of it is read.
+///
+/// # Errors
+/// The file is one.
+pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
+    if Identity::of(path).is_some_and(|identity| files().inputs.contains(&identity)) {
+        let text = format!(
+            "{} is read, and would be replaced before all of it is read: name another \
+             file",
+            path.display()
+        );
+        return Err(Usage(text).into());
+    }
     Ok(())
+}
+
+/// Notes that something that was read is neither written nor kept.
+///
+/// # Errors
+/// The run replaces an input.
+pub(crate) fn note_loss() -> io::Result<()> {
+    let mut files = files();
+    files.has_lost = true;
+    files.check()
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ impl<'a> Questions<'a> {
             let place = Place::new(name, At::Line(number));
             diagnostics.error(&place, &lines::too_long(MAX_QUESTION))?;
             diagnostics.tally.rejected += 1;
-            lines.copy_long_line(&mut diagnostics.reject_sink())?;
+            lines.copy_long_line(&mut diagnostics.reject_sink()?)?;
         }
         Ok(())
     }

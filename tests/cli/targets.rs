@@ -282,7 +282,8 @@ fn an_output_is_no_other_output_and_no_input_of_rejects() {
     assert_eq!(scratch.run(&["count", "s.epdb"]).out, "5\n");
     let null = ["normalize", "in.epd", "-o", "/dev/null", "--rejects", "/dev/null"];
     assert_eq!(scratch.run(&null).status, 1);
-    assert_eq!(scratch.run(&["normalize", "in.epd", "link", "-o", "in.epd"]).status, 1);
+    let in_place = ["normalize", "in.epd", "link", "-o", "in.epd", "--rejects", "bad"];
+    assert_eq!(scratch.run(&in_place).status, 1);
     assert_eq!(scratch.text("in.epd").lines().count(), 10);
 }
 
@@ -489,4 +490,89 @@ fn errors_of_writing_name_the_output_or_the_scratch_folder() {
     assert!(done.err.contains("cannot write no-such/a.epd: "), "{}", done.err);
     assert!(done.err.contains("its folder must be there"), "{}", done.err);
     assert_eq!(scratch.names(), before);
+}
+
+/// A line that is no record, and two that are.
+const PARTLY: &str = "junk that nobody has elsewhere\n4k3/8/8/8/8/8/8/4K3 w - - id \"b\";\n4k3/8/8/8/8/8/8/4K3 b - - id \"a\";\n";
+
+#[test]
+fn an_input_is_not_replaced_where_something_of_it_would_be_lost() {
+    let scratch = Scratch::with("s.epd", PARTLY);
+    scratch.write("names.tsv", "eco\tname\tpgn\nA00\tAny\t1. a3\n");
+    scratch.write("g.pgn", "[Event \"a\"]\n\n1. e4 e5 *\n\n[Event \"b\"]\n\n1. e5 *\n");
+    scratch.write("part-1.epd", PARTLY);
+    symlink("s.epd", scratch.path("link.epd")).unwrap();
+    fs::hard_link(scratch.path("s.epd"), scratch.path("hard.epd")).unwrap();
+    let before = scratch.names();
+    let of_records: [&[&str]; 14] = [
+        &["normalize", "s.epd"],
+        &["pfdn", "s.epd"],
+        &["dedupe", "s.epd"],
+        &["union", "s.epd", "s.epd"],
+        &["sort", "--by", "id", "s.epd"],
+        &["shuffle", "s.epd"],
+        &["edit", "--drop", "id", "s.epd"],
+        &["filter", "--where", "pieces < 9", "s.epd"],
+        &["cat", "s.epd", "--allow-rejects"],
+        &["head", "s.epd"],
+        &["flip", "s.epd"],
+        &["sample", "-n", "2", "s.epd"],
+        &["name", "--openings", "names.tsv", "s.epd"],
+        &["purge", "id", "s.epd", "--max-line", "30"],
+    ];
+    for args in of_records {
+        for output in ["s.epd", "./s.epd", "link.epd", "hard.epd"] {
+            for quiet in [&[][..], &["-q"]] {
+                let args = [args, &["-o", output], quiet].concat();
+                let done = scratch.run(&args);
+                assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+                assert!(done.err.contains("--rejects FILE, or name another"), "{}", done.err);
+                assert_eq!(scratch.text("s.epd"), PARTLY, "{args:?}");
+                assert_eq!(scratch.names(), before, "{args:?}");
+            }
+        }
+    }
+    for args in [
+        &["convert", "s.epd", "s.epd"][..],
+        &["convert", "g.pgn", "g.pgn"],
+        &["sort", "g.pgn", "-o", "g.pgn"],
+        &["split", "--ratio", "1:1", "part-1.epd", "-o", "part-%d.epd"],
+        &["split", "--by", "id", "part-1.epd", "-o", "part-%d.epd"],
+    ] {
+        let contents = || ["s.epd", "g.pgn", "part-1.epd"].map(|name| scratch.read(name));
+        let (old, done) = (contents(), scratch.run(args));
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        assert!(contents() == old, "{args:?}");
+        assert_eq!(scratch.names(), before, "{args:?}");
+    }
+    // Standard input may be the file, too.
+    let done = shell(&scratch, "exec \"$epdb\" normalize -o s.epd < s.epd");
+    assert_eq!((done.status.code(), scratch.text("s.epd").as_str()), (Some(2), PARTLY));
+}
+
+#[test]
+fn an_input_is_replaced_where_all_of_it_is_written_or_kept() {
+    let whole: String = PARTLY.split_inclusive('\n').skip(1).collect();
+    for (args, status, left) in [
+        (&["--rejects", "bad.txt"][..], 1, whole.as_str()),
+        (&["--rejects", "bad.txt", "--allow-rejects"], 0, &whole),
+        (&["--keep-bad"], 1, PARTLY),
+    ] {
+        let scratch = Scratch::with("s.epd", PARTLY);
+        let done = scratch.run(&[&["normalize", "s.epd", "-o", "s.epd"], args].concat());
+        assert_eq!((done.status, scratch.text("s.epd").as_str()), (status, left), "{}", done.err);
+        if args[0] == "--rejects" {
+            assert_eq!(scratch.text("bad.txt"), "junk that nobody has elsewhere\n");
+        }
+        let again = scratch.run(&["sort", "--by", "id", "s.epd", "-o", "s.epd", "--rejects", "r"]);
+        assert_eq!(again.status, i32::from(args[0] == "--keep-bad"), "{}", again.err);
+    }
+    let scratch = Scratch::with("part-1.epd", &whole);
+    let split =
+        |by: &[&str]| scratch.run(&[&["split", "part-1.epd", "-o", "part-%d.epd"], by].concat());
+    // Parts of so many lines appear before all is read.
+    let done = split(&["--lines", "1"]);
+    assert!(done.err.contains("part-1.epd is read"), "{}", done.err);
+    assert_eq!((done.status, scratch.names().len()), (2, 1));
+    assert_eq!((split(&["--by", "id"]).status, scratch.names().len()), (0, 2));
 }

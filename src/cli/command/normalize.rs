@@ -54,6 +54,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         "--repair-moves needs --profile lenient: the others take SAN only"
     );
     let mut diagnostics = Diagnostics::new(&read.form)?;
+    if args.keep_bad {
+        diagnostics.keep_rejects_in_output();
+    }
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     source::read(&args.files, &read, &mut diagnostics, &mut |item| {
         match item {

@@ -68,6 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut writer =
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {
+        diagnostics.keep_rejects_in_output();
         for file in source::or_stdin(&args.files) {
             pack_verbatim(file, args, &mut diagnostics, &mut writer)?;
         }

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                     place.at = At::Line(number);
                     diagnostics.error(&place, &lines::too_long(limit))?;
                     diagnostics.tally.rejected += 1;
-                    lines.copy_long_line(&mut diagnostics.reject_sink())?;
+                    lines.copy_long_line(&mut diagnostics.reject_sink()?)?;
                 }
             }
         }

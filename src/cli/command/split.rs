@@ -11,6 +11,7 @@ use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, each_with_game, temporary_directory};
+use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Visited;
 use crate::codec::{packed, record};
@@ -231,10 +232,15 @@ fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow
 
 fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
-    let mut part = Part::open(args, 1, None)?;
+    // Parts appear before all is read.
+    let open = |number| {
+        places::refuse_input(Path::new(&args.output.write(number, None)))?;
+        Part::open(args, number, None)
+    };
+    let mut part = open(1)?;
     each_unit(args, diagnostics, &mut |unit, _| {
         if part.count == lines {
-            let next = Part::open(args, part.number + 1, None)?;
+            let next = open(part.number + 1)?;
             outcome = outcome.and(std::mem::replace(&mut part, next).finish()?);
         }
         part.write(unit)
