@@ -84,8 +84,8 @@ pub(super) struct Seat {
     pub(super) has_come: bool,
     /// How often it was started for its game, or is there already.
     pub(super) starts: u32,
-    /// How often it was started at all.
-    pub(super) launches: u64,
+    /// What its client that was started last has as its address when it signs on.
+    pub(super) token: Option<String>,
     /// How often it went away in its game.
     pub(super) departures: u32,
     /// Until when one that is away is awaited.
@@ -104,7 +104,7 @@ impl Seat {
             game: None,
             has_come: false,
             starts: 0,
-            launches: 0,
+            token: None,
             departures: 0,
             awaited_until: None,
             faults: 0,

@@ -36,9 +36,18 @@ impl Referee {
 }
 
 fn client(scratch: &Scratch, address: &str, more: &[&str]) -> Child {
+    client_with(scratch, address, more, &[])
+}
+
+fn client_with(
+    scratch: &Scratch,
+    address: &str,
+    more: &[&str],
+    environment: &[(&str, &str)],
+) -> Child {
     let engine = format!("cmd={} arg=script name=Scripted", scripted().display());
     let call = ["-q", "client", "--connect", address, "--engine", &engine];
-    scratch.spawn(&[&call[..], more].concat())
+    scratch.spawn_with(&[&call[..], more].concat(), environment)
 }
 
 fn listener() -> (TcpListener, String) {
@@ -89,7 +98,7 @@ fn an_engine_that_fails_loses_the_game_and_is_started_again_for_the_next() {
     let script = "go: !write script go: !first | bestmove e2e5\n";
     let scratch = Scratch::with("script", script);
     let (listener, address) = listener();
-    let mut child = client(&scratch, &address, &["--token", "abc"]);
+    let mut child = client_with(&scratch, &address, &[], &[("EPDB_TOKEN", "abc")]);
     let mut referee = Referee::accept(&listener);
     assert!(referee.hear().ends_with("tcsi \"abc\" \"Scripted\";"));
     let fault = referee.ask(&format!("{START} refcom respond;"));

@@ -72,7 +72,7 @@ impl Logged {
                 Action::Send { channel, is_respond: true, .. } => {
                     self.happen(Event::Written(channel))
                 }
-                Action::GameOver(game) => self.games.push(game),
+                Action::GameOver { game, .. } => self.games.push(game),
                 _ => {}
             }
         }

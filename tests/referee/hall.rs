@@ -72,11 +72,15 @@ impl Hall {
                     }
                 }
                 Action::Close(channel) => self.closed.push(channel),
-                Action::Start(player) => self.started.push(player),
+                Action::Start(player) => {
+                    self.started.push(player);
+                    let token = format!("token {}", self.started.len());
+                    self.happen(Event::Token(player, token));
+                }
                 Action::GiveUp(player) => self.gave_up.push(player),
                 Action::Message(text) => self.messages.push(text),
                 Action::Ended => self.has_ended = true,
-                Action::FetchOpening(_) | Action::GameOver(_) => {}
+                Action::FetchOpening(_) | Action::GameOver { .. } => {}
             }
         }
     }

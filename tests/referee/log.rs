@@ -12,7 +12,7 @@ use crate::hall::{START, TWO, seconds};
 fn golden() -> Vec<Entry> {
     let text = include_str!("../../formats/golden/referee.log");
     let lines = text.lines().skip(1);
-    lines.map(|line| Entry::parse(line.split_once(' ').unwrap().1).expect(line)).collect()
+    lines.map(|line| Entry::parse(line.splitn(3, ' ').nth(2).unwrap()).expect(line)).collect()
 }
 
 /// The golden sample says all that lines can say, and each is written as it was read.
@@ -20,13 +20,13 @@ fn golden() -> Vec<Entry> {
 fn the_golden_sample_comes_back() {
     let text = include_str!("../../formats/golden/referee.log");
     let (header, lines) = text.split_once('\n').unwrap();
-    assert_eq!(header, "epdb referee log 1");
+    assert_eq!(header, "epdb referee log 2");
     for line in lines.lines() {
-        let (_, rest) = line.split_once(' ').unwrap();
+        let rest = line.splitn(3, ' ').nth(2).unwrap();
         assert_eq!(Entry::parse(rest).expect(line).text(), rest);
     }
     let words: std::collections::BTreeSet<&str> =
-        lines.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+        lines.lines().filter_map(|line| line.split(' ').nth(2)).collect();
     let page = include_str!("../../formats/referee_log.md");
     let on_page =
         page.lines().filter_map(|line| line.strip_prefix("| `")?.split([' ', '`']).next());
@@ -48,6 +48,7 @@ fn each_entry_comes_back() {
         Event::Written(1),
         Event::Closed(1),
         Event::Exited(3),
+        Event::Token(3, "0123456789abcdef".into()),
         Event::Opening(7, opening),
         Event::Opening(8, Opening::ARRAY),
         Event::Order(Order::Attend),
@@ -63,7 +64,7 @@ fn each_entry_comes_back() {
         Action::Start(0),
         Action::GiveUp(2),
         Action::FetchOpening(7),
-        Action::GameOver(4),
+        Action::GameOver { game: 4, result: GameResult::BlackWins },
         Action::Message("it's \u{1b}[2J".into()),
         Action::Ended,
     ];
@@ -74,9 +75,12 @@ fn each_entry_comes_back() {
     let notes = actions.map(|action| Entry::Note(Note::Action(action)));
     let all =
         settings.map(Entry::Settings).into_iter().chain(events.map(Entry::Event)).chain(notes);
-    for entry in
-        all.chain([Entry::Note(Note::Listen("[::1]:4000".into())), Entry::Note(Note::Stopped)])
-    {
+    let others = [
+        Note::Listen("[::1]:4000".into()),
+        Note::Refused { others: 7, line: b"GET /\r\xff".to_vec() },
+        Note::Stopped,
+    ];
+    for entry in all.chain(others.map(Entry::Note)) {
         let text = entry.text();
         assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte) || byte == b'\t'), "{text}");
         assert_eq!(Entry::parse(&text), Some(entry), "{text}");
@@ -90,6 +94,10 @@ fn each_entry_comes_back() {
         "to 1 \\",
         "to 1 \\xg0",
         "tick 1",
+        "over 1",
+        "over 1 2-0",
+        "token 1",
+        "refused x",
         "opening 1 x",
     ] {
         assert_eq!(Entry::parse(other), None, "{other}");
@@ -141,11 +149,13 @@ fn damaged_logs_are_refused() {
     drop(Log::lock(&path).unwrap().unwrap().recover(&settings).unwrap());
     let good = fs::read_to_string(&path).unwrap();
     for (text, place) in [
-        ("epdb referee log 2\n".to_string(), "t.log:1:"),
-        ("epdb referee log 1\n0 tick\n".to_string(), "t.log: "),
+        ("epdb referee log 1\n".to_string(), "t.log:1:"),
+        ("epdb referee log 2\n0 tick\n".to_string(), "t.log:2:"),
         (format!("{good}x tick\n"), "t.log:3:"),
+        (format!("{good}00000000 5 tick\n"), "t.log:3:"),
         (format!("{good}5 \u{e9}\n"), "t.log:3:"),
         (format!("{good}\n"), "t.log:3:"),
+        (format!("{good}\0\0\0"), "cut the file off at that byte"),
     ] {
         fs::write(&path, &text).unwrap();
         let error = Log::lock(&path).unwrap().unwrap().recover(&settings).unwrap_err();
@@ -154,17 +164,121 @@ fn damaged_logs_are_refused() {
     }
 }
 
+/// Every bit is checked, and so is the order of the lines.
+#[test]
+fn a_log_that_was_changed_anywhere_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.log");
+    let settings = SettingsText::Toml { name: "t".into(), text: TWO.into() };
+    let mut log = Log::lock(&path).unwrap().unwrap();
+    log.recover(&settings).unwrap();
+    for at in 1..6 {
+        log.add(seconds(at), &Entry::Event(Event::Session { unix: at })).unwrap();
+    }
+    drop(log);
+    let good = fs::read(&path).unwrap();
+    let lines: Vec<&[u8]> = good.split_inclusive(|byte| *byte == b'\n').collect();
+    let refused = |changed: &[u8], what: &str| {
+        fs::write(&path, changed).unwrap();
+        let recovered = Log::lock(&path).unwrap().unwrap().recover(&settings);
+        assert!(recovered.is_err(), "{what}: {}", String::from_utf8_lossy(changed));
+    };
+    for at in 0..good.len() - 1 {
+        for bit in 0..8 {
+            let mut changed = good.clone();
+            changed[at] ^= 1 << bit;
+            refused(&changed, "a bit");
+        }
+    }
+    for line in 1..lines.len() - 1 {
+        let mut changed = lines.clone();
+        changed.remove(line);
+        refused(&changed.concat(), "a line is lost");
+        let mut changed = lines.clone();
+        changed.insert(line, lines[line]);
+        refused(&changed.concat(), "a line stands twice");
+        let mut changed = lines.clone();
+        changed.swap(line, line + 1);
+        refused(&changed.concat(), "lines have changed places");
+    }
+}
+
+/// Notes that do not follow from the events: somebody has edited the log.
+#[test]
+fn a_log_that_contradicts_itself_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.log");
+    let settings = SettingsText::Toml { name: "t".into(), text: TWO.into() };
+    let sign_on = format!("{START} refreq sign_on; tcsi \"x\" \"A\";").into_bytes();
+    let reset = format!("{START} refcom reset;").into_bytes();
+    let note = |action| Entry::Note(Note::Action(action));
+    let say = |text: &str| note(Action::Message(text.into()));
+    let send =
+        |line: &[u8]| note(Action::Send { channel: 3, line: line.to_vec(), is_respond: false });
+    let begin =
+        [Event::Session { unix: 5 }, Event::Opened(3), Event::Line(3, sign_on)].map(Entry::Event);
+    let game_over = note(Action::GameOver { game: 1, result: GameResult::WhiteWins });
+    let tick = Entry::Event(Event::Tick);
+    for (noted, is_sound) in [
+        (vec![], true),
+        (vec![say("A has signed on"), send(&reset), tick.clone()], true),
+        // Words may change from version to version.
+        (vec![say("A is here"), send(&reset), tick.clone()], true),
+        // A referee that was killed had no time for the rest.
+        (vec![say("A has signed on"), Entry::Event(Event::Session { unix: 6 })], true),
+        (vec![say("A has signed on"), tick], false),
+        (vec![send(&reset), say("A has signed on")], false),
+        (vec![say("A has signed on"), send(b"other")], false),
+        (vec![say("A has signed on"), send(&reset), game_over], false),
+    ] {
+        fs::remove_file(&path).unwrap_or(());
+        let mut log = Log::lock(&path).unwrap().unwrap();
+        log.recover(&settings).unwrap();
+        for (at, entry) in (1..).zip(begin.iter().chain(&noted)) {
+            log.add(seconds(at), entry).unwrap();
+        }
+        drop(log);
+        let recovered = Log::lock(&path).unwrap().unwrap().recover(&settings);
+        assert_eq!(recovered.is_ok(), is_sound, "{noted:?}: {recovered:?}");
+        if let Err(error) = recovered {
+            assert!(error.to_string().contains("contradicts itself"), "{error}");
+        }
+    }
+}
+
+/// A log has the tokens of clients: nobody else on the machine can read it.
+#[cfg(unix)]
+#[test]
+fn a_log_is_readable_by_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.log");
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    drop(Log::lock(&path).unwrap().unwrap());
+    assert_eq!(mode(), 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    drop(Log::lock(&path).unwrap().unwrap());
+    assert_eq!(mode(), 0o600);
+}
+
 /// Half a line that was read is forgotten when another referee takes it away and writes on.
 #[test]
 fn a_torn_line_is_read_anew() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.log");
-    let whole = "epdb referee log 1\n0 opened 1\n";
-    fs::write(&path, format!("{whole}5 from 1 half a line")).unwrap();
+    let settings = SettingsText::Toml { name: "t".into(), text: TWO.into() };
+    let mut log = Log::lock(&path).unwrap().unwrap();
+    log.recover(&settings).unwrap();
+    log.add(seconds(1), &Entry::Event(Event::Opened(1))).unwrap();
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{whole}01234567 5 from 1 half a line")).unwrap();
     let mut reader = LogReader::open(&path).unwrap();
+    assert_eq!(reader.next_entry().unwrap().unwrap().1, Entry::Settings(settings));
     assert_eq!(reader.next_entry().unwrap().unwrap().1, Entry::Event(Event::Opened(1)));
     assert!(reader.next_entry().unwrap().is_none());
-    fs::write(&path, format!("{whole}6 session 0\n")).unwrap();
+    fs::write(&path, &whole).unwrap();
+    log.add(seconds(6), &Entry::Event(Event::Session { unix: 0 })).unwrap();
     let (_, entry) = reader.next_entry().unwrap().unwrap();
     assert_eq!(entry, Entry::Event(Event::Session { unix: 0 }));
 }

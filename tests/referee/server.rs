@@ -113,7 +113,7 @@ fn replayed(log: &Path) -> (Arbiter, Vec<Action>, Vec<Action>) {
         match entry {
             Entry::Event(event) => wanted.extend(arbiter.take(at, event)),
             Entry::Note(Note::Action(action)) => noted.push(action),
-            Entry::Note(Note::Listen(_) | Note::Stopped) | Entry::Settings(_) => {}
+            Entry::Note(_) | Entry::Settings(_) => {}
         }
     }
     (arbiter, wanted, noted)
@@ -206,7 +206,7 @@ fn a_log_is_of_one_tournament() {
     assert!(error.to_string().contains(told), "{error}");
     std::fs::write(folder.path().join("t.log"), "hello\n").unwrap();
     let error = Referee::open(&settings(folder.path(), TWO)).unwrap_err();
-    assert!(error.to_string().contains("t.log:1: expected `epdb referee log 1`"), "{error}");
+    assert!(error.to_string().contains("t.log:1: expected `epdb referee log 2`"), "{error}");
 }
 
 /// ARG-10: the lock of the log says who is the referee; who looks on takes over when it is free.
@@ -318,4 +318,58 @@ fn a_supervisor_is_heard() {
     let sessions = entries(&folder.path().join("t.log"));
     let is_session = |entry: &&Entry| matches!(entry, Entry::Event(Event::Session { .. }));
     assert_eq!(sessions.iter().filter(is_session).count(), 2);
+}
+
+/// Strangers that say nothing take no place that a player needs, however many they are.
+#[test]
+fn silent_connections_keep_no_player_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = run(open(&settings(folder.path(), FOUR)));
+    let mut strangers: Vec<TcpStream> = (0..200).map(|_| running.connect()).collect();
+    let players = ["A", "B", "C", "D"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let log = folder.path().join("t.log");
+    let (arbiter, ..) = replayed(&log);
+    assert_eq!(arbiter.finished().len(), 12);
+    let is_normal = |termination| termination == Termination::Normal;
+    assert!(arbiter.finished().iter().all(|it| is_normal(it.outcome.termination)));
+    // Nobody heard of them, and the first of them were cut to make room.
+    let opened =
+        entries(&log).into_iter().filter(|it| matches!(it, Entry::Event(Event::Opened(_))));
+    assert_eq!(opened.count(), 4);
+    assert_eq!(strangers[0].read(&mut [0; 1]).unwrap_or(0), 0);
+}
+
+/// Whatever strangers say, a small part of it is noted.
+#[test]
+fn lines_of_strangers_do_not_fill_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = run(open(&settings(folder.path(), FOUR)));
+    for number in 0..300 {
+        let mut stranger = running.connect();
+        let name = "x".repeat(4000);
+        // Not even a message that is well formed, but for nobody.
+        let line = match number % 2 {
+            0 => format!("{name}\n"),
+            _ => format!("{START} refreq sign_on; tcsi \"x\" \"{}\";\n", &name[..200]),
+        };
+        stranger.write_all(line.as_bytes()).unwrap();
+        let faults = directives(stranger);
+        assert!(faults.iter().all(|fault| fault.command == Command::Fault), "{faults:?}");
+    }
+    let players = ["A", "B", "C", "D"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let refused: Vec<Entry> = entries(&folder.path().join("t.log"))
+        .into_iter()
+        .filter(|entry| matches!(entry, Entry::Note(Note::Refused { .. })))
+        .collect();
+    assert!(!refused.is_empty());
+    for entry in refused {
+        let Entry::Note(Note::Refused { line, .. }) = entry else { unreachable!() };
+        assert!(line.len() <= 100);
+    }
+    let written = std::fs::read_to_string(folder.path().join("t.log")).unwrap();
+    assert!(written.lines().filter(|line| line.contains("xxxx")).count() < 100);
 }

@@ -40,7 +40,10 @@ fn the_example_says_all_that_can_be_said() {
             engine("cmd=toga2", Some("40/60")),
             Player {
                 name: "Mine".into(),
-                launch: Some(Launch::Client(client.into_iter().map(String::from).collect())),
+                launch: Some(Launch::Client {
+                    words: client.into_iter().map(String::from).collect(),
+                    token: true,
+                }),
                 time: None,
             },
             Player { name: "Guest".into(), launch: None, time: None },

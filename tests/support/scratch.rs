@@ -70,8 +70,14 @@ impl Scratch {
 
     /// Starts epdb here with pipes on both sides.
     pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+        self.spawn_with(args, &[])
+    }
+
+    /// The same with variables of the environment.
+    pub(crate) fn spawn_with(&self, args: &[&str], environment: &[(&str, &str)]) -> Child {
         std::process::Command::new(cargo_bin("epdb"))
             .args(args)
+            .envs(environment.iter().copied())
             .current_dir(self.folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,5 +1,6 @@
 //! `epdb client`: an engine as a client of a referee.
 
+use std::env;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::num::NonZeroU64;
@@ -14,7 +15,9 @@ use crate::cli::engines::{parse_option, parse_time};
 use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::engine::{EngineSpec, SystemClock};
-use crate::referee::client::{Client, Conduct, End, EngineThinker, Note, Threshold};
+use crate::referee::client::{
+    Client, Conduct, End, EngineThinker, Note, TOKEN_VARIABLE, Threshold,
+};
 use crate::referee::open_line;
 use crate::referee::wire::fits_in_string;
 
@@ -23,7 +26,8 @@ use crate::referee::wire::fits_in_string;
 /// The client signs on under its name, answers each `respond` of the referee with a move of the engine,
 /// and ends when the referee disconnects. It keeps the history of the game as long as the positions
 /// sent follow each other, claims draws that the rules give, and tells score, depth, nodes and line of
-/// its searches. When the referee goes away it is looked for again.
+/// its searches. When the referee goes away it is looked for again. A client that a referee starts finds
+/// the token with which it signs on in the environment variable EPDB_TOKEN.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb client --connect 127.0.0.1:5959 --engine stockfish --option Hash=64
@@ -45,9 +49,6 @@ pub(crate) struct Args {
     /// The name to sign on with [default: that of the engine]
     #[arg(long)]
     name: Option<String>,
-    /// What to sign on with as the own address; a referee that starts its clients knows them by it
-    #[arg(long, value_name = "TEXT", hide = true)]
-    token: Option<String>,
     /// How long to think about a move when the referee tells no clocks
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1s")]
     movetime: Duration,
@@ -89,11 +90,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     thinker.start()?;
     let conduct = Conduct { resign: args.resign, draw: args.draw, claims: !args.no_claims };
     let mut client = Client::new(thinker, conduct, args.movetime);
+    let token = env::var(TOKEN_VARIABLE).ok();
     let (mut until, mut pause) = (Instant::now() + args.retry, PAUSE);
     let mut refusal = None;
     loop {
         let (channel, address) = args.channel(until)?;
-        let address = args.token.clone().unwrap_or(address);
+        let address = token.clone().unwrap_or(address);
         note!("epdb: {name} signs on at {}", args.referee());
         let games = args.games.map(NonZeroU64::get);
         let end = client

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::{Action, Arbiter, Guest};
-use crate::library::random;
 use crate::model::Position;
 use crate::referee::seat::{ChannelId, SeatState};
 use crate::referee::settings::Launch;
@@ -28,6 +27,7 @@ impl Arbiter {
             let seat = &mut self.seats[player];
             seat.leave();
             (seat.starts, seat.departures) = (0, 0);
+            seat.token = None;
             seat.awaited_until = is_awaited.then_some(now + self.tournament.return_within);
             if is_awaited {
                 self.tell(format!("{} is awaited", self.name(player)));
@@ -60,8 +60,7 @@ impl Arbiter {
     }
 
     pub(super) fn hear_too_long(&mut self, channel: ChannelId) {
-        let message = format!("a line of more than {LONGEST_LINE} bytes");
-        let error = WireError::new(codes::E_EPD_LINELEN, message);
+        let error = too_long();
         match self.channels.get(&channel) {
             None => {}
             Some(Guest { player: None, .. }) => self.turn_away(channel, &error),
@@ -71,47 +70,46 @@ impl Arbiter {
 
     /// A line on a channel on which nobody has signed on yet.
     fn hear_stranger(&mut self, channel: ChannelId, line: &[u8]) {
-        let error = match Request::parse(line) {
-            Ok(Request::SignOn { address, name }) => match self.newcomer(&address, &name) {
-                Ok(player) => return self.seat(player, channel),
-                Err(why) => WireError::new(codes::E_REF_STATE, why),
-            },
-            Ok(_) => WireError::new(codes::E_REF_STATE, "the first message is sign_on"),
-            Err(error) => error,
-        };
-        self.turn_away(channel, &error);
+        match self.newcomer(line) {
+            Ok(player) => self.seat(player, channel),
+            Err(error) => self.turn_away(channel, &error),
+        }
     }
 
-    /// The player as whom somebody may sign on.
-    fn newcomer(&self, address: &str, name: &str) -> Result<usize, String> {
+    /// The player as whom somebody signs on by the first line of a channel.
+    ///
+    /// # Errors
+    /// It is no `sign_on`, or nobody may sign on so.
+    pub fn newcomer(&self, line: &[u8]) -> Result<usize, WireError> {
+        match Request::parse(line)? {
+            Request::SignOn { address, name } => self
+                .player_to_seat(&address, &name)
+                .map_err(|why| WireError::new(codes::E_REF_STATE, why)),
+            _ => Err(WireError::new(codes::E_REF_STATE, "the first message is sign_on")),
+        }
+    }
+
+    fn player_to_seat(&self, address: &str, name: &str) -> Result<usize, String> {
         let player = self.player(name).ok_or_else(|| format!("no player is called {name}"))?;
         if !self.seats[player].is_away() {
             return Err(format!("a client has signed on as {name} already"));
         }
-        if self.takes_token(player) && self.token(player).as_deref() != Some(address) {
+        if self.takes_token(player) && self.seats[player].token.as_deref() != Some(address) {
             return Err(format!("the client of {name} is started by the referee"));
         }
         Ok(player)
     }
 
-    /// Whether the client of a player is told a token when it is started, as our own one is and those whose
-    /// command has a place for it.
+    /// Whether only the client that was started last may sign on as this player.
     fn takes_token(&self, player: usize) -> bool {
-        match self.tournament.players.get(player).and_then(|player| player.launch.as_ref()) {
-            None => false,
-            Some(Launch::Client(words)) => words.iter().any(|word| word.contains("{token}")),
-            Some(Launch::Engine(_)) => true,
-        }
+        let launch = self.tournament.players.get(player).and_then(|player| player.launch.as_ref());
+        launch.is_some_and(Launch::takes_token)
     }
 
-    /// What the client of a player that was started last has as its address when it signs on; `None` before
-    /// any was. It follows from the log, and keeps those out who cannot read it.
-    pub fn token(&self, player: usize) -> Option<String> {
-        let launches = self.seats.get(player)?.launches;
-        let (at, unix) = self.session;
-        let at = u64::try_from(at.as_micros()).unwrap_or(u64::MAX);
-        let number = [at, player as u64, launches].into_iter().fold(unix, random::number);
-        (launches > 0).then(|| format!("{number:016x}"))
+    pub(super) fn give_token(&mut self, player: usize, token: String) {
+        if let Some(seat) = self.seats.get_mut(player) {
+            seat.token = Some(token);
+        }
     }
 
     pub(super) fn seat(&mut self, player: usize, channel: ChannelId) {
@@ -229,7 +227,6 @@ impl Arbiter {
         let seat = &mut self.seats[player];
         if can_start && seat.starts <= self.tournament.restarts {
             seat.starts += 1;
-            seat.launches += 1;
             seat.awaited_until = Some(until);
             self.actions.push(Action::Start(player));
         } else if !can_start && !has_gone && seat.awaited_until.is_none() {
@@ -254,6 +251,11 @@ impl Arbiter {
     }
 }
 
-fn fault(position: Position, error: &WireError) -> Directive {
+/// What is wrong with a line that was not kept.
+pub(in crate::referee) fn too_long() -> WireError {
+    WireError::new(codes::E_EPD_LINELEN, format!("a line of more than {LONGEST_LINE} bytes"))
+}
+
+pub(in crate::referee) fn fault(position: Position, error: &WireError) -> Directive {
     Directive { reason: Some(error.to_string()), ..Directive::new(Command::Fault, position) }
 }

@@ -25,6 +25,8 @@ pub enum Event {
     Closed(ChannelId),
     /// The program of a player has ended.
     Exited(usize),
+    /// The client of a player that is started next signs on with this as its address.
+    Token(usize, String),
     /// An opening that was asked for.
     Opening(usize, Opening),
     /// The supervisor wants something.
@@ -71,14 +73,19 @@ pub enum Action {
     },
     /// Close a channel when all is sent.
     Close(ChannelId),
-    /// Start the client of a player, with its [token](super::Arbiter::token).
+    /// Start the client of a player. [`Event::Token`] says with which token.
     Start(usize),
     /// End without an end of the tournament: the client of this player cannot be started.
     GiveUp(usize),
     /// Say an opening by its place, as [`Event::Opening`].
     FetchOpening(usize),
     /// A game is over, the last one of [`Arbiter::finished`](super::Arbiter::finished).
-    GameOver(u32),
+    GameOver {
+        /// Its number.
+        game: u32,
+        /// How it ended.
+        result: GameResult,
+    },
     /// Tell the supervisor.
     Message(String),
     /// The tournament is over.

@@ -11,6 +11,7 @@ mod schedule;
 mod speech;
 mod view;
 
+pub(super) use admission::{fault, too_long};
 pub use event::{Action, Event, Order};
 pub use game::FinishedGame;
 pub(super) use game::outcomes;
@@ -177,6 +178,7 @@ impl Arbiter {
             Event::Written(channel) => self.note_written(at, channel),
             Event::Closed(channel) => self.forget_channel(at, channel),
             Event::Exited(player) => self.note_exit(player),
+            Event::Token(player, token) => self.give_token(player, token),
             Event::Opening(number, opening) => drop(self.openings.insert(number, opening)),
             Event::Order(order) => self.obey(order),
             Event::Tick => {}

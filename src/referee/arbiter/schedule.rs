@@ -157,8 +157,9 @@ impl Arbiter {
     /// Keeps a game that is over.
     pub(super) fn record(&mut self, game: FinishedGame) {
         let number = game.pairing.game;
+        let result = game.outcome.result;
         self.finished.push(game);
-        self.actions.push(Action::GameOver(number));
+        self.actions.push(Action::GameOver { game: number, result });
         match self.tournament.pairing {
             PairingRule::Swiss { .. } | PairingRule::Knockout { .. } => self.plan(),
             // No outcome says who meets whom.

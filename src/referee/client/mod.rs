@@ -8,6 +8,10 @@ mod conversation;
 mod known_game;
 mod thinker;
 
+/// The environment variable that has the token of a client that a referee starts: the client signs on with
+/// it as its address, by which the referee knows it.
+pub const TOKEN_VARIABLE: &str = "EPDB_TOKEN";
+
 pub use conduct::{Conduct, Threshold};
 pub use conversation::{Client, ClientError, End, NoAnswer, Note};
 pub use known_game::KnownGame;

@@ -74,6 +74,13 @@ pub enum Note {
     Listen(String),
     /// The referee ends because it was told to, or because it cannot go on: nobody takes over.
     Stopped,
+    /// A connection was refused before anybody had signed on over it.
+    Refused {
+        /// How many others were refused since the last one that was noted.
+        others: u64,
+        /// The first bytes of what came over it.
+        line: Vec<u8>,
+    },
     /// Something that is done next.
     Action(Action),
 }
@@ -93,6 +100,9 @@ impl Entry {
             Entry::Event(event) => event_text(event),
             Entry::Note(Note::Listen(address)) => format!("listen {}", escaped(address.as_bytes())),
             Entry::Note(Note::Stopped) => "stopped".into(),
+            Entry::Note(Note::Refused { others, line }) => {
+                format!("refused {others} {}", escaped(line))
+            }
             Entry::Note(Note::Action(action)) => action_text(action),
         }
     }
@@ -104,6 +114,11 @@ impl Entry {
             "settings" => settings(rest).map(Entry::Settings),
             "listen" => Some(Entry::Note(Note::Listen(text_of(rest)?))),
             "stopped" if rest.is_empty() => Some(Entry::Note(Note::Stopped)),
+            "refused" => {
+                let (others, line) = rest.split_once(' ')?;
+                let (others, line) = (number(others)?, unescaped(line)?);
+                Some(Entry::Note(Note::Refused { others, line }))
+            }
             _ => match action(word, rest) {
                 Some(action) => Some(Entry::Note(Note::Action(action))),
                 None => event(word, rest).map(Entry::Event),
@@ -134,6 +149,7 @@ fn event_text(event: &Event) -> String {
         Event::Written(channel) => format!("written {channel}"),
         Event::Closed(channel) => format!("closed {channel}"),
         Event::Exited(player) => format!("exited {player}"),
+        Event::Token(player, token) => format!("token {player} {}", escaped(token.as_bytes())),
         Event::Opening(number, opening) => format!("opening {number} {}", opening_text(opening)),
         Event::Order(order) => format!("order {}", order_text(order)),
         Event::Tick => "tick".into(),
@@ -152,6 +168,10 @@ fn event(word: &str, rest: &str) -> Option<Event> {
         "written" => Event::Written(number(rest)?),
         "closed" => Event::Closed(number(rest)?),
         "exited" => Event::Exited(number(rest)?),
+        "token" => {
+            let (player, token) = rest.split_once(' ')?;
+            Event::Token(number(player)?, text_of(token)?)
+        }
         "opening" => {
             let (place, record) = rest.split_once(' ')?;
             Event::Opening(number(place)?, opening(record)?)
@@ -206,7 +226,7 @@ fn action_text(action: &Action) -> String {
         Action::Start(player) => format!("start {player}"),
         Action::GiveUp(player) => format!("give_up {player}"),
         Action::FetchOpening(number) => format!("fetch {number}"),
-        Action::GameOver(game) => format!("over {game}"),
+        Action::GameOver { game, result } => format!("over {game} {result}"),
         Action::Message(message) => format!("say {}", escaped(message.as_bytes())),
         Action::Ended => "ended".into(),
     }
@@ -225,7 +245,11 @@ fn action(word: &str, rest: &str) -> Option<Action> {
         "start" => Action::Start(number(rest)?),
         "give_up" => Action::GiveUp(number(rest)?),
         "fetch" => Action::FetchOpening(number(rest)?),
-        "over" => Action::GameOver(number(rest)?),
+        "over" => {
+            let (game, result) = rest.split_once(' ')?;
+            let result = GameResult::from_text(result.as_bytes())?;
+            Action::GameOver { game: number(game)?, result }
+        }
         "say" => Action::Message(text_of(rest)?),
         "ended" if rest.is_empty() => Action::Ended,
         _ => return None,

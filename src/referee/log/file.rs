@@ -1,24 +1,29 @@
 //! The log of the referee, and what it finds in it when it begins.
 
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::entry::{Entry, Note, SettingsText};
-use super::follow::{HEADER, LogReader, unreadable};
+use super::follow::{Chain, HEADER, LogReader, unreadable};
 use crate::error::{Error, Result};
 use crate::new_file::cannot_write;
-use crate::referee::arbiter::Arbiter;
-use crate::referee::arbiter::Event;
+use crate::referee::arbiter::{Action, Arbiter, Event};
 use crate::referee::seat::ChannelId;
+
+/// The mode of a log.
+#[cfg(unix)]
+const OWNER_ONLY: u32 = 0o600;
 
 /// A log that is written, which no other referee writes.
 #[derive(Debug)]
 pub struct Log {
     file: File,
     path: PathBuf,
+    chain: Chain,
 }
 
 /// What a log says of the tournament so far.
@@ -36,6 +41,8 @@ pub struct Recovered {
     pub address: Option<String>,
     /// Whether the last referee did not just go away: it was told to end, or could not go on.
     pub is_stopped: bool,
+    /// What has to follow from the last event, and is not noted yet.
+    to_note: VecDeque<Action>,
 }
 
 impl Recovered {
@@ -45,8 +52,15 @@ impl Recovered {
     /// The settings describe no tournament.
     pub fn begin(settings: SettingsText) -> Result<Recovered> {
         let arbiter = Arbiter::new(Arc::new(settings.tournament()?));
-        let at = Duration::ZERO;
-        Ok(Recovered { settings, arbiter, at, last_channel: 0, address: None, is_stopped: false })
+        Ok(Recovered {
+            settings,
+            arbiter,
+            at: Duration::ZERO,
+            last_channel: 0,
+            address: None,
+            is_stopped: false,
+            to_note: VecDeque::new(),
+        })
     }
 
     /// Whether a game was begun.
@@ -56,21 +70,64 @@ impl Recovered {
     }
 
     /// Takes what a log says next.
-    pub fn take(&mut self, at: Duration, entry: Entry) {
+    ///
+    /// # Errors
+    /// What is noted does not follow from what happened.
+    pub fn take(&mut self, at: Duration, entry: Entry) -> Result<()> {
         self.at = self.at.max(at);
         match entry {
-            Entry::Event(event) => {
-                match event {
-                    Event::Opened(channel) => self.last_channel = self.last_channel.max(channel),
-                    Event::Session { .. } => self.is_stopped = false,
-                    _ => {}
-                }
-                self.arbiter.take(at, event);
-            }
+            Entry::Event(event) => self.take_event(at, event)?,
+            Entry::Note(Note::Action(action)) => self.take_action(&action)?,
             Entry::Note(Note::Listen(address)) => self.address = Some(address),
             Entry::Note(Note::Stopped) => self.is_stopped = true,
-            Entry::Note(Note::Action(_)) | Entry::Settings(_) => {}
+            Entry::Note(Note::Refused { .. }) => {}
+            Entry::Settings(_) => return Err(Error::new("settings stand in the second line only")),
         }
+        Ok(())
+    }
+
+    fn take_event(&mut self, at: Duration, event: Event) -> Result<()> {
+        match event {
+            Event::Opened(channel) => self.last_channel = self.last_channel.max(channel),
+            Event::Session { .. } => {
+                self.is_stopped = false;
+                // The last referee may have ended before it had noted all.
+                self.to_note.clear();
+            }
+            _ => {}
+        }
+        if let Some(missing) = self.to_note.front() {
+            let missing = Entry::Note(Note::Action(missing.clone())).text();
+            return Err(contradiction(&format!("`{missing}` has to come before")));
+        }
+        self.to_note = self.arbiter.take(at, event).into();
+        Ok(())
+    }
+
+    /// Holds what is noted against what follows. Of a message only the place has to agree: its words may
+    /// be those of another version.
+    fn take_action(&mut self, noted: &Action) -> Result<()> {
+        match (self.to_note.pop_front(), noted) {
+            (Some(Action::Message(_)), Action::Message(_)) => Ok(()),
+            (Some(expected), noted) if expected == *noted => Ok(()),
+            (Some(expected), _) => {
+                let expected = Entry::Note(Note::Action(expected)).text();
+                Err(contradiction(&format!("`{expected}` follows instead")))
+            }
+            (None, _) => Err(contradiction("it does not follow")),
+        }
+    }
+
+    /// Takes what a log says next, as far as it is there, and hands out each entry before.
+    ///
+    /// # Errors
+    /// The log is damaged or contradicts itself.
+    pub fn follow(&mut self, reader: &mut LogReader, mut seen: impl FnMut(&Entry)) -> Result<()> {
+        while let Some((at, entry)) = reader.next_entry()? {
+            seen(&entry);
+            self.take(at, entry).map_err(|error| reader.damaged(&error.to_string()))?;
+        }
+        Ok(())
     }
 
     /// Reads what a log says so far; `None` where there is nothing yet.
@@ -83,9 +140,7 @@ impl Recovered {
             Some((_, Entry::Settings(settings))) => Recovered::begin(settings)?,
             Some(_) => return Err(Error::new("a log without settings in its second line")),
         };
-        while let Some((at, entry)) = reader.next_entry()? {
-            recovered.take(at, entry);
-        }
+        recovered.follow(reader, |_| {})?;
         Ok(Some(recovered))
     }
 }
@@ -96,11 +151,9 @@ impl Log {
     /// # Errors
     /// The system does not let it be opened or locked.
     pub fn lock(path: &Path) -> Result<Option<Log>> {
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).open(path);
-        let file = file.map_err(|error| cannot_write(path, error))?;
+        let file = open_private(path).map_err(|error| cannot_write(path, error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Log { file, path: path.to_path_buf() })),
+            Ok(()) => Ok(Some(Log { file, path: path.to_path_buf(), chain: Chain::new() })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => {
                 Err(Error::new("cannot lock the log").because(error).in_source(self::name(path)))
@@ -122,6 +175,7 @@ impl Log {
         let len = if found.is_some() { reader.offset() } else { 0 };
         let cut = self.file.set_len(len).and_then(|()| self.file.seek(SeekFrom::Start(len)));
         cut.map_err(|error| cannot_write(&self.path, error))?;
+        self.chain = reader.chain();
         match found {
             Some(recovered) if recovered.settings == *settings || recovered.has_games() => {
                 Ok(recovered)
@@ -135,8 +189,10 @@ impl Log {
         let recovered = Recovered::begin(settings.clone())?;
         let emptied = self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0)));
         emptied.map_err(|error| cannot_write(&self.path, error))?;
-        let line = Entry::Settings(settings.clone()).text();
-        self.write(format!("{HEADER}\n0 {line}\n").as_bytes())?;
+        self.chain = Chain::new();
+        self.write(format!("{HEADER}\n").as_bytes())?;
+        self.add(Duration::ZERO, &Entry::Settings(settings.clone()))?;
+        self.sync()?;
         Ok(recovered)
     }
 
@@ -145,12 +201,47 @@ impl Log {
     /// # Errors
     /// It cannot be written.
     pub fn add(&mut self, at: Duration, entry: &Entry) -> Result<()> {
-        self.write(format!("{} {}\n", at.as_micros(), entry.text()).as_bytes())
+        let line = format!("{} {}", at.as_micros(), entry.text());
+        let check = self.chain.extend(line.as_bytes());
+        self.write(format!("{check:08x} {line}\n").as_bytes())
+    }
+
+    /// Brings to the disk what was added: from now on it survives a loss of power.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn sync(&self) -> Result<()> {
+        Ok(self.file.sync_data().map_err(|error| cannot_write(&self.path, error))?)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         Ok(self.file.write_all(bytes).map_err(|error| cannot_write(&self.path, error))?)
     }
+}
+
+/// Opens a log, which holds the tokens of clients, so that nobody but its owner can read it.
+fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, OWNER_ONLY);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        let mut permissions = file.metadata()?.permissions();
+        // What is no plain file, such as /dev/null, is as it is.
+        if file.metadata()?.is_file() && permissions.mode() & 0o777 != OWNER_ONLY {
+            permissions.set_mode(OWNER_ONLY);
+            file.set_permissions(permissions)?;
+        }
+    }
+    Ok(file)
+}
+
+fn contradiction(what: &str) -> Error {
+    Error::new(format!("the log contradicts itself: {what}"))
 }
 
 fn name(path: &Path) -> String {

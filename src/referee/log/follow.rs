@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::entry::Entry;
 use crate::error::{At, Error, Place, Result};
 
-/// What a log begins with.
-pub(super) const HEADER: &str = "epdb referee log 1";
+/// First line of a log.
+pub(super) const HEADER: &str = "epdb referee log 2";
 /// The longest line that is read.
 const LONGEST_LINE: usize = 16 << 20;
 const CHUNK: usize = 64 << 10;
@@ -25,6 +25,24 @@ pub struct LogReader {
     number: u64,
     /// Where the lines end that were given out.
     offset: u64,
+    chain: Chain,
+}
+
+/// The check of the last line, from which the check of the next one follows.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Chain(u32);
+
+impl Chain {
+    /// Before the first line that has a check.
+    pub(super) fn new() -> Chain {
+        Chain(crc32c::crc32c(HEADER.as_bytes()))
+    }
+
+    /// The check of the next line, of which this is all behind the check and its blank.
+    pub(super) fn extend(&mut self, line: &[u8]) -> u32 {
+        self.0 = crc32c::crc32c_append(crc32c::crc32c(&self.0.to_le_bytes()), line);
+        self.0
+    }
 }
 
 impl LogReader {
@@ -40,7 +58,13 @@ impl LogReader {
     /// The lines of an open file, which stands at its begin.
     pub(super) fn of(file: File, path: &Path) -> LogReader {
         let path = path.to_path_buf();
-        LogReader { file, path, buffer: Vec::new(), start: 0, number: 0, offset: 0 }
+        let chain = Chain::new();
+        LogReader { file, path, buffer: Vec::new(), start: 0, number: 0, offset: 0, chain }
+    }
+
+    /// The chain of checks behind the lines that were given out.
+    pub(super) const fn chain(&self) -> Chain {
+        self.chain
     }
 
     /// Where in the file the lines end that were given out.
@@ -51,19 +75,16 @@ impl LogReader {
     /// The next entry and its time, or `None` if no whole line is there by now.
     ///
     /// # Errors
-    /// The line is none of a log, or the file cannot be read.
+    /// The line is not one of a log or its check is wrong, or the file cannot be read.
     pub fn next_entry(&mut self) -> Result<Option<(Duration, Entry)>> {
-        while let Some(line) = self.next_line().map_err(|error| unreadable(&self.path, error))? {
+        while let Some(line) = self.next_line()? {
             if self.number == 1 {
                 if line != HEADER.as_bytes() {
                     return Err(self.damaged(&format!("expected `{HEADER}`, the begin of a log")));
                 }
                 continue;
             }
-            let entry = parse(&line).ok_or_else(|| {
-                self.damaged("expected a time in microseconds and what happened then")
-            })?;
-            return Ok(Some(entry));
+            return self.read_entry(&line).map(Some);
         }
         match self.buffer.len() - self.start > LONGEST_LINE {
             true => Err(self.damaged(&format!("a line of more than {LONGEST_LINE} bytes"))),
@@ -71,7 +92,25 @@ impl LogReader {
         }
     }
 
-    fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+    fn read_entry(&mut self, line: &[u8]) -> Result<(Duration, Entry)> {
+        if let Some(byte) = line.iter().find(|byte| !is_log_byte(**byte)) {
+            return Err(self.damaged(&format!("the byte {byte:02x} cannot stand in a log")));
+        }
+        let Some((check, rest)) = split_check(line) else {
+            return Err(self.damaged("expected a check of eight hexadecimal digits"));
+        };
+        let expected = self.chain.extend(rest);
+        if check != expected {
+            return Err(self.damaged(&format!(
+                "the check is {check:08x}, and {expected:08x} by the lines up to here: a line was \
+                 changed, lost, repeated or moved"
+            )));
+        }
+        parse(rest)
+            .ok_or_else(|| self.damaged("expected a time in microseconds and what happened then"))
+    }
+
+    fn next_line(&mut self) -> Result<Option<Vec<u8>>> {
         let mut searched = self.start;
         loop {
             if let Some(place) = memchr::memchr(b'\n', &self.buffer[searched..]) {
@@ -86,7 +125,8 @@ impl LogReader {
             self.start = 0;
             searched = self.buffer.len();
             let most = (CHUNK as u64).min((LONGEST_LINE + 1).saturating_sub(searched) as u64);
-            let read = (&mut self.file).take(most).read_to_end(&mut self.buffer)?;
+            let read = (&mut self.file).take(most).read_to_end(&mut self.buffer);
+            let read = read.map_err(|error| unreadable(&self.path, error))?;
             let is_all = most == 0 || (read as u64) < most;
             if is_all && memchr::memchr(b'\n', &self.buffer[searched..]).is_none() {
                 return self.forget_half_a_line().map(|()| None);
@@ -94,20 +134,44 @@ impl LogReader {
         }
     }
 
-    /// Half a line may be taken away by the next referee: it is read anew. One that is too long stays.
-    fn forget_half_a_line(&mut self) -> io::Result<()> {
+    /// Half a line may be taken away by the next referee: it is read again. One that is too long stays.
+    ///
+    /// # Errors
+    /// No referee wrote these bytes: zeros, for example, where the machine lost its power.
+    fn forget_half_a_line(&mut self) -> Result<()> {
+        if !self.buffer.iter().copied().all(is_log_byte) {
+            return Err(self.damaged(&format!(
+                "behind byte {} there are bytes that cannot stand in a log; to go on from there, cut \
+                 the file off at that byte",
+                self.offset
+            )));
+        }
         if self.buffer.len() <= LONGEST_LINE {
             self.buffer.clear();
-            self.file.seek(SeekFrom::Start(self.offset))?;
+            let sought = self.file.seek(SeekFrom::Start(self.offset));
+            sought.map_err(|error| unreadable(&self.path, error))?;
         }
         Ok(())
     }
 
-    fn damaged(&self, what: &str) -> Error {
+    pub(super) fn damaged(&self, what: &str) -> Error {
         let name = self.path.display().to_string();
         Error::new(format!("{what}; the log is damaged"))
             .at(Place::new(name, At::Line(self.number)))
     }
+}
+
+/// Whether a byte can stand in a line: printing ASCII, and the tab between parts of a line.
+pub(super) const fn is_log_byte(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t')
+}
+
+/// The check of a line and what stands behind it.
+fn split_check(line: &[u8]) -> Option<(u32, &[u8])> {
+    let (digits, rest) = line.split_at_checked(8)?;
+    let is_lower_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let check = std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(is_lower_hex))?;
+    Some((u32::from_str_radix(check, 16).ok()?, rest.strip_prefix(b" ")?))
 }
 
 fn parse(line: &[u8]) -> Option<(Duration, Entry)> {

@@ -26,7 +26,8 @@ pub(super) struct Channel {
     number: Number,
     outgoing: Sender<Outgoing>,
     writer: Option<JoinHandle<()>>,
-    is_serial: bool,
+    /// The connection; `None` of a serial line.
+    socket: Option<TcpStream>,
 }
 
 struct Outgoing {
@@ -42,14 +43,16 @@ impl Channel {
         stream.set_nodelay(true).ok();
         stream.set_write_timeout(Some(WRITE_WITHIN)).ok();
         keep_alive(&stream);
-        let (reader, writer) = (stream.try_clone()?, stream.try_clone()?);
+        let (reader, writer, socket) =
+            (stream.try_clone()?, stream.try_clone()?, stream.try_clone()?);
         let hang_up = move |done: Receiver<()>| {
             // What was said is read before the channel is gone.
             stream.shutdown(Shutdown::Write).ok();
             done.recv_timeout(LINGER).ok();
             stream.shutdown(Shutdown::Both).ok();
         };
-        Channel::open(id, reader, writer, hang_up, queue)
+        let channel = Channel::open(id, reader, writer, hang_up, queue)?;
+        Ok(Channel { socket: Some(socket), ..channel })
     }
 
     /// # Errors
@@ -60,8 +63,7 @@ impl Channel {
         writer: impl Write + Send + 'static,
         queue: Queue,
     ) -> io::Result<Channel> {
-        let channel = Channel::open(id, reader, writer, |_| {}, queue)?;
-        Ok(Channel { is_serial: true, ..channel })
+        Channel::open(id, reader, writer, |_| {}, queue)
     }
 
     fn open(
@@ -84,7 +86,7 @@ impl Channel {
             reading.read(reader);
             drop(ended);
         })?;
-        Ok(Channel { number, outgoing, writer: Some(writer), is_serial: false })
+        Ok(Channel { number, outgoing, writer: Some(writer), socket: None })
     }
 
     /// Sends a line; if it is a `respond`, the queue hears when it was written.
@@ -98,12 +100,19 @@ impl Channel {
         self.writer.take()
     }
 
+    /// Cuts a connection at once, whatever waits to be written.
+    pub(super) fn cut(self) {
+        if let Some(socket) = &self.socket {
+            socket.shutdown(Shutdown::Both).ok();
+        }
+    }
+
     /// Gives a serial line another number, since it cannot be closed.
     ///
     /// # Errors
     /// The channel, which is no serial line.
     pub(super) fn reopen(self, id: ChannelId) -> Result<Channel, Channel> {
-        if self.is_serial {
+        if self.socket.is_none() {
             self.number.set(id);
             Ok(self)
         } else {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::address::Address;
 use super::input::{Input, Permits, Queue};
+use crate::referee::client::TOKEN_VARIABLE;
 use crate::referee::settings::{Launch, Player};
 
 /// So long clients may take to end when their channels are closed.
@@ -49,10 +50,12 @@ impl Children {
         if let Some((_, child)) = self.running.remove(&player) {
             kill(child);
         }
-        let Some(words) = words(settings, address, token)? else { return Ok(()) };
+        let Some(words) = words(settings, address)? else { return Ok(()) };
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::NotFound)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // Arguments can be read by everybody, the environment by the owner of the process only.
+        command.env(TOKEN_VARIABLE, token);
         let mut child = command.spawn()?;
         self.starts += 1;
         let (start, queue) = (self.starts, self.queue.clone());
@@ -142,7 +145,7 @@ fn hand_on(errors: impl Read, player: usize, queue: &Queue) {
 }
 
 /// The program and the arguments of a player's client.
-fn words(player: &Player, address: &Address, token: &str) -> io::Result<Option<Vec<String>>> {
+fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> {
     let socket = address.local();
     let [host, port] = match socket {
         Some(socket) => [socket.ip().to_string(), socket.port().to_string()],
@@ -150,10 +153,10 @@ fn words(player: &Player, address: &Address, token: &str) -> io::Result<Option<V
     };
     Ok(match &player.launch {
         None => None,
-        Some(Launch::Client(words)) => {
+        Some(Launch::Client { words, .. }) => {
             let filled = |word: &String| {
                 let word = word.replace("{host}", &host).replace("{port}", &port);
-                word.replace("{name}", &player.name).replace("{token}", token)
+                word.replace("{name}", &player.name)
             };
             Some(words.iter().map(filled).collect())
         }
@@ -173,7 +176,7 @@ fn words(player: &Player, address: &Address, token: &str) -> io::Result<Option<V
                 "--name",
                 &player.name,
             ];
-            let rest = rest.into_iter().chain(["--engine", &engine, "--token", token]);
+            let rest = rest.into_iter().chain(["--engine", &engine]);
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }
     })

@@ -33,11 +33,14 @@ impl GameFile {
         Ok(GameFile { path })
     }
 
-    /// Adds a game that is over.
+    /// Adds a game that is over and brings it to the disk.
     pub(super) fn add(&self, tournament: &Tournament, game: &FinishedGame) -> Result<()> {
         let text = game_text(tournament, game)?;
         let file = OpenOptions::new().append(true).create(true).open(&self.path);
-        let written = file.and_then(|mut file| file.write_all(&text));
+        let written = file.and_then(|mut file| {
+            file.write_all(&text)?;
+            file.sync_data()
+        });
         Ok(written.map_err(|error| cannot_write(&self.path, error))?)
     }
 }

@@ -6,9 +6,11 @@ mod channel;
 mod children;
 mod game_file;
 mod input;
+mod lobby;
 mod observer;
 mod score;
 mod stopwatch;
+mod token;
 
 pub use input::{Remote, Wish};
 pub use observer::observe;
@@ -27,20 +29,24 @@ use self::channel::{Channel, WRITE_WITHIN};
 use self::children::Children;
 use self::game_file::GameFile;
 use self::input::{Input, Queue};
+use self::lobby::{Lobby, Refusal};
 use self::score::Score;
 use self::stopwatch::Stopwatch;
-use super::arbiter::{Action, Arbiter, Event};
+use super::arbiter::{Action, Arbiter, Event, fault, too_long};
 use super::log::{Entry, Log, Note, Recovered, SettingsText};
 use super::openings::Opening;
 use super::seat::ChannelId;
 use super::serial::open_line;
 use super::settings::{Listen, Tournament};
 use super::snapshot::Snapshot;
-use super::wire::Incoming;
+use super::wire::{Incoming, WireError};
 use crate::error::{Error, Result};
+use crate::model::Position;
 
-/// So many more channels may be open than there are players.
-const MORE_CHANNELS: usize = 64;
+/// Refused connections that may take their time to end.
+const MAX_CLOSING: usize = 64;
+/// Characters of the reason of a refusal that the supervisor is told.
+const REASON_CHARS: usize = 160;
 /// How often it is looked whether the last lines are written.
 const LOOK: Duration = Duration::from_millis(10);
 /// So long a step waits at most where nothing happens.
@@ -76,6 +82,7 @@ pub struct Referee {
     /// Whether a tick is behind other inputs.
     has_tick: bool,
     channels: BTreeMap<ChannelId, Channel>,
+    lobby: Lobby,
     last_channel: ChannelId,
     /// Until when each `respond` must be written that is not.
     unwritten: BTreeMap<ChannelId, Duration>,
@@ -146,6 +153,7 @@ impl Referee {
             log,
             watch_time,
             channels: BTreeMap::new(),
+            lobby: Lobby::new(),
             last_channel,
             unwritten: BTreeMap::new(),
             closing: Vec::new(),
@@ -214,6 +222,7 @@ impl Referee {
         if !matches!(played, Ok(true)) {
             // Whoever looks on is not to take over. Where even this cannot be written it may.
             self.log.add(self.watch_time.now(), &Entry::Note(Note::Stopped)).ok();
+            self.log.sync().ok();
             return played;
         }
         watch.show(&self.arbiter.snapshot(self.watch_time.now()));
@@ -290,7 +299,7 @@ impl Referee {
 
     fn deadline(&self) -> Option<Duration> {
         let unwritten = self.unwritten.values().copied();
-        unwritten.chain(self.arbiter.next_deadline()).min()
+        unwritten.chain(self.arbiter.next_deadline()).chain(self.lobby.next_deadline()).min()
     }
 
     /// When time is over, what came in time is taken first: the tick goes behind it.
@@ -310,6 +319,7 @@ impl Referee {
             self.close(id, at);
             self.happen(at, Event::Closed(id), watch)?;
         }
+        self.lobby.cut_late(at);
         match self.arbiter.next_deadline().is_some_and(|deadline| deadline <= at) {
             true => self.happen(at, Event::Tick, watch),
             false => Ok(()),
@@ -319,30 +329,15 @@ impl Referee {
     fn take(&mut self, at: Duration, input: Input, watch: &mut dyn Watch) -> Result<()> {
         match input {
             Input::Accepted(stream) => {
-                let most = self.arbiter.tournament().players.len() + MORE_CHANNELS;
-                self.closing.retain(|thread| !thread.is_finished());
-                if self.channels.len() + self.closing.len() >= most {
-                    return Ok(());
+                self.last_channel += 1;
+                let id = self.last_channel;
+                match Channel::tcp(id, stream, self.queue.clone()) {
+                    Ok(channel) => self.lobby.admit(id, channel, at),
+                    Err(why) => watch.message(&format!("a client is turned away: {why}")),
                 }
-                match self.add_channel(|id, queue| Channel::tcp(id, stream, queue)) {
-                    Ok(id) => self.happen(at, Event::Opened(id), watch),
-                    Err(why) => {
-                        watch.message(&format!("a client is turned away: {why}"));
-                        Ok(())
-                    }
-                }
+                Ok(())
             }
-            Input::Came(number, _permit, incoming) => {
-                let id = number.get();
-                if !self.channels.contains_key(&id) {
-                    return Ok(());
-                }
-                let event = match incoming {
-                    Incoming::Line(line) => Event::Line(id, line),
-                    Incoming::TooLong => Event::TooLong(id),
-                };
-                self.happen(at, event, watch)
-            }
+            Input::Came(number, _permit, incoming) => self.hear(at, number.get(), incoming, watch),
             Input::Written(id) => match self.unwritten.remove(&id) {
                 Some(_) => self.happen(at, Event::Written(id), watch),
                 None => Ok(()),
@@ -352,7 +347,10 @@ impl Referee {
                     self.unwritten.remove(&number.get());
                     self.happen(at, Event::Closed(number.get()), watch)
                 }
-                None => Ok(()),
+                None => {
+                    self.lobby.remove(number.get());
+                    Ok(())
+                }
             },
             Input::Exited(player, start) if self.children.is_current(player, start) => {
                 self.happen(at, Event::Exited(player), watch)
@@ -371,6 +369,64 @@ impl Referee {
             }
             Input::Tick => self.tick(at, watch),
         }
+    }
+
+    fn hear(
+        &mut self,
+        at: Duration,
+        id: ChannelId,
+        incoming: Incoming,
+        watch: &mut dyn Watch,
+    ) -> Result<()> {
+        if self.lobby.has(id) {
+            return self.hear_stranger(at, id, incoming, watch);
+        }
+        if !self.channels.contains_key(&id) {
+            return Ok(());
+        }
+        let event = match incoming {
+            Incoming::Line(line) => Event::Line(id, line),
+            Incoming::TooLong => Event::TooLong(id),
+        };
+        self.happen(at, event, watch)
+    }
+
+    /// The first line of a connection: who signs on by it becomes a client, of which the arbiter hears now.
+    fn hear_stranger(
+        &mut self,
+        at: Duration,
+        id: ChannelId,
+        incoming: Incoming,
+        watch: &mut dyn Watch,
+    ) -> Result<()> {
+        let Some(channel) = self.lobby.remove(id) else { return Ok(()) };
+        let (line, error) = match incoming {
+            Incoming::Line(line) => match self.arbiter.newcomer(&line) {
+                Ok(_) => {
+                    self.channels.insert(id, channel);
+                    self.happen(at, Event::Opened(id), watch)?;
+                    return self.happen(at, Event::Line(id, line), watch);
+                }
+                Err(error) => (line, error),
+            },
+            Incoming::TooLong => (Vec::new(), too_long()),
+        };
+        self.refuse(channel, &error);
+        if let Some(Refusal { others, line }) = self.lobby.note(&line, at) {
+            self.log.add(at, &Entry::Note(Note::Refused { others, line }))?;
+            let reason: String = error.to_string().chars().take(REASON_CHARS).collect();
+            watch.message(&format!("a connection is refused: {reason}"));
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, channel: Channel, error: &WireError) {
+        self.closing.retain(|thread| !thread.is_finished());
+        if self.closing.len() >= MAX_CLOSING {
+            return channel.cut();
+        }
+        channel.send(fault(Position::START, error).line(), false);
+        self.closing.extend(channel.close());
     }
 
     fn add_channel(
@@ -408,7 +464,7 @@ impl Referee {
                 }
             }
             Action::Close(channel) => self.close(channel, at),
-            Action::Start(player) => self.start(player, at, watch),
+            Action::Start(player) => self.start(player, at, watch)?,
             Action::GiveUp(player) => {
                 let players = &self.arbiter.tournament().players;
                 let name = players.get(player).map_or("?", |player| &player.name);
@@ -420,17 +476,18 @@ impl Referee {
                 let opening = self.opening(number)?;
                 self.waiting.push_back((at, Event::Opening(number, opening)));
             }
-            Action::GameOver(number) => {
+            Action::GameOver { game: number, .. } => {
                 // One event can end several games.
                 let mut games = self.arbiter.finished().iter().rev();
                 if let Some(game) = games.find(|game| game.pairing.game == number) {
+                    self.log.sync()?;
                     self.games.add(self.arbiter.tournament(), game)?;
                     self.score.add(game);
                     watch.message(&self.score.line(&self.arbiter));
                 }
             }
             Action::Message(text) => watch.message(&text),
-            Action::Ended => {}
+            Action::Ended => self.log.sync()?,
         }
         Ok(())
     }
@@ -449,13 +506,16 @@ impl Referee {
         }
     }
 
-    fn start(&mut self, player: usize, at: Duration, watch: &mut dyn Watch) {
-        let Some(settings) = self.arbiter.tournament().players.get(player) else { return };
-        let token = self.arbiter.token(player).unwrap_or_default();
+    /// Starts the client of a player. What comes from it is taken behind its token.
+    fn start(&mut self, player: usize, at: Duration, watch: &mut dyn Watch) -> Result<()> {
+        let token = token::random()?;
+        self.waiting.push_back((at, Event::Token(player, token.clone())));
+        let Some(settings) = self.arbiter.tournament().players.get(player) else { return Ok(()) };
         if let Err(why) = self.children.start(player, settings, &self.address, &token) {
             watch.message(&format!("{} cannot be started: {why}", settings.name));
             self.waiting.push_back((at, Event::Exited(player)));
         }
+        Ok(())
     }
 
     /// An opening by its place; where there are fewer they begin again.
@@ -466,6 +526,7 @@ impl Referee {
 
     /// Lets the last lines be written, and clients end by themselves.
     fn say_goodbye(mut self) {
+        self.lobby = Lobby::new();
         let channels = std::mem::take(&mut self.channels);
         self.closing.extend(channels.into_values().flat_map(Channel::close));
         let until = Instant::now() + WRITE_WITHIN;

@@ -31,12 +31,11 @@ pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>
                 }
             }
             Some(seen) => {
-                while let Some((at, entry)) = reader.next_entry()? {
-                    if let Entry::Note(Note::Action(Action::Message(text))) = &entry {
+                seen.follow(&mut reader, |entry| {
+                    if let Entry::Note(Note::Action(Action::Message(text))) = entry {
                         watch.message(text);
                     }
-                    seen.take(at, entry);
-                }
+                })?;
             }
         }
         if let Some(seen) = &seen {

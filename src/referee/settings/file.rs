@@ -33,7 +33,7 @@ const KEYS: &[&str] = &[
     "pgn",
     "player",
 ];
-const PLAYER_KEYS: &[&str] = &["name", "engine", "options", "command", "time"];
+const PLAYER_KEYS: &[&str] = &["name", "engine", "options", "command", "token", "time"];
 const OPENINGS_KEYS: &[&str] = &["file", "order", "plies", "start", "seed"];
 const RESIGN_KEYS: &[&str] = &["moves", "score", "two-sided"];
 const DRAW_KEYS: &[&str] = &["from-move", "moves", "score"];
@@ -191,7 +191,7 @@ fn listen(root: &mut Table<'_>) -> Result<Option<Listen>> {
 }
 
 fn player(mut table: Table<'_>) -> Result<Player> {
-    let command = table.texts("command")?;
+    let (command, token) = (table.texts("command")?, table.flag("token")?);
     let mut engine: Option<EngineSpec> = table.parsed("engine")?;
     if let Some(engine) = &mut engine {
         engine.options.extend(table.pairs("options")?);
@@ -212,9 +212,18 @@ fn player(mut table: Table<'_>) -> Result<Player> {
         (None, Some(command)) if command.is_empty() => {
             return Err(table.error("`command`: expected a program and its arguments"));
         }
-        (None, Some(command)) => Some(Launch::Client(command)),
+        (None, Some(command)) if command.iter().any(|word| word.contains("{token}")) => {
+            return Err(table.error(
+                "`{token}` in a command can be read by everybody on this machine: write `token = true`, \
+                 and let the client read the environment variable EPDB_TOKEN",
+            ));
+        }
+        (None, Some(words)) => Some(Launch::Client { words, token: token.unwrap_or(false) }),
         (Some(_), Some(_)) => return Err(table.error("expected `engine` or `command`, found both")),
     };
+    if token.is_some() && !matches!(launch, Some(Launch::Client { .. })) {
+        return Err(table.error("`token` goes with `command`"));
+    }
     let player = Player { name, launch, time: table.parsed("time")? };
     table.finish("a player that is no `engine`")?;
     Ok(player)

@@ -233,12 +233,27 @@ pub struct Player {
 /// How a player is started.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Launch {
-    /// A client by its program and arguments. It is told the address by the words `{host}`, `{port}`
-    /// and `{name}` in them. With a word `{token}` nobody may sign on as the player who does not have
-    /// what stands there as its address.
-    Client(Vec<String>),
+    /// A client of any kind.
+    Client {
+        /// The program and its arguments. `{host}`, `{port}` and `{name}` in them stand for the address
+        /// of the referee and the name of the player.
+        words: Vec<String>,
+        /// Whether it signs on with the token that it finds in the environment variable `EPDB_TOKEN` as
+        /// its address. Then nobody else can sign on as the player.
+        token: bool,
+    },
     /// An engine behind a client of ours.
     Engine(EngineSpec),
+}
+
+impl Launch {
+    /// Whether the client signs on with a token.
+    pub const fn takes_token(&self) -> bool {
+        match self {
+            Launch::Client { token, .. } => *token,
+            Launch::Engine(_) => true,
+        }
+    }
 }
 
 /// How long clients get no record.

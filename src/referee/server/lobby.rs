@@ -1,0 +1,119 @@
+//! Connections over which nobody has signed on yet.
+//!
+//! They are kept apart from the arbiter and from the log, so that strangers can neither take a place of a
+//! player, nor fill the disk, nor keep the referee from its games.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::channel::Channel;
+use crate::referee::seat::ChannelId;
+
+/// Connections that may wait at once.
+const MAX_WAITING: usize = 64;
+/// How long a connection may stay without a line.
+const SIGN_ON_WITHIN: Duration = Duration::from_secs(60);
+/// Refusals that are noted one after another.
+const MAX_NOTED: u32 = 10;
+/// Time after which one more refusal may be noted.
+const NOTE_EVERY: Duration = Duration::from_secs(1);
+/// Bytes of a refused line that are noted.
+const NOTED_BYTES: usize = 100;
+
+/// The connections that wait, and how many refusals may still be noted.
+#[derive(Debug)]
+pub(super) struct Lobby {
+    /// The channels, each with the time at which it has to have signed on. Numbers rise, so the first one
+    /// has waited longest.
+    waiting: BTreeMap<ChannelId, (Channel, Duration)>,
+    may_note: u32,
+    counted_at: Duration,
+    left_out: u64,
+}
+
+/// What is noted of a refusal.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// Refusals since the last one that was noted.
+    pub(super) others: u64,
+    /// The first bytes of what came.
+    pub(super) line: Vec<u8>,
+}
+
+impl Lobby {
+    pub(super) const fn new() -> Lobby {
+        Lobby {
+            waiting: BTreeMap::new(),
+            may_note: MAX_NOTED,
+            counted_at: Duration::ZERO,
+            left_out: 0,
+        }
+    }
+
+    /// Lets a connection wait. If there are too many, the one that has waited longest makes room.
+    pub(super) fn admit(&mut self, id: ChannelId, channel: Channel, now: Duration) {
+        if self.waiting.len() >= MAX_WAITING
+            && let Some((_, (oldest, _))) = self.waiting.pop_first()
+        {
+            oldest.cut();
+        }
+        self.waiting.insert(id, (channel, now + SIGN_ON_WITHIN));
+    }
+
+    pub(super) fn has(&self, id: ChannelId) -> bool {
+        self.waiting.contains_key(&id)
+    }
+
+    /// Takes a connection out, because somebody signs on over it or it is refused or gone.
+    pub(super) fn remove(&mut self, id: ChannelId) -> Option<Channel> {
+        self.waiting.remove(&id).map(|(channel, _)| channel)
+    }
+
+    /// When the next connection has waited too long.
+    pub(super) fn next_deadline(&self) -> Option<Duration> {
+        self.waiting.first_key_value().map(|(_, (_, until))| *until)
+    }
+
+    /// Cuts connections that have waited too long.
+    pub(super) fn cut_late(&mut self, now: Duration) {
+        while let Some(first) = self.waiting.first_entry().filter(|first| first.get().1 <= now) {
+            first.remove().0.cut();
+        }
+    }
+
+    /// What to note of a refused line; `None` where there were so many that this one is only counted.
+    pub(super) fn note(&mut self, line: &[u8], now: Duration) -> Option<Refusal> {
+        let steps = now.saturating_sub(self.counted_at).as_secs() / NOTE_EVERY.as_secs();
+        if steps > 0 {
+            let more = u32::try_from(steps).unwrap_or(u32::MAX);
+            self.may_note = self.may_note.saturating_add(more).min(MAX_NOTED);
+            self.counted_at = now;
+        }
+        if self.may_note == 0 {
+            self.left_out += 1;
+            return None;
+        }
+        self.may_note -= 1;
+        let line = line.get(..NOTED_BYTES).unwrap_or(line).to_vec();
+        Some(Refusal { others: std::mem::take(&mut self.left_out), line })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_flood_of_refusals_is_noted_in_part_and_counted() {
+        let mut lobby = Lobby::new();
+        let at = Duration::from_secs;
+        let noted = (0..1000).filter_map(|_| lobby.note(&[b'x'; 4000], at(5))).count();
+        assert_eq!(noted, MAX_NOTED as usize);
+        let next = lobby.note(b"y", at(6)).unwrap();
+        assert_eq!((next.others, next.line), (1000 - u64::from(MAX_NOTED), b"y".to_vec()));
+        assert!(lobby.note(b"y", at(6)).is_none());
+        assert_eq!(Lobby::new().note(&[b'x'; 4000], at(0)).unwrap().line.len(), NOTED_BYTES);
+    }
+}
