@@ -304,6 +304,33 @@ impl Compression {
         }
     }
 
+    /// Whether these bytes begin a skippable frame. LZ4 has the same: what stands behind it decides.
+    pub(super) fn begins_skippable(start: &[u8]) -> bool {
+        matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+    }
+
+    /// Refuses bytes that no compression has, where this is the one that the name of their file says.
+    ///
+    /// # Errors
+    /// What the name says, or the other format that the bytes show.
+    pub(super) fn refuse_other(self, name: &Path, start: &[u8]) -> Result<()> {
+        let what = match self {
+            Compression::None => return Ok(()),
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        };
+        Err(Foreign::of_bytes(start).map_or_else(
+            || {
+                Error::new(format!(
+                    "{} is not {what} data, as its name says: if it is not compressed, give it a \
+                     name that does not say so",
+                    name.display()
+                ))
+            },
+            |foreign| foreign.refused(name),
+        ))
+    }
+
     fn strip(name: &str) -> &str {
         name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name)
     }

@@ -47,16 +47,14 @@ pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input>
 }
 
 /// Decompresses an input that has a name; text in UTF-16 is given in UTF-8. An input that may have
-/// to be waited for is read ahead. The first bytes of a book may be any, so that only its name says
-/// that it is compressed.
+/// to be waited for is read ahead.
 ///
 /// # Errors
-/// When it cannot be read, or has a format that nothing here reads, with its name.
+/// When it cannot be read, is not compressed as its name says, or has a format that nothing here reads,
+/// with its name.
 pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool) -> Result<Input> {
     let is_book = FileFormat::of_source_name(name) == Some(FileFormat::Polyglot);
-    let compression = is_book.then(|| Compression::of_name(name));
-    let input =
-        decompressed(bytes, compression, may_wait).map_err(|error| cannot_read(name, error))?;
+    let input = decompressed(name, bytes, may_wait, is_book)?;
     if is_book {
         return Ok(input);
     }
@@ -77,7 +75,7 @@ pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool
 /// its name says so.
 ///
 /// # Errors
-/// When it cannot be opened, with its name.
+/// When it cannot be opened, or is not compressed as its name says, with its name.
 pub(super) fn open_named(path: &Path) -> Result<Box<dyn Read + Send>> {
     let bytes: Box<dyn Read + Send> = if path == Path::new("-") {
         Box::new(io::stdin())
@@ -85,20 +83,23 @@ pub(super) fn open_named(path: &Path) -> Result<Box<dyn Read + Send>> {
         let file = File::open(path).map_err(|error| cannot_read(path, error))?;
         Box::new(io::BufReader::new(file))
     };
-    decoded(bytes, Compression::of_name(path)).map_err(|error| cannot_read(path, error))
+    Ok(decompressed(path, bytes, false, true)?.bytes)
 }
 
 fn cannot_read(name: &Path, error: io::Error) -> Error {
     Error::new(format!("cannot read {}", name.display())).because(error)
 }
 
-/// `compression` is the one that is known; without it the first bytes show it.
+/// The first bytes show the compression, unless they may be any, as those of a book: then only a name
+/// says that there is one.
 fn decompressed(
+    name: &Path,
     bytes: Box<dyn Read + Send>,
-    compression: Option<Compression>,
     may_wait: bool,
-) -> io::Result<Input> {
-    let (bytes, ready): (Box<dyn Read + Send>, _) = match may_wait {
+    has_any_bytes: bool,
+) -> Result<Input> {
+    let failed = |error| cannot_read(name, error);
+    let (mut bytes, ready): (Box<dyn Read + Send>, _) = match may_wait {
         false => (bytes, None),
         true => {
             let ahead = ReadAhead::new(bytes);
@@ -106,13 +107,64 @@ fn decompressed(
             (Box::new(ahead), Some(ready))
         }
     };
-    let (start, bytes) = peek(bytes)?;
-    let compression = compression.unwrap_or_else(|| Compression::of_bytes(&start));
-    if compression == Compression::None {
-        return Ok(Input { bytes, start, ready, is_file: true, encoding: None });
+    let mut start = Vec::new();
+    read_start(&mut start, &mut bytes).map_err(failed)?;
+    let named = Compression::of_name(name);
+    let compression = match named {
+        Compression::None if has_any_bytes => Compression::None,
+        _ => find_compression(&mut start, &mut bytes).map_err(failed)?,
+    };
+    match compression {
+        Compression::None => {
+            named.refuse_other(name, &start)?;
+            let (start, bytes) = put_back(start, bytes);
+            Ok(Input { bytes, start, ready, is_file: true, encoding: None })
+        }
+        _ => {
+            let (_, bytes) = put_back(start, bytes);
+            let (start, bytes) = decoded(bytes, compression).and_then(peek).map_err(failed)?;
+            Ok(Input { bytes, start, ready: None, is_file: false, encoding: None })
+        }
     }
-    let (start, bytes) = peek(decoded(bytes, compression)?)?;
-    Ok(Input { bytes, start, ready: None, is_file: false, encoding: None })
+}
+
+/// The compression that the first bytes show. Skippable frames before it, which zstd and LZ4 share and
+/// with which pzstd begins, are passed over.
+fn find_compression(
+    start: &mut Vec<u8>,
+    bytes: &mut Box<dyn Read + Send>,
+) -> io::Result<Compression> {
+    if !Compression::begins_skippable(start) {
+        return Ok(Compression::of_bytes(start));
+    }
+    while Compression::begins_skippable(start) {
+        pass_frame(start, bytes)?;
+    }
+    let is_foreign = Foreign::of_bytes(start).is_some();
+    match Compression::of_bytes(start) {
+        _ if start.is_empty() => Ok(Compression::Zstd),
+        Compression::Zstd => Ok(Compression::Zstd),
+        _ if is_foreign => Ok(Compression::None),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "skippable frames and no zstd data behind them",
+        )),
+    }
+}
+
+/// Passes over the skippable frame that these bytes begin.
+fn pass_frame(start: &mut Vec<u8>, bytes: &mut Box<dyn Read + Send>) -> io::Result<()> {
+    let cut_off = || io::Error::new(io::ErrorKind::UnexpectedEof, "a skippable frame is cut off");
+    let (_, behind) = start.split_first_chunk::<4>().ok_or_else(cut_off)?;
+    let len = u32::from_le_bytes(*behind.first_chunk().ok_or_else(cut_off)?);
+    let len = 8 + u64::from(len);
+    let here = start.len().min(usize::try_from(len).unwrap_or(usize::MAX));
+    start.drain(..here);
+    let missing = len - here as u64;
+    if io::copy(&mut bytes.by_ref().take(missing), &mut io::sink())? < missing {
+        return Err(cut_off());
+    }
+    read_start(start, bytes)
 }
 
 fn decoded(
@@ -161,18 +213,29 @@ const ENOUGH: usize = 16;
 /// The most white space that is passed over to find them.
 const MOST_WHITE_SPACE: usize = 64 * 1024;
 
-/// The first bytes of an input, white space before them included, and the whole input all the same.
-fn peek(mut input: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
-    let mut start = Vec::new();
+/// Reads on behind the first bytes of an input until there are enough, white space not counted, or the
+/// input ends.
+fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
     loop {
-        let wanted = ENOUGH - start.trim_ascii_start().len();
-        let count = input.by_ref().take(wanted as u64).read_to_end(&mut start)?;
-        let is_enough = start.trim_ascii_start().len() == ENOUGH;
-        if count == 0 || is_enough || start.len() > MOST_WHITE_SPACE {
-            break;
+        let here = start.trim_ascii_start().len();
+        if here >= ENOUGH || start.len() > MOST_WHITE_SPACE {
+            return Ok(());
+        }
+        if input.by_ref().take((ENOUGH - here) as u64).read_to_end(start)? == 0 {
+            return Ok(());
         }
     }
-    Ok((start.clone(), Box::new(io::Cursor::new(start).chain(input))))
+}
+
+/// The first bytes of an input, and the whole input all the same.
+fn put_back(start: Vec<u8>, input: Box<dyn Read + Send>) -> (Vec<u8>, Box<dyn Read + Send>) {
+    (start.clone(), Box::new(io::Cursor::new(start).chain(input)))
+}
+
+fn peek(mut input: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
+    let mut start = Vec::new();
+    read_start(&mut start, &mut input)?;
+    Ok(put_back(start, input))
 }
 
 /// A decoder whose errors say of which format the damage is.

@@ -76,7 +76,11 @@ impl Output {
         let sink = match Compression::of_name(path) {
             Compression::None => Sink::Plain(target),
             Compression::Gzip => Sink::Gzip(GzEncoder::new(target, flate2::Compression::default())),
-            Compression::Zstd => Sink::Zstd(zstd::Encoder::new(target, 0)?),
+            Compression::Zstd => {
+                let mut encoder = zstd::Encoder::new(target, 0)?;
+                encoder.include_checksum(true)?;
+                Sink::Zstd(encoder)
+            }
         };
         Ok(Output { sink: BufWriter::with_capacity(FILE_BUFFER, sink) })
     }

@@ -2,6 +2,8 @@
 //! of Polyglot, scores of chessdb, evaluations in games.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
 use epdb::codec::key::polyglot_key;
 use epdb::codec::polyglot::{Book, BookMove, Entry};
@@ -525,5 +527,108 @@ fn their_page_fits_and_its_commands_run() {
         let done = scratch.run(&args);
         let is_missing = args[0] == "get" && done.status == 1;
         assert!(done.status == 0 || is_missing, "{args:?} {}", done.err);
+    }
+}
+
+/// A file that pzstd made (`tests/samples/pzstd/README.md`).
+fn by_pzstd(name: &str) -> Vec<u8> {
+    fs::read(Path::new("tests/samples/pzstd").join(name)).unwrap()
+}
+
+/// The data of lichess begin with a skippable frame, and so do the frames that follow.
+#[test]
+fn what_pzstd_compressed_is_read() {
+    for (name, count) in
+        [("lines.epd.zst", 12_000), ("games.pgn.zst", 200), ("lichess_db_eval.jsonl.zst", 200)]
+    {
+        let bytes = by_pzstd(name);
+        assert!(bytes.starts_with(b"\x50\x2a\x4d\x18"));
+        let twice = [&bytes[..], &bytes].concat();
+        for (bytes, count) in [(bytes, count), (twice, 2 * count)] {
+            let scratch = Scratch::with(name, &bytes);
+            scratch.write("no suffix", &bytes);
+            let counted = format!("{count}\n");
+            for file in [name, "no suffix"] {
+                let done = scratch.run(&["count", file]);
+                assert_eq!((done.status, done.out, done.err), (0, counted.clone(), String::new()));
+            }
+            assert_eq!(scratch.run_with(&["count", "-"], bytes).out, counted);
+        }
+    }
+}
+
+/// LZ4 has the same skippable frames: what stands behind them decides.
+#[test]
+fn skippable_frames_are_told_by_what_follows() {
+    let skippable = |nth: u8, bytes: &[u8]| {
+        let len = u32::try_from(bytes.len()).unwrap().to_le_bytes();
+        [&[0x50 + nth, 0x2a, 0x4d, 0x18][..], &len, bytes].concat()
+    };
+    let many: Vec<u8> = (0..16).flat_map(|nth| skippable(nth, &[nth; 4000])).collect();
+    let line = format!("{START}\n").into_bytes();
+    let zstd = zstd::encode_all(&line[..], 1).unwrap();
+    let run = |behind: &[u8]| {
+        let bytes = [&many[..], behind].concat();
+        let done = Scratch::new().run_with(&["cat", "-"], bytes);
+        (done.status, done.out, done.err)
+    };
+    assert_eq!(run(&zstd), (0, format!("{START}\n"), String::new()));
+    let (status, _, err) = run(b"\x04\x22\x4d\x18rest of it");
+    assert!(status == 2 && err.contains("- is lz4, which is not read: `lz4 -dc`"), "{err}");
+    let (status, out, err) = run(&line);
+    assert!(status == 2 && out.is_empty(), "{out}");
+    assert!(err.contains("skippable frames and no zstd data behind them"), "{err}");
+    let (status, _, err) = run(&skippable(3, &[0; 20])[..15]);
+    assert!(status == 2 && err.contains("cut off"), "{err}");
+}
+
+/// Text that is not compressed is not what such a name says.
+#[test]
+fn a_name_that_says_compressed_is_never_read_as_text() {
+    let text = format!("{START} bm e4;\n");
+    let game = "[White \"A\"]\n\n1. e4 *\n";
+    let tsv = "eco\tname\tpgn\nA00\tAmar\t1. Nh3\n";
+    let cases: [(&str, &str, &[&str]); 13] = [
+        ("a.epd.zst", &text, &["count", "FILE"]),
+        ("a.zst", &text, &["count", "FILE"]),
+        ("a.EPD.GZ", &text, &["cat", "FILE"]),
+        ("a.epd.gz", "", &["count", "FILE"]),
+        ("a.epd.gz", &text, &["import", "x.epdb", "FILE"]),
+        ("a.epd.zst", &text, &["pack", "FILE", "-o", "x.epa"]),
+        ("a.epd.zst", &text, &["pack", "--verbatim", "FILE", "-o", "x.epa"]),
+        ("a.epd.zst", &text, &["convert", "FILE", "x.epd"]),
+        ("a.pgn.zst", game, &["tally", "FILE", "-o", "x.epa"]),
+        ("book.bin.zst", &text, &["book", "list", "FILE"]),
+        ("book.bin.gz", &text, &["count", "FILE"]),
+        ("q.epd.gz", &text, &["get", "plain.epd", "-f", "FILE"]),
+        ("names.tsv.gz", tsv, &["name", "plain.epd", "--openings", "FILE"]),
+    ];
+    for (name, content, command) in cases {
+        let scratch = Scratch::with(name, content);
+        scratch.write("plain.epd", &text);
+        let args: Vec<&str> =
+            command.iter().map(|arg| if *arg == "FILE" { name } else { arg }).collect();
+        let done = scratch.run(&args);
+        let format = if name.ends_with("zst") { "zstd" } else { "gzip" };
+        let wanted = format!("{name} is not {format} data, as its name says");
+        assert!(done.status == 2 && done.err.contains(&wanted), "{args:?}: {}", done.err);
+    }
+}
+
+/// A byte of a compressed output that has changed is noticed.
+#[test]
+fn zst_that_epdb_writes_is_checked() {
+    let scratch = Scratch::with("a.epd", format!("{START} id \"a\";\n{AFTER} id \"b\";\n"));
+    scratch.run(&["convert", "a.epd", "b.epd.zst"]);
+    let good = scratch.read("b.epd.zst");
+    let has_checksum = good[4] & 4 != 0;
+    assert!(has_checksum);
+    for place in 0..good.len() {
+        let mut bytes = good.clone();
+        bytes[place] ^= 2;
+        scratch.write("c.epd.zst", &bytes);
+        let done = scratch.run(&["cat", "c.epd.zst"]);
+        let is_same = done.out == scratch.text("a.epd");
+        assert!(done.status == 2 || is_same, "byte {place}: {}", done.out);
     }
 }
