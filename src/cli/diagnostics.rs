@@ -41,6 +41,8 @@ pub(crate) struct Tally {
     pub(crate) unchecked_games: u64,
     /// Positions of variations that were left out.
     pub(crate) of_variations: u64,
+    /// Positions behind null moves that were left out.
+    pub(crate) behind_null_moves: u64,
     /// Evaluations in comments of games that could not be read.
     pub(crate) unread_evaluations: u64,
     /// What was found of opening books.
@@ -220,8 +222,16 @@ impl Diagnostics {
 impl Diagnostics {
     /// Says what was asked for and never found, and which positions were not looked at.
     fn report_what_is_missing(&self) {
-        let Tally { records, games, left_out, of_variations, unread_evaluations, book, .. } =
-            self.tally;
+        let Tally {
+            records,
+            games,
+            left_out,
+            of_variations,
+            behind_null_moves,
+            unread_evaluations,
+            book,
+            ..
+        } = self.tally;
         if records + games + left_out > 0 {
             report_never_met(self.filter.iter().flat_map(Expression::never_met));
         }
@@ -230,6 +240,10 @@ impl Diagnostics {
             note!(
                 "epdb: {of_variations} {positions} of variations left out; --variations takes them"
             );
+        }
+        if behind_null_moves > 0 {
+            let positions = if behind_null_moves == 1 { "position" } else { "positions" };
+            note!("epdb: {behind_null_moves} {positions} behind null moves left out");
         }
         if unread_evaluations > 0 {
             note!("epdb: {unread_evaluations} evaluations in comments could not be read");

@@ -296,6 +296,8 @@ pub(crate) struct GameStats {
     pub(crate) variations: u64,
     /// Moves in variations.
     pub(crate) variation_plies: u64,
+    /// Null moves.
+    pub(crate) null_moves: u64,
     /// NAGs.
     pub(crate) nags: u64,
     /// Comments.
@@ -336,6 +338,7 @@ impl GameStats {
             longest: games.longest,
             variations: games.variations,
             variation_plies: games.variation_plies,
+            null_moves: games.null_moves,
             nags: games.nags,
             comments: games.comments,
             comment_bytes: games.comment_bytes,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::args::{FormArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
+use super::message::note;
 use super::source::{self, Visited};
 use crate::library::repertoire::Repertoire;
 use crate::model::{Color, Position};
@@ -37,7 +38,11 @@ pub(crate) fn read(
             Ok(Visited::Taken)
         },
     )?;
-    Ok(repertoire.into_inner())
+    let repertoire = repertoire.into_inner();
+    if repertoire.moves_left_out() > 0 {
+        note!("epdb: {} moves behind null moves left out", repertoire.moves_left_out());
+    }
+    Ok(repertoire)
 }
 
 /// The position that an argument names, and the moves that lead to it as far as it names them; the start

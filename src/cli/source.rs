@@ -325,6 +325,7 @@ impl Reading<'_, '_, '_, '_> {
     fn read(&mut self, source: Source) -> anyhow::Result<bool> {
         let summary = source.read(&mut |item| self.take(item))?;
         self.diagnostics.tally.of_variations += summary.variation_positions;
+        self.diagnostics.tally.behind_null_moves += summary.null_move_positions;
         self.diagnostics.tally.unchecked_games += summary.unchecked_games;
         self.diagnostics.tally.unread_evaluations += summary.unread_evaluations;
         self.diagnostics.tally.book.add(&summary.book);

@@ -25,7 +25,7 @@ use crate::model::{Element, Game, GameBuilder, GameId};
 /// A move that PGC has no byte for; nothing is appended then.
 pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
     const OPTIONS: PgcEncodeOptions = PgcEncodeOptions::EXTENDED.without_checksum();
-    if game.elements().all(|element| matches!(element, Element::Move(_))) {
+    if game.elements().all(|element| matches!(element, Element::Move(_) | Element::NullMove)) {
         return pgc::encode(game, &OPTIONS, out).map(drop);
     }
     let mut builder = GameBuilder::new();
@@ -34,8 +34,11 @@ pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
     for (name, value) in game.tags().filter(|(name, _)| game.has_tag(name)) {
         let _ = builder.add_checked_tag(name, value);
     }
-    for mv in game.main_line() {
-        let _ = builder.play_legal(mv);
+    for ply in game.plies() {
+        let _ = match ply {
+            Some(mv) => builder.play_legal(mv),
+            None => builder.play_null_move(),
+        };
     }
     pgc::encode(builder.game(), &OPTIONS, out).map(drop)
 }

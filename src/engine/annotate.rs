@@ -5,7 +5,7 @@ use crate::model::score::{Score, child_to_parent};
 use crate::model::{BuildError, Element, EpdRecord, Game, GameBuilder, Opcode, Operand};
 use crate::text::pgn::evaluation_comment;
 
-/// The positions of the main line of a game, from its start to its end.
+/// The positions of the main line of a game, from its start to its end or its first null move.
 ///
 /// ```
 /// use epdb::engine::positions_of;
@@ -64,8 +64,8 @@ struct Annotator {
     builder: GameBuilder,
     /// The line that will be a variation of the last move of the main line, behind those it has.
     better: Option<Vec<Move>>,
-    /// The moves of the variation that is copied.
-    variation: Vec<Move>,
+    /// The plies of the variation that is copied; none for a null move.
+    variation: Vec<Option<Move>>,
     depth: u32,
 }
 
@@ -73,12 +73,12 @@ impl Annotator {
     fn copy(&mut self, element: Element<'_>) -> Result<(), BuildError> {
         match element {
             Element::Move(mv) => {
-                match self.depth {
-                    0 => self.put_better()?,
-                    1 => self.variation.push(mv),
-                    _ => {}
-                }
+                self.go_on(Some(mv))?;
                 self.builder.play(mv)
+            }
+            Element::NullMove => {
+                self.go_on(None)?;
+                self.builder.play_null_move()
             }
             Element::Nag(nag) => self.builder.add_nag(nag),
             Element::Comment(text) if self.depth == 0 => {
@@ -97,11 +97,21 @@ impl Annotator {
         }
     }
 
+    /// Takes note of the next ply, none for a null move, before it is made.
+    fn go_on(&mut self, ply: Option<Move>) -> Result<(), BuildError> {
+        match self.depth {
+            0 => self.put_better()?,
+            1 => self.variation.push(ply),
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn end_variation(&mut self) -> Result<(), BuildError> {
         if self.depth == 0 {
             let variation = std::mem::take(&mut self.variation);
             // One that is there already is not put there again.
-            self.better.take_if(|better| *better == variation);
+            self.better.take_if(|better| better.iter().copied().map(Some).eq(variation));
         }
         self.builder.end_variation()
     }
@@ -187,6 +197,19 @@ mod tests {
         ] {
             assert_eq!(eval(&record(fen, operations)).as_deref(), expected, "{fen} {operations}");
         }
+    }
+
+    #[test]
+    fn null_moves_stay_and_nothing_behind_them_is_judged() {
+        use crate::text::pgn::{GameReader, PgnReadOptions};
+
+        let text = "1. e4 -- (1... -- 2. d4) 2. d4 (2. --) *";
+        let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+        let game = reader.next_game().unwrap().unwrap().game.unwrap().clone();
+        let positions = positions_of(&game);
+        assert_eq!(positions.len(), 2);
+        let copy = annotated(&game, &positions, 50).unwrap();
+        assert!(copy.elements().eq(game.elements()));
     }
 
     #[test]

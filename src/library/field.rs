@@ -350,7 +350,7 @@ impl Named {
             Named::EloMin => return Tags::of(subject).lower_rating(),
             Named::EloAverage => return Tags::of(subject).mean_rating(),
             Named::Plies => {
-                let plies = |game: &Game| Value::whole(game.main_line().count() as i128);
+                let plies = |game: &Game| Value::whole(game.plies().count() as i128);
                 return subject.game.map_or(Value::Missing, plies);
             }
             Named::Check => return Value::Flag(is_in(record, |it| it.checkers() != 0)),

@@ -14,8 +14,10 @@ const MOST_NAMES: usize = 10_000;
 pub struct GameCensus {
     /// All games.
     pub games: u64,
-    /// Moves of main lines.
+    /// Moves of main lines, null moves included.
     pub plies: u64,
+    /// Null moves, those of variations included.
+    pub null_moves: u64,
     /// Moves of the longest main line.
     pub longest: u64,
     /// Games with a FEN tag.
@@ -72,9 +74,10 @@ impl GameCensus {
         }
         let (mut depth, mut plies, mut variation_plies) = (0, 0, 0);
         for element in game.elements() {
+            self.null_moves += u64::from(element == Element::NullMove);
             match element {
-                Element::Move(_) if depth == 0 => plies += 1,
-                Element::Move(_) => variation_plies += 1,
+                Element::Move(_) | Element::NullMove if depth == 0 => plies += 1,
+                Element::Move(_) | Element::NullMove => variation_plies += 1,
                 Element::Nag(_) => self.nags += 1,
                 Element::Comment(text) => {
                     self.comments += 1;

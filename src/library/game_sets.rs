@@ -117,7 +117,7 @@ pub(super) fn key(game: &Game, same: SameGame) -> Vec<u8> {
         key.push(0);
     }
     key.extend_from_slice(packed::encode(&game.start().position.identity()).as_bytes());
-    game.main_line().for_each(|mv| key.extend_from_slice(&move_bytes(mv)));
+    game.plies().for_each(|ply| key.extend_from_slice(&ply_bytes(ply)));
     key
 }
 
@@ -128,7 +128,9 @@ fn date(game: &Game) -> Option<&str> {
     if has_year { date } else { game.tag("UTCDate").or(date) }
 }
 
-fn move_bytes(mv: Move) -> [u8; 2] {
+fn ply_bytes(ply: Option<Move>) -> [u8; 2] {
+    // No move stays on its square.
+    let Some(mv) = ply else { return [0; 2] };
     let promotion = mv.promotion.map_or(0, |role: Role| role as u8 + 1);
     let squares = (mv.from.index() as u16) << 6 | mv.to.index() as u16;
     (u16::from(promotion) << 12 | squares).to_be_bytes()
@@ -161,6 +163,17 @@ mod tests {
         }
         assert_eq!((tally.read, kept.len() as u64 + tally.duplicates), (6, 6));
         kept
+    }
+
+    #[test]
+    fn null_moves_tell_games_apart() {
+        let keys = ["1. e4 *", "1. e4 -- *", "1. e4 -- 2. d4 *", "1. e4 d5 2. d4 *"].map(|text| {
+            let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+            let read = reader.next_game().unwrap().unwrap();
+            key(read.game.as_ref().unwrap(), SameGame::Moves)
+        });
+        let different: std::collections::BTreeSet<_> = keys.iter().collect();
+        assert_eq!(different.len(), keys.len());
     }
 
     #[test]

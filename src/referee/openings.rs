@@ -98,6 +98,7 @@ fn of_item(item: OwnedItem, plies: Option<u32>) -> Result<Option<Opening>> {
     }
 }
 
+/// Up to a null move, which no engine can be given.
 fn of_game(game: &Game, plies: Option<u32>) -> Opening {
     let most = plies.map_or(usize::MAX, |plies| plies as usize);
     let label = ["Opening", "ECO"].into_iter().find_map(|tag| game.tag(tag));

@@ -176,7 +176,9 @@ impl<'o> Games<'o> {
         options: &PositionOptions,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
-        self.summary.variation_positions += pgn::positions_left_out(game, options);
+        let left_out = pgn::positions_left_out(game, options);
+        self.summary.variation_positions += left_out.of_variations;
+        self.summary.null_move_positions += left_out.behind_null_moves;
         self.summary.unread_evaluations += pgn::evaluations_unread(game, options);
         let place = &self.place;
         let mut rest = raw;

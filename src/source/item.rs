@@ -149,6 +149,8 @@ pub struct Summary {
     pub was_stopped: bool,
     /// Positions of variations that were left out.
     pub variation_positions: u64,
+    /// Positions behind null moves that were left out.
+    pub null_move_positions: u64,
     /// Games in PGC without a checksum.
     pub unchecked_games: u64,
     /// Evaluations in comments of games that could not be read.
@@ -167,6 +169,7 @@ impl Summary {
     pub(super) fn add(&mut self, next: &Summary) {
         self.was_stopped = next.was_stopped;
         self.variation_positions += next.variation_positions;
+        self.null_move_positions += next.null_move_positions;
         self.unchecked_games += next.unchecked_games;
         self.unread_evaluations += next.unread_evaluations;
         self.book.add(&next.book);

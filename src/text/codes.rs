@@ -597,7 +597,7 @@ codes! {
     W_PGN_VARIATION "W-PGN-VARIATION"
         "a move in a variation that cannot be made",
         "the variation from there on is kept as a comment",
-        "1. e4 e5 (1... c5 2. Nf3 -- 3. d4) 2. Nf3 *",
+        "1. e4 e5 (1... c5 2. Nf3 Ke5 3. d4) 2. Nf3 *",
         "nothing, or correct the move";
     W_PGN_TRUNCATED "W-PGN-TRUNCATED"
         "a move that cannot be made (only when games are to be truncated)",
@@ -704,6 +704,11 @@ codes! {
         REFUSED,
         "1. e4 {good} *",
         "leave comments out (--lossy) or let escape records carry them (--ext)";
+    E_PGC_NULL "E-PGC-NULL"
+        "a null move, which PGC has no record for",
+        REFUSED,
+        "1. e4 -- 2. d4 *",
+        "let escape records carry null moves (--ext), or write the game as PGN";
     E_PGC_SIZE "E-PGC-SIZE"
         "the game is larger than the limit",
         REFUSED,

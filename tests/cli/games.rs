@@ -40,6 +40,40 @@ fn back_text() -> String {
     format!("{FIRST}{SECOND}")
 }
 
+#[test]
+fn null_moves_stay_in_games_and_end_their_positions() {
+    let text =
+        "[Event \"a\"]\n\n1. e4 -- 2. d4 (2. -- e5) 2... d5 1-0\n\n[Event \"b\"]\n\n1. d4 *\n\n";
+    let scratch = Scratch::with("g.pgn", text);
+    let done = scratch.run(&["convert", "g.pgn", "n.pgn"]);
+    assert_eq!((done.status, done.err.as_str()), (0, ""));
+    assert!(scratch.text("n.pgn").contains("\n1. e4 -- 2. d4 (2. -- e5) 2... d5 1-0\n"));
+    assert_eq!(scratch.run(&["convert", "g.pgn", "n.pgc", "--ext"]).status, 0);
+    let back = scratch.run(&["convert", "n.pgc", "-", "--to", "pgn"]).out;
+    assert_eq!(back, scratch.text("n.pgn"));
+    let refused = scratch.run(&["convert", "g.pgn", "p.pgc", "--rejects", "r.pgn"]);
+    assert_eq!(refused.status, 1);
+    assert!(refused.err.contains("error[E-PGC-NULL]"), "{}", refused.err);
+    assert!(text.starts_with(&scratch.text("r.pgn")) && scratch.text("r.pgn").contains("--"));
+    assert_eq!(scratch.run(&["count", "p.pgc"]).out, "1\n");
+
+    let done = scratch.run(&["convert", "g.pgn", "g.epd", "--variations"]);
+    assert!(done.err.contains("5 positions behind null moves left out"), "{}", done.err);
+    assert_eq!(scratch.text("g.epd").lines().count(), 4);
+    let done = scratch.run(&["tally", "g.pgn", "-o", "l.epa", "--keep-games", "2"]);
+    assert!(done.err.contains("2 games counted; 2 plies, 3 positions"), "{}", done.err);
+    assert!(done.err.contains("1 games counted up to their first null move"), "{}", done.err);
+    let kept = scratch.run(&["games", "l.epa", "e4", "-o", "-"]).out;
+    assert!(kept.contains("\n1. e4 -- 2. d4 d5 1-0\n"), "{kept}");
+    assert_eq!(scratch.run(&["verify", "l.epa"]).status, 0);
+    let stats = scratch.run(&["stats", "g.pgn"]).out;
+    assert!(stats.lines().any(|line| line.starts_with("null moves ") && line.ends_with(" 2")));
+    assert_eq!(scratch.run(&["sort", "g.pgn"]).out, scratch.text("n.pgn"));
+    assert!(scratch.run(&["tfgg", "g.pgn"]).out.contains("\n1. e4 -- 2. d4 d5 1-0\n"));
+    let long = scratch.run(&["filter", "g.pgn", "--games", "--where", "plies == 4"]).out;
+    assert!(long.contains("\n1. e4 -- ") && !long.contains("1. d4 *"), "{long}");
+}
+
 /// PGN-49, KIT-03.
 #[test]
 fn tfgg_writes_the_reduced_export_format() {

@@ -123,9 +123,9 @@ fn latin1_is_told() {
 fn the_rest_of_a_variation_becomes_a_comment() {
     for (text, movetext, repair) in [
         (
-            "1. e4 e5 (1... c5 2. Nf3 -- 3. d4) 2. Nf3 *",
-            "1. e4 e5 (1... c5 2. Nf3 {-- 3. d4}) 2. Nf3 *",
-            "-- 3. d4 > {-- 3. d4}",
+            "1. e4 e5 (1... c5 2. Nf3 Ke5 3. d4) 2. Nf3 *",
+            "1. e4 e5 (1... c5 2. Nf3 {Ke5 3. d4}) 2. Nf3 *",
+            "Ke5 3. d4 > {Ke5 3. d4}",
         ),
         // The number of the move belongs to what is kept; inner comments stay comments.
         (
@@ -133,7 +133,7 @@ fn the_rest_of_a_variation_becomes_a_comment() {
             "1. e4 (1. d4 d5 {2. Ke3 $1} {why} {(2. c4) Nf6}) 1... e5 *",
             "2. Ke3 $1 {why} (2. c4) Nf6 > {2. Ke3 $1} {why} {(2. c4) Nf6}",
         ),
-        ("1. e4 ( 1. Z0 ) e5 *", "1. e4 {1. Z0} 1... e5 *", "1. Z0 > {1. Z0}"),
+        ("1. e4 ( 1. e5 ) e5 *", "1. e4 {1. e5} 1... e5 *", "1. e5 > {1. e5}"),
         (
             "1. e4 (1. Nf3 Nf6 2. Nc3 Nc6 3. Nb5 e6 4. Nd4 1-0) *",
             "1. e4 (1. Nf3 Nf6 2. Nc3 Nc6 3. Nb5 e6 {4. Nd4 1-0}) *",
@@ -170,9 +170,9 @@ fn a_game_can_be_cut_before_a_move_that_cannot_be_made() {
     for (text, movetext, repair) in [
         ("1. e4 e5 2. Ke3 Nf6 0-1", "1. e4 e5 {2. Ke3 Nf6} 0-1", "2. Ke3 Nf6 > {2. Ke3 Nf6}"),
         (
-            "1. e4 -- 2. d4 (2. c4 1-0) {good} d5 1/2-1/2",
-            "1. e4 {-- 2. d4 (2. c4 1-0)} {good} {d5} 1/2-1/2",
-            "-- 2. d4 (2. c4 1-0) {good} d5 > {-- 2. d4 (2. c4 1-0)} {good} {d5}",
+            "1. e4 Ke5 2. d4 (2. c4 1-0) {good} d5 1/2-1/2",
+            "1. e4 {Ke5 2. d4 (2. c4 1-0)} {good} {d5} 1/2-1/2",
+            "Ke5 2. d4 (2. c4 1-0) {good} d5 > {Ke5 2. d4 (2. c4 1-0)} {good} {d5}",
         ),
         ("1. e5 Nf6*", "{1. e5 Nf6} *", "1. e5 Nf6 > {1. e5 Nf6}"),
         ("1. e5 e4) Qxf71-0", "{1. e5 e4) Qxf7} 1-0", "1. e5 e4) Qxf7 > {1. e5 e4) Qxf7}"),

@@ -3,6 +3,7 @@
 
 mod found;
 mod hostile;
+mod null_moves;
 mod pgc;
 mod pgn;
 #[path = "../support/samples.rs"]

@@ -265,9 +265,9 @@ fn one_bad_game_does_not_take_the_next() {
         ("1. e4 e5 2. Ke3 *", "E-MOVE-ILLEGAL 1:13"),
         ("1. e4 e5 2. Nf3 Nc6\n3. Bb6 (3. Zz 1-0) a6 *", "E-MOVE-ILLEGAL 2:4"),
         ("1. Nf3 Nf6 2. Nc3 Nc6 3. Nb5 e6 4. Nd4 *", "E-MOVE-AMBIG 1:36"),
-        ("1. e4 -- 2. d4 *", "E-MOVE-SYNTAX 1:7"),
-        ("1. e4 0000 2. d4 *", "E-MOVE-SYNTAX 1:7"),
-        ("1. e4 @@@@ 2. d4 *", "E-MOVE-SYNTAX 1:7"),
+        ("1. e4 f6 2. Qh5+ -- 3. d4 *", "E-MOVE-ILLEGAL 1:18"),
+        ("1. e4 --- 2. d4 *", "E-MOVE-SYNTAX 1:7"),
+        ("1. e4 @@@ 2. d4 *", "E-PGN-TOKEN 1:7"),
         ("1. e4 < *", "E-PGN-TOKEN 1:7"),
         ("1. e4 [x] *", "E-PGN-TOKEN 1:7"),
         ("1. e4 {open\n[Site \"x\"]\n", "E-PGN-TOKEN 1:7"),
@@ -500,8 +500,7 @@ fn peer_cases() {
     let game = super::read_game(b"[FEN \"8/8/8/8/8/k7/1p2R3/4K3 w - - 0 58\"]\n\n58. Kd2 *");
     assert_eq!(game.start().counters.fullmove_number, 58);
     assert_eq!(movetext(b"1. e4 ; comment\n e5 *"), "1. e4 {comment} 1... e5 *");
-    // Left out: row 11, null moves. They are no moves here (SAN-33), but text.
-    assert_eq!(movetext(b"1. e4 (1. Z0) *"), "1. e4 {1. Z0} *");
+    assert_eq!(movetext(b"1. e4 (1. Z0) *"), "1. e4 (1. --) *");
 }
 
 /// What stands as export format has it is read by a way of its own. With other white space it is the

@@ -35,6 +35,15 @@ fn assert_graph_comes_back(games: &[Game]) {
 }
 
 #[test]
+fn lines_end_before_null_moves() {
+    let game = "1. e4 {a} -- {b} (1... e5 2. Nf3) 2. d4 $1 {c} (2. c4) ({d} 2. f4 Nf6) d5 *";
+    let taken = of_pgn(game, Color::White);
+    let same = of_pgn("1. e4 {a} e5 2. Nf3 *", Color::White);
+    assert_eq!(graph(&taken), graph(&same));
+    assert_eq!((taken.moves_left_out(), same.moves_left_out()), (5, 0));
+}
+
+#[test]
 fn a_line_that_comes_back_to_the_start_ends_there() {
     let circle = games("1. Nf3 Nf6 2. Ng1 Ng8 (2... d5) *\n\n1. e4 e5 *\n");
     assert_graph_comes_back(&circle);

@@ -177,6 +177,7 @@ fn print_games(
     row("  of the longest game", games.longest)?;
     row("variations", games.variations)?;
     row("  plies in them", games.variation_plies)?;
+    row("null moves", games.null_moves)?;
     row("NAGs", games.nags)?;
     row("comments", games.comments)?;
     row("  bytes in them", games.comment_bytes)?;

@@ -275,8 +275,16 @@ fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
 }
 
 pub(crate) fn report(target: &Path, counts: &TallyCounts) {
-    let TallyCounts { games, duplicates, left_out, plies, wide_moves, not_kept, positions } =
-        *counts;
+    let TallyCounts {
+        games,
+        duplicates,
+        left_out,
+        at_null_move,
+        plies,
+        wide_moves,
+        not_kept,
+        positions,
+    } = *counts;
     let more: String = [(duplicates, "counted before"), (left_out, "left out")]
         .iter()
         .filter(|(count, _)| *count > 0)
@@ -288,6 +296,9 @@ pub(crate) fn report(target: &Path, counts: &TallyCounts) {
         positions => format!(", {positions} positions"),
     };
     note!("{target}: {games} games counted{more}; {plies} plies{positions}");
+    if at_null_move > 0 {
+        note!("{target}: {at_null_move} games counted up to their first null move");
+    }
     if wide_moves > 0 {
         note!("{target}: {wide_moves} moves not counted: their positions have more than 256");
     }

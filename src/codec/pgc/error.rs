@@ -32,6 +32,16 @@ pub enum PgcErrorKind {
         /// How many moves are legal.
         legal: u16,
     },
+    /// A null move with another ordinal than it has.
+    #[error(
+        "a null move with ordinal {ordinal}: it has that of the number of legal moves, {legal}"
+    )]
+    NullMove {
+        /// As the byte says.
+        ordinal: u8,
+        /// How many moves are legal.
+        legal: u16,
+    },
     /// A game inside a game.
     #[error("a game begins inside a game")]
     Nested,
@@ -81,7 +91,7 @@ impl PgcErrorKind {
         match self {
             PgcErrorKind::Truncated => codes::E_PGC_TRUNC,
             PgcErrorKind::Marker(_) => codes::E_PGC_MARKER,
-            PgcErrorKind::Ordinal { .. } => codes::E_PGC_ORDINAL,
+            PgcErrorKind::Ordinal { .. } | PgcErrorKind::NullMove { .. } => codes::E_PGC_ORDINAL,
             PgcErrorKind::Nested => codes::E_PGC_NEST,
             PgcErrorKind::Outside(_) => codes::E_PGC_OUTSIDE,
             PgcErrorKind::NoEnd => codes::E_PGC_NOEND,
@@ -114,7 +124,7 @@ const fn build_code(error: &BuildError) -> &'static str {
         BuildError::VariationOpen => codes::E_PGC_RAVOPEN,
         BuildError::TagName | BuildError::TooManyTags => codes::E_PGN_TAG,
         BuildError::ControlCharacter => codes::E_PGC_CHARSET,
-        BuildError::Illegal => codes::E_PGC_ORDINAL,
+        BuildError::Illegal | BuildError::NullMoveInCheck => codes::E_PGC_ORDINAL,
         BuildError::TooLarge => codes::E_PGC_SIZE,
     }
 }
@@ -126,6 +136,12 @@ pub enum PgcEncodeError {
     /// A comment, and nothing was said about comments.
     #[error("PGC has no comments: drop them (lossy) or let escape records carry them (ext)")]
     Comment,
+    /// A null move, and nothing that could carry it.
+    #[error("PGC has no null moves (ply {ply}): let an escape record carry them (ext)")]
+    NullMove {
+        /// The number of the move in its line, from 1.
+        ply: u32,
+    },
     /// A tag name or value over 255 bytes.
     #[error("the tag {0} is longer than 255 bytes")]
     StringLength(String),
@@ -150,6 +166,7 @@ impl PgcEncodeError {
     pub const fn code(&self) -> &'static str {
         match self {
             PgcEncodeError::Comment => codes::E_PGC_COMMENT,
+            PgcEncodeError::NullMove { .. } => codes::E_PGC_NULL,
             PgcEncodeError::StringLength(_) | PgcEncodeError::EscapeLength => codes::E_PGC_STRLEN,
             PgcEncodeError::Charset(_) => codes::E_PGC_CHARSET,
             PgcEncodeError::Ordinal255 { .. } => codes::E_PGC_ORDINAL255,

@@ -28,6 +28,7 @@ pub struct Explainer {
     builder: GameBuilder,
     games: u64,
     in_movetext: bool,
+    announces_null_move: bool,
 }
 
 impl Explainer {
@@ -38,15 +39,19 @@ impl Explainer {
 
     /// What the next record means.
     pub fn meaning(&mut self, record: &Record) -> String {
+        let has_null_move = std::mem::take(&mut self.announces_null_move);
         match record {
-            Record::Noop => "no meaning".into(),
+            Record::Noop => {
+                self.announces_null_move = has_null_move;
+                "no meaning".into()
+            }
             Record::ReducedGame { roster, moves } => {
                 self.begin();
                 let mut text = format!("game {}:", self.games);
                 for (name, value) in SEVEN_TAG_ROSTER.into_iter().zip(roster) {
                     write!(text, " {name} {:?},", from_latin1(value)).ok();
                 }
-                format!("{text} {}", self.moves(moves))
+                format!("{text} {}", self.moves(moves, false))
             }
             Record::Tag { name, value } => {
                 let (name, value) = (from_latin1(name), from_latin1(value));
@@ -54,7 +59,7 @@ impl Explainer {
                 self.builder.set_tag(&name, &value).ok();
                 format!("tag {name} {value:?}")
             }
-            Record::Moves(moves) => self.moves(moves),
+            Record::Moves(moves) => self.moves(moves, has_null_move),
             Record::GameBegin => {
                 self.begin();
                 format!("game {} begins", self.games)
@@ -69,10 +74,13 @@ impl Explainer {
                 self.builder.end_variation().ok();
                 "variation ends".into()
             }
-            Record::Escape(text) => match is_utf8(text) {
-                true => format!("escape {:?}", String::from_utf8_lossy(text)),
-                false => format!("escape {:?}", from_latin1(text)),
-            },
+            Record::Escape(text) => {
+                self.announces_null_move = *text == extension::NULL_MOVE;
+                match is_utf8(text) {
+                    true => format!("escape {:?}", String::from_utf8_lossy(text)),
+                    false => format!("escape {:?}", from_latin1(text)),
+                }
+            }
         }
     }
 
@@ -82,7 +90,8 @@ impl Explainer {
         self.in_movetext = false;
     }
 
-    fn moves(&mut self, ordinals: &[u8]) -> String {
+    /// The moves of ordinals, of which the first may be that of a null move.
+    fn moves(&mut self, ordinals: &[u8], has_null_move: bool) -> String {
         if !std::mem::replace(&mut self.in_movetext, true) {
             // A start that cannot be is found by the reader; here the moves will not fit.
             tags::apply_rules(&mut self.builder).ok();
@@ -94,18 +103,25 @@ impl Explainer {
         for (place, ordinal) in ordinals.iter().enumerate() {
             let Some(replay) = self.builder.replay() else { break };
             let playable = replay.playable();
-            let Some(mv) = ordinal::move_at(&playable, (*ordinal).into()) else {
+            let is_null_move = has_null_move && place == 0;
+            let mv = ordinal::move_at(&playable, (*ordinal).into()).filter(|_| !is_null_move);
+            if mv.is_none() && !is_null_move {
                 write!(text, " {ordinal} (no move)").ok();
                 break;
-            };
+            }
             let number = replay.fullmove_number();
             match playable.position().turn() {
                 Color::White => write!(text, " {number}.").ok(),
                 Color::Black if place == 0 => write!(text, " {number}...").ok(),
                 Color::Black => None,
             };
-            write!(text, " {}", san::format(&playable, mv)).ok();
-            if self.builder.play(mv).is_err() {
+            let word = mv.map_or("--".to_owned(), |mv| san::format(&playable, mv).to_string());
+            write!(text, " {word}").ok();
+            let played = match mv {
+                Some(mv) => self.builder.play(mv),
+                None => self.builder.play_null_move(),
+            };
+            if played.is_err() {
                 break;
             }
         }

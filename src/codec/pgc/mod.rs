@@ -45,6 +45,9 @@ mod extension {
     pub(super) const COMMENT_UTF8: &[u8] = b"pgcx:u:";
     /// The value of the tag in the record before, in UTF-8.
     pub(super) const TAG: &[u8] = b"pgcx:t:";
+    /// The first move of the record behind is a null move; its ordinal is the number of legal moves, so
+    /// that readers that do not know of this refuse the game.
+    pub(super) const NULL_MOVE: &[u8] = b"pgcx:n:";
     /// A real escape, in UTF-8.
     pub(super) const ESCAPE: &[u8] = b"pgcx:e:";
     /// More of the text in the record before.

@@ -147,6 +147,8 @@ struct Assembly<'b> {
     /// What the record before carried; more of it may follow.
     carried: Option<Carried>,
     text: Vec<u8>,
+    /// The record before says that a null move follows.
+    announces_null_move: bool,
 }
 
 /// What an escape record can carry.
@@ -226,6 +228,7 @@ impl<R: Read> PgcReader<R> {
             tag_name: &mut self.tag_name,
             carried: None,
             text: Vec::new(),
+            announces_null_move: false,
         };
         loop {
             let end = self.records.offset();
@@ -257,6 +260,8 @@ impl<R: Read> PgcReader<R> {
             if is_game {
                 self.is_announced = false;
             }
+            let has_null_move = matches!(record, Record::Moves([_, ..]))
+                && std::mem::take(&mut game.announces_null_move);
             if !matches!(record, Record::Escape(_)) {
                 game.end_carried().map_err(fail)?;
             }
@@ -276,9 +281,14 @@ impl<R: Read> PgcReader<R> {
                     let marker = bytes.first().copied().unwrap_or_default();
                     return Err(fail(PgcErrorKind::Outside(marker)));
                 }
-                (true, Record::Moves(moves)) => {
+                (true, Record::Moves(mut moves)) => {
                     game.begin_movetext().map_err(fail)?;
-                    game.moves(moves, at + (bytes.len() - moves.len()) as u64)?;
+                    let mut at = at + (bytes.len() - moves.len()) as u64;
+                    if let Some((&ordinal, rest)) = moves.split_first().filter(|_| has_null_move) {
+                        game.null_move(ordinal).map_err(|kind| refused(at, kind))?;
+                        (moves, at) = (rest, at + 1);
+                    }
+                    game.moves(moves, at)?;
                 }
                 (true, Record::GameEnd) => {
                     self.is_open = false;
@@ -386,6 +396,16 @@ impl Assembly<'_> {
         Ok(())
     }
 
+    fn null_move(&mut self, ordinal: u8) -> Result<(), PgcErrorKind> {
+        if let Some(replay) = self.builder.replay() {
+            let legal = ordinal::count(&replay.playable());
+            if legal != u16::from(ordinal) {
+                return Err(PgcErrorKind::NullMove { ordinal, legal });
+            }
+        }
+        self.builder.play_null_move().map_err(PgcErrorKind::Build)
+    }
+
     /// A record inside a general game that holds no moves.
     fn piece(&mut self, record: &Record) -> Result<(), PgcErrorKind> {
         if let Record::Tag { name, value } = record {
@@ -427,6 +447,10 @@ impl Assembly<'_> {
             return Ok(());
         }
         self.tag_name.clear();
+        if text == extension::NULL_MOVE {
+            self.announces_null_move = true;
+            return Ok(());
+        }
         let text = match text.strip_prefix(extension::PREFIX) {
             Some(inner) if inner.starts_with(extension::PREFIX) => inner,
             _ => text,
@@ -441,8 +465,13 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    /// Takes the text that was carried, now that it is whole.
+    /// Takes the text that was carried, now that it is whole. What announces a null move that does not
+    /// follow is an escape.
     fn end_text(&mut self) -> Result<(), PgcErrorKind> {
+        if std::mem::take(&mut self.announces_null_move) {
+            let text = from_latin1(extension::NULL_MOVE);
+            return self.builder.add_escape(&text).map_err(PgcErrorKind::Build);
+        }
         let Some(carried) = self.carried.take() else { return Ok(()) };
         let bytes = std::mem::take(&mut self.text);
         let text = match carried {

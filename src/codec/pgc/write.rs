@@ -36,9 +36,10 @@ impl PgcEncodeOptions {
         }
     }
 
-    /// Let escape records carry what PGC has no record for: comments, text beyond Latin-1, long
-    /// tags and escapes, and a checksum of each game. Readers that do not know of this pass them
-    /// over, and see `?` for characters beyond Latin-1 and the first 255 characters of a tag.
+    /// Let escape records carry what PGC has no record for: comments, null moves, text beyond
+    /// Latin-1, long tags and escapes, and a checksum of each game. Readers that do not know of this pass them
+    /// over, see `?` for characters beyond Latin-1 and the first 255 characters of a tag, and refuse a game
+    /// with null moves.
     #[must_use]
     pub const fn extended(mut self, extended: bool) -> PgcEncodeOptions {
         self.extended = extended;
@@ -164,7 +165,10 @@ impl Writer<'_> {
             }
             Element::Comment(_) => !self.options.extended,
             Element::Escape(_) => leading || !self.options.escapes,
-            Element::Nag(_) | Element::VariationBegin | Element::VariationEnd => false,
+            Element::NullMove
+            | Element::Nag(_)
+            | Element::VariationBegin
+            | Element::VariationEnd => false,
         });
         is_plain
             && plies <= usize::from(u16::MAX)
@@ -222,11 +226,20 @@ impl Writer<'_> {
                     let Some(replay) = &mut replay else { continue };
                     // A move of a game is legal.
                     let ordinal = ordinal::ordinal(&replay.playable(), mv).unwrap_or(u16::MAX);
-                    let ply = replay.ply() + 1;
-                    let byte = u8::try_from(ordinal)
-                        .map_err(|_| PgcEncodeError::Ordinal255 { ply, ordinal })?;
-                    self.moves.push(byte);
+                    self.put_ordinal(replay.ply() + 1, ordinal)?;
                     replay.play(mv);
+                    (leading, before_move) = (false, false);
+                }
+                Element::NullMove => {
+                    let Some(replay) = &mut replay else { continue };
+                    let ply = replay.ply() + 1;
+                    if !self.options.extended {
+                        return Err(PgcEncodeError::NullMove { ply });
+                    }
+                    self.flush_moves();
+                    self.write_escape_record(extension::NULL_MOVE)?;
+                    self.put_ordinal(ply, ordinal::count(&replay.playable()))?;
+                    replay.play_null_move();
                     (leading, before_move) = (false, false);
                 }
                 Element::Nag(nag) => {
@@ -252,6 +265,12 @@ impl Writer<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn put_ordinal(&mut self, ply: u32, ordinal: u16) -> Result<(), PgcEncodeError> {
+        let byte = u8::try_from(ordinal);
+        self.moves.push(byte.map_err(|_| PgcEncodeError::Ordinal255 { ply, ordinal })?);
         Ok(())
     }
 

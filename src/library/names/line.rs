@@ -51,6 +51,9 @@ impl<'n> LineNames<'n> {
                 Element::Move(mv) => {
                     replay.play(mv);
                     before = last;
+                    if replay.is_behind_null_move() {
+                        continue;
+                    }
                     last = self.names.get(replay.position()).or(last);
                     let Some(name) = last else { continue };
                     let place = (replay.fullmove_number(), replay.position().identity());
@@ -59,6 +62,10 @@ impl<'n> LineNames<'n> {
                     } else {
                         self.by_place.entry(place).or_insert(name);
                     }
+                }
+                Element::NullMove => {
+                    replay.play_null_move();
+                    before = last;
                 }
                 Element::VariationBegin => {
                     outer.push((last, before));
@@ -116,6 +123,13 @@ mod tests {
         codes.sort();
         wanted.sort();
         assert_eq!(codes, wanted);
+    }
+
+    #[test]
+    fn names_end_before_null_moves() {
+        assert_eq!(codes("1. d4 Nf6 2. -- e6 *"), ["d4 -", "Nf6 A40", " A40"]);
+        let game = "1. d4 -- (1... Nf6 2. Nf3) 2. Nf3 Nf6 *";
+        assert_eq!(codes(game), ["d4 -", " A40", "Nf3 A40", " A46"]);
     }
 
     #[test]

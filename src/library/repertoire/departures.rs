@@ -41,7 +41,7 @@ impl<'r> Departures<'r> {
         Departures { repertoire, side, paths, by_move, ends }
     }
 
-    /// Takes the main line of a game, which stands at `place`.
+    /// Takes the main line of a game up to its first null move, which stands at `place`.
     pub fn add(&mut self, game: &Game, place: &str) {
         self.ends.games += 1;
         let Some(mut replay) = Replay::new(game.start()) else {

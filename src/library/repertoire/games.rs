@@ -24,17 +24,18 @@ struct Step {
     by: Option<(Node, usize)>,
 }
 
-/// Where a line is, and where its last move was made: a variation begins there.
+/// Where a line is, and where its last move was made: a variation begins there. Behind a null move it
+/// is nowhere.
 #[derive(Copy, Clone)]
 struct Line {
-    before: Step,
-    now: Step,
+    before: Option<Step>,
+    now: Option<Step>,
     /// It is a variation that has no move yet.
     is_new: bool,
 }
 
 impl Repertoire {
-    /// Takes all lines of a game. Moves of `side` that are marked `$2`, `$4` or `$6` are no candidates
+    /// Takes all lines of a game, each up to its first null move. Moves of `side` that are marked `$2`, `$4` or `$6` are no candidates
     /// from then on; without a side no move is left out for its mark. A comment is of the position that
     /// the move before it leads to, one that begins a variation of the position after its first
     /// move.
@@ -43,7 +44,7 @@ impl Repertoire {
     /// The repertoire does not fit the memory.
     pub fn add_game(&mut self, game: &Game, side: Option<Color>) -> Result<()> {
         let start = &game.start().position;
-        let root = Step { node: self.add(start)?, by: None };
+        let root = Some(Step { node: self.add(start)?, by: None });
         if Playable::new(start).is_err() {
             return Ok(());
         }
@@ -55,12 +56,16 @@ impl Repertoire {
                 Element::Move(mv) => {
                     line = self.go_on(line, mv)?;
                     for comment in introduction.drain(..) {
-                        self.take_comment(line.now.node, comment, start)?;
+                        self.take_comment(line.now, comment, start)?;
                     }
                 }
-                Element::Nag(nag) => self.take_nag(&line.now, nag, side),
+                Element::NullMove => {
+                    introduction.clear();
+                    line = Line { before: line.now, now: None, is_new: false };
+                }
+                Element::Nag(nag) => self.take_nag(line.now, nag, side),
                 Element::Comment(text) if line.is_new => introduction.push(text),
-                Element::Comment(text) => self.take_comment(line.now.node, text, start)?,
+                Element::Comment(text) => self.take_comment(line.now, text, start)?,
                 Element::Escape(_) => {}
                 Element::VariationBegin => {
                     outer.push(line);
@@ -73,20 +78,23 @@ impl Repertoire {
     }
 
     fn go_on(&mut self, line: Line, mv: Move) -> Result<Line> {
-        if let Some((node, place)) = line.now.by {
+        let Some(Step { node: from, by }) = line.now else {
+            self.moves_left_out += 1;
+            return Ok(Line { before: None, now: None, is_new: false });
+        };
+        if let Some((node, place)) = by {
             self.places[node as usize].branches[place].goes_on = true;
         }
-        let from = line.now.node;
         let place = self.add_move(from, mv)?;
         let node = self.place(from).branches[place].to;
-        let now = Step { node, by: Some((from, place)) };
+        let now = Some(Step { node, by: Some((from, place)) });
         Ok(Line { before: line.now, now, is_new: false })
     }
 
-    fn take_nag(&mut self, step: &Step, nag: u8, side: Option<Color>) {
-        let Some((from, place)) = step.by else { return };
+    fn take_nag(&mut self, step: Option<Step>, nag: u8, side: Option<Color>) {
+        let Some(Step { node: to, by: Some((from, place)) }) = step else { return };
         if nag >= FIRST_OF_POSITION {
-            return self.add_nag(step.node, nag);
+            return self.add_nag(to, nag);
         }
         let is_own = side.is_some_and(|side| self.is_turn_of(side, from));
         let branch = &mut self.places[from as usize].branches[place];
@@ -98,9 +106,15 @@ impl Repertoire {
         insert(&mut self.places[node as usize].nags, nag);
     }
 
+    /// How many moves of games stand behind null moves and were left out.
+    pub const fn moves_left_out(&self) -> u64 {
+        self.moves_left_out
+    }
+
     /// Takes a comment of a position, its evaluation apart. One that says where the position goes on is
     /// passed over, since that is known.
-    fn take_comment(&mut self, node: Node, comment: &str, start: &Position) -> Result<()> {
+    fn take_comment(&mut self, step: Option<Step>, comment: &str, start: &Position) -> Result<()> {
+        let Some(Step { node, .. }) = step else { return Ok(()) };
         let position = self.place(node).position;
         let is_reference = match comment.strip_prefix(REFERENCE) {
             Some(line) => leads_to(start, line, &position),

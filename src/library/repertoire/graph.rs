@@ -51,6 +51,8 @@ pub struct Repertoire {
     memory: usize,
     /// Operations of records that a repertoire has no place for.
     pub(super) other_operations: u64,
+    /// Moves of games behind null moves.
+    pub(super) moves_left_out: u64,
 }
 
 /// What a position takes, its place in the index included.
@@ -65,6 +67,7 @@ impl Repertoire {
             bytes: 0,
             memory,
             other_operations: 0,
+            moves_left_out: 0,
         }
     }
 

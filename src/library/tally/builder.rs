@@ -95,6 +95,8 @@ pub struct TallyCounts {
     pub duplicates: u64,
     /// Games that the options leave out.
     pub left_out: u64,
+    /// Games that count up to a null move.
+    pub at_null_move: u64,
     /// Moves made in the games that count.
     pub plies: u64,
     /// Moves that are not counted: their positions have more than 256.
@@ -309,6 +311,8 @@ impl TallyBuilder {
     }
 
     fn count(&mut self, game: &Game, facts: GameFacts) -> Result<()> {
+        let ends_early = game.has_null_move() && game.plies().any(|ply| ply.is_none());
+        self.counts.at_null_move += u64::from(ends_early);
         if let Some(keeper) = &mut self.keeper {
             self.counts.not_kept += u64::from(!keeper.add(game, &facts)?);
         }

@@ -1,7 +1,7 @@
 //! Games piece by piece.
 
 use super::error::{BuildError, MAX_VARIATION_DEPTH};
-use super::lists::{End, Link, Note, NoteKind};
+use super::lists::{End, Link, Note, NoteKind, Step};
 use super::replay::Replay;
 use super::result::GameResult;
 use super::tags::{RESULT, SEVEN_TAG_ROSTER};
@@ -132,14 +132,31 @@ impl GameBuilder {
     /// [`GameBuilder::play_legal`], where the role of the piece may be known if the move is no castling.
     #[inline]
     pub(crate) fn put_move(&mut self, mv: Move, role: Option<Role>) -> Result<(), BuildError> {
+        self.put_step(Step::Move(mv), |replay| replay.make(mv, role))
+    }
+
+    /// Makes a null move in the line: the side to move makes none.
+    ///
+    /// # Errors
+    /// [`BuildError::NullMoveInCheck`], [`BuildError::NotPlayable`], [`BuildError::TooLarge`].
+    pub fn play_null_move(&mut self) -> Result<(), BuildError> {
+        let replay = self.replay.as_ref().ok_or(BuildError::NotPlayable)?;
+        if replay.playable().checkers() != 0 {
+            return Err(BuildError::NullMoveInCheck);
+        }
+        self.put_step(Step::NullMove, Replay::play_null_move)
+    }
+
+    #[inline(always)]
+    fn put_step(&mut self, step: Step, make: impl FnOnce(&mut Replay)) -> Result<(), BuildError> {
         let replay = self.replay.as_mut().ok_or(BuildError::NotPlayable)?;
         if let Some(outer) = self.outer.last_mut()
             && !self.game.lists.is_move(self.end.node)
         {
             self.game.lists.add_variation(outer, self.end.node)?;
         }
-        let node = self.game.lists.push_node(Some(mv))?;
-        replay.make(mv, role);
+        let node = self.game.lists.push_node(step)?;
+        make(replay);
         self.game.lists.nodes[self.end.node.0 as usize].next = node;
         self.end = End::at(node);
         Ok(())
@@ -214,7 +231,7 @@ impl GameBuilder {
         if self.outer.len() >= MAX_VARIATION_DEPTH {
             return Err(BuildError::TooDeep);
         }
-        let head = self.game.lists.push_node(None)?;
+        let head = self.game.lists.push_node(Step::Head)?;
         replay.begin_variation();
         self.outer.push(std::mem::replace(&mut self.end, End::at(head)));
         Ok(())
@@ -288,6 +305,7 @@ mod tests {
         for element in game.elements() {
             words.push(match element {
                 Element::Move(mv) => format!("{}{}", mv.from, mv.to),
+                Element::NullMove => "--".into(),
                 Element::Nag(nag) => format!("${nag}"),
                 Element::Comment(text) => format!("{{{text}}}"),
                 Element::Escape(text) => format!("%{text}"),

@@ -1,6 +1,6 @@
 //! The movetext of a game in reading order.
 
-use super::lists::{Link, Lists, NoteKind};
+use super::lists::{Link, Lists, NoteKind, Step};
 use crate::model::rules::Move;
 
 /// One piece of a game's movetext, in the order of the export format: after a move its
@@ -9,6 +9,8 @@ use crate::model::rules::Move;
 pub enum Element<'a> {
     /// A move of the current line.
     Move(Move),
+    /// A null move of the current line: the side to move makes none.
+    NullMove,
     /// A Numeric Annotation Glyph on the last move.
     Nag(u8),
     /// A comment on the last move, or before the first move of the line. White space in it is
@@ -52,7 +54,11 @@ impl<'a> Iterator for Elements<'a> {
         }
         let next = self.lists.nodes.get(self.node)?.next;
         if next != Link::NONE {
-            return self.go_to(next).map(Element::Move);
+            return match self.go_to(next)? {
+                Step::Move(mv) => Some(Element::Move(mv)),
+                Step::NullMove => Some(Element::NullMove),
+                Step::Head => None,
+            };
         }
         (self.node, self.notes) = self.outer.pop()?;
         Some(Element::VariationEnd)
@@ -66,10 +72,10 @@ impl<'a> Elements<'a> {
         Elements { lists, node: 0, notes, outer: Vec::new() }
     }
 
-    fn go_to(&mut self, node: Link) -> Option<Move> {
+    fn go_to(&mut self, node: Link) -> Option<Step> {
         self.node = node.get()?;
         let node = self.lists.nodes.get(self.node)?;
         self.notes = node.notes;
-        node.mv
+        Some(node.step)
     }
 }

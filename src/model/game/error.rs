@@ -16,6 +16,9 @@ pub enum BuildError {
     /// A move that is not legal in the position that was reached.
     #[error("the move is not legal here")]
     Illegal,
+    /// A null move of a side that is in check.
+    #[error("no null move can be made in check")]
+    NullMoveInCheck,
     /// A NAG before the first move of a line.
     #[error("a NAG before any move of its line")]
     NagPlace,

@@ -33,10 +33,10 @@ impl Link {
     }
 }
 
-/// A move, or the head of a line, which stands before its first move.
+/// A ply, or the head of a line, which stands before its first one.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Node {
-    pub(super) mv: Option<Move>,
+    pub(super) step: Step,
     pub(super) next: Link,
     pub(super) notes: Link,
 }
@@ -57,7 +57,15 @@ pub(super) enum NoteKind {
     Variation(Link),
 }
 
-pub(super) const HEAD: Node = Node { mv: None, next: Link::NONE, notes: Link::NONE };
+/// What a node is.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Step {
+    Head,
+    Move(Move),
+    NullMove,
+}
+
+pub(super) const HEAD: Node = Node { step: Step::Head, next: Link::NONE, notes: Link::NONE };
 
 impl Lists {
     /// A main line without moves.
@@ -99,13 +107,14 @@ impl End {
 impl Lists {
     #[inline]
     pub(super) fn is_move(&self, node: Link) -> bool {
-        node.get().and_then(|place| self.nodes.get(place)).is_some_and(|node| node.mv.is_some())
+        let node = node.get().and_then(|place| self.nodes.get(place));
+        node.is_some_and(|node| !matches!(node.step, Step::Head))
     }
 
     #[inline]
-    pub(super) fn push_node(&mut self, mv: Option<Move>) -> Result<Link, BuildError> {
+    pub(super) fn push_node(&mut self, step: Step) -> Result<Link, BuildError> {
         let link = link(self.nodes.len())?;
-        self.nodes.push(Node { mv, ..HEAD });
+        self.nodes.push(Node { step, ..HEAD });
         Ok(link)
     }
 

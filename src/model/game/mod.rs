@@ -23,7 +23,7 @@ pub use tags::{MAX_TAGS, SEVEN_TAG_ROSTER, UNKNOWN_TAG_VALUES, is_tag_name};
 use super::position::Position;
 use super::record::Counters;
 use super::rules::Move;
-use lists::{Lists, Note, NoteKind, Span};
+use lists::{Lists, Note, NoteKind, Span, Step};
 use tags::{RESULT, place_in_roster};
 
 /// Where the first move of a game is made.
@@ -152,13 +152,28 @@ impl Game {
         self.lists.notes.iter().any(|note| matches!(note.kind, NoteKind::Variation(_)))
     }
 
-    /// The moves of the main line.
-    pub fn main_line(&self) -> impl Iterator<Item = Move> {
+    /// The plies of the main line: a move each, or `None` for a null move.
+    pub fn plies(&self) -> impl Iterator<Item = Option<Move>> {
         let mut node = self.lists.nodes.first();
         std::iter::from_fn(move || {
             node = self.lists.nodes.get(node?.next.get()?);
-            node?.mv
+            match node?.step {
+                Step::Move(mv) => Some(Some(mv)),
+                Step::NullMove => Some(None),
+                Step::Head => None,
+            }
         })
+    }
+
+    /// The moves of the main line, up to the first null move: what is behind one was never on a
+    /// board. [`Game::plies`] has all.
+    pub fn main_line(&self) -> impl Iterator<Item = Move> {
+        self.plies().map_while(|ply| ply)
+    }
+
+    /// Whether a line of the game has a null move.
+    pub fn has_null_move(&self) -> bool {
+        self.lists.nodes.iter().any(|node| matches!(node.step, Step::NullMove))
     }
 
     /// The movetext, variations included.

@@ -36,6 +36,7 @@ struct Reached {
     halfmove_clock: u32,
     ply: u32,
     may_be_check: bool,
+    is_behind_null_move: bool,
 }
 
 impl Reached {
@@ -51,6 +52,18 @@ impl Reached {
         next.halfmove_clock =
             if played.is_zeroing { 0 } else { self.halfmove_clock.saturating_add(1) };
         next.ply = self.ply.saturating_add(1);
+        next.is_behind_null_move = self.is_behind_null_move;
+    }
+
+    /// Where a null move leads.
+    fn pass(&self) -> Reached {
+        Reached {
+            position: rules::after_null_move(&self.position),
+            halfmove_clock: self.halfmove_clock.saturating_add(1),
+            ply: self.ply.saturating_add(1),
+            may_be_check: false,
+            is_behind_null_move: true,
+        }
     }
 }
 
@@ -63,7 +76,8 @@ impl Replay {
         };
         let halfmove_clock = start.counters.halfmove_clock;
         let may_be_check = position != Position::START;
-        let now = Reached { position, halfmove_clock, ply: 0, may_be_check };
+        let is_behind_null_move = false;
+        let now = Reached { position, halfmove_clock, ply: 0, may_be_check, is_behind_null_move };
         let line = Line { places: [now; 2], now: 0 };
         Some(Replay { line, outer: Vec::new(), start: *start })
     }
@@ -100,6 +114,18 @@ impl Replay {
     /// Plies since the last pawn move or capture.
     pub const fn halfmove_clock(&self) -> u32 {
         self.now().halfmove_clock
+    }
+
+    /// Whether the line has a null move before this position.
+    pub const fn is_behind_null_move(&self) -> bool {
+        self.now().is_behind_null_move
+    }
+
+    /// Makes a null move: the other side is to move, and what could be captured en passant no longer
+    /// can. A side that is in check cannot make one.
+    pub fn play_null_move(&mut self) {
+        self.line.places[usize::from(self.line.now ^ 1)] = self.now().pass();
+        self.line.now ^= 1;
     }
 
     /// Makes a legal move.

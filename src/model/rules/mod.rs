@@ -28,4 +28,4 @@ pub use mv::{Move, MoveTextError, PROMOTIONS};
 pub(crate) use plain::is_plainly_legal;
 pub(crate) use playable::castling_rook;
 pub use playable::{NotPlayable, Playable, after, en_passant_is_legal, is_zeroing};
-pub(in crate::model) use playable::{play, play_piece};
+pub(in crate::model) use playable::{after_null_move, play, play_piece};

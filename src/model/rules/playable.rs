@@ -326,6 +326,15 @@ pub fn after(position: &Position, mv: Move) -> Position {
     next
 }
 
+/// The position after a null move: the other side is to move, with no square of an en passant capture.
+/// It is playable where the side that makes none is not in check.
+pub(in crate::model) fn after_null_move(position: &Position) -> Position {
+    let mut next = position.without_en_passant();
+    let (_, turn, ..) = next.parts_mut();
+    *turn = !*turn;
+    next
+}
+
 /// What playing a move tells beside the position that it leads to.
 pub(in crate::model) struct Played {
     /// A pawn moved, or a piece was captured.

@@ -21,7 +21,8 @@ pub use collation::{archive_name, collation_key};
 pub(crate) use evaluation::evaluation_comment;
 pub use language::{Language, UnknownLanguage};
 pub use positions::{
-    PositionOptions, Positions, evaluations_unread, final_position, positions, positions_left_out,
+    PositionOptions, Positions, PositionsLeftOut, evaluations_unread, final_position, positions,
+    positions_left_out,
 };
 pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
 pub use tags::TagError;

@@ -124,6 +124,9 @@ impl PositionOptions {
 /// The positions of a game as records with `hmvc`, `fmvn` and, unless it is the last of its line,
 /// `sm`, the move that was played. Quotes in strings become apostrophes.
 ///
+/// A line ends before its first null move, since what is behind one was never on a board: the position
+/// before it has no `sm`.
+///
 /// A position comes when its line goes on or ends, so those of a variation come before the one
 /// after the move that the variation replaces.
 ///
@@ -157,37 +160,65 @@ pub fn positions<'g>(
     }
 }
 
-/// The position in which the main line of a game ends, with its counters.
+/// The position in which the main line of a game ends, or that before its first null move, with its
+/// counters.
 pub fn final_position(game: &Game) -> EpdRecord {
     let options = PositionOptions::new().positions(Positions::Final);
     let last = positions(game, &options).next();
     last.unwrap_or_else(|| EpdRecord::new(game.start().position))
 }
 
-/// How many positions of variations [`positions`] leaves out with these options.
-pub fn positions_left_out(game: &Game, options: &PositionOptions) -> u64 {
-    if options.variations || !game.has_variations() {
-        return 0;
+/// How many positions [`positions`] leaves out with some options.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct PositionsLeftOut {
+    /// Those of variations.
+    pub of_variations: u64,
+    /// Those behind null moves in lines that are taken.
+    pub behind_null_moves: u64,
+}
+
+/// How many positions of a game [`positions`] leaves out with these options.
+pub fn positions_left_out(game: &Game, options: &PositionOptions) -> PositionsLeftOut {
+    let mut left_out = PositionsLeftOut::default();
+    if (options.variations || !game.has_variations()) && !game.has_null_move() {
+        return left_out;
     }
-    let (mut ply, mut outer, mut count) = (0_u32, Vec::new(), 0);
+    let Some(mut replay) = Replay::new(game.start()) else { return left_out };
+    let mut depth = 0_u32;
+    let mut note = |replay: &Replay, depth: u32| {
+        if depth > 0 && !options.variations {
+            left_out.of_variations += 1;
+        } else {
+            left_out.behind_null_moves += u64::from(replay.is_behind_null_move());
+        }
+    };
     for element in game.elements() {
         match element {
             Element::VariationBegin => {
-                outer.push(ply);
-                ply = ply.saturating_sub(1);
+                depth += 1;
+                replay.begin_variation();
+                continue;
             }
             Element::VariationEnd => {
-                count += u64::from(options.positions == Positions::Final);
-                ply = outer.pop().unwrap_or_default();
+                if options.positions == Positions::Final {
+                    note(&replay, depth);
+                }
+                depth -= 1;
+                replay.end_variation();
+                continue;
             }
-            Element::Move(_) => {
-                ply = ply.saturating_add(1);
-                count += u64::from(!outer.is_empty() && options.positions.has_ply(ply));
-            }
-            Element::Nag(_) | Element::Comment(_) | Element::Escape(_) => {}
+            Element::Move(mv) => replay.play(mv),
+            Element::NullMove => replay.play_null_move(),
+            Element::Nag(_) | Element::Comment(_) | Element::Escape(_) => continue,
+        }
+        if options.positions.has_ply(replay.ply()) {
+            note(&replay, depth);
         }
     }
-    count
+    if options.positions == Positions::Final {
+        note(&replay, depth);
+    }
+    left_out
 }
 
 /// How many evaluations [`positions`] with these options finds in comments and cannot read.
@@ -254,6 +285,7 @@ impl Iterator for Walk<'_> {
         while !self.is_over {
             let found = match self.elements.next() {
                 Some(Element::Move(mv)) => self.play(mv),
+                Some(Element::NullMove) => self.play_null_move(),
                 Some(Element::VariationBegin) if self.variations => {
                     self.lines.push(Line { is_at_branch: true, evaluation: None });
                     self.replay.iter_mut().for_each(Replay::begin_variation);
@@ -301,9 +333,20 @@ impl Walk<'_> {
         before
     }
 
+    /// Makes a null move, and gives the position before it as the last of its line.
+    fn play_null_move(&mut self) -> Option<EpdRecord> {
+        let last = self.leave(None);
+        if let Some(line) = self.lines.last_mut() {
+            line.is_at_branch = false;
+        }
+        self.replay.iter_mut().for_each(Replay::play_null_move);
+        last
+    }
+
     /// The position that was reached, if it is taken; `mv` is how its line goes on.
     fn leave(&self, mv: Option<Move>) -> Option<EpdRecord> {
-        if self.lines.last().is_some_and(|line| line.is_at_branch) {
+        let is_behind = self.replay.as_ref().is_some_and(Replay::is_behind_null_move);
+        if is_behind || self.lines.last().is_some_and(|line| line.is_at_branch) {
             return None;
         }
         let ply = self.replay.as_ref().map_or(0, Replay::ply);

@@ -228,17 +228,18 @@ fn write_movetext(
                 replay.iter_mut().for_each(Replay::end_variation);
                 apart = true;
             }
+            Element::NullMove => {
+                let Some(replay) = &mut replay else { continue };
+                layout.number(replay, apart);
+                apart = false;
+                layout.token(b"--");
+                replay.play_null_move();
+            }
             Element::Move(mv) => {
                 let Some(replay) = &mut replay else { continue };
-                let playable = replay.playable();
-                let number = replay.fullmove_number();
-                match playable.position().turn() {
-                    Color::White => layout.token(format!("{number}.").as_bytes()),
-                    Color::Black if apart => layout.token(format!("{number}...").as_bytes()),
-                    Color::Black => {}
-                }
+                layout.number(replay, apart);
                 apart = false;
-                let san = san::format(&playable, mv);
+                let san = san::format(&replay.playable(), mv);
                 if options.language == Language::ENGLISH {
                     layout.token(san.as_bytes());
                 } else {
@@ -278,6 +279,17 @@ impl Layout<'_> {
             self.flush();
         }
         self.unit.extend_from_slice(token);
+    }
+
+    /// Puts the number of the next move where it belongs; a move by Black has one only where something
+    /// stands `apart` from White's.
+    fn number(&mut self, replay: &Replay, apart: bool) {
+        let number = replay.fullmove_number();
+        match replay.position().turn() {
+            Color::White => self.token(format!("{number}.").as_bytes()),
+            Color::Black if apart => self.token(format!("{number}...").as_bytes()),
+            Color::Black => {}
+        }
     }
 
     /// Begins what is glued to the token behind it.

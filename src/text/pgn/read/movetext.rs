@@ -7,7 +7,7 @@ use super::GameReader;
 use super::report::{COMMA, DETACHED, NAG, RAV, RESULT};
 use super::stop::{Step, Stop};
 use super::tokens::{
-    SPACED_MARKERS, glued_marker, is_null_move, is_symbol, number, position_sign, symbol,
+    SPACED_MARKERS, glued_marker, is_symbol, null_move, number, position_sign, symbol,
     termination_marker,
 };
 use crate::model::{BuildError, Color, GameBuilder, GameResult, Replay};
@@ -49,11 +49,11 @@ impl<R: Read> GameReader<R> {
 
     pub(super) fn movetext(&mut self, byte: u8, at: usize) -> Result<Step, Stop> {
         self.begin_movetext()?;
+        if let Some(length) = null_move(self.source.rest()) {
+            self.null_move(at..at + length)?;
+            return Ok(Step::GoOn);
+        }
         match byte {
-            b'-' | b'0' | b'@' | b'Z' | b'n' | b'p' if is_null_move(self.source.rest()) => {
-                let message = "a null move, which no game of the standard has";
-                self.give_up_line(codes::E_MOVE_SYNTAX, at, message.to_owned())?;
-            }
             b'.' => self.source.at += 1,
             b'(' if self.source.rest().starts_with(b"(e.p.)") => self.en_passant_note(at)?,
             b'(' => self.begin_variation(at)?,
@@ -242,6 +242,22 @@ impl<R: Read> GameReader<R> {
                 self.built(at, played)
             }
             Err(error) => self.no_move(at, error),
+        }
+    }
+
+    /// A null move, which the standard does not have.
+    fn null_move(&mut self, place: Range<usize>) -> Result<(), Stop> {
+        let at = place.start;
+        self.source.at = place.end;
+        if self.options.profile != Profile::Lenient {
+            let message = "a null move, which no game of the standard has";
+            return self.give_up_line(codes::E_MOVE_SYNTAX, at, message.to_owned());
+        }
+        match self.builder.play_null_move() {
+            Err(error @ BuildError::NullMoveInCheck) => {
+                self.give_up_line(codes::E_MOVE_ILLEGAL, at, error.to_string())
+            }
+            played => self.built(at, played),
         }
     }
 

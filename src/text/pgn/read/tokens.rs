@@ -87,11 +87,16 @@ pub(super) fn glued_marker(text: &[u8]) -> Option<usize> {
     (head.len() > 1 && head.last().is_some_and(may_end_a_move)).then_some(head.len())
 }
 
-/// What stands for a null move in files of other programs.
+/// What stands for a null move, as it is written and in files of other programs.
 const NULL_MOVES: [&[u8]; 5] = [b"--", b"Z0", b"0000", b"null", b"pass"];
 
-pub(super) fn is_null_move(text: &[u8]) -> bool {
-    text.starts_with(b"@@@@") || NULL_MOVES.contains(&symbol(text))
+/// The length of the null move that text begins with; letters count in either case.
+pub(super) fn null_move(text: &[u8]) -> Option<usize> {
+    if text.starts_with(b"@@@@") {
+        return Some(4);
+    }
+    let symbol = symbol(text);
+    NULL_MOVES.iter().any(|null| symbol.eq_ignore_ascii_case(null)).then_some(symbol.len())
 }
 
 /// The NAG that a sign of printed annotation stands for, in ASCII, Latin-1 or UTF-8.
