@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::game_tag::{self, TagName, Tags};
+use super::game_tag::{TagName, Tags, WELL_KNOWN_TAGS, is_well_known_tag};
 use super::subject::Subject;
 use super::tally_field::TallyField;
 use super::value::{Number, Type, Value, joined};
@@ -408,13 +408,13 @@ pub fn parse_opcode(name: &str) -> Result<Opcode, String> {
 /// Whether a name that begins with an upper-case letter is taken as it is: a tag that games often
 /// have, or one that resembles no known name.
 fn is_own_name(name: &str) -> bool {
-    game_tag::is_well_known(name) || nearest_name(name).is_none()
+    is_well_known_tag(name) || nearest_name(name).is_none()
 }
 
 /// Whether a name behind a comparison is far more often a text without its quotes than a field.
 pub(super) fn is_bare_text(name: &str) -> bool {
     match Field::parse(name) {
-        Ok(Field::Tag(_) | Field::TagOrOperation(..)) => !game_tag::is_well_known(name),
+        Ok(Field::Tag(_) | Field::TagOrOperation(..)) => !is_well_known_tag(name),
         Ok(_) => false,
         Err(_) => !name.contains(':') && (name.len() < 4 || nearest_name(name).is_none()),
     }
@@ -455,10 +455,10 @@ fn nearest_name(name: &str) -> Option<&'static str> {
     let fields = NAMED.iter().map(|(known, ..)| *known);
     let opcodes =
         StandardOpcode::ALL.iter().filter_map(|it| std::str::from_utf8(it.opcode.as_bytes()).ok());
-    let tags = game_tag::WELL_KNOWN.into_iter();
+    let tags = WELL_KNOWN_TAGS.into_iter();
     let is_near = |known: &str| {
         let is_field = NAMED.iter().any(|(field, ..)| *field == known);
-        let is_tag = game_tag::is_well_known(known);
+        let is_tag = is_well_known_tag(known);
         let is_long = is_field || known.len() >= 4;
         distance(known) <= most.min(known.len() / 2) && (is_long || !is_private)
             || (is_field || is_tag) && known.eq_ignore_ascii_case(name)

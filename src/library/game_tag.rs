@@ -8,56 +8,7 @@ use super::subject::Subject;
 use super::value::{Number, Type, Value};
 use crate::model::{EpdRecord, Game, Opcode, Operand, Speed, is_tag_name};
 
-/// Tags that games often have: these names are never taken for slips of the pen.
-pub const WELL_KNOWN: [&str; 41] = [
-    "Annotator",
-    "Black",
-    "BlackElo",
-    "BlackFideId",
-    "BlackNA",
-    "BlackRatingDiff",
-    "BlackTeam",
-    "BlackTitle",
-    "BlackType",
-    "BlackUSCF",
-    "Date",
-    "ECO",
-    "Event",
-    "EventDate",
-    "EventSponsor",
-    "EventType",
-    "FEN",
-    "GameId",
-    "NIC",
-    "Opening",
-    "PlyCount",
-    "Result",
-    "Round",
-    "SetUp",
-    "Site",
-    "Source",
-    "SourceDate",
-    "SubVariation",
-    "Termination",
-    "TimeControl",
-    "UTCDate",
-    "UTCTime",
-    "Variant",
-    "Variation",
-    "White",
-    "WhiteElo",
-    "WhiteFideId",
-    "WhiteNA",
-    "WhiteRatingDiff",
-    "WhiteTeam",
-    "WhiteTitle",
-];
-
-/// Whether games often have a tag of this name.
-pub fn is_well_known(name: &str) -> bool {
-    let of_white = name.strip_prefix("White").map(|rest| format!("Black{rest}"));
-    WELL_KNOWN.contains(&of_white.as_deref().unwrap_or(name))
-}
+pub use crate::model::{WELL_KNOWN_TAGS, is_well_known_tag};
 
 /// The name of a tag, which tells the type of its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,14 +27,14 @@ impl TagName {
 
     /// What the values of the tag are: dates where the name ends in `Date`, numbers where it is
     /// `PlyCount` or ends in `Elo`, `Rating`, `RatingDiff` or `USCF`, texts where it is one of
-    /// [`WELL_KNOWN`], and otherwise anything.
+    /// [`WELL_KNOWN_TAGS`], and otherwise anything.
     pub fn kind(&self) -> Type {
         let name = self.as_str();
         let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
         match name {
             _ if ends(&["Date"]) => Type::Date,
             _ if ends(&["Elo", "Rating", "RatingDiff", "USCF", "PlyCount"]) => Type::Number,
-            _ if is_well_known(name) => Type::Text,
+            _ if is_well_known_tag(name) => Type::Text,
             _ => Type::Any,
         }
     }

@@ -549,16 +549,21 @@ codes! {
         "dropped",
         "1. e4 e5 } *",
         "nothing";
+    W_PGN_UNICODE "W-PGN-UNICODE"
+        "a typographic character, such as a curly quote, a dash or a blank of no width, where syntax is expected",
+        "read as the ASCII character that it stands for, or dropped if it has no width",
+        "[Event \\xe2\\x80\\x9ca\\xe2\\x80\\x9d]\\n\\n1. e4 *",
+        "nothing; such characters stay in strings and comments";
     W_PGN_STRING "W-PGN-STRING"
-        "a string that is too long, not closed or not escaped",
-        "kept",
+        "a string that is too long, not closed, not escaped, in other quotes, or goes on in the next line",
+        "kept; a line end in it is read as a blank",
         "[Event \"\"a\"\"] *",
         "nothing";
     W_PGN_TAG "W-PGN-TAG"
-        "an unusual tag pair",
-        "kept",
+        "an unusual or malformed tag pair",
+        "read as what is meant where that is clear, else this tag is dropped",
         "[Event: \"a\"] *",
-        "nothing";
+        "look whether a tag was dropped";
     W_PGN_TAGDUP "W-PGN-TAGDUP"
         "a tag stands twice",
         "the first counts",

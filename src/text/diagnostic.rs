@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::options::Setting;
+use super::typography::{is_invisible, shown_character};
 
 /// How much a [`Diagnostic`] weighs.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -90,12 +91,18 @@ impl fmt::Display for Severity {
 }
 
 /// Bytes of a line as they are shown in a message: at most 40 characters, control bytes and bytes
-/// that are not UTF-8 made visible.
+/// that are not UTF-8 made visible, and characters without a shape by their code point.
 pub(super) fn shown(bytes: &[u8]) -> String {
     const MOST: usize = 40;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);
-    let mut shown: String =
-        text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let mut shown = String::new();
+    for c in text.chars().take(MOST) {
+        match c {
+            _ if is_invisible(c) => shown.push_str(&shown_character(c)),
+            _ if c.is_control() => shown.push('\u{fffd}'),
+            _ => shown.push(c),
+        }
+    }
     if text.chars().nth(MOST).is_some() || bytes.len() > 4 * MOST {
         shown.push('…');
     }

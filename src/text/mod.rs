@@ -18,6 +18,7 @@ pub mod san;
 mod scan;
 #[cfg(feature = "serde")]
 mod serialize;
+mod typography;
 
 pub use diagnostic::{Diagnostic, Repair, Severity};
 pub use line::{PositionLine, parse_moves};

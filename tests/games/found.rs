@@ -239,6 +239,9 @@ fn a_second_tag_section_is_a_second_game() {
     assert_eq!(exports(&text.replace("\n\n", "\n \t\n")), wanted);
     let commented = text.replace("\n\n", "\n{x}\n\n");
     assert_eq!(exports(&commented), ["[Event a] [White A] [Result 1-0] {x} 1-0", wanted[1]]);
+    // Any tag that the game has begins the next one behind an empty line, and so does `Event`.
+    assert_eq!(exports("[ECO \"a\"]\n\n[ECO \"b\"]\n*").len(), 2);
+    assert_eq!(exports("[White \"A\"]\n\n[Event \"b\"]\n*").len(), 2);
     // ChessBase's blank line behind the first tag.
     let text = "[Event \"a\"]\n\n[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 1-0";
     assert_eq!(exports(text), ["[Event a] [White A] [Result 1-0] 1. e4 1-0"]);
@@ -246,9 +249,142 @@ fn a_second_tag_section_is_a_second_game() {
     assert_eq!(exports("[Event \"a\"]\n{x\n\ny}\n[ECO \"A\"]\n*").len(), 1);
     assert_eq!(exports("[Event \"a\"]\n%\n[ECO \"A\"]\n\n{x}\n\n*").len(), 1);
     // A game that is refused for a tag does not take the next one with it.
-    let text = "[Event]\n[White \"A\"]\n\n[White \"B\"]\n*";
-    assert_eq!(exports(text), ["E-PGN-TAG 1:1", "[White B] [Result *] *"]);
+    let standard = PgnReadOptions::new().profile(Profile::Standard);
+    let text = "[Event]\n[White \"A\"]\n\n[White \"B\"]\n[Result \"*\"]\n*";
+    let games = read(text.as_bytes(), &standard);
+    assert_eq!(
+        games.iter().map(|(game, _)| game.as_str()).collect::<Vec<_>>(),
+        ["E-PGN-TAG 1:1", "[White B] [Result *] *"]
+    );
     assert_eq!(exports(&text.replace("\n\n", "\n")).len(), 2);
+}
+
+#[test]
+fn an_empty_line_among_the_tags_of_a_game_does_not_end_it() {
+    let fen = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]";
+    let tags = "[FEN 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1] [SetUp 1]";
+    for (text, wanted) in [
+        (
+            format!("[Event \"a\"]\n[White \"A\"]\n[Result \"*\"]\n\n{fen}\n\n1. e4 *"),
+            format!("[Event a] [White A] [Result *] {tags} 1. e4 *"),
+        ),
+        (
+            "[Event \"a\"]\n[White \"A\"]\n[Result \"1-0\"]\n\n\n[WhiteElo \"1\"]\n\n[ECO \"A00\"]\n\n1. e4 1-0"
+                .to_owned(),
+            "[Event a] [White A] [Result 1-0] [ECO A00] [WhiteElo 1] 1. e4 1-0".to_owned(),
+        ),
+        (
+            "[White \"A\"]\n\u{a0}\n[Black \"B\"]\n\n*".to_owned(),
+            "[White A] [Black B] [Result *] *".to_owned(),
+        ),
+    ] {
+        for text in [text.replace('\n', "\r\n"), text.replace('\n', "\r"), text] {
+            let games = lenient(&format!("{text}\n\n[Event \"b\"]\n\n*\n"));
+            let games: Vec<_> = games.into_iter().map(|(game, _)| game).collect();
+            assert_eq!(games, [wanted.as_str(), "[Event b] [Result *] *"], "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_string_may_go_on_in_the_next_line() {
+    let fen = "k6K/8/8/8/8/8/8/7R w - - 0 15";
+    for line_end in ["\n", "\r", "\r\n"] {
+        for (value, joined) in [
+            (format!("{fen}{line_end}"), fen),
+            (fen.replacen(' ', line_end, 1), fen),
+            (format!("{fen}{line_end}{line_end}"), fen),
+        ] {
+            let text = format!("[Event \"A\"]\n[FEN \"{value}\"]\n[Result \"1-0\"]\n\n1. Ra1+ 1-0");
+            let games = lenient(&text);
+            let wanted = format!("[Event A] [Result 1-0] [FEN {joined}] [SetUp 1] 15. Ra1+ 1-0");
+            let repair = format!("W-PGN-STRING \"{value}\" > \"{joined}\"");
+            assert_eq!(games[0], (wanted, vec![repair, "W-PGN-MOVENUM 1 > 15".to_owned()]));
+            assert_eq!(games.len(), 1, "{text:?}");
+            // Refused, it is still one game.
+            let standard = PgnReadOptions::new().profile(Profile::Standard);
+            assert_eq!(read(text.as_bytes(), &standard).len(), 1, "{text:?}");
+        }
+    }
+    let games = lenient("[Event \"A\n  B\nC\"]\n[Site \"x\"]\n*");
+    assert_eq!(games[0].0, "[Event A B C] [Site x] [Result *] *");
+    // What another tag or an empty line follows was left open.
+    let games = lenient("[Event \"A\n[Site \"x\"]\n\n1. e4 *");
+    assert_eq!(games[0].0, "[Event A] [Site x] [Result *] 1. e4 *");
+    let games = lenient("[Event \"A\n\n1. e4 {\"x\"] } *");
+    assert_eq!(games[0].0, "[Event A] [Result *] 1. e4 {\"x\"]} *");
+}
+
+#[test]
+fn a_malformed_tag_costs_that_tag_alone() {
+    for (tag, kept, repairs) in [
+        // Nothing can be made of it.
+        ("[Site]", "", &["W-PGN-TAG [Site] > "][..]),
+        ("[Site", "", &["W-PGN-TAG [Site > "]),
+        ("[]", "", &["W-PGN-TAG [] > "]),
+        ("[\"a\"]", "", &["W-PGN-TAG [\"a\"] > "]),
+        ("[played at home]", "", &["W-PGN-TAG [played at home] > "]),
+        ("[the \"old\" one]", "", &["W-PGN-TAG [the \"old\" one] > "]),
+        ("[Opening by\nanybody]", "", &["W-PGN-TAG [Opening by\nanybody] > "]),
+        ("[kj90trkm\"sdfsdf\"yl]", "", &["W-PGN-TAG [kj90trkm\"sdfsdf\"yl] > "]),
+        // What is meant is clear.
+        ("[Site A b]", "[Site A b] ", &["W-PGN-STRING A b > \"A b\""]),
+        ("[Site 'A b']", "[Site A b] ", &["W-PGN-STRING 'A b' > \"A b\""]),
+        ("[Site ''O'Neill'']", "[Site O'Neill] ", &["W-PGN-STRING ''O'Neill'' > \"O'Neill\""]),
+        ("[Site: \"A\"]", "[Site A] ", &["W-PGN-TAG Site: > Site"]),
+        ("[Site = \"A\"]", "[Site A] ", &["W-PGN-TAG Site = > Site"]),
+        ("[White Elo \"1\"]", "[WhiteElo 1] ", &["W-PGN-TAG White Elo > WhiteElo"]),
+        ("[White-Elo \"1\"]", "[WhiteElo 1] ", &["W-PGN-TAG White-Elo > WhiteElo"]),
+        ("[White Strength \"1\"]", "", &["W-PGN-TAG [White Strength \"1\"] > "]),
+        ("Site \"A\"]", "[Site A] ", &["W-PGN-TAG  > ["]),
+        ("[Site \"A\"]]", "[Site A] ", &["W-PGN-TAG ] > "]),
+        ("[Site \"A\" x]", "[Site A] ", &["W-PGN-TAG [Site \"A\" x] > [Site \"A\"]"]),
+        ("[Site \"A\" x", "[Site A] ", &["W-PGN-TAG [Site \"A\" x > [Site \"A\"]"]),
+        ("[Site \"A\")", "[Site A] ", &["W-PGN-TAG [Site \"A\") > [Site \"A\"]"]),
+        // Typography.
+        (
+            "[Site \u{201c}A \u{2013} b\u{201d}]",
+            "[Site A \u{2013} b] ",
+            &["W-PGN-UNICODE \u{201c}A \u{2013} b\u{201d} > \"A \u{2013} b\""],
+        ),
+        ("[Site \u{201e}A\u{201c}]", "[Site A] ", &["W-PGN-UNICODE \u{201e}A\u{201c} > \"A\""]),
+        ("[Site \u{ab}A\u{bb}]", "[Site A] ", &["W-PGN-UNICODE \u{ab}A\u{bb} > \"A\""]),
+        ("[Site\u{a0}\"A\u{a0}b\"]", "[Site A\u{a0}b] ", &["W-PGN-UNICODE \u{a0} >  "]),
+        ("[\u{200b}Site \"A\"\u{200b}]", "[Site A] ", &["W-PGN-UNICODE \u{200b} > "; 2]),
+        ("[Site \"A\u{201d}]", "[Site A] ", &["W-PGN-STRING \"A\u{201d} > \"A\""]),
+    ] {
+        let text = format!("{tag}\n[Black \"B\"]\n\n1. e4 *\n\n[Event \"next\"]\n\n1. d4 *");
+        let games = lenient(&text);
+        let (site, other) = if kept.starts_with("[Site") { (kept, "") } else { ("", kept) };
+        let wanted = format!("{site}[Black B] [Result *] {other}1. e4 *");
+        assert_eq!(
+            games[0],
+            (wanted, repairs.iter().map(|it| (*it).to_owned()).collect()),
+            "{tag}"
+        );
+        assert_eq!(games.len(), 2, "{tag}");
+        // Between other tags.
+        let games = lenient(&format!("[Event \"x\"]\n{text}"));
+        assert_eq!(games.len(), 2, "{tag}");
+        assert!(games[0].0.starts_with(&format!("[Event x] {site}[Black B]")), "{}", games[0].0);
+        let standard = PgnReadOptions::new().profile(Profile::Standard);
+        let games = read(text.as_bytes(), &standard);
+        assert!(games[0].0.starts_with("E-PGN-"), "{tag} {games:?}");
+    }
+    // In Windows-1252.
+    let games = read(b"[Site \x93A\x94]\xa0\n\n1. e4 *", &PgnReadOptions::default());
+    assert_eq!(games[0].0, "[Site A] [Result *] 1. e4 *");
+    // Text in brackets before the first tag is no game.
+    assert_eq!(lenient("[about this file]\n\n[Event \"x\"]\n\n*").len(), 1);
+}
+
+#[test]
+fn messages_name_characters_that_cannot_be_seen() {
+    let text = "[Site \"A\"]\u{a0}\n\n1. e4 *";
+    let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+    let read = reader.next_game().unwrap().unwrap();
+    let message = &read.warnings[0].diagnostic.message;
+    assert_eq!(message, "U+00A0 between tokens; read as a blank");
 }
 
 /// B-D5.

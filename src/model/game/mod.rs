@@ -18,7 +18,9 @@ pub use error::{BuildError, MAX_VARIATION_DEPTH};
 pub use replay::Replay;
 pub use result::{GameResult, GameResultError};
 pub(crate) use tags::is_tag_name_byte;
-pub use tags::{MAX_TAGS, SEVEN_TAG_ROSTER, UNKNOWN_TAG_VALUES, is_tag_name};
+pub use tags::{
+    MAX_TAGS, SEVEN_TAG_ROSTER, UNKNOWN_TAG_VALUES, WELL_KNOWN_TAGS, is_tag_name, is_well_known_tag,
+};
 
 use super::position::Position;
 use super::record::Counters;
@@ -119,6 +121,11 @@ impl Game {
             Some(place) => self.roster[place].is_some(),
             None => self.find_tag(name).is_ok(),
         }
+    }
+
+    /// Whether somebody gave any tag a value.
+    pub fn has_tags(&self) -> bool {
+        self.roster.iter().any(Option::is_some) || !self.other_tags.is_empty()
     }
 
     /// All tags with their values in the order of the export format: the roster, then the others

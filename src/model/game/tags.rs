@@ -42,3 +42,54 @@ pub(crate) const fn is_tag_name_byte(byte: u8) -> bool {
 
 /// The most tags that a game may have beside the roster.
 pub const MAX_TAGS: usize = 4096;
+
+/// Tags that games often have: these names are never taken for misspelt ones.
+pub const WELL_KNOWN_TAGS: [&str; 41] = [
+    "Annotator",
+    "Black",
+    "BlackElo",
+    "BlackFideId",
+    "BlackNA",
+    "BlackRatingDiff",
+    "BlackTeam",
+    "BlackTitle",
+    "BlackType",
+    "BlackUSCF",
+    "Date",
+    "ECO",
+    "Event",
+    "EventDate",
+    "EventSponsor",
+    "EventType",
+    "FEN",
+    "GameId",
+    "NIC",
+    "Opening",
+    "PlyCount",
+    "Result",
+    "Round",
+    "SetUp",
+    "Site",
+    "Source",
+    "SourceDate",
+    "SubVariation",
+    "Termination",
+    "TimeControl",
+    "UTCDate",
+    "UTCTime",
+    "Variant",
+    "Variation",
+    "White",
+    "WhiteElo",
+    "WhiteFideId",
+    "WhiteNA",
+    "WhiteRatingDiff",
+    "WhiteTeam",
+    "WhiteTitle",
+];
+
+/// Whether games often have a tag of this name.
+pub fn is_well_known_tag(name: &str) -> bool {
+    let of_white = name.strip_prefix("White").map(|rest| format!("Black{rest}"));
+    WELL_KNOWN_TAGS.contains(&of_white.as_deref().unwrap_or(name))
+}

@@ -3,8 +3,10 @@
 use std::io::Read;
 
 use super::GameReader;
+use super::report::UNICODE;
 use super::stop::Stop;
 use crate::text::codes;
+use crate::text::typography::{Typographic, shown_character};
 
 impl<R: Read> GameReader<R> {
     /// The next byte that is no white space and not in a `%` line, which is kept with the game
@@ -24,6 +26,10 @@ impl<R: Read> GameReader<R> {
                 Some(0xef) if rest[blanks..].starts_with(BYTE_ORDER_MARK) => {
                     self.source.at += blanks + BYTE_ORDER_MARK.len();
                 }
+                Some(0x80..) if let Some(blank) = typographic_blank(&rest[blanks..]) => {
+                    self.source.at += blanks;
+                    self.pass_typographic_blank(blank, keep)?;
+                }
                 Some(&byte) if byte < b' ' || byte == 0x7f => {
                     self.source.at += blanks;
                     let at = self.source.at;
@@ -40,6 +46,18 @@ impl<R: Read> GameReader<R> {
                 }
             }
         }
+    }
+
+    /// Takes a character that stands for a blank or for nothing.
+    fn pass_typographic_blank(&mut self, blank: Typographic, keep: bool) -> Result<(), Stop> {
+        let at = self.source.at;
+        self.source.at += blank.len;
+        if !keep {
+            return Ok(());
+        }
+        let verb = if blank.ascii.is_empty() { "dropped" } else { "read as a blank" };
+        let message = format!("{} between tokens; {verb}", shown_character(blank.character));
+        self.repair(UNICODE, at..at + blank.len, blank.ascii, message)
     }
 
     pub(super) fn is_line_start(&self, at: usize) -> bool {
@@ -67,7 +85,23 @@ impl<R: Read> GameReader<R> {
     }
 }
 
+/// The character that stands for a blank or for nothing at the start of a text.
+fn typographic_blank(text: &[u8]) -> Option<Typographic> {
+    Typographic::at_start(text).filter(Typographic::is_blank)
+}
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A text without the blanks that it begins with, typographic ones included.
+pub(super) fn trim_blanks(mut text: &[u8]) -> &[u8] {
+    loop {
+        text = text.trim_ascii_start();
+        match typographic_blank(text) {
+            Some(blank) => text = &text[blank.len..],
+            None => return text,
+        }
+    }
+}
 
 pub(super) const fn is_white_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
@@ -80,7 +114,8 @@ pub(super) fn has_blank_line(text: &[u8]) -> bool {
         match byte {
             b'\n' if place > 0 && text[place - 1] == b'\r' => {}
             b'\n' | b'\r' => ends += 1,
-            byte if is_white_space(*byte) => {}
+            // What is no blank here stands in a `%` line.
+            byte if is_white_space(*byte) || *byte >= 0x80 => {}
             _ => ends = 0,
         }
         if ends == 2 {

@@ -11,6 +11,7 @@ mod result;
 mod skip;
 mod stop;
 mod tag_pairs;
+mod tag_strings;
 mod tokens;
 
 use std::fmt;
@@ -220,8 +221,8 @@ impl<R: Read> GameReader<R> {
         let at = self.source.at;
         match byte {
             b'{' | b';' => self.comment(byte)?,
-            b'[' if self.begins_next_game()? => return Ok(Step::End(None)),
-            b'[' if !self.in_movetext => self.tag()?,
+            _ if self.is_tag(byte) && self.begins_next_game()? => return Ok(Step::End(None)),
+            _ if !self.in_movetext && self.is_tag(byte) => self.tag()?,
             _ => return self.movetext(byte, at),
         }
         Ok(Step::GoOn)

@@ -29,8 +29,12 @@ impl<R: Read> GameReader<R> {
         while let Some(byte) = self.next_byte(false)? {
             match byte {
                 b'{' | b';' => self.skip_comment(byte)?,
-                b'[' if self.begins_next_game()? => return Ok(()),
-                b'[' => self.skip_tag()?,
+                _ if self.is_tag(byte) => {
+                    if self.begins_next_game()? {
+                        return Ok(());
+                    }
+                    self.skip_tag()?;
+                }
                 _ => {
                     self.in_movetext = true;
                     let text = symbol(self.source.rest());

@@ -3,29 +3,47 @@
 
 use std::borrow::Cow;
 use std::io::Read;
+use std::ops::Range;
 
 use super::GameReader;
-use super::blanks::has_blank_line;
-use super::report::{STRING, TAG};
+use super::blanks::{has_blank_line, trim_blanks};
+use super::report::TAG;
 use super::stop::Stop;
+use super::tag_strings::{MOST_LINES, begins_with_quote};
 use super::tokens::SPEC_LENGTH;
-use crate::model::{BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte};
+use crate::model::{
+    BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte, is_well_known_tag,
+};
 use crate::text::pgn::charset::{Charset, decode};
 use crate::text::pgn::tags::{self, TagRepair};
-use crate::text::pgn::write;
 use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// Whether the `[` here belongs to the next game: movetext came before it, or the tags of this
-    /// one ended at a blank line or have this tag already.
+    /// Whether a tag pair begins here: with `[`, or among tags with a known name that lacks it.
+    pub(super) fn is_tag(&self, byte: u8) -> bool {
+        let may_lack_bracket = !self.in_movetext && byte.is_ascii_uppercase();
+        byte == b'['
+            || may_lack_bracket
+                && self.is_first_in_line(self.source.at)
+                && lacks_bracket(self.source.rest())
+    }
+
+    /// Whether the tag here belongs to the next game: movetext came before it, or the game has this
+    /// tag already. Among tags a blank line must stand between, unless the tag is of the roster; behind
+    /// one, `Event` begins a game in any case.
     pub(super) fn begins_next_game(&mut self) -> Result<bool, Stop> {
-        let may_begin = if self.in_movetext {
-            self.is_first_in_line(self.source.at)
-        } else {
-            self.look_for_blank_line();
-            self.after_blank_line && !self.has_event_alone() || self.repeats_roster_tag()
-        };
-        Ok(may_begin && is_tag_like(self.source.rest()))
+        if self.in_movetext {
+            return Ok(self.is_first_in_line(self.source.at) && is_tag_like(self.source.rest()));
+        }
+        self.look_for_blank_line();
+        let text = self.source.rest();
+        let text = text.strip_prefix(b"[").unwrap_or(text).trim_ascii_start();
+        let Some((_, name)) = read_name(text) else { return Ok(false) };
+        let game = self.builder.game();
+        let is_repeated = game.has_tag(&name);
+        let is_of_roster = SEVEN_TAG_ROSTER.contains(&name.as_str());
+        let begins_any = self.after_blank_line && name == SEVEN_TAG_ROSTER[0] && game.has_tags();
+        Ok(begins_any || is_repeated && (self.after_blank_line || is_of_roster))
     }
 
     /// Looks between the last tag and here.
@@ -34,22 +52,6 @@ impl<R: Read> GameReader<R> {
             let gap = self.source.slice(self.tags_end..self.source.at);
             self.after_blank_line |= has_blank_line(gap);
         }
-    }
-
-    /// Whether the tag here is one of the seven and the game has it.
-    pub(super) fn repeats_roster_tag(&self) -> bool {
-        let text = self.source.rest()[1..].trim_ascii_start();
-        let name = &text[..text.iter().take_while(|byte| is_tag_name_byte(**byte)).count()];
-        let roster = SEVEN_TAG_ROSTER.into_iter().find(|other| other.as_bytes() == name);
-        roster.is_some_and(|name| self.builder.game().has_tag(name))
-    }
-
-    /// Whether `Event` is the only tag so far: ChessBase leaves a line blank behind it.
-    pub(super) fn has_event_alone(&self) -> bool {
-        let game = self.builder.game();
-        game.tags()
-            .filter(|(name, _)| game.has_tag(name))
-            .eq([("Event", game.tag("Event").unwrap_or_default())])
     }
 
     /// Remembers where a tag ended.
@@ -111,23 +113,89 @@ impl<R: Read> GameReader<R> {
             self.tag_added(open, added)?;
             return if recoded { self.note_latin1(value_at) } else { Ok(()) };
         }
-        self.source.at += 1;
-        self.next_byte(true)?;
-        let name = self.tag_name(open)?;
-        if self.next_byte(true)? != Some(b'"') {
-            return Err(self.refused(codes::E_PGN_TAG, open, "a tag is `[Name \"value\"]`"));
-        }
-        let value = self.tag_value()?;
-        let end = self.source.at;
-        if self.next_byte(true)? == Some(b']') {
+        if self.source.rest().first() == Some(&b'[') {
             self.source.at += 1;
         } else {
-            let closed = [self.source.slice(open..end), b"]"].concat();
-            self.repair(TAG, open..end, closed, "the tag is not closed with `]`")?;
+            self.repair(TAG, open..open, "[", "the tag does not begin with `[`")?;
+        }
+        self.next_byte(true)?;
+        let Some(name) = self.tag_name()? else { return self.drop_tag(open) };
+        let Some(value) = self.tag_value(&name)? else { return self.drop_tag(open) };
+        if !self.close_tag(open, &name)? {
+            return self.drop_tag(open);
         }
         self.end_tag();
         let added = self.builder.add_tag(&name, &value);
         self.tag_added(open, added)
+    }
+
+    /// Takes the `]` behind the value. Other text before it is dropped where the name is known; else
+    /// this is no tag, and false.
+    fn close_tag(&mut self, open: usize, name: &str) -> Result<bool, Stop> {
+        let end = self.source.at;
+        if self.next_byte(true)? == Some(b']') {
+            self.source.at += 1;
+        } else {
+            let line_end = self.source.end_of_line(end)?;
+            let other = other_text_length(self.source.slice(end..line_end));
+            let message = match other {
+                0 => "the tag is not closed with `]`",
+                _ if !is_well_known_tag(name) => return Ok(false),
+                _ => "other text between the string and the end of the tag; dropped",
+            };
+            let closed = [self.source.slice(open..end), b"]"].concat();
+            self.source.at = self.source.at.max(end + other);
+            self.repair(TAG, open..end + other, closed, message)?;
+        }
+        let at = self.source.at;
+        let more = self.source.rest().iter().take_while(|byte| **byte == b']').count();
+        if more > 0 {
+            self.source.at += more;
+            self.repair(TAG, at..at + more, "", "the tag is closed already; `]` dropped")?;
+        }
+        Ok(true)
+    }
+
+    /// Passes what is no tag pair.
+    fn drop_tag(&mut self, open: usize) -> Result<(), Stop> {
+        self.source.at = self.end_of_brackets(open)?;
+        self.end_tag();
+        let message = "not a tag pair, which is `[Name \"value\"]`; dropped";
+        self.repair(TAG, open..self.source.at, "", message)
+    }
+
+    /// The end of what stands in brackets: the last `]` of the line, or the first where another
+    /// bracket follows; a `]` in the next lines, up to an empty line; else the end of the line.
+    fn end_of_brackets(&mut self, open: usize) -> Result<usize, Stop> {
+        let line_end = self.source.end_of_line(open)?;
+        let line = self.source.slice(open..line_end);
+        if let Some(first) = line.iter().position(|byte| *byte == b']') {
+            let is_followed = line[first + 1..].trim_ascii_start().starts_with(b"[");
+            let last = line.iter().rposition(|byte| *byte == b']').filter(|_| !is_followed);
+            return Ok(open + last.unwrap_or(first) + 1);
+        }
+        let mut end = line_end;
+        for _ in 0..MOST_LINES {
+            let Some(line) = self.next_line(end)? else { break };
+            end = line.end;
+            let text = self.source.slice(line.clone());
+            match text.iter().position(|byte| matches!(byte, b'[' | b']')) {
+                Some(place) if text[place] == b']' => return Ok(line.start + place + 1),
+                None if !text.trim_ascii().is_empty() => {}
+                _ => break,
+            }
+        }
+        Ok(line_end)
+    }
+
+    /// The line that follows a line end; `None` at the end of the stream.
+    pub(super) fn next_line(&mut self, line_end: usize) -> Result<Option<Range<usize>>, Stop> {
+        let start = match self.source.slice(line_end..line_end + 2) {
+            [b'\r', b'\n'] => line_end + 2,
+            _ => line_end + 1,
+        };
+        let end = self.source.end_of_line(start)?;
+        Ok((end >= start).then_some(start..end))
     }
 
     pub(super) fn tag_added(
@@ -145,77 +213,33 @@ impl<R: Read> GameReader<R> {
         self.built(open, added.map(drop))
     }
 
-    pub(super) fn tag_name(&mut self, open: usize) -> Result<String, Stop> {
-        let rest = self.source.rest();
-        let len = rest.iter().take_while(|byte| is_tag_name_byte(**byte)).count();
-        let name = String::from_utf8_lossy(&rest[..len]).into_owned();
-        if !is_tag_name(&name) {
-            return Err(self.refused(codes::E_PGN_TAG, open, "a tag is `[Name \"value\"]`"));
-        }
-        if name.bytes().any(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')) {
+    /// The name of a tag; `None` where there is none.
+    fn tag_name(&mut self) -> Result<Option<String>, Stop> {
+        let at = self.source.at;
+        let Some((length, name)) = read_name(self.source.rest()) else { return Ok(None) };
+        let place = at..at + length;
+        self.source.at = place.end;
+        if name.as_bytes() != self.source.slice(place.clone()) {
+            let message = format!("an unusual spelling of the tag `{name}`");
+            self.repair(TAG, place, name.as_str(), message)?;
+        } else if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             let message = "the name of a tag has letters, digits and underscores only; kept";
-            self.keep(TAG, self.source.at, message)?;
+            self.keep(TAG, at, message)?;
         }
-        self.source.at += len;
-        Ok(name)
-    }
-
-    /// A string, which ends in its line.
-    pub(super) fn tag_value(&mut self) -> Result<String, Stop> {
-        let open = self.source.at;
-        let end_of_line = self.source.end_of_line(open)?;
-        let line = self.source.slice(open + 1..end_of_line);
-        let (text, end, repaired) = match closing_quote(line) {
-            Some(place) if !has_stray_quote(&line[place + 1..]) => {
-                (&line[..place], place + 1, None)
-            }
-            Some(place) => {
-                let place = quote_before_bracket(line).unwrap_or(place);
-                let message = "a quote inside the string without a backslash; kept";
-                (&line[..place], place + 1, Some(message))
-            }
-            None => {
-                let text = line.trim_ascii_end();
-                let without = text.strip_suffix(b"]").unwrap_or(text);
-                let value = without.strip_suffix(b"\"").unwrap_or(without);
-                (value, without.len(), Some("the string is not closed; closed here"))
-            }
-        };
-        let length = text.len();
-        let value = unescape(text);
-        let value = decode(&value, self.options.charset);
-        let recoded = matches!(value, Cow::Owned(_));
-        let value = value.into_owned();
-        self.source.at = open + 1 + end;
-        let place = open..self.source.at;
-        if recoded {
-            self.note_latin1(open + 1..open + 1 + length)?;
-        }
-        if let Some(message) = repaired {
-            self.repair(STRING, place.clone(), write::quoted(&value), message)?;
-        }
-        if value.chars().count() > SPEC_LENGTH {
-            self.keep(STRING, open, "the string is longer than 255 characters; kept")?;
-        }
-        if value.contains(|c: char| c.is_ascii_control()) {
-            let value = value.replace(|c: char| c.is_ascii_control(), " ");
-            let message = "a control character in the string; read as a blank";
-            self.repair(STRING, place, write::quoted(&value), message)?;
-            return Ok(value);
-        }
-        Ok(value)
+        Ok(Some(name))
     }
 
     /// Passes a tag of a game that was refused; that the game has it counts.
     pub(super) fn skip_tag(&mut self) -> Result<(), Stop> {
-        if let Some((name, _)) = plain_tag(self.source.rest()) {
-            let name = std::str::from_utf8(name).unwrap_or_default();
+        match self.tag() {
             // The game is refused already: what is wrong with a further tag is not reported.
-            self.builder.add_tag(name, "").ok();
+            Err(Stop::Refused(_)) => {
+                self.source.at = self.source.end_of_line(self.source.at)?;
+                self.end_tag();
+                Ok(())
+            }
+            passed => passed,
         }
-        self.source.at = self.source.end_of_line(self.source.at)?;
-        self.end_tag();
-        Ok(())
     }
 }
 
@@ -262,8 +286,58 @@ fn take_usual_tags(text: &str, is_first: bool, builder: &mut GameBuilder) -> usi
 /// Whether text begins like a tag pair.
 fn is_tag_like(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"[").unwrap_or_default().trim_ascii_start();
-    let name = text.iter().take_while(|byte| is_tag_name_byte(**byte)).count();
-    name > 0 && text[name..].trim_ascii_start().starts_with(b"\"")
+    read_name(text).is_some_and(|(length, name)| {
+        begins_with_quote(trim_blanks(&text[length..])) || SEVEN_TAG_ROSTER.contains(&name.as_str())
+    })
+}
+
+/// Whether a line has a tag pair that lacks its first bracket.
+fn lacks_bracket(text: &[u8]) -> bool {
+    let line = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    read_name(line).is_some_and(|(length, name)| {
+        is_well_known_tag(&name)
+            && begins_with_quote(trim_blanks(&line[length..]))
+            && line.trim_ascii_end().ends_with(b"]")
+    })
+}
+
+/// The name at the start of a text and the length of its spelling: known names may be spelled with
+/// blanks and signs in them, such as `Black Elo`, others are as they are.
+fn read_name(text: &[u8]) -> Option<(usize, String)> {
+    let word = text.iter().take_while(|byte| is_tag_name_byte(**byte)).count();
+    let known = [words_before_quote(text), word].into_iter().find_map(|length| {
+        let is_sign = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'_');
+        let letters = text[..length].iter().filter(|byte| !is_sign(byte)).copied().collect();
+        let name = String::from_utf8(letters).ok().filter(|name| is_well_known_tag(name))?;
+        Some((length, name))
+    });
+    let as_it_is = || {
+        let name = std::str::from_utf8(&text[..word]).ok().filter(|name| is_tag_name(name))?;
+        Some((word, name.to_owned()))
+    };
+    known.or_else(as_it_is)
+}
+
+/// The length of the words before a quote in the same line; 0 where there are none.
+fn words_before_quote(text: &[u8]) -> usize {
+    let is_word = |byte: &&u8| is_tag_name_byte(**byte) && **byte != b'\'' || **byte == b' ';
+    let length = text.iter().take_while(is_word).count();
+    if begins_with_quote(&text[length..]) { text[..length].trim_ascii_end().len() } else { 0 }
+}
+
+/// The length of the text behind a string that belongs to its tag though it should not: up to the
+/// `]`, or in place of it. What may be movetext or another tag does not belong to it.
+fn other_text_length(line: &[u8]) -> usize {
+    let text = line.trim_ascii();
+    if matches!(text.first(), None | Some(b'[' | b'{' | b';' | b'(' | b'*' | b'0'..=b'9')) {
+        return 0;
+    }
+    let other_bracket = |byte: &u8| matches!(byte, b'[' | b'{' | b']');
+    match line.iter().position(other_bracket) {
+        Some(place) if line[place] == b']' => place + 1,
+        Some(_) => 0,
+        None => line.len(),
+    }
 }
 
 /// Name and value of a tag pair that stands as export format has it, without backslashes.
@@ -289,46 +363,4 @@ const fn value_bytes() -> [bool; 256] {
         byte += 1;
     }
     table
-}
-
-/// The place of the quote that ends a string, behind the opening one.
-fn closing_quote(line: &[u8]) -> Option<usize> {
-    let mut escaped = false;
-    line.iter().position(|&byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    })
-}
-
-/// Whether what follows a string shows that its last quote was not the last: text, and then a
-/// quote and a bracket.
-fn has_stray_quote(behind: &[u8]) -> bool {
-    let next = behind.trim_ascii_start().first();
-    !matches!(next, None | Some(b']' | b'[' | b'{' | b';'))
-        && quote_before_bracket(behind).is_some()
-}
-
-/// The place of the first quote that a bracket follows.
-fn quote_before_bracket(line: &[u8]) -> Option<usize> {
-    (0..line.len()).find(|&place| {
-        line[place] == b'"' && line[place + 1..].trim_ascii_start().starts_with(b"]")
-    })
-}
-
-/// Takes the backslashes off quotes and backslashes; others stay.
-fn unescape(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let [first, behind @ ..] = rest {
-        rest = behind;
-        match (first, behind) {
-            (b'\\', [second @ (b'"' | b'\\'), behind @ ..]) => {
-                out.push(*second);
-                rest = behind;
-            }
-            _ => out.push(*first),
-        }
-    }
-    out
 }

@@ -1,0 +1,110 @@
+//! Characters that word processors and web pages put in place of ASCII.
+
+/// The ASCII text that a typographic character stands for where syntax is expected.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Typographic {
+    /// The character.
+    pub(super) character: char,
+    /// Its bytes in the text.
+    pub(super) len: usize,
+    /// What it stands for: a blank, a hyphen, a quote, an apostrophe, periods, or nothing.
+    pub(super) ascii: &'static str,
+}
+
+impl Typographic {
+    /// The typographic character that a text begins with, in UTF-8, or in Windows-1252 where the
+    /// bytes are not UTF-8.
+    pub(super) fn at_start(text: &[u8]) -> Option<Typographic> {
+        let first = *text.first().filter(|byte| **byte >= 0x80)?;
+        let (character, len) = match first_character(text) {
+            Some(character) => (character, character.len_utf8()),
+            None => (of_windows_1252(first)?, 1),
+        };
+        Some(Typographic { character, len, ascii: ascii(character)? })
+    }
+
+    /// Whether it separates words or has no meaning at all.
+    pub(super) fn is_blank(&self) -> bool {
+        matches!(self.ascii, "" | " ")
+    }
+
+    /// Whether it begins or ends a string.
+    pub(super) fn is_quote(&self) -> bool {
+        matches!(self.ascii, "\"" | "'")
+    }
+}
+
+/// Whether a character has no shape of its own, so that a message must name it.
+pub(super) fn is_invisible(character: char) -> bool {
+    matches!(ascii(character), Some("" | " "))
+}
+
+/// A character as messages name it.
+pub(super) fn shown_character(character: char) -> String {
+    format!("U+{:04X}", u32::from(character))
+}
+
+fn first_character(text: &[u8]) -> Option<char> {
+    let longest = &text[..text.len().min(4)];
+    (1..=longest.len()).find_map(|len| std::str::from_utf8(&longest[..len]).ok()?.chars().next())
+}
+
+/// The characters of Windows-1252 and Latin-1 that stand for ASCII.
+const fn of_windows_1252(byte: u8) -> Option<char> {
+    Some(match byte {
+        0x85 => '\u{2026}',
+        0x91 => '\u{2018}',
+        0x92 => '\u{2019}',
+        0x93 => '\u{201c}',
+        0x94 => '\u{201d}',
+        0x96 => '\u{2013}',
+        0x97 => '\u{2014}',
+        0xa0 | 0xab | 0xad | 0xb4 | 0xbb => byte as char,
+        _ => return None,
+    })
+}
+
+const fn ascii(character: char) -> Option<&'static str> {
+    Some(match character {
+        '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' => " ",
+        '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => " ",
+        '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' => "",
+        '\u{2060}'..='\u{2069}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' => "",
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}' => "-",
+        '\u{ab}' | '\u{bb}' | '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ff02}' => "\"",
+        '\u{b4}' | '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{ff07}' => "'",
+        '\u{2024}' => ".",
+        '\u{2025}' => "..",
+        '\u{2026}' => "...",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_stand_for_ascii_in_either_charset() {
+        for (text, len, ascii) in [
+            (&b"\xc2\xa0e4"[..], 2, " "),
+            (b"\xa0e4", 1, " "),
+            (b"\xe2\x80\x8be4", 3, ""),
+            (b"\xe2\x80\x930", 3, "-"),
+            (b"\x960", 1, "-"),
+            (b"\xe2\x88\x921", 3, "-"),
+            (b"\xe2\x80\x9cx", 3, "\""),
+            (b"\x93x", 1, "\""),
+            (b"\xe2\x80\xa6c5", 3, "..."),
+            (b"\x85c5", 1, "..."),
+        ] {
+            let found = Typographic::at_start(text).map(|it| (it.len, it.ascii));
+            assert_eq!(found, Some((len, ascii)), "{text:?}");
+        }
+        for text in
+            [&b""[..], b"e4", b"-", "\u{e9}".as_bytes(), "\u{bd}".as_bytes(), b"\xe9", b"\x80"]
+        {
+            assert_eq!(Typographic::at_start(text), None, "{text:?}");
+        }
+    }
+}
