@@ -695,7 +695,7 @@ codes! {
         "…",
         "write `?` in its place (PgcEncodeOptions::translit), or write the game as PGN in UTF-8";
     E_PGC_CHECKSUM "E-PGC-CHECKSUM"
-        "a game that is not what its checksum was made of, or a checksum that does not stand twice",
+        "a game that is not what its checksum was made of, a checksum that does not stand twice, or a game without one behind one that has one",
         REFUSED,
         "0a0f00706763783a6b3a3030303030303030 0a0f00706763783a6b3a3030303030303030 05 06",
         "take the game from another copy";

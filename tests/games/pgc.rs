@@ -372,17 +372,28 @@ fn checksums_are_written_and_read() {
     // 0x00 does not count, wherever it stands.
     let noops = [&[0][..], &checked[..18], &[0, 0], &checked[18..36], &[0], &plain, &[0]].concat();
     assert_eq!(decode(&noops), [Ok(game.clone())]);
-    // Streams go together, and what stood behind the last game of one is not checked.
-    let joined = [&plain[..], b"\n\x01\0x", &checked, &plain].concat();
+    // Streams go together, and what stood behind the last game of one is not checked. Behind a game with
+    // a checksum one without is a piece of another.
+    let joined = [&plain[..], b"\n\x01\0x", &checked, &checked, &plain].concat();
     let with_escape = read_game(b"%x\n1. f3 e5 2. g4 Qh4# 0-1");
-    assert_eq!(decode(&joined), [Ok(game.clone()), Ok(with_escape), Ok(game)]);
+    let last = format!("E-PGC-CHECKSUM@{}", joined.len() - plain.len());
+    assert_eq!(decode(&joined), [Ok(game.clone()), Ok(with_escape), Ok(game), Err(last)]);
 }
 
-/// A-D9, D-W2b: whatever byte is damaged, an error is given; the games before are read.
+/// The moves with these ordinals, as PGN.
+fn by_ordinals(ordinals: &[u8]) -> String {
+    let record = [&[5, 3, ordinals.len() as u8], ordinals, &[6]].concat();
+    let [Ok(game)] = &decode(&record)[..] else { panic!("no such moves") };
+    String::from_utf8(export(game, Charset::Utf8)).unwrap()
+}
+
+/// A-D9, D-W2b: whatever byte is damaged, an error is given, and no game comes that was not there.
 #[test]
 fn damage_of_any_byte_of_checked_games_is_noticed() {
     let texts = [
         "1. f3 e5 2. g4 Qh4# 0-1",
+        // Its ordinals are all 5 or 6, which begin and end games.
+        &by_ordinals(&[5, 6].repeat(10)),
         "%kept\n[White \"\u{141}\"]\n[FEN \"4k3/8/8/8/8/8/4P3/4K3 b - - 5 39\"]\n\n\
          {x} 39... Kd7 $1 {\u{2654}} (39... Ke7 {y}) 40. e4 1/2-1/2",
         "1. d4 *",
@@ -394,7 +405,7 @@ fn damage_of_any_byte_of_checked_games_is_noticed() {
         pgc::encode(&game, &EXT_AND_ESCAPES, &mut bytes).unwrap();
         games.push(game);
     }
-    assert_eq!(decode(&bytes).len(), 3);
+    assert_eq!(decode(&bytes).len(), texts.len());
     for place in 0..bytes.len() {
         for change in (0..8).map(|bit| 1 << bit).chain([0xff, 0x20 ^ bytes[place]]) {
             let mut damaged = bytes.clone();
@@ -402,6 +413,8 @@ fn damage_of_any_byte_of_checked_games_is_noticed() {
             let results = decode(&damaged);
             let is_noticed = change == 0 || results.iter().any(Result::is_err);
             assert!(is_noticed, "byte {place} ^ {change:#04x}: {results:?}");
+            let mut read = results.iter().flatten();
+            assert!(read.all(|game| games.contains(game)), "byte {place} ^ {change:#04x}");
         }
     }
     for length in 1..bytes.len() {
@@ -440,7 +453,7 @@ fn damaged_extensions_are_refused() {
         (format!("05 02014101 62 {} 06", escape(b"pgcx:t:b\x07")), "E-PGC-EXT@18"),
     ];
     for (bytes, error) in cases {
-        let seen = errors(&unhex(&format!("{bytes} {game}")));
+        let seen = errors(&unhex(&format!("{bytes} {} {game}", hex(&good))));
         assert_eq!(seen, [error, "OK"], "{bytes}");
     }
     assert_eq!(errors(&good), ["E-PGC-NOEND@36"]);

@@ -74,6 +74,9 @@ pub enum PgcErrorKind {
     /// A checksum that is none, or does not stand twice and the same.
     #[error("a damaged checksum: it must stand twice before its game, eight hexadecimal digits")]
     ChecksumForm,
+    /// A game without a checksum behind one that has one.
+    #[error("a game without a checksum, where games before it have one: a piece of a damaged game")]
+    NoChecksum,
     /// A carried text that is not UTF-8.
     #[error("a carried text that is not UTF-8")]
     NotUtf8,
@@ -101,7 +104,9 @@ impl PgcErrorKind {
                 TagError::NoFen | TagError::Contradiction | TagError::Fen(_) => codes::E_PGC_SETUP,
                 error => error.code(),
             },
-            PgcErrorKind::Checksum { .. } | PgcErrorKind::ChecksumForm => codes::E_PGC_CHECKSUM,
+            PgcErrorKind::Checksum { .. }
+            | PgcErrorKind::ChecksumForm
+            | PgcErrorKind::NoChecksum => codes::E_PGC_CHECKSUM,
             PgcErrorKind::NotUtf8 | PgcErrorKind::TagMismatch => codes::E_PGC_EXT,
             PgcErrorKind::TooLong(_) => codes::E_PGC_SIZE,
             PgcErrorKind::Build(error) => build_code(error),

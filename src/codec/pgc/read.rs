@@ -47,6 +47,9 @@ pub struct PgcReader<R> {
     /// A general game has begun and not ended.
     is_open: bool,
     checksum: Checksum,
+    /// A checksum has been met, so that every game from there on must have one: a game without is a
+    /// piece of a damaged one.
+    needs_checksum: bool,
     /// A checksum has been met and its game has not begun.
     is_announced: bool,
     /// The name of the tag in the record before.
@@ -95,8 +98,9 @@ impl Checksum {
     }
 
     /// Compares with the bytes of the game.
-    fn check(self, raw: &[u8]) -> Result<(), PgcErrorKind> {
+    fn check(self, raw: &[u8], is_needed: bool) -> Result<(), PgcErrorKind> {
         match self {
+            Checksum::Absent if is_needed => Err(PgcErrorKind::NoChecksum),
             Checksum::Absent => Ok(()),
             Checksum::Once(_) | Checksum::Damaged => Err(PgcErrorKind::ChecksumForm),
             Checksum::Twice { expected, from } => match crc32c::crc32c(&raw[from..]) {
@@ -184,6 +188,7 @@ impl<R: Read> PgcReader<R> {
             number: 0,
             is_open: false,
             checksum: Checksum::Absent,
+            needs_checksum: false,
             is_announced: false,
             tag_name: Vec::new(),
             is_lost: false,
@@ -253,7 +258,7 @@ impl<R: Read> PgcReader<R> {
             }
             if let Some(text) = checksum {
                 self.checksum.take(text, self.raw.len());
-                self.is_announced = true;
+                (self.is_announced, self.needs_checksum) = (true, true);
                 continue;
             }
             self.checksum.pass();
@@ -274,7 +279,7 @@ impl<R: Read> PgcReader<R> {
                 (false, Record::ReducedGame { roster, moves }) => {
                     game.roster(roster).map_err(fail)?;
                     game.moves(moves, at + (bytes.len() - moves.len()) as u64)?;
-                    self.checksum.check(&self.raw).map_err(fail)?;
+                    self.checksum.check(&self.raw, self.needs_checksum).map_err(fail)?;
                     return Ok(true);
                 }
                 (false, _) => {
@@ -293,7 +298,8 @@ impl<R: Read> PgcReader<R> {
                 (true, Record::GameEnd) => {
                     self.is_open = false;
                     game.end().map_err(fail)?;
-                    self.checksum.check(&self.raw).map_err(|kind| refused(*offset, kind))?;
+                    let checked = self.checksum.check(&self.raw, self.needs_checksum);
+                    checked.map_err(|kind| refused(*offset, kind))?;
                     return Ok(true);
                 }
                 (true, record) => game.piece(&record).map_err(fail)?,
