@@ -2,7 +2,6 @@
 
 use super::error::{EngineError, EngineErrorKind};
 use super::finished::Finished;
-use super::info::Info;
 use super::moves::{Line, read_line};
 use super::opcodes::{clear, of_line, put, put_integer, put_numbers};
 use super::search::Moment;
@@ -30,58 +29,54 @@ pub(super) fn without_moves(record: &EpdRecord) -> Option<EpdRecord> {
     Some(record)
 }
 
-/// The record with what a search came to in place of earlier analysis. A move without a score is enough
-/// where none is needed.
-pub(super) fn analysis(
-    record: &EpdRecord,
-    answer: &Answer,
-    needs_score: bool,
-) -> Result<Finished, EngineError> {
-    let unreadable = |text: &str| EngineError::new(EngineErrorKind::Unreadable(text.into()));
+/// The record with what a search came to in place of earlier analysis.
+pub(super) fn analysis(record: &EpdRecord, answer: &Answer) -> Result<Finished, EngineError> {
     let start = Playable::new(record.position())
         .map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))?;
     let mut finished = Finished::of(record.clone());
+    finished.unreadable.clone_from(&answer.unreadable);
     let Finished { record, notes, .. } = &mut finished;
     clear(record);
-    let (chosen, told) = (answer.chosen(), answer.told());
-    if told.is_none() && needs_score {
-        return Err(unreadable("the engine told no score"));
-    }
-    let mut line = read_line(&start, chosen.map_or(&[][..], |info| &info.pv));
+    let mut line = read_line(&start, answer.words());
     note_cut(&line, notes);
     if line.moves.is_empty() {
         line.moves.push(answer.best.clone());
     }
     put(record, Opcode::PM, line.moves[..1].to_vec());
     put(record, Opcode::PV, line.moves);
-    if let Some(told) = told {
-        put_integer(record, Opcode::CE, told.ce().unwrap_or_default());
+    if let Some(ce) = answer.ce() {
+        put_integer(record, Opcode::CE, ce);
     }
-    let depth = told.and_then(|told| told.depth).unwrap_or(answer.end.depth);
-    put_effort(record, Moment { depth, ..answer.end });
-    for (place, (exact, bound)) in answer.lines.iter().enumerate().skip(1) {
-        if let (Some(info), Some(opcodes)) = (exact.as_ref().or(bound.as_ref()), of_line(place + 1))
-        {
-            put_further(record, opcodes, &read_line(&start, &info.pv), info, notes);
-        }
-    }
+    put_effort(record, Moment { depth: answer.depth(), ..answer.end });
+    put_further_lines(record, &start, answer, notes);
     Ok(finished)
 }
 
-/// The line behind the best one, and so on.
-fn put_further(
+/// The lines of a search for several, from the second best on. Each begins with a move of its own.
+fn put_further_lines(
     record: &mut EpdRecord,
-    (pv, ce): (Opcode, Opcode),
-    line: &Line,
-    info: &Info,
+    start: &Playable,
+    answer: &Answer,
     notes: &mut Vec<String>,
 ) {
-    note_cut(line, notes);
-    if line.moves.is_empty() {
+    if answer.ranks.len() < 2 {
         return;
     }
-    put(record, pv, line.moves.iter().map(|it| Operand::token(it.text())).collect());
-    put(record, ce, vec![Operand::token(info.ce().unwrap_or_default().to_string())]);
+    let mut firsts = vec![answer.best.clone()];
+    for info in &answer.ranks {
+        let line = read_line(start, &info.pv);
+        let is_new = line.moves.first().is_none_or(|first| !firsts.contains(first));
+        if is_new {
+            note_cut(&line, notes);
+        }
+        let Some(first) = line.moves.first().filter(|_| is_new) else { continue };
+        firsts.push(first.clone());
+        let Some((pv, ce)) = of_line(firsts.len()) else { continue };
+        put(record, pv, line.moves.iter().map(|it| Operand::token(it.text())).collect());
+        if let Some(value) = info.ce() {
+            put(record, ce, vec![Operand::token(value.to_string())]);
+        }
+    }
 }
 
 fn note_cut(line: &Line, notes: &mut Vec<String>) {

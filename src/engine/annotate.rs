@@ -30,8 +30,8 @@ pub fn positions_of(game: &Game) -> Vec<EpdRecord> {
 
 /// The game with `[%eval]` behind each move of its main line, and with the line of the engine as a
 /// variation where the move that was played is worth so many centipawns less. `analysed` are
-/// [`positions_of`] the game with their `ce` and `pv`; those without are passed over. Evaluations that the
-/// main line had are replaced.
+/// [`positions_of`] the game with their `ce` and `pv`; those without are passed over. An evaluation that a
+/// move of the main line had is replaced if there is a new one.
 ///
 /// # Errors
 /// The game would be too large.
@@ -45,7 +45,8 @@ pub fn annotated(
     for (name, value) in game.tags().filter(|(name, _)| game.has_tag(name)) {
         builder.set_tag(name, value)?;
     }
-    let mut annotator = Annotator { builder, better: None, variation: Vec::new(), depth: 0 };
+    let (better, variation) = (None, Vec::new());
+    let mut annotator = Annotator { builder, better, variation, depth: 0, has_eval: false };
     let mut pairs = analysed.windows(2);
     for element in game.elements() {
         annotator.copy(element)?;
@@ -67,6 +68,8 @@ struct Annotator {
     /// The plies of the variation that is copied; none for a null move.
     variation: Vec<Option<Move>>,
     depth: u32,
+    /// True if the last move of the main line got an evaluation, which replaces earlier ones.
+    has_eval: bool,
 }
 
 impl Annotator {
@@ -81,7 +84,7 @@ impl Annotator {
                 self.builder.play_null_move()
             }
             Element::Nag(nag) => self.builder.add_nag(nag),
-            Element::Comment(text) if self.depth == 0 => {
+            Element::Comment(text) if self.depth == 0 && self.has_eval => {
                 self.builder.add_comment(&without_eval(text))
             }
             Element::Comment(text) => self.builder.add_comment(text),
@@ -129,7 +132,9 @@ impl Annotator {
         let is_worse = loss(before, after).is_some_and(|loss| loss >= variation_loss.into());
         let is_other = line.first().is_some_and(|best| *best != played);
         self.better = (is_worse && is_other).then_some(line);
-        eval(after).map_or(Ok(()), |text| self.builder.add_comment(&text))
+        let eval = eval(after);
+        self.has_eval = eval.is_some();
+        eval.map_or(Ok(()), |text| self.builder.add_comment(&text))
     }
 
     fn put_better(&mut self) -> Result<(), BuildError> {

@@ -32,10 +32,8 @@ impl Choices {
 
     /// Takes a line of the engine; true when the solution was held long enough.
     pub(super) fn see(&mut self, info: &Info, at: Moment) -> bool {
-        let Some((_, bound)) = info.score.filter(|(_, bound)| *bound != Bound::Upper) else {
-            return false;
-        };
-        if info.multipv != 1 {
+        let bound = info.score.map(|(_, bound)| bound);
+        if bound == Some(Bound::Upper) || info.multipv != 1 {
             return false;
         }
         let solves = self.solves(info);
@@ -46,7 +44,7 @@ impl Choices {
             }
             false => self.held = None,
         }
-        if bound == Bound::Exact && at.depth > self.depth {
+        if bound != Some(Bound::Lower) && at.depth > self.depth {
             self.depth = at.depth;
             self.depths_held = if solves { self.depths_held + 1 } else { 0 };
         } else if !solves {
@@ -62,9 +60,7 @@ impl Choices {
         };
         let mut answered = self.problem.clone();
         put(&mut answered, Opcode::PM, vec![choice.operand]);
-        if let Some((score, _)) = info.score
-            && let Ok(ce) = score.ce(false)
-        {
+        if let Some(ce) = info.ce() {
             put_integer(&mut answered, Opcode::CE, ce);
         }
         verdict_of(&answered) == Verdict::Solved

@@ -1,21 +1,22 @@
 //! What an engine says while it searches: lines that begin with `info`.
 
-use std::str::SplitAsciiWhitespace;
+use std::iter::Peekable;
+use std::num::IntErrorKind;
+use std::str::{FromStr, SplitAsciiWhitespace};
 use std::time::Duration;
 
 use crate::model::score::{Evaluation, MAX_MATE};
 
-/// The words of an `info` line that tell of a search.
+/// The fields of an `info` line that describe a search.
 ///
 /// ```
 /// use epdb::engine::{Bound, Info};
 /// use epdb::model::score::Evaluation;
 /// let line = "info depth 9 seldepth 12 score cp -31 nodes 4711 time 6 pv e2e4 e7e5";
-/// let info = Info::parse(line)?.expect("an info line");
+/// let info = Info::parse(line).expect("an info line");
 /// assert_eq!((info.depth, info.nodes, info.multipv), (Some(9), Some(4711), 1));
 /// assert_eq!(info.score, Some((Evaluation::Centipawns(-31), Bound::Exact)));
 /// assert_eq!(info.pv, ["e2e4", "e7e5"]);
-/// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Info {
@@ -27,15 +28,17 @@ pub struct Info {
     pub nodes: Option<u64>,
     /// The time of the search.
     pub time: Option<Duration>,
-    /// The score, seen by the side to move, and what it is of the true one.
+    /// The score, from the point of view of the side to move, and how it relates to the true one.
     pub score: Option<(Evaluation, Bound)>,
-    /// Which of several lines this is, from 1.
+    /// The rank of the line, from 1; 0 if the line names a rank that cannot be one.
     pub multipv: usize,
     /// The moves of the line in coordinates.
     pub pv: Vec<String>,
+    /// The first field that could not be read, which counts as missing, or whose score was clamped.
+    pub unreadable: Option<String>,
 }
 
-/// What a score is of the true one.
+/// How a score relates to the true one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Bound {
     /// The score itself.
@@ -46,23 +49,26 @@ pub enum Bound {
     Upper,
 }
 
-/// The largest score that is one: what 16 bits say.
-const LARGEST_SCORE: i64 = i16::MAX as i64;
 /// The largest ordinary score of a record.
 const LARGEST_CE: i64 = 32_000;
-/// More lines than this nobody asks for.
+/// The largest number of lines that an engine can be asked for.
 const MOST_LINES: u64 = 500;
 
 impl Info {
-    /// Reads a line; `None` when it is no `info` line. Words that do not matter here are passed over.
+    /// Reads a line; `None` if it is not an `info` line. Unknown words are skipped. A field that cannot be
+    /// read counts as missing, and a score beyond 16 bits as ±32000; the other fields stay as they are.
     ///
-    /// # Errors
-    /// A number that is none, or out of its range.
-    pub fn parse(line: &str) -> Result<Option<Info>, String> {
-        let mut words = line.split_ascii_whitespace();
-        if words.next() != Some("info") {
-            return Ok(None);
-        }
+    /// ```
+    /// use epdb::engine::Info;
+    /// let info = Info::parse("info depth 9 score mate 0 nodes -12 pv e2e4").expect("an info line");
+    /// assert_eq!((info.depth, info.score, info.nodes), (Some(9), None, None));
+    /// assert_eq!(info.pv, ["e2e4"]);
+    /// assert!(info.unreadable.expect("the first such field").starts_with("`score mate 0`"));
+    /// ```
+    pub fn parse(line: &str) -> Option<Info> {
+        let mut words = line.split_ascii_whitespace().peekable();
+        words.next_if_eq(&"info")?;
+        let mut fields = Fields { words, fault: None };
         let mut info = Info {
             depth: None,
             seldepth: None,
@@ -71,34 +77,38 @@ impl Info {
             score: None,
             multipv: 1,
             pv: Vec::new(),
+            unreadable: None,
         };
-        let mut words = words.peekable();
-        while let Some(word) = words.next() {
+        while let Some(word) = fields.words.next() {
             match word {
-                "depth" => info.depth = Some(number(word, words.next())?),
-                "seldepth" => info.seldepth = Some(number(word, words.next())?),
-                "nodes" => info.nodes = Some(number(word, words.next())?),
-                "time" => info.time = Some(Duration::from_millis(number(word, words.next())?)),
-                "multipv" => info.multipv = line_number(words.next())?,
-                "score" => info.score = Some((score(words.next(), words.next())?, Bound::Exact)),
+                "depth" => info.depth = fields.number(word).or(info.depth),
+                "seldepth" => info.seldepth = fields.number(word).or(info.seldepth),
+                "nodes" => info.nodes = fields.number(word).or(info.nodes),
+                "time" => {
+                    info.time = fields.number(word).map(Duration::from_millis).or(info.time);
+                }
+                "multipv" => info.multipv = fields.rank(),
+                "score" => {
+                    info.score = fields.score().map(|score| (score, Bound::Exact)).or(info.score);
+                }
                 "lowerbound" => info.set_bound(Bound::Lower),
                 "upperbound" => info.set_bound(Bound::Upper),
-                "pv" => {
-                    info.pv = std::iter::from_fn(|| words.next_if(|word| is_move(word)))
-                        .map(String::from)
-                        .collect();
-                }
+                "pv" => info.pv = fields.moves(),
                 "string" => break,
                 _ => {}
             }
         }
-        Ok(Some(info))
+        info.unreadable = fields.fault;
+        Some(info)
     }
 
-    /// The score as the operand of `ce`, or a bound of it.
+    /// The exact score as the operand of `ce`; `None` for a bound.
     pub fn ce(&self) -> Option<i32> {
-        // Its range was checked when it was read.
-        self.score.and_then(|(score, _)| score.ce(false).ok())
+        match self.score {
+            // Its range was checked when it was read.
+            Some((score, Bound::Exact)) => score.ce(false).ok(),
+            _ => None,
+        }
     }
 
     fn set_bound(&mut self, bound: Bound) {
@@ -108,49 +118,91 @@ impl Info {
     }
 }
 
-/// Whether a word looks like a move in coordinates.
+/// The words of a line that were not read yet. A word that is not the value of its field is left where it
+/// is: it may be the name of the next one.
+struct Fields<'l> {
+    words: Peekable<SplitAsciiWhitespace<'l>>,
+    fault: Option<String>,
+}
+
+impl Fields<'_> {
+    /// The value of a field, if it fits.
+    fn number<T: FromStr>(&mut self, name: &str) -> Option<T> {
+        let word = self.words.peek().copied();
+        let value = word.and_then(|word| word.parse().ok());
+        match value.is_some() {
+            true => drop(self.words.next()),
+            false => self.report(name, word, "is not a number in its range, and is ignored"),
+        }
+        value
+    }
+
+    /// The rank of the line, or 0.
+    fn rank(&mut self) -> usize {
+        let Some(rank) = self.number::<u64>("multipv") else { return 0 };
+        if (1..=MOST_LINES).contains(&rank) {
+            return rank as usize;
+        }
+        let rank = rank.to_string();
+        self.report("multipv", Some(&rank), "is not the number of a line, and is ignored");
+        0
+    }
+
+    /// A score. One that a record cannot say becomes the largest ordinary score; it is reported if 16 bits
+    /// cannot hold it.
+    fn score(&mut self) -> Option<Evaluation> {
+        let Some(kind) = self.words.next_if(|word| matches!(*word, "cp" | "mate")) else {
+            let word = self.words.peek().copied();
+            self.report("score", word, "is neither cp nor mate, and is ignored");
+            return None;
+        };
+        let (name, word) = (format!("score {kind}"), self.words.peek().copied());
+        let Some(value) = word.and_then(saturated).filter(|value| kind == "cp" || *value != 0)
+        else {
+            self.report(&name, word, "is not a score, and is ignored");
+            return None;
+        };
+        self.words.next();
+        if kind == "mate" && value.unsigned_abs() <= MAX_MATE.into() {
+            return Some(Evaluation::Mate(value));
+        }
+        let ordinary = if kind == "mate" { value.signum() * LARGEST_CE } else { value };
+        let clamped = ordinary.clamp(-LARGEST_CE, LARGEST_CE);
+        if kind == "mate" || i16::try_from(value).is_err() {
+            self.report(&name, word, &format!("is out of range, and counts as {clamped}"));
+        }
+        Some(Evaluation::Centipawns(clamped))
+    }
+
+    fn moves(&mut self) -> Vec<String> {
+        let words = std::iter::from_fn(|| self.words.next_if(|word| is_move(word)));
+        words.map(String::from).collect()
+    }
+
+    /// Keeps the first field that is wrong.
+    fn report(&mut self, name: &str, word: Option<&str>, what: &str) {
+        let word: String = word.unwrap_or_default().chars().take(32).collect();
+        self.fault
+            .get_or_insert_with(|| format!("`{}` {what}", format!("{name} {word}").trim_end()));
+    }
+}
+
+/// A number; one that 64 bits cannot hold becomes the nearest that they can.
+fn saturated(word: &str) -> Option<i64> {
+    match word.parse::<i64>() {
+        Ok(value) => Some(value),
+        Err(error) => match error.kind() {
+            IntErrorKind::PosOverflow => Some(i64::MAX),
+            IntErrorKind::NegOverflow => Some(i64::MIN),
+            _ => None,
+        },
+    }
+}
+
+/// True if a word looks like a move in coordinates.
 fn is_move(word: &str) -> bool {
     matches!(word.as_bytes(), [b'a'..=b'h', b'1'..=b'8', b'a'..=b'h', b'1'..=b'8', rest @ ..]
         if matches!(rest.to_ascii_lowercase()[..], [] | [b'q' | b'r' | b'b' | b'n']))
-}
-
-fn number<T: TryFrom<u64>>(name: &str, word: Option<&str>) -> Result<T, String> {
-    let word = word.unwrap_or_default();
-    word.parse()
-        .ok()
-        .and_then(|value: u64| value.try_into().ok())
-        .ok_or_else(|| format!("`{name} {}` of the engine is no number that it can be", cut(word)))
-}
-
-fn line_number(word: Option<&str>) -> Result<usize, String> {
-    match number::<u64>("multipv", word)? {
-        number @ 1..=MOST_LINES => Ok(number as usize),
-        number => Err(format!("`multipv {number}` of the engine is no number of a line")),
-    }
-}
-
-/// A score: ordinary ones beyond what a record can say become the largest that it can, but those that
-/// 16 bits cannot hold are none.
-fn score(kind: Option<&str>, value: Option<&str>) -> Result<Evaluation, String> {
-    let (kind, word) = (kind.unwrap_or_default(), value.unwrap_or_default());
-    let refused = |why: String| Err(format!("`score {} {}`: {why}", cut(kind), cut(word)));
-    let Ok(value) = word.parse::<i64>() else { return refused("no number".into()) };
-    match kind {
-        "cp" if (-LARGEST_SCORE..=LARGEST_SCORE).contains(&value) => {
-            Ok(Evaluation::Centipawns(value.clamp(-LARGEST_CE, LARGEST_CE)))
-        }
-        "cp" => refused("a score that does not fit into 16 bits".into()),
-        "mate" if value != 0 && value.unsigned_abs() <= MAX_MATE.into() => {
-            Ok(Evaluation::Mate(value))
-        }
-        "mate" => refused(format!("a mate is in 1 to {MAX_MATE} moves")),
-        _ => refused("expected cp or mate".into()),
-    }
-}
-
-/// The beginning of a word for a message.
-fn cut(word: &str) -> String {
-    word.chars().take(32).collect()
 }
 
 /// The move behind `bestmove`; `None` when the line is another one.
@@ -166,60 +218,82 @@ mod tests {
     use super::*;
 
     fn parsed(line: &str) -> Info {
-        Info::parse(line).unwrap().unwrap()
+        Info::parse(line).unwrap()
     }
 
     #[test]
-    fn words_that_do_not_matter_are_passed_over() {
+    fn unknown_words_are_skipped() {
         let info =
             parsed("info depth 3 currmove e2e4 hashfull 12 wdl 1 2 3 pv e2e4 tbhits 0 nodes 9");
-        assert_eq!((info.depth, info.nodes), (Some(3), Some(9)));
+        assert_eq!((info.depth, info.nodes, info.unreadable), (Some(3), Some(9), None));
         assert_eq!(info.pv, ["e2e4"]);
         assert_eq!(parsed("info string depth nonsense"), parsed("info"));
-        assert_eq!(Info::parse("readyok"), Ok(None));
-        assert_eq!(Info::parse(""), Ok(None));
+        for other in ["readyok", "", "infos depth 3", "bestmove info"] {
+            assert_eq!(Info::parse(other), None, "{other}");
+        }
     }
 
     // CE-07
     #[test]
-    fn scores_are_clamped_within_16_bits_and_refused_beyond() {
-        let score =
-            |text: &str| Info::parse(&format!("info score {text}")).map(|it| it.unwrap().score);
-        let exact = |evaluation| Ok(Some((evaluation, Bound::Exact)));
-        assert_eq!(score("cp 32001"), exact(Evaluation::Centipawns(32_000)));
-        assert_eq!(score("cp -32767"), exact(Evaluation::Centipawns(-32_000)));
-        assert_eq!(score("mate -383"), exact(Evaluation::Mate(-383)));
-        let bound = score("cp 5 lowerbound");
-        assert_eq!(bound, Ok(Some((Evaluation::Centipawns(5), Bound::Lower))));
-        for wrong in [
-            "cp 32768",
-            "cp -40000",
-            "cp 99999999999999999999",
-            "cp x",
-            "cp",
-            "",
-            "mate 0",
-            "mate 384",
-            "mate -9223372036854775808",
-            "elo 3000",
+    fn scores_are_clamped_and_those_beyond_16_bits_reported() {
+        let score = |text: &str| {
+            let info = parsed(&format!("info score {text} nodes 5 pv e2e4"));
+            assert_eq!((info.nodes, info.pv.len()), (Some(5), 1), "{text}");
+            (info.score.map(|(score, _)| score), info.unreadable)
+        };
+        let (most, least) = (Evaluation::Centipawns(32_000), Evaluation::Centipawns(-32_000));
+        assert_eq!(score("cp 32001"), (Some(most), None));
+        assert_eq!(score("cp -32767"), (Some(least), None));
+        assert_eq!(score("mate -383"), (Some(Evaluation::Mate(-383)), None));
+        let bound = parsed("info score cp 5 lowerbound").score;
+        assert_eq!(bound, Some((Evaluation::Centipawns(5), Bound::Lower)));
+        for (text, clamped) in [
+            ("cp 32769", most),
+            ("cp -40000", least),
+            ("cp 99999999999999999999", most),
+            ("cp -2147483648", least),
+            ("mate 384", most),
+            ("mate -400", least),
+            ("mate -9223372036854775809", least),
         ] {
-            assert!(score(wrong).is_err(), "{wrong}");
+            let (value, report) = score(text);
+            assert_eq!(value, Some(clamped), "{text}");
+            let report = report.unwrap();
+            assert!(report.starts_with(&format!("`score {text}` is out of range")), "{report}");
+        }
+        for wrong in ["cp x", "cp 20.4", "cp", "", "mate 0", "mate -0", "54", "elo 3000"] {
+            let (value, report) = score(wrong);
+            assert_eq!(value, None, "{wrong}");
+            assert!(report.unwrap().ends_with("and is ignored"), "{wrong}");
         }
     }
 
     #[test]
-    fn numbers_are_refused_when_they_are_none() {
+    fn fields_that_cannot_be_read_count_as_missing() {
         for wrong in [
             "depth -1",
+            "depth x",
+            "depth 4294967296",
+            "seldepth 5.5",
+            "nodes -1294967296",
             "nodes 18446744073709551616",
-            "multipv 0",
-            "multipv 501",
             "time x",
             "depth",
         ] {
-            assert!(Info::parse(&format!("info {wrong}")).is_err(), "{wrong}");
+            let info = parsed(&format!("info {wrong} score cp 7 pv e2e4"));
+            let left = (info.depth, info.seldepth, info.nodes, info.time);
+            assert_eq!(left, (None, None, None, None), "{wrong}");
+            assert_eq!((info.ce(), info.pv.len(), info.multipv), (Some(7), 1, 1), "{wrong}");
+            assert!(info.unreadable.unwrap().starts_with("`"), "{wrong}");
+        }
+        for wrong in ["multipv 0", "multipv 501", "multipv -1", "multipv x", "multipv"] {
+            let info = parsed(&format!("info {wrong} score cp 7 pv e2e4"));
+            assert_eq!((info.multipv, info.ce(), info.pv.len()), (0, Some(7), 1), "{wrong}");
+            assert!(info.unreadable.is_some(), "{wrong}");
         }
         assert_eq!(parsed("info nodes 18446744073709551615").nodes, Some(u64::MAX));
+        let first = parsed("info depth -1 nodes -2").unreadable.unwrap();
+        assert_eq!(first, "`depth -1` is not a number in its range, and is ignored");
     }
 
     #[test]

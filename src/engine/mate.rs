@@ -54,6 +54,13 @@ struct Mate {
     moves: u32,
 }
 
+/// The outcome of searches for a mate.
+struct MateFound {
+    mate: Option<Mate>,
+    effort: Moment,
+    unreadable: Option<String>,
+}
+
 /// A search for a mate.
 struct MateSearch {
     start: Playable,
@@ -86,8 +93,7 @@ impl MateSearch {
     }
 }
 
-/// Has an engine look for a mate, and gives the record back with what it found, otherwise as it was, but
-/// for the time of a mate that was found before.
+/// Has an engine look for a mate, and returns the record with the mate that was found, otherwise as it was.
 pub(super) fn search_mate(
     engine: &mut Engine,
     record: &EpdRecord,
@@ -95,39 +101,41 @@ pub(super) fn search_mate(
     options: MateOptions,
 ) -> Result<Finished, EngineError> {
     let length = limits.mate.unwrap_or_default();
-    let (found, effort) = find_mate(engine, record, limits)?;
+    let MateFound { mate, effort, unreadable } = find_mate(engine, record, limits)?;
     let mut record = record.clone();
     record.remove(Opcode::RUN_ERROR);
-    record.remove(Opcode::ACMS);
-    let Some(Mate { line, moves }) = found else { return Ok(Finished::of(record)) };
+    let Some(Mate { line, moves }) = mate else {
+        return Ok(Finished { unreadable, ..Finished::of(record) });
+    };
     clear(&mut record);
     let dm = if options.writes_found { moves } else { length };
     put_integer(&mut record, Opcode::DM, dm);
-    if let Ok(ce) = mates_in(moves) {
+    // A `ce` that says another number of moves would contradict `dm`.
+    if let Some(ce) = mates_in(moves).ok().filter(|_| dm == moves) {
         put_integer(&mut record, Opcode::CE, ce);
     }
     put(&mut record, Opcode::PM, line[..1].to_vec());
     put(&mut record, Opcode::PV, line);
     put_effort(&mut record, effort);
-    Ok(Finished { found_mate: true, ..Finished::of(record) })
+    Ok(Finished { found_mate: true, unreadable, ..Finished::of(record) })
 }
 
-/// A mate in the number of moves that the limits say, and what it took.
+/// A mate in the number of moves that the limits say, and the effort.
 fn find_mate(
     engine: &mut Engine,
     record: &EpdRecord,
     limits: &Limits,
-) -> Result<(Option<Mate>, Moment), EngineError> {
+) -> Result<MateFound, EngineError> {
     let start = Playable::new(record.position())
         .map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))?;
     let length = limits.mate.unwrap_or_default();
     let mut search = MateSearch { start, length, found: None, told: None };
-    let end = engine.search(record, limits, &mut |info, _| search.see(info))?.end;
-    match search {
-        MateSearch { found: None, told: Some(told), .. } => {
-            show_mate(engine, record, limits, told, end)
-        }
-        MateSearch { found, .. } => Ok((found, end)),
+    let answer = engine.search(record, limits, &mut |info, _| search.see(info))?;
+    let MateSearch { found, told, .. } = search;
+    let outcome = MateFound { mate: found, effort: answer.end, unreadable: answer.unreadable };
+    match told.filter(|_| outcome.mate.is_none()) {
+        Some(told) => show_mate(engine, record, limits, told, outcome),
+        None => Ok(outcome),
     }
 }
 
@@ -138,8 +146,8 @@ fn show_mate(
     record: &EpdRecord,
     limits: &Limits,
     Mate { mut line, moves }: Mate,
-    end: Moment,
-) -> Result<(Option<Mate>, Moment), EngineError> {
+    before: MateFound,
+) -> Result<MateFound, EngineError> {
     let mut record = after(record, &line);
     if !line.len().is_multiple_of(2)
         && let Some(reply) = record.as_ref().and_then(any_move)
@@ -148,14 +156,18 @@ fn show_mate(
         line.push(reply);
     }
     let left = moves.saturating_sub(line.len() as u32 / 2);
-    let rest = rest_of(limits, end, left);
+    let rest = rest_of(limits, before.effort, left);
     let (Some(record), Some(limits)) = (record, rest.filter(|_| left > 0 && left < moves)) else {
-        return Ok((None, end));
+        return Ok(before);
     };
-    let (found, more) = find_mate(engine, &record, &limits)?;
+    let MateFound { mate, effort: more, unreadable } = find_mate(engine, &record, &limits)?;
+    let MateFound { effort: end, unreadable: earlier, .. } = before;
     let nodes = end.nodes.saturating_add(more.nodes);
-    let effort = Moment { nodes, time: end.time + more.time, ..end };
-    Ok((found.map(|found| Mate { line: [line, found.line].concat(), moves }), effort))
+    Ok(MateFound {
+        mate: mate.map(|mate| Mate { line: [line, mate.line].concat(), moves }),
+        effort: Moment { nodes, time: end.time + more.time, ..end },
+        unreadable: earlier.or(unreadable),
+    })
 }
 
 /// The record behind moves, if there is a move to be made there.
@@ -180,6 +192,8 @@ fn any_move(record: &EpdRecord) -> Option<Operand> {
 fn rest_of(limits: &Limits, used: Moment, length: u32) -> Option<Limits> {
     let nodes = limits.nodes.map(|nodes| nodes.saturating_sub(used.nodes));
     let movetime = limits.movetime.map(|time| time.saturating_sub(used.time));
-    let has_rest = nodes != Some(0) && movetime.is_none_or(|time| time.as_millis() > 0);
-    has_rest.then_some(Limits { nodes, movetime, mate: Some(length), ..limits.clone() })
+    let clock = limits.clock.map(|clock| clock.after(used.time));
+    let mut times = movetime.into_iter().chain(clock.map(|clock| clock.left[0]));
+    let has_rest = nodes != Some(0) && times.all(|time| time.as_millis() > 0);
+    has_rest.then_some(Limits { nodes, movetime, clock, mate: Some(length), ..limits.clone() })
 }

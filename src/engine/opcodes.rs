@@ -3,12 +3,11 @@
 
 use crate::model::{EpdRecord, Opcode, Operand, Operation};
 
-/// What an analysis takes the place of.
-const REPLACED: [Opcode; 11] = [
+/// The operations that an analysis replaces. All others stay, the supplied move `sm` among them.
+const REPLACED: [Opcode; 10] = [
     Opcode::PV,
     Opcode::CE,
     Opcode::PM,
-    Opcode::SM,
     Opcode::ACN,
     Opcode::ACS,
     Opcode::ACD,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::error::{EngineError, EngineErrorKind};
 use super::info::Info;
 use super::search::{Effort, Moment};
-use super::session::{Answer, Engine, fen, go, playable};
+use super::session::{Answer, Engine, fen, go, milliseconds, playable};
 use crate::model::rules::Move;
 use crate::model::{Color, EpdRecord};
 
@@ -22,6 +22,37 @@ pub struct ClockReading {
     pub moves_to_go: Option<u32>,
 }
 
+impl ClockReading {
+    /// The clocks at which both players have the same.
+    pub const fn of_both(left: Duration, increment: Duration, moves_to_go: Option<u32>) -> Self {
+        ClockReading { left: [left; 2], increment: [increment; 2], moves_to_go }
+    }
+
+    /// The clocks after both players have thought for so long.
+    pub(super) fn after(self, used: Duration) -> ClockReading {
+        ClockReading { left: self.left.map(|left| left.saturating_sub(used)), ..self }
+    }
+
+    /// The increments that an engine is told, in milliseconds.
+    pub(super) fn told_increments(&self) -> [Option<u64>; 2] {
+        self.increment.map(|time| Some(milliseconds(time)).filter(|time| *time > 0))
+    }
+
+    /// The limits of the command `go`.
+    pub(super) fn limits(&self) -> [(&'static str, Option<u64>); 5] {
+        let [white, black] = self.left.map(milliseconds).map(Some);
+        let [winc, binc] = self.told_increments();
+        let moves_to_go = self.moves_to_go.map(u64::from);
+        [
+            ("wtime", white),
+            ("btime", black),
+            ("winc", winc),
+            ("binc", binc),
+            ("movestogo", moves_to_go),
+        ]
+    }
+}
+
 /// How long an engine may think about a move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum MoveTime {
@@ -34,20 +65,10 @@ pub enum MoveTime {
 impl MoveTime {
     /// When the clock of the player to move has run out the engine is told to stop.
     fn effort(&self, turn: Color) -> Effort {
-        let milliseconds = |time: Duration| Some(time.as_millis() as u64);
         let (command, time) = match self {
-            MoveTime::Fixed(time) => (go(&[("movetime", milliseconds(*time))]), *time),
-            MoveTime::Clocks(ClockReading { left, increment, moves_to_go }) => {
-                let [white, black] = left.map(milliseconds);
-                let increments = increment.map(|time| milliseconds(time).filter(|time| *time > 0));
-                let limits = [
-                    ("wtime", white),
-                    ("btime", black),
-                    ("winc", increments[0]),
-                    ("binc", increments[1]),
-                    ("movestogo", moves_to_go.map(u64::from)),
-                ];
-                (go(&limits), left[usize::from(turn == Color::Black)])
+            MoveTime::Fixed(time) => (go(&[("movetime", Some(milliseconds(*time)))]), *time),
+            MoveTime::Clocks(clocks) => {
+                (go(&clocks.limits()), clocks.left[usize::from(turn == Color::Black)])
             }
         };
         Effort { command, nodes: None, depth: None, time: Some(time) }

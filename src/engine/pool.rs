@@ -268,7 +268,7 @@ impl Shared {
                 false => self.failed_starts.fetch_add(1, Ordering::Relaxed) + 1,
             };
             match failed_starts < MOST_FAILED_STARTS {
-                true => Ok(task.failed(record, &error)),
+                true => Ok(Task::failed(record, &error)),
                 false => Err(Error::from(error).in_source(self.plan.engine.label.as_str())),
             }
         })

@@ -20,6 +20,8 @@ const MOST_OUTPUT: usize = 32 << 20;
 const LEAST_LINE: usize = 64;
 /// How many lines may wait to be heard.
 const WAITING_LINES: usize = 256;
+/// The longest beginning of a line of standard error that is kept; the rest of it is passed over.
+const LONGEST_COMPLAINT: usize = 1 << 10;
 /// How much of a line is repeated in messages.
 const SHOWN: usize = 160;
 /// How long the last words of a process that ended are waited for.
@@ -71,10 +73,10 @@ impl Process {
         };
         let complaints = sender.clone();
         thread::spawn(move || {
-            read_lines(output, &sender, Heard::Said);
+            read_lines(output, &sender);
             sender.send(Heard::Closed).ok();
         });
-        thread::spawn(move || read_lines(errors, &complaints, Heard::Complained));
+        thread::spawn(move || read_complaints(errors, &complaints));
         Ok(Process { child, input, heard, clock, last: String::new(), amount: 0 })
     }
 
@@ -102,20 +104,30 @@ impl Process {
                 Ok(Heard::TooLong) => {
                     return Err(self.error(EngineErrorKind::TooLong(LONGEST_LINE)));
                 }
-                Ok(Heard::Complained(line)) => self.note(&line)?,
+                Ok(Heard::Complained(line)) => {
+                    self.remember(&line);
+                    // A flood of them does not hold up the time.
+                    if self.clock.now() >= until {
+                        return Ok(None);
+                    }
+                }
                 Ok(Heard::Said(line)) => {
-                    self.note(&line)?;
+                    self.count(&line)?;
                     return Ok(Some(line));
                 }
             }
         }
     }
 
-    fn note(&mut self, line: &str) -> Result<(), EngineError> {
-        self.amount += line.len().max(LEAST_LINE);
+    fn remember(&mut self, line: &str) {
         if !line.is_empty() {
             self.last = shortened(line);
         }
+    }
+
+    fn count(&mut self, line: &str) -> Result<(), EngineError> {
+        self.remember(line);
+        self.amount += line.len().max(LEAST_LINE);
         match self.amount > MOST_OUTPUT {
             true => Err(self.error(EngineErrorKind::TooMuch(MOST_OUTPUT))),
             false => Ok(()),
@@ -132,7 +144,7 @@ impl Process {
         let until = self.clock.now() + LAST_WORDS;
         while let Ok(Heard::Complained(line) | Heard::Said(line)) =
             self.clock.receive(&self.heard, until)
-            && self.note(&line).is_ok()
+            && self.count(&line).is_ok()
         {}
         self.error(EngineErrorKind::Ended)
     }
@@ -184,7 +196,7 @@ impl Drop for Process {
 }
 
 /// Hands lines on until there are no more or nobody takes them.
-fn read_lines(stream: impl Read, sender: &SyncSender<Heard>, kind: fn(String) -> Heard) {
+fn read_lines(stream: impl Read, sender: &SyncSender<Heard>) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -195,13 +207,39 @@ fn read_lines(stream: impl Read, sender: &SyncSender<Heard>, kind: fn(String) ->
         }
         let is_whole = line.pop_if(|byte| *byte == b'\n').is_some();
         let heard = match is_whole || line.len() < LONGEST_LINE {
-            true => kind(String::from_utf8_lossy(line.trim_ascii_end()).into_owned()),
+            true => Heard::Said(String::from_utf8_lossy(line.trim_ascii_end()).into_owned()),
             false => Heard::TooLong,
         };
         if sender.send(heard).is_err() {
             return;
         }
     }
+}
+
+/// Hands on the beginnings of lines of standard error, which are for messages only: those for which there
+/// is no room are left out, so that they never hold up what the engine says.
+fn read_complaints(stream: impl Read, sender: &SyncSender<Heard>) {
+    let mut stream = BufReader::new(stream);
+    let mut line = Vec::new();
+    while let Ok(part) = stream.fill_buf()
+        && !part.is_empty()
+    {
+        let end = part.iter().position(|byte| *byte == b'\n');
+        let text = &part[..end.unwrap_or(part.len())];
+        line.extend(&text[..text.len().min(LONGEST_COMPLAINT - line.len())]);
+        let read = end.map_or(part.len(), |end| end + 1);
+        stream.consume(read);
+        if end.is_some() {
+            complain(&mut line, sender);
+        }
+    }
+    complain(&mut line, sender);
+}
+
+fn complain(line: &mut Vec<u8>, sender: &SyncSender<Heard>) {
+    let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+    sender.try_send(Heard::Complained(text)).ok();
+    line.clear();
 }
 
 /// A line as messages repeat it: no control characters, and not too much of it.
@@ -244,7 +282,7 @@ mod tests {
 
     fn heard(bytes: &[u8]) -> Vec<Heard> {
         let (sender, receiver) = sync_channel(WAITING_LINES);
-        read_lines(bytes, &sender, Heard::Said);
+        read_lines(bytes, &sender);
         drop(sender);
         receiver.iter().collect()
     }
@@ -258,6 +296,25 @@ mod tests {
         assert_eq!(heard(&long), [Heard::TooLong, said("xxxxx"), said("next")]);
         let longest = [b"x".repeat(LONGEST_LINE - 1), b"\n".to_vec()].concat();
         assert_eq!(heard(&longest), [said(&"x".repeat(LONGEST_LINE - 1))]);
+    }
+
+    #[test]
+    fn long_lines_of_standard_error_are_cut() {
+        let long = b"x".repeat(10 * LONGEST_LINE);
+        let stream = [&long[..], b"\r\n\nnext\r\nhalf"].concat();
+        let (sender, receiver) = sync_channel(WAITING_LINES);
+        read_complaints(&stream[..], &sender);
+        drop(sender);
+        let lines = ["x".repeat(LONGEST_COMPLAINT), String::new(), "next".into(), "half".into()];
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), lines.map(Heard::Complained));
+    }
+
+    #[test]
+    fn complaints_without_room_are_left_out() {
+        let (sender, receiver) = sync_channel(2);
+        read_complaints(&b"1\n2\n3\n4\n"[..], &sender);
+        drop(sender);
+        assert_eq!(receiver.iter().count(), 2);
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! A search that goes on, and when it must end.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::error::{EngineError, EngineErrorKind};
-use super::info::{Bound, Info};
+use super::info::Info;
+use super::moves::read_move;
 use super::process::Process;
+use crate::model::Operand;
+use crate::model::rules::{Move, Playable};
 
 /// How long an engine may take to end a search after `stop`.
 const GRACE: Duration = Duration::from_secs(5);
@@ -34,8 +38,35 @@ pub(super) struct Effort {
     pub(super) time: Option<Duration>,
 }
 
-/// A search that goes on: what it told, and when it must end.
-pub(super) struct Search {
+/// The last lines of a search about one move, or of one rank.
+#[derive(Default)]
+struct Reported {
+    /// The last line with an exact score.
+    exact: Option<Info>,
+    /// The last line without one: its score is a bound, or missing.
+    inexact: Option<Info>,
+}
+
+impl Reported {
+    fn keep(&mut self, info: Info) {
+        let place = if info.ce().is_some() { &mut self.exact } else { &mut self.inexact };
+        *place = Some(info);
+    }
+
+    /// The last line with an exact score, otherwise the last line.
+    fn best(self) -> Option<Info> {
+        self.exact.or(self.inexact)
+    }
+
+    /// True if no line with moves has come.
+    fn is_without_moves(&self) -> bool {
+        [&self.exact, &self.inexact].into_iter().flatten().all(|info| info.pv.is_empty())
+    }
+}
+
+/// A search in progress: its lines so far, and when it must end.
+pub(super) struct Search<'p> {
+    playable: &'p Playable,
     pub(super) started: Duration,
     /// When it must be told to stop.
     ends: Option<Duration>,
@@ -49,13 +80,24 @@ pub(super) struct Search {
     answers: u32,
     /// The most nodes and plies.
     most: (Option<u64>, Option<u32>),
-    pub(super) lines: Vec<(Option<Info>, Option<Info>)>,
+    /// The lines of each rank, from the first.
+    ranks: Vec<Reported>,
+    /// The lines that begin with each legal move.
+    moves: HashMap<Move, Reported>,
     pub(super) moment: Moment,
+    /// The first field that could not be read or was clamped.
+    pub(super) unreadable: Option<String>,
 }
 
-impl Search {
-    pub(super) fn begin(started: Duration, effort: &Effort, patience: Duration) -> Search {
+impl<'p> Search<'p> {
+    pub(super) fn begin(
+        playable: &'p Playable,
+        started: Duration,
+        effort: &Effort,
+        patience: Duration,
+    ) -> Search<'p> {
         Search {
+            playable,
             started,
             ends: effort.time.map(|time| started + time),
             stopped_until: None,
@@ -64,8 +106,10 @@ impl Search {
             was_asked: false,
             answers: 0,
             most: (effort.nodes, effort.depth),
-            lines: Vec::new(),
+            ranks: Vec::new(),
+            moves: HashMap::new(),
             moment: Moment::default(),
+            unreadable: None,
         }
     }
 
@@ -114,29 +158,32 @@ impl Search {
         line: &str,
         now: Duration,
         watch: &mut dyn FnMut(&Info, Moment) -> bool,
-    ) -> Result<bool, String> {
+    ) -> bool {
         self.silent_until = now + self.patience;
         self.was_asked = false;
         if line.trim() == "readyok" {
             self.answers += 1;
-            return Ok(self.answers > MOST_ANSWERS);
+            return self.answers > MOST_ANSWERS;
         }
-        let Some(info) = Info::parse(line)? else { return Ok(false) };
+        let Some(mut info) = Info::parse(line) else { return false };
         self.answers = 0;
+        if let Some(unreadable) = info.unreadable.take() {
+            self.unreadable.get_or_insert(unreadable);
+        }
         let elapsed = now.saturating_sub(self.started);
         self.moment.nodes = info.nodes.unwrap_or(self.moment.nodes);
         self.moment.time = info.time.unwrap_or(elapsed);
         let is_beyond = self.is_beyond(&info);
-        if info.score.is_none() {
-            return Ok(is_beyond);
+        if info.score.is_none() && info.pv.is_empty() {
+            return is_beyond;
         }
         self.moment.depth = info.depth.unwrap_or(self.moment.depth);
         let wants_end = !info.pv.is_empty() && watch(&info, self.moment);
         self.keep(info);
-        Ok(wants_end || is_beyond)
+        wants_end || is_beyond
     }
 
-    /// Whether the engine has gone beyond its limits.
+    /// True if the engine has exceeded its limits.
     fn is_beyond(&self, info: &Info) -> bool {
         let (nodes, depth) = self.most;
         info.nodes.zip(nodes).is_some_and(|(nodes, most)| nodes > most)
@@ -144,18 +191,34 @@ impl Search {
     }
 
     fn keep(&mut self, info: Info) {
-        let place = info.multipv - 1;
-        if self.lines.len() <= place {
-            self.lines.resize(place + 1, (None, None));
+        let first = info.pv.first().and_then(|word| read_move(self.playable, word));
+        if let Some(Operand::Move { mv, .. }) = first.map(|read| read.operand) {
+            self.moves.entry(mv).or_default().keep(info.clone());
         }
-        let (exact, bound) = &mut self.lines[place];
+        let Some(place) = info.multipv.checked_sub(1) else { return };
+        if self.ranks.len() <= place {
+            self.ranks.resize_with(place + 1, Reported::default);
+        }
+        let rank = &mut self.ranks[place];
         // A score alone says less than one with its line.
-        if info.pv.is_empty() && (exact.is_some() || bound.is_some()) {
-            return;
+        if !info.pv.is_empty() || rank.is_without_moves() {
+            rank.keep(info);
         }
-        match info.score {
-            Some((_, Bound::Exact)) => (*exact, *bound) = (Some(info), None),
-            _ => *bound = Some(info),
-        }
+    }
+
+    /// The line that a move comes from: the last one that begins with it and has an exact score, otherwise
+    /// the last one that begins with it. A score without moves is that of whichever move is played.
+    pub(super) fn line_of(&mut self, best: &Operand) -> Option<Info> {
+        let own = match best {
+            Operand::Move { mv, .. } => self.moves.remove(mv).and_then(Reported::best),
+            _ => None,
+        };
+        let alone = |first: &&Reported| first.is_without_moves();
+        own.or_else(|| self.ranks.first().filter(alone)?.exact.clone())
+    }
+
+    /// The last line of each rank.
+    pub(super) fn into_ranks(self) -> Vec<Info> {
+        self.ranks.into_iter().filter_map(Reported::best).collect()
     }
 }

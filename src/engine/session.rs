@@ -8,6 +8,7 @@ use super::declared::{Declared, MOST_OPTIONS, find};
 use super::error::{EngineError, EngineErrorKind};
 use super::info::{Info, best_move};
 use super::moves::{read_line, read_move};
+use super::play::ClockReading;
 use super::process::Process;
 use super::search::{Effort, Moment, Search};
 use super::spec::EngineSpec;
@@ -24,8 +25,11 @@ const MULTI_PV: &str = "MultiPV";
 const CHESS960: &str = "UCI_Chess960";
 const THREADS: &str = "Threads";
 
-/// How much effort a search may take: where several are given, whichever is reached first. An engine
-/// that goes beyond is told to stop.
+/// How much effort a search may take: if several are given, whichever is reached first. An engine that
+/// goes beyond is told to stop.
+///
+/// Nodes, depth and time are hard limits: each search gets as much. A clock is a soft one: the engine
+/// decides how much of it a position is worth.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Limits {
     /// Nodes.
@@ -34,6 +38,9 @@ pub struct Limits {
     pub depth: Option<u32>,
     /// Time, which is never exceeded: the engine is told to stop when it is over.
     pub movetime: Option<Duration>,
+    /// The clock of a game in which the position would be played; when it has run out the engine is told
+    /// to stop.
+    pub clock: Option<ClockReading>,
     /// Moves in which a mate is looked for.
     pub mate: Option<u32>,
 }
@@ -44,21 +51,31 @@ impl Limits {
         RunLimit {
             nodes: self.nodes,
             depth: self.depth.map(u64::from),
-            movetime: self.movetime.map(|time| time.as_millis() as u64),
+            movetime: self.movetime.map(milliseconds),
+            clock: self.clock.map(|clock| milliseconds(clock.left[0])),
+            increment: self.clock.and_then(|clock| clock.told_increments()[0]),
+            moves_to_go: self.clock.and_then(|clock| clock.moves_to_go).map(u64::from),
             mate: self.mate.map(u64::from),
         }
     }
 
     fn effort(&self) -> Effort {
-        let Limits { nodes, depth, movetime, mate } = *self;
-        let limits = [
+        let Limits { nodes, depth, movetime, clock, mate } = *self;
+        let mut limits = clock.map_or(Vec::new(), |clock| clock.limits().to_vec());
+        limits.extend([
             ("nodes", nodes),
             ("depth", depth.map(u64::from)),
-            ("movetime", movetime.map(|time| time.as_millis() as u64)),
+            ("movetime", movetime.map(milliseconds)),
             ("mate", mate.map(u64::from)),
-        ];
-        Effort { command: go(&limits), nodes, depth, time: movetime }
+        ]);
+        let times = movetime.into_iter().chain(clock.map(|clock| clock.left[0]));
+        Effort { command: go(&limits), nodes, depth, time: times.min() }
     }
+}
+
+/// A time as engines are told it.
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The command that begins a search, with the limits that there are.
@@ -98,24 +115,31 @@ pub struct Answer {
     pub best: Operand,
     /// The best move as the engine wrote it.
     pub best_word: String,
-    /// The lines that the engine told of, by their numbers: the last one with a score that is exact,
-    /// and the last one with a bound if that came later.
-    pub lines: Vec<(Option<Info>, Option<Info>)>,
-    /// The place where the search ended; its time is the one that passed here.
+    /// The line of the best move: the last one with an exact score, otherwise the last one. `None` if the
+    /// engine reported none that begins with this move.
+    pub line: Option<Info>,
+    /// The last line of each rank, in their order; exact rather than a bound.
+    pub ranks: Vec<Info>,
+    /// The place where the search ended; its time was measured here.
     pub end: Moment,
+    /// The first field of an `info` line that could not be read, or whose score was clamped.
+    pub unreadable: Option<String>,
 }
 
 impl Answer {
-    /// What was last told of the best line, if it begins with the best move; exact rather than a bound.
-    pub fn chosen(&self) -> Option<&Info> {
-        let begins = |info: &&Info| info.pv.first() == Some(&self.best_word);
-        let (exact, bound) = self.lines.first()?;
-        exact.as_ref().filter(begins).or_else(|| bound.as_ref().filter(begins))
+    /// The exact score of the best move as the operand of `ce`; `None` if the engine reported none.
+    pub fn ce(&self) -> Option<i32> {
+        self.line.as_ref()?.ce()
     }
 
-    /// The moves of the line that begins with the best move, at most so many, up to one that is not legal.
-    pub fn line(&self, start: &Playable, most: usize) -> Vec<Move> {
-        let words = self.chosen().map_or(&[][..], |info| &info.pv);
+    /// The depth of the line of the best move, otherwise of the search; 0 if the engine reported none.
+    pub fn depth(&self) -> u32 {
+        self.line.as_ref().and_then(|line| line.depth).unwrap_or(self.end.depth)
+    }
+
+    /// The line of the best move, at most so many moves, up to one that is not legal.
+    pub fn moves(&self, start: &Playable, most: usize) -> Vec<Move> {
+        let words = self.words();
         let moves = read_line(start, &words[..words.len().min(most)]).moves;
         let mv = |operand: &Operand| match operand {
             Operand::Move { mv, .. } => Some(*mv),
@@ -124,11 +148,9 @@ impl Answer {
         moves.iter().filter_map(mv).collect()
     }
 
-    /// What has the score: [`Answer::chosen`], or else what was last told of the best line, but not a
-    /// bound beside something exact.
-    pub fn told(&self) -> Option<&Info> {
-        let (exact, bound) = self.lines.first()?;
-        self.chosen().or(exact.as_ref()).or(bound.as_ref())
+    /// The line of the best move as the engine wrote it.
+    pub(super) fn words(&self) -> &[String] {
+        self.line.as_ref().map_or(&[], |line| &line.pv)
     }
 }
 
@@ -271,7 +293,8 @@ impl Engine {
         self.process.begin();
         self.process.say(position)?;
         self.process.say(&effort.command)?;
-        let mut search = Search::begin(self.process.clock().now(), effort, self.patience);
+        let started = self.process.clock().now();
+        let mut search = Search::begin(playable, started, effort, self.patience);
         let word = loop {
             let now = self.process.clock().now();
             if let Some(word) = search.tend(&mut self.process, now)? {
@@ -282,10 +305,7 @@ impl Engine {
                 break word.to_string();
             }
             let now = self.process.clock().now();
-            let wants_end = search.hear(&line, now, watch);
-            if wants_end.map_err(|text| self.process.error(EngineErrorKind::Unreadable(text)))?
-                && search.stop(now)
-            {
+            if search.hear(&line, now, watch) && search.stop(now) {
                 self.process.say("stop")?;
             }
         };
@@ -294,7 +314,9 @@ impl Engine {
             best.ok_or_else(|| self.process.error(EngineErrorKind::IllegalMove(word.clone())))?;
         let time = self.process.clock().now().saturating_sub(search.started);
         let end = Moment { time, ..search.moment };
-        Ok(Answer { best: best.operand, best_word: word, lines: search.lines, end })
+        let (line, unreadable) = (search.line_of(&best.operand), search.unreadable.take());
+        let ranks = search.into_ranks();
+        Ok(Answer { best: best.operand, best_word: word, line, ranks, end, unreadable })
     }
 
     /// An engine that was started and does not answer any more has fallen silent.

@@ -5,7 +5,7 @@ use super::choices::Choices;
 use super::error::EngineError;
 use super::finished::Finished;
 use super::mate::{MateOptions, search_mate};
-use super::opcodes::{clear, put_error};
+use super::opcodes::put_error;
 use super::session::{Engine, Limits};
 use crate::model::{EpdRecord, Opcode};
 
@@ -73,13 +73,20 @@ impl Task {
         match self {
             Task::Analyze => {
                 let answer = engine.search(record, limits, &mut |_, _| false)?;
-                analysis(record, &answer, true)
+                let mut finished = analysis(record, &answer)?;
+                if answer.ce().is_none() {
+                    let best = String::from_utf8_lossy(&answer.best.text()).into_owned();
+                    let note =
+                        format!("the engine reported no exact score of {best}: there is no ce");
+                    finished.notes.push(note);
+                }
+                Ok(finished)
             }
             Task::Solve { stop_held } => {
                 let mut choices = Choices::new(record, *stop_held);
                 let answer =
                     engine.search(record, limits, &mut |info, at| choices.see(info, at))?;
-                let mut finished = analysis(record, &answer, false)?;
+                let mut finished = analysis(record, &answer)?;
                 choices.finish(&mut finished.record, answer.end);
                 Ok(finished)
             }
@@ -87,13 +94,9 @@ impl Task {
         }
     }
 
-    /// The record of a search that failed.
-    pub(super) fn failed(&self, record: &EpdRecord, error: &EngineError) -> Finished {
+    /// The record of a search that failed: as it was, with the reason.
+    pub(super) fn failed(record: &EpdRecord, error: &EngineError) -> Finished {
         let (mut record, error) = (record.clone(), error.to_string());
-        match self {
-            Task::Mate(_) => drop(record.remove(Opcode::ACMS)),
-            Task::Analyze | Task::Solve { .. } => clear(&mut record),
-        }
         put_error(&mut record, &error);
         Finished { error: Some(error), ..Finished::of(record) }
     }

@@ -89,6 +89,15 @@ pub struct RunLimit {
     /// Milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
+    /// Milliseconds of a clock, as a soft limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<u64>,
+    /// Milliseconds that the clock gets after each move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub increment: Option<u64>,
+    /// Moves for which the clock is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moves_to_go: Option<u64>,
     /// Moves to a mate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mate: Option<u64>,

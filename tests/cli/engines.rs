@@ -244,6 +244,80 @@ fn mate_and_its_name_in_the_specification() {
 }
 
 #[test]
+fn pfms_does_not_contradict_itself() {
+    let script = "go: info depth 5 score mate 2 nodes 9 pv a2a7 h8g8 b1b8\nstop: bestmove a2a7\n";
+    let scratch = with(script, &["7k/8/8/8/8/8/R7/1R2K3 w - - sm Kd1;\n".to_string()]);
+    for (length, ce) in [("2", true), ("3", false)] {
+        let call = ["pfms", "a.epd", "--length", length, "--nodes", "9", "-o", "m.epd"];
+        assert_eq!(run(&scratch, &call).status, 0);
+        let found = scratch.text("m.epd");
+        assert!(found.contains(&format!("dm {length};")), "{found}");
+        assert_eq!(found.contains("ce 32764;"), ce, "{found}");
+        assert!(found.contains("sm Kd1;"), "{found}");
+        let read = scratch.run(&["verify", "--deny-warnings", "m.epd"]);
+        assert_eq!(read.status, 0, "{}", read.err);
+    }
+}
+
+#[test]
+fn an_engine_that_writes_what_cannot_be_read_is_reported_once() {
+    let script = "go: info depth 3 score mate 0 nodes 9 pv e2e4 | info depth 4 score cp 7 pv e2e4 | \
+                  bestmove e2e4\n";
+    let lines = ["c1", "c2", "c3"].map(|name| format!("{START} bm e4; {name} \"x\";\n"));
+    let scratch = with(script, &lines);
+    for verb in ["analyze", "solve"] {
+        let done = run(&scratch, &[verb, "a.epd", "--nodes", "5", "--concurrency", "2"]);
+        assert_eq!((done.status, done.out.matches("ce 7;").count()), (0, 3), "{}", done.err);
+        assert_eq!(done.err.matches("`score mate 0` is not a score").count(), 1, "{}", done.err);
+    }
+    let mate = run(&scratch, &["pfms", "a.epd", "--length", "2", "--nodes", "5"]);
+    assert_eq!(mate.err.matches("`score mate 0` is not a score").count(), 1, "{}", mate.err);
+}
+
+#[test]
+fn supplied_moves_stay_and_those_that_differ_are_counted() {
+    let script = "go: info depth 4 score cp 7 pv e2e4 | bestmove e2e4\n";
+    let lines = ["sm e4; sv e4 e5;", "draw_offer; sm d4;", "id \"x\";", "sm c4;"];
+    let scratch = with(script, &lines.map(|it| format!("{START} {it}\n")));
+    let done = run(&scratch, &["pfga", "a.epd", "--nodes", "5"]);
+    for kept in ["sm e4; sv e4 e5;", "draw_offer;", "sm d4;", "sm c4;"] {
+        assert!(done.out.contains(kept), "{}", done.out);
+    }
+    let counted = "epdb: S: 4 done, 2 with an sm that is not the first move of pv\n";
+    assert!(done.err.ends_with(counted), "{}", done.err);
+}
+
+#[test]
+fn a_clock_is_a_limit() {
+    let scratch = with("go: !log said | !first\n", &records(1));
+    let call = ["pfga", "a.epd", "--clock", "40/1:00+0.5", "-o", "o.epd"];
+    assert_eq!(run(&scratch, &call).status, 0);
+    let said = "go wtime 60000 btime 60000 winc 500 binc 500 movestogo 40\n";
+    assert_eq!(scratch.text("said"), said);
+    let run_file: serde_json::Value =
+        serde_json::from_str(&scratch.text("o.epd.run.json")).unwrap();
+    let limit = serde_json::json!({"clock": 60_000, "increment": 500, "moves_to_go": 40});
+    assert_eq!(run_file["limit"], limit);
+    for wrong in [&["--clock", "inf"][..], &["--clock", "5/move"], &["--clock", "x"]] {
+        assert_eq!(run(&scratch, &[&["pfga", "a.epd"], wrong].concat()).status, 2, "{wrong:?}");
+    }
+    let both = run(&scratch, &["pfga", "a.epd", "--clock", "60", "--movetime", "5s"]);
+    assert_eq!(both.status, 2, "{}", both.err);
+}
+
+#[test]
+fn an_evaluation_stays_where_there_is_no_new_one() {
+    let script = "go@RNBQKBNR b: info depth 9 score cp 20 lowerbound pv e7e5 | bestmove e7e5\n\
+                  go: info depth 7 score cp 30 pv g1f3 | bestmove g1f3\n";
+    let scratch = Scratch::with("script", script);
+    scratch.write("a.pgn", "1. e4 {[%eval 3.1] bold} c5 {[%eval 2.2] old} *\n");
+    let done = run(&scratch, &["analyze", "a.pgn", "--nodes", "5", "--games"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.out.contains("{[%eval 3.1] bold}"), "{}", done.out);
+    assert!(done.out.contains("0.30,7") && !done.out.contains("2.2"), "{}", done.out);
+}
+
+#[test]
 fn games_get_evaluations_and_better_lines() {
     let scratch = Scratch::with(
         "script",

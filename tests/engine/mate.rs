@@ -27,7 +27,9 @@ fn a_mate_that_the_line_leads_to_is_written() {
     let script = Script::new(MATES);
     let found = "acd 5; acn 9; ce 32764;";
     let line = "pm Ra7; pv Ra7 Kg8 Rb8#;";
-    assert_eq!(script.one(given(3), ROOKS), format!("{ROOKS} {found} dm 3; {line}"));
+    assert_eq!(script.one(given(2), ROOKS), format!("{ROOKS} {found} dm 2; {line}"));
+    // The score of another mate than `dm` says would contradict it.
+    assert_eq!(script.one(given(3), ROOKS), format!("{ROOKS} acd 5; acn 9; dm 3; {line}"));
     assert_eq!(script.one(of_record(Some(3)), ROOKS), format!("{ROOKS} {found} dm 2; {line}"));
     let target = format!("{ROOKS} bm #2;");
     assert_eq!(
@@ -35,7 +37,7 @@ fn a_mate_that_the_line_leads_to_is_written() {
         format!("{ROOKS} acd 5; acn 9; bm #2; ce 32764; dm 2; {line}")
     );
     let old = format!("{ROOKS} ce 5; dm 4; pv Kd1; sm Kd1;");
-    assert_eq!(script.one(of_record(None), &old), format!("{ROOKS} {found} dm 2; {line}"));
+    assert_eq!(script.one(of_record(None), &old), format!("{ROOKS} {found} dm 2; {line} sm Kd1;"));
 }
 
 // VERB-pfms-02, VERB-pfms-07, VERB-pfms-08
@@ -63,7 +65,7 @@ fn records_that_are_done_are_not_searched() {
 // VERB-pfms-05
 #[test]
 fn what_is_no_mate_leaves_the_record_as_it_was() {
-    let kept = format!("{ROOKS} ce 5; id \"x\"; pv Kd1;");
+    let kept = format!("{ROOKS} acms 7; acs 0; ce 5; id \"x\"; pv Kd1;");
     for actions in [
         // Too long, not a mate at its end, no mate for the mover, only a bound, not legal.
         "info depth 5 score mate 4 nodes 9 pv a2a7 h8g8 b1b8 | bestmove a2a7",
@@ -73,7 +75,8 @@ fn what_is_no_mate_leaves_the_record_as_it_was() {
         "info depth 5 score mate 2 nodes 9 pv a2a7 h8h7 | bestmove a2a7",
     ] {
         let script = Script::new(&format!("go: {actions}\n"));
-        assert_eq!(script.one(given(3), &kept), kept, "{actions}");
+        let finished = script.run(given(3), nodes(1), &[&kept]).remove(0);
+        assert_eq!(finished.record, record(&kept), "{actions}");
     }
 }
 

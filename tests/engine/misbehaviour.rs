@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use epdb::engine::{Engine, EngineErrorKind, EngineSpec, Limits, Task};
 
-use crate::support::{PATIENCE, Script, TestClock, nodes, text};
+use crate::support::{PATIENCE, Script, TestClock, nodes, record, text};
 
 const GOOD: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
 const BAD: &str = "4k3/8/8/8/8/8/3P4/4K3 w - -";
@@ -43,20 +43,97 @@ fn engines_that_say_what_cannot_be() {
             "the engine's move `(none)` is not legal; it last said `bestmove (none)`",
         ),
         ("bestmove", "the engine's move `nothing` is not legal; it last said `bestmove`"),
-        (
-            "info depth 1 score cp 40000 pv e1d1 | bestmove e1d1",
-            "`score cp 40000`: a score that does not fit into 16 bits; it last said \
-             `info depth 1 score cp 40000 pv e1d1`",
-        ),
-        (
-            "info depth x",
-            "`depth x` of the engine is no number that it can be; it last said `info depth x`",
-        ),
     ] {
         assert_eq!(error_of(actions, nodes(1)), error);
     }
-    let told = error_of("bestmove e1d1", nodes(1));
-    assert_eq!(told, "the engine told no score");
+}
+
+/// What becomes of a record, and the first field that could not be read.
+fn analysed(script: &str) -> (String, Option<String>) {
+    let finished = Script::new(script).run(Task::Analyze, nodes(1), &[BAD]).remove(0);
+    assert_eq!(finished.error, None, "{script}");
+    (text(finished.record), finished.unreadable)
+}
+
+#[test]
+fn a_field_that_cannot_be_read_costs_only_itself() {
+    for (field, rest) in [
+        ("score 54", ""),
+        ("score mate 0", ""),
+        ("score cp 20.4", ""),
+        ("score cp", ""),
+        ("nodes -1294967296 score cp 7", " ce 7;"),
+        ("nodes 18446744073709551616 score cp 7", " ce 7;"),
+        ("seldepth x score cp 7", " ce 7;"),
+        ("time -5 score cp 7", " ce 7;"),
+        ("multipv 0 score cp 7", " ce 7;"),
+        ("score cp 40000", " ce 32000;"),
+        ("score cp -2147483648", " ce -32000;"),
+        ("score cp 1000000", " ce 32000;"),
+        ("score mate 400", " ce 32000;"),
+        ("score mate -400", " ce -32000;"),
+    ] {
+        let (text, unreadable) =
+            analysed(&format!("go: info depth 9 {field} pv e1d1 | bestmove e1d1\n"));
+        assert_eq!(text, format!("{BAD} acd 9;{rest} pm Kd1; pv Kd1;"), "{field}");
+        assert!(unreadable.is_some(), "{field}");
+    }
+    let (text, unreadable) =
+        analysed("go: info depth -1 nodes 4 score cp 7 pv e1d1 | bestmove e1d1\n");
+    assert_eq!(text, format!("{BAD} acn 4; ce 7; pm Kd1; pv Kd1;"));
+    assert_eq!(
+        unreadable.as_deref(),
+        Some("`depth -1` is not a number in its range, and is ignored")
+    );
+}
+
+#[test]
+fn a_field_of_another_line_costs_nothing_either() {
+    let good = "info depth 9 nodes 4 score cp 7 pv e1d1";
+    for odd in [
+        "info depth 8 score mate 0 pv e1d1",
+        "info depth 8 multipv 2 score mate 0 pv d2d4",
+        "info depth 8 multipv 501 score cp 4 pv d2d4",
+        "info depth x",
+        "info nodes",
+    ] {
+        let (text, unreadable) = analysed(&format!("go: {odd} | {good} | bestmove e1d1\n"));
+        assert!(text.starts_with(&format!("{BAD} acd 9; acn 4; ce 7; pm Kd1; pv Kd1;")), "{text}");
+        assert!(unreadable.is_some(), "{odd}");
+    }
+}
+
+#[test]
+fn a_move_without_a_score_has_no_ce() {
+    let script = Script::new("go: bestmove e1d1\n");
+    let finished = script.run(Task::Analyze, nodes(1), &[BAD]).remove(0);
+    assert_eq!(finished.notes, ["the engine reported no exact score of Kd1: there is no ce"]);
+    assert_eq!((text(finished.record), finished.error), (format!("{BAD} pm Kd1; pv Kd1;"), None));
+}
+
+#[test]
+fn standard_error_costs_nothing_however_much_it_is() {
+    let good = "info depth 9 score cp 7 pv e1d1 | bestmove e1d1";
+    for complaints in ["!complain-long", "!complain-much"] {
+        let (text, unreadable) = analysed(&format!("go: {complaints} | {good}\n"));
+        assert_eq!(text, format!("{BAD} acd 9; ce 7; pm Kd1; pv Kd1;"), "{complaints}");
+        assert_eq!(unreadable, None);
+    }
+    let (text, _) = analysed(&format!("uci: !complain-long | id name S | uciok\ngo: {good}\n"));
+    assert!(text.contains("ce 7"), "{text}");
+}
+
+#[test]
+fn a_search_that_fails_leaves_the_record_as_it_was() {
+    let before = format!("{BAD} ce 3; id \"x\"; pm Kf1; pv Kf1; sm Kd1;");
+    let tasks = [Task::Analyze, Task::Solve { stop_held: None }];
+    for (task, goal) in tasks.into_iter().zip(["", " bm Kd1;"]) {
+        let script = Script::new("go: bestmove e7e5\n");
+        let line = format!("{before}{goal}");
+        let mut finished = script.run(task, nodes(1), &[&line]).remove(0);
+        assert!(finished.record.remove(epdb::model::Opcode::RUN_ERROR).is_some());
+        assert_eq!(finished.record, record(&line));
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Searches, and what records say of them.
 
-use epdb::engine::{Engine, EngineSpec, Limits, SystemClock, Task};
+use epdb::engine::{ClockReading, Engine, EngineSpec, Limits, MateOptions, SystemClock, Task};
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::engines::stockfish;
 use crate::support::{PATIENCE, Script, nodes, record, text};
@@ -62,8 +63,68 @@ fn analysis_takes_the_place_of_the_one_before() {
     );
     assert_eq!(
         script.one(Task::Analyze, &old),
-        format!("{PAWN} acd 7; acn 42; bm Kf2; ce 31; id \"x\"; pm e4; pv e4 Ke7;")
+        format!("{PAWN} acd 7; acn 42; bm Kf2; ce 31; id \"x\"; pm e4; pv e4 Ke7; sm Kd1;")
     );
+}
+
+#[test]
+fn what_is_not_of_the_analysis_stays() {
+    let kept = "am Kf1; c0 \"a\"; dm 4; draw_offer; eco \"A00\"; hmvc 3; sm Kd1; sv Kd1 Kd7; \
+                ts 1995.11.26 00:00:00; zz a;";
+    let script = Script::new("go: info depth 7 score cp 31 pv e1d1 | bestmove e1d1\n");
+    for (task, goal) in [
+        (Task::Analyze, ""),
+        (Task::Solve { stop_held: None }, "bm e4; "),
+        (Task::Mate(MateOptions { length: Some(2), of_record: false, writes_found: false }), ""),
+    ] {
+        let before = record(&format!("{PAWN} {kept} {goal}"));
+        let finished = script.run(task.clone(), nodes(1), &[&format!("{PAWN} {kept} {goal}")]);
+        for operation in before.operations() {
+            let after = finished[0].record.operands(operation.opcode);
+            assert_eq!(after, Some(&*operation.operands), "{task:?}: {}", operation.opcode);
+        }
+    }
+}
+
+#[test]
+fn the_score_and_the_line_are_those_of_the_move() {
+    let line = |actions: &str| Script::new(&format!("go: {actions}\n")).one(Task::Analyze, PAWN);
+    let two = "info depth 5 multipv 1 score cp 40 nodes 9 pv e2e3 e8e7 | \
+               info depth 5 multipv 2 score cp 30 nodes 9 pv e2e4 e8d7";
+    assert_eq!(
+        line(&format!("{two} | bestmove e2e4")),
+        format!("{PAWN} acd 5; acn 9; ce 30; ce2 40; pm e4; pv e4 Kd7; pv2 e3 Ke7;")
+    );
+    assert_eq!(
+        line(&format!("{two} | bestmove e2e3")),
+        format!("{PAWN} acd 5; acn 9; ce 40; ce2 30; pm e3; pv e3 Ke7; pv2 e4 Kd7;")
+    );
+    assert_eq!(
+        line(&format!("{two} | bestmove e1d1")),
+        format!("{PAWN} acd 5; acn 9; ce2 40; ce3 30; pm Kd1; pv Kd1; pv2 e3 Ke7; pv3 e4 Kd7;")
+    );
+    let bounds = "info depth 4 score cp 7 nodes 3 pv e2e4 e8e7 | info depth 5 score cp 20 nodes 5 pv e2e3 | \
+                  info depth 6 score mate 3 lowerbound nodes 9 pv e2e4 | bestmove e2e4";
+    assert_eq!(line(bounds), format!("{PAWN} acd 4; acn 9; ce 7; pm e4; pv e4 Ke7;"));
+    let second = "info depth 4 multipv 1 score cp 7 nodes 3 pv e2e4 | \
+                  info depth 4 multipv 2 score cp 5 upperbound nodes 3 pv e2e3 | bestmove e2e4";
+    assert_eq!(line(second), format!("{PAWN} acd 4; acn 3; ce 7; pm e4; pv e4; pv2 e3;"));
+}
+
+#[test]
+fn a_clock_is_a_soft_limit() {
+    let clock =
+        ClockReading::of_both(Duration::from_secs(60), Duration::from_millis(500), Some(40));
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let script = Script::new(&format!("go: !log {} | !first\n", log.display()));
+    script.search(PAWN, &Limits { clock: Some(clock), ..Limits::default() }).unwrap();
+    let said = fs::read_to_string(log).unwrap();
+    assert_eq!(said, "go wtime 60000 btime 60000 winc 500 binc 500 movestogo 40\n");
+    // An engine that lets its clock run out is told to stop.
+    let late = Script::new("go: info string clock 60000\nstop: bestmove e2e4\n");
+    let answer = late.search(PAWN, &Limits { clock: Some(clock), ..Limits::default() }).unwrap();
+    assert_eq!(answer.end.time, Duration::from_secs(60));
 }
 
 // VERB-pfga-04, CE-05, CE-06
@@ -74,7 +135,7 @@ fn positions_without_moves_need_no_engine() {
         ("7k/6Q1/6K1/8/8/8/8/8 b - - pm Kg8;", "7k/6Q1/6K1/8/8/8/8/8 b - - ce -32767; pv;"),
         (
             "7k/5Q2/6K1/8/8/8/8/8 b - - id \"s\"; sm Kg8;",
-            "7k/5Q2/6K1/8/8/8/8/8 b - - ce 0; id \"s\"; pv;",
+            "7k/5Q2/6K1/8/8/8/8/8 b - - ce 0; id \"s\"; pv; sm Kg8;",
         ),
         ("8/8/8/8/8/8/8/4K3 w - -", "8/8/8/8/8/8/8/4K3 w - - ce -32768; pv;"),
     ] {
@@ -95,11 +156,11 @@ fn lines_are_cut_before_illegal_moves_and_begin_with_the_best_move() {
     // The move of a bound that came last, and one of which no line told.
     let bound = "info depth 5 score cp 10 nodes 1 pv e2e3 | info depth 6 score cp 50 lowerbound nodes 2 pv e2e4 \
                  | bestmove e2e4";
-    assert_eq!(line(bound), format!("{PAWN} acd 6; acn 2; ce 50; pm e4; pv e4;"));
+    assert_eq!(line(bound), format!("{PAWN} acd 6; acn 2; pm e4; pv e4;"));
     let stays = bound.replace("bestmove e2e4", "bestmove e2e3");
     assert_eq!(line(&stays), format!("{PAWN} acd 5; acn 2; ce 10; pm e3; pv e3;"));
     let untold = bound.replace("bestmove e2e4", "bestmove e1d1");
-    assert_eq!(line(&untold), format!("{PAWN} acd 5; acn 2; ce 10; pm Kd1; pv Kd1;"));
+    assert_eq!(line(&untold), format!("{PAWN} acd 6; acn 2; pm Kd1; pv Kd1;"));
     let clamped = "info depth 1 score cp -32767 nodes 1 pv e2e3 | bestmove e2e3";
     assert_eq!(line(clamped), format!("{PAWN} acd 1; acn 1; ce -32000; pm e3; pv e3;"));
 }

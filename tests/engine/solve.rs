@@ -63,15 +63,15 @@ fn a_move_alone_is_an_answer() {
     }
 }
 
-/// A bound that was told of a move that was not made says nothing of the position.
+/// Neither a bound nor the score of another move is that of the move that was made.
 #[test]
-fn the_score_is_the_one_of_the_move_or_of_the_last_whole_search() {
+fn the_score_is_the_one_of_the_move() {
     let script = Script::new(
         "go: info depth 5 score cp 20 pv e2e4 e7e5 | \
          info depth 6 score cp -450 upperbound pv e2e4 | bestmove d2d4\n",
     );
     let finished = script.run(SOLVE, nodes(1), &[&format!("{START} bm e4;")]).remove(0);
-    assert_eq!(finished.record.integer(epdb::model::Opcode::CE), Some(20));
+    assert_eq!(finished.record.integer(epdb::model::Opcode::CE), None);
 }
 
 #[test]

@@ -8,7 +8,8 @@
 //! - `!endless TEXT`: this line until nobody reads any more;
 //! - `!half TEXT`: this text without the end of its line;
 //! - `!long`: a line of a million letters;
-//! - `!complain TEXT`: a line on standard error;
+//! - `!complain TEXT`: a line on standard error; `!complain-long`: one of a million letters;
+//!   `!complain-much`: 40 megabytes of lines;
 //! - `!log FILE`: adds what was said to a file; `!pid FILE`: writes the number of the process there;
 //! - `!write FILE TEXT`: writes a file, such as the script for the next start;
 //! - `!hang`: does nothing more, not even read; `!exit`: ends.
@@ -54,6 +55,11 @@ fn act(action: &str, said: &str, fen: &str) {
         "!half" => write!(out, "{rest}"),
         "!long" => writeln!(out, "{}", "x".repeat(1_000_000)),
         "!complain" => writeln!(io::stderr(), "{rest}"),
+        "!complain-long" => writeln!(io::stderr(), "{}", "x".repeat(1_000_000)),
+        "!complain-much" => {
+            let lines = format!("{}\n", "x".repeat(99)).repeat(10_000);
+            (0..40).try_for_each(|_| io::stderr().write_all(lines.as_bytes()))
+        }
         "!exit" => process::exit(0),
         "!log" => log(rest, said),
         "!pid" => fs::write(rest, process::id().to_string()),

@@ -9,10 +9,14 @@ use crate::engine::Task;
 
 /// Let an engine analyse each record: score, line, best move, depth, nodes, time
 ///
-/// Every record gets as much effort as the limits say, and in place of earlier analysis `ce`, `pm`,
-/// `pv`, `acd`, `acn`, `acs` and `acms` (milliseconds). Mate and stalemate are told without the engine:
-/// `ce -32767` and `ce 0` with an empty `pv`. A record whose search fails gets `run_error`, which says
-/// why; the engine is started anew for the next one. `pfga` is the same command.
+/// Every record gets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (the time that passed, in seconds and
+/// milliseconds) in place of earlier ones, and loses `pv2`, `ce2` and so on, `solve_first`, `solve_held` and
+/// `run_error` of earlier runs. All other operations stay, `sm` among them. `ce` is the last exact score
+/// of `pm`: bounds are not scores, and without an exact score there is no `ce`. Mate and stalemate need
+/// no engine: `ce -32767` and `ce 0` with an empty `pv`. A record whose search fails stays as it was and
+/// gets `run_error`, the reason; the next one gets a new process. `pfga` is the same command.
+///
+/// --nodes, --depth and --movetime are hard limits: the same effort for each record. --clock is a soft one.
 ///
 /// Records come in their order, as soon as all before them are known. Beside a file there is X.journal
 /// until it is complete, from which --resume goes on, and X.run.json, which says what the run was.

@@ -177,6 +177,7 @@ fn tell(what: Note) {
     match what {
         Note::Begins { white, black } => note!("epdb: game of {white} and {black}"),
         Note::Ends(result) => note!("epdb: it ended {}", result.as_deref().unwrap_or("unfinished")),
+        Note::Remark(text) => note!("epdb: {text} (reported once)"),
         Note::NoMove(reason) => note!("epdb: no move, and the game is lost: {reason}"),
         Note::Fault(reason) => {
             note!(

@@ -10,10 +10,12 @@ use crate::engine::{MateOptions, Task};
 ///
 /// The number is that of the record, its `dm` or `#N` in its `bm`, and --length for those that have
 /// none. A mate counts when the line of the engine leads to it. It becomes `dm`, with `pm`, `pv`, `ce` and
-/// the effort; records in which none is found, and those without a number, stay as they are.
+/// the effort; all other operations stay, such as `sm`. Records in which no mate is found, and those
+/// without a number, stay as they are.
 ///
 /// `pfms` does what the specification says: all records are searched for a mate in --length moves but
 /// those that have a `dm` of no more, and `dm` becomes that length, or with --exact-dm the mate found.
+/// `ce`, the score of the mate found, is written where it says the same number of moves as `dm`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb mate problems.epd --engine stockfish --nodes 1000000 -o solved.epd

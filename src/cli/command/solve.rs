@@ -10,7 +10,8 @@ use crate::engine::Task;
 
 /// Let an engine solve the problems of a test suite: which move it chooses, and when
 ///
-/// As `epdb analyze`, for records with `bm` or `am`; others stay as they are. `pm` is the move chosen,
+/// As `epdb analyze`, for records with `bm` or `am`; others stay as they are, and so do all operations
+/// that are not of the analysis, such as `sm`. `pm` is the move chosen,
 /// right or wrong. `solve_first` says at how many nodes, milliseconds and plies a solution was first
 /// chosen, `solve_held` since when it was held to the end. A problem is solved when the move is among
 /// its `bm`, if it has one, and not among its `am`. `pfts` is the same command.

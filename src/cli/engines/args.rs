@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::outcome::Usage;
-use crate::engine::{EngineSpec, Limits, Plan, SystemClock, Task};
+use crate::engine::{ClockReading, EngineSpec, Limits, Plan, SystemClock, Task};
+use crate::referee::{Stage, TimeControl};
 
 /// Which engines, and how much effort for each record.
 #[derive(clap::Args, Clone, Debug)]
@@ -24,6 +25,11 @@ pub(crate) struct EngineArgs {
     /// Search so long and no longer: 500ms, 5s, or a bare number of milliseconds
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     movetime: Option<Duration>,
+    /// A soft limit: each record as the next move of a game with this clock, of which the engine takes what
+    /// it likes: 60+0.5, 1:30+1, 40/60
+    #[arg(long, value_name = "[MOVES/]TIME[+INCREMENT]", value_parser = parse_clock)]
+    #[arg(conflicts_with = "movetime")]
+    clock: Option<ClockReading>,
     /// Go on with a run that was interrupted, from the journal beside its output
     #[arg(long, requires = "output")]
     pub(crate) resume: bool,
@@ -57,14 +63,14 @@ const MOST_PROCESSES: usize = 1024;
 impl EngineArgs {
     /// The limits, of which there must be one.
     pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
-        let EngineArgs { nodes, depth, movetime, .. } = *self;
-        if nodes.is_none() && depth.is_none() && movetime.is_none() {
+        let EngineArgs { nodes, depth, movetime, clock, .. } = *self;
+        if nodes.is_none() && depth.is_none() && movetime.is_none() && clock.is_none() {
             let text = "how much may be searched for each record? Say for example --nodes 100000, \
-                        --depth 12 or --movetime 5s";
+                        --depth 12, --movetime 5s or, as a soft limit, --clock 60+0.5";
             return Err(Usage(text.into()).into());
         }
         let (nodes, depth) = (nodes.map(NonZeroU64::get), depth.map(NonZeroU32::get));
-        Ok(Limits { nodes, depth, movetime, mate: None })
+        Ok(Limits { nodes, depth, movetime, clock, mate: None })
     }
 
     /// What each engine is asked.
@@ -132,6 +138,17 @@ pub(crate) fn parse_option(text: &str) -> Result<(String, String), String> {
     let (name, value) =
         text.split_once('=').ok_or("expected NAME=VALUE, such as Hash=64; NAME= for a button")?;
     Ok((name.trim().into(), value.into()))
+}
+
+/// Reads a clock for a game, as time controls are written.
+fn parse_clock(text: &str) -> Result<ClockReading, String> {
+    match text.parse()? {
+        TimeControl::Stages(stages) if stages.len() == 1 => {
+            let Stage { moves, time, increment } = stages[0];
+            Ok(ClockReading::of_both(time, increment, moves))
+        }
+        _ => Err("expected the clock of a game, such as 60, 60+0.5 or 40/60".into()),
+    }
 }
 
 /// Reads `500ms`, `5s`, `1m 30s`; a bare number is milliseconds.

@@ -2,6 +2,7 @@
 
 use crate::engine::Finished;
 use crate::model::answer::Verdict;
+use crate::model::{EpdRecord, Opcode};
 
 /// Records that are done, by what became of them.
 #[derive(Copy, Clone, Default, Debug)]
@@ -12,6 +13,8 @@ pub(super) struct Counts {
     problems: u64,
     defective: u64,
     mates: u64,
+    /// Records whose supplied move is another one than the engine's.
+    other_moves: u64,
 }
 
 /// What is counted of a run beside its records.
@@ -34,11 +37,12 @@ impl Counts {
         self.problems += u64::from(matches!(verdict, Verdict::Solved | Verdict::Missed));
         self.defective += u64::from(verdict == Verdict::Defective);
         self.mates += u64::from(finished.found_mate);
+        self.other_moves += u64::from(finished.error.is_none() && has_other_move(&finished.record));
     }
 
     /// What was reached.
     pub(super) fn shown(&self, counted: Counted) -> String {
-        let Counts { records, failed, solved, problems, defective, mates } = self;
+        let Counts { records, failed, solved, problems, defective, mates, other_moves } = self;
         let mut text = match counted {
             Counted::Problems => format!("{solved} of {problems} solved"),
             Counted::Mates => format!("{mates} mates found in {records} records"),
@@ -49,6 +53,15 @@ impl Counts {
                 text += &format!(", {count} {what}");
             }
         }
+        if counted == Counted::Records && *other_moves > 0 {
+            text += &format!(", {other_moves} with an sm that is not the first move of pv");
+        }
         text
     }
+}
+
+/// True if the supplied move is not the one that analysis found.
+fn has_other_move(record: &EpdRecord) -> bool {
+    let first = |opcode| record.operands(opcode).and_then(<[_]>::first);
+    first(Opcode::SM).is_some_and(|supplied| first(Opcode::PV) != Some(supplied))
 }

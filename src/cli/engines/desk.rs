@@ -12,6 +12,8 @@ pub(super) struct Desk<'d> {
     label: &'d str,
     counted: Counted,
     counts: Counts,
+    /// True once the user knows that the engine writes what cannot be read.
+    has_reported_unreadable: bool,
     bar: Searches,
 }
 
@@ -26,6 +28,7 @@ impl<'d> Desk<'d> {
                 Task::Mate(_) => Counted::Mates,
             },
             counts: Counts::default(),
+            has_reported_unreadable: false,
             bar: Searches::new(records),
         }
     }
@@ -34,7 +37,13 @@ impl<'d> Desk<'d> {
     pub(super) fn tell(&mut self, place: &Place, finished: &Finished) {
         self.counts.add(finished);
         let label = self.label;
+        let is_first = !self.has_reported_unreadable;
+        let unreadable = finished.unreadable.as_ref().filter(|_| is_first);
+        self.has_reported_unreadable |= unreadable.is_some();
         self.bar.suspend(|| {
+            if let Some(what) = unreadable {
+                note!("{place}: {label}: {what} (reported once)");
+            }
             for text in &finished.notes {
                 note!("{place}: {label}: {text}");
             }

@@ -88,7 +88,7 @@ impl Search {
             record.position() == done.position(),
             "the journal is of other records: remove it to begin anew"
         );
-        self.pool.push_finished(Finished::again(done), emit)
+        self.pool.push_finished(Finished::again(done, &record), emit)
     }
 
     /// Waits for all records.

@@ -59,6 +59,8 @@ pub enum Note {
     Fault(Option<String>),
     /// No move was found, for this reason; the game is lost.
     NoMove(String),
+    /// The engine writes something that cannot be read and is ignored.
+    Remark(String),
 }
 
 /// Why a message has no answer.
@@ -174,7 +176,7 @@ impl<T: Thinker> Client<T> {
             Command::Execute => {
                 self.game.set(directive).map_err(NoAnswer::Message)?;
             }
-            Command::Respond => return self.reply(directive, interrupt).map(Some),
+            Command::Respond => return self.reply(directive, interrupt, note).map(Some),
             Command::Conclude => {
                 self.concluded += 1;
                 let result = self.game.tag("Result").filter(|result| *result != "*");
@@ -199,6 +201,7 @@ impl<T: Thinker> Client<T> {
         &mut self,
         directive: &Directive,
         interrupt: &mut dyn FnMut() -> bool,
+        note: &mut dyn FnMut(Note),
     ) -> Result<Reply, NoAnswer> {
         let board = self.game.set(directive).map_err(NoAnswer::Message)?.clone();
         let position = board.place().position;
@@ -212,6 +215,7 @@ impl<T: Thinker> Client<T> {
         let time = self.game.move_time(directive, self.usual_time);
         let Thought { mv, search } =
             self.thinker.think(&Turn { board, time }, interrupt).map_err(NoAnswer::Move)?;
+        self.thinker.remark().map(Note::Remark).into_iter().for_each(note);
         self.scores.add(&self.conduct, search.ce);
         if self.scores.resigns(&self.conduct) {
             return Ok(silent(None, true, search));

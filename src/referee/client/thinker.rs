@@ -40,6 +40,11 @@ pub trait Thinker {
     /// # Errors
     /// Why there is none.
     fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String>;
+
+    /// Something about the last search that a human should know and has not been told yet.
+    fn remark(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// A UCI engine that thinks. After a move at which it failed it is started again, for the next game.
@@ -51,6 +56,8 @@ pub struct EngineThinker {
     engine: Option<Engine>,
     /// Whether the game is known to the engine, and is one of Chess960.
     game: Option<bool>,
+    /// The first field of the engine's output that could not be read, and whether it was remarked upon.
+    unreadable: (Option<String>, bool),
 }
 
 /// The most moves of a line that is told: a message has one line.
@@ -59,7 +66,7 @@ const LONGEST_LINE: usize = 32;
 impl EngineThinker {
     /// An engine that is given up when it says nothing for `patience`, as [`Engine::start`] has it.
     pub fn new(spec: EngineSpec, patience: Duration, clock: Arc<dyn Clock>) -> EngineThinker {
-        EngineThinker { spec, patience, clock, engine: None, game: None }
+        EngineThinker { spec, patience, clock, engine: None, game: None, unreadable: (None, false) }
     }
 
     /// Starts the engine, if that was not done yet.
@@ -110,7 +117,16 @@ impl Thinker for EngineThinker {
         let Operand::Move { mv, .. } = answer.best else {
             return Err(format!("the engine's move `{}` is none", answer.best_word));
         };
-        Ok(Thought { mv, search: report(&turn.board.playable(), &answer) })
+        let search = report(&turn.board.playable(), &answer);
+        self.unreadable.0 = answer.unreadable;
+        Ok(Thought { mv, search })
+    }
+
+    fn remark(&mut self) -> Option<String> {
+        let (unreadable, is_known) = &mut self.unreadable;
+        let remark = unreadable.take().filter(|_| !*is_known);
+        *is_known |= remark.is_some();
+        remark
     }
 }
 
@@ -125,13 +141,11 @@ fn record(place: &Place) -> EpdRecord {
 }
 
 fn report(start: &Playable, answer: &Answer) -> SearchReport {
-    let told = answer.told();
-    let depth = told.and_then(|info| info.depth).or(Some(answer.end.depth));
     SearchReport {
-        ce: told.and_then(|info| info.ce()),
-        depth: depth.filter(|depth| *depth > 0),
+        ce: answer.ce(),
+        depth: Some(answer.depth()).filter(|depth| *depth > 0),
         nodes: Some(answer.end.nodes).filter(|nodes| *nodes > 0),
         seconds: Some(answer.end.time.as_secs()),
-        line: answer.line(start, LONGEST_LINE),
+        line: answer.moves(start, LONGEST_LINE),
     }
 }

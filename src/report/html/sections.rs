@@ -191,6 +191,8 @@ fn limit(limit: &RunLimit) -> String {
         limit.nodes.map(|nodes| format!("{} nodes", number(nodes))),
         limit.depth.map(|depth| format!("depth {depth}")),
         limit.movetime.map(|time| format!("{} ms", number(time))),
+        limit.clock.map(|time| format!("a clock of {} ms", number(time))),
+        limit.clock.map(|time| format!("a clock of {} ms", number(time))),
         limit.mate.map(|moves| format!("mate in {moves}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
