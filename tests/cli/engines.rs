@@ -168,7 +168,8 @@ fn a_search_that_fails_is_told_and_the_others_are_done() {
     assert!(done.err.starts_with(&format!("a.epd:1: S: {error}\n")), "{}", done.err);
     assert!(done.err.ends_with("epdb: S: 2 done, 1 failed\n"), "{}", done.err);
     let text = scratch.text("o.epd");
-    assert!(text.starts_with(&format!("{START} id \"x\"; run_error \"{error}\";\n4k3/")), "{text}");
+    let failed = format!("{START} id \"x\"; pm e4; run_error \"{error}\";\n4k3/");
+    assert!(text.starts_with(&failed), "{text}");
     assert!(text.contains("pm Kd1;"), "{text}");
     // A better engine takes the error away.
     scratch.write("script", "");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use crate::cli::engines::{parse_option, parse_time};
-use crate::cli::message::note;
+use crate::cli::message::{note, print_line};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::engine::{EngineSpec, SystemClock};
 use crate::referee::client::{
@@ -177,7 +177,8 @@ fn tell(what: Note) {
     match what {
         Note::Begins { white, black } => note!("epdb: game of {white} and {black}"),
         Note::Ends(result) => note!("epdb: it ended {}", result.as_deref().unwrap_or("unfinished")),
-        Note::Remark(text) => note!("epdb: {text} (reported once)"),
+        // A referee that started this client hands it on to the supervisor.
+        Note::Remark(text) => print_line(&format!("epdb: the engine wrote {text} (reported once)")),
         Note::NoMove(reason) => note!("epdb: no move, and the game is lost: {reason}"),
         Note::Fault(reason) => {
             note!(

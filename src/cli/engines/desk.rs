@@ -42,7 +42,7 @@ impl<'d> Desk<'d> {
         self.has_reported_unreadable |= unreadable.is_some();
         self.bar.suspend(|| {
             if let Some(what) = unreadable {
-                note!("{place}: {label}: {what} (reported once)");
+                note!("{place}: {label}: the engine wrote {what} (reported once)");
             }
             for text in &finished.notes {
                 note!("{place}: {label}: {text}");
