@@ -1,7 +1,11 @@
 //! The games of a store that positions list. Each row proves itself: its key is the hash of its value; and
 //! a row of the meta table says how many there are.
 
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, WriteTransaction};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redb::{
+    ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, WriteTransaction,
+};
 use zerocopy::byteorder::little_endian::{U32, U64, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -104,42 +108,88 @@ impl Announced {
     }
 }
 
-/// The table of the games.
-pub(super) type KeptGamesTable = ReadOnlyTable<u64, &'static [u8]>;
+/// The games in a snapshot of a store.
+pub(super) struct KeptGames {
+    meta: ReadOnlyTable<&'static str, &'static [u8]>,
+    table: Option<ReadOnlyTable<u64, &'static [u8]>>,
+    /// All games were compared with what the store announces, and are those.
+    is_whole: AtomicBool,
+}
 
-/// Opens the table, if there is one.
-pub(super) fn open(transaction: &ReadTransaction) -> Result<Option<KeptGamesTable>> {
-    match transaction.open_table(KEPT_GAMES) {
-        Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
-        table => Ok(Some(table?)),
+impl KeptGames {
+    /// Opens the tables; nothing is read yet.
+    pub(super) fn open(transaction: &ReadTransaction) -> Result<KeptGames> {
+        let table = match transaction.open_table(KEPT_GAMES) {
+            Err(redb::TableError::TableDoesNotExist(_)) => None,
+            table => Some(table?),
+        };
+        let meta = transaction.open_table(META)?;
+        Ok(KeptGames { meta, table, is_whole: AtomicBool::new(false) })
+    }
+
+    /// The number of games.
+    pub(super) fn count(&self) -> Result<u64> {
+        let announced = Announced::read(&self.meta)?.games;
+        let found = self.table.as_ref().map_or(Ok(0), |table| table.len())?;
+        if found == announced {
+            return Ok(found);
+        }
+        Err(damaged(ROW, format!("{announced} games are announced, and there are {found}")))
+    }
+
+    /// The bytes of a game; `None` if all games that the store announces are there, and it is none of
+    /// them.
+    pub(super) fn get(&self, id: GameId) -> Result<Option<Vec<u8>>> {
+        if let Some(table) = &self.table
+            && let Some(row) = table.get(key_of(id))?
+        {
+            check(key_of(id), row.value())?;
+            return Ok(Some(row.value().to_vec()));
+        }
+        if !self.is_whole.load(Ordering::Relaxed) {
+            self.each(&mut |_, _| true)?;
+        }
+        Ok(None)
+    }
+
+    /// Hands on all games, their ids ascending, until `visit` has enough. At the end they are those that
+    /// the store announces.
+    pub(super) fn each(&self, visit: &mut dyn FnMut(GameId, &[u8]) -> bool) -> Result<()> {
+        let announced = Announced::read(&self.meta)?;
+        let mut found = Announced::default();
+        if let Some(table) = &self.table {
+            for row in table.range::<u64>(..)? {
+                let (key, game) = row?;
+                check(key.value(), game.value())?;
+                found.add(key.value(), game.value());
+                if !visit(GameId(key.value().to_be_bytes()), game.value()) {
+                    return Ok(());
+                }
+            }
+        }
+        if found != announced {
+            return Err(damaged(ROW, "other games are there"));
+        }
+        self.is_whole.store(true, Ordering::Relaxed);
+        Ok(())
     }
 }
 
 /// Checks all games.
 pub(super) fn verify(transaction: &ReadTransaction) -> Result<()> {
-    let announced = Announced::read(&transaction.open_table(META)?)?;
-    let mut found = Announced::default();
-    if let Some(table) = open(transaction)? {
-        found = verify_rows(&table)?;
+    let mut no_game = None;
+    KeptGames::open(transaction)?.each(&mut |id, game| {
+        no_game = kept_game::decode(game).is_none().then_some(id);
+        no_game.is_none()
+    })?;
+    match no_game {
+        Some(id) => Err(damaged(place(key_of(id)), "it is no game")),
+        None => Ok(()),
     }
-    if found == announced { Ok(()) } else { Err(damaged(ROW, "other games are there")) }
-}
-
-fn verify_rows(table: &KeptGamesTable) -> Result<Announced> {
-    let mut found = Announced::default();
-    for row in table.range::<u64>(..)? {
-        let (key, game) = row?;
-        check(key.value(), game.value())?;
-        found.add(key.value(), game.value());
-        if kept_game::decode(game.value()).is_none() {
-            return Err(damaged(place(key.value()), "it is no game"));
-        }
-    }
-    Ok(found)
 }
 
 /// Refuses a game that its key does not stand for.
-pub(super) fn check(key: u64, game: &[u8]) -> Result<()> {
+fn check(key: u64, game: &[u8]) -> Result<()> {
     if key_of(kept_game::id_of(game)) == key {
         return Ok(());
     }
@@ -151,6 +201,6 @@ fn place(key: u64) -> String {
 }
 
 /// Ids ascend as their keys do.
-pub(super) const fn key_of(id: GameId) -> u64 {
+const fn key_of(id: GameId) -> u64 {
     u64::from_be_bytes(id.0)
 }

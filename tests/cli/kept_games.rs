@@ -221,3 +221,50 @@ fn games_that_are_asked_for_positions_say_how_a_library_is_made() {
     let done = scratch.run(&["convert", "g.pgn", "g.bin"]);
     assert!(done.err.contains("`epdb book make`") && done.status == 2, "{}", done.err);
 }
+
+/// The pages of a store in which a text stands, and those in use.
+fn pages_with(bytes: &[u8], text: &[u8]) -> (Vec<usize>, Vec<usize>) {
+    const PAGE: usize = 4096;
+    let page = |at: &usize| &bytes[*at..(*at + PAGE).min(bytes.len())];
+    let used =
+        (PAGE..bytes.len()).step_by(PAGE).filter(|at| page(at).iter().any(|&byte| byte != 0));
+    let used: Vec<usize> = used.collect();
+    let holds = |at: &&usize| page(at).windows(text.len()).any(|part| part == text);
+    (used.iter().filter(holds).copied().collect(), used)
+}
+
+#[test]
+fn no_copy_of_a_damaged_library_lacks_games_in_silence() {
+    let scratch = scratch();
+    let tally = ["tally", "g.pgn", "h.pgn", "-o", "l.epdb", "--keep-games", "2"];
+    assert_eq!(scratch.run(&tally).status, 0);
+    let sound = scratch.read("l.epdb");
+    let (pages, used) = pages_with(&sound, b"Flo");
+    assert!(!pages.is_empty());
+    let mut refused = 0;
+    for &to in &pages {
+        for &from in used.iter().filter(|&&from| from != to) {
+            let mut bytes = sound.clone();
+            bytes.copy_within(from..from + 4096, to);
+            scratch.write("x.epdb", bytes);
+            for command in [
+                &["pack", "x.epdb", "-o", "o.epa"][..],
+                &["convert", "x.epdb", "o.epa"],
+                &["union", "x.epdb", "-o", "o.epa"],
+                &["filter", "x.epdb", "--where", "pieces > 0", "-o", "o.epa"],
+                &["sort", "x.epdb", "--by", "fen", "-o", "o.epa"],
+            ] {
+                let done = scratch.run(command);
+                if done.status == 0 {
+                    let stats = scratch.run(&["stats", "o.epa", "--json"]).out;
+                    let what = format!("{command:?}, the page at {from} doubled at {to}");
+                    assert!(stats.contains("\"kept_games\":4}"), "{what}: {stats}");
+                    std::fs::remove_file(scratch.path("o.epa")).unwrap();
+                } else {
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 0);
+}

@@ -147,3 +147,50 @@ fn rows_that_a_confused_program_changed_are_refused() {
         assert_ne!(verify(&path, &small()).unwrap(), [], "{what}");
     }
 }
+
+/// Pages of redb that are in use, without the first, which is the header.
+fn used_pages(bytes: &[u8]) -> Vec<usize> {
+    let is_used = |at: &usize| bytes[*at..].iter().take(PAGE).any(|&byte| byte != 0);
+    (PAGE..bytes.len()).step_by(PAGE).filter(is_used).collect()
+}
+
+const PAGE: usize = 4096;
+
+/// What is read of kept games is all of them, or it is an error.
+#[test]
+fn a_page_in_the_place_of_another_hides_no_game() {
+    let scratch = Scratch::new();
+    let path = scratch.path("l.epdb");
+    let games = write(&path, 200);
+    let sound = fs::read(&path).unwrap();
+    let pages = used_pages(&sound);
+    let mut refused = 0;
+    for &to in &pages {
+        for &from in pages.iter().filter(|&&from| from != to) {
+            let mut bytes = sound.clone();
+            bytes.copy_within(from..from + PAGE, to);
+            fs::write(&path, bytes).unwrap();
+            let store = Store::open_read_only(&path, &small());
+            let Ok(reader) = store.and_then(|store| store.reader()) else { continue };
+            let what = format!("the page at {from} doubled at {to}");
+            if let Ok(count) = reader.kept_game_count() {
+                assert_eq!(count, games.len() as u64, "{what}");
+            }
+            for game in &games {
+                match reader.kept_game(kept_game::id_of(game)) {
+                    Ok(found) => assert_eq!(found.as_ref(), Some(game), "{what}"),
+                    Err(_) => refused += 1,
+                }
+            }
+            let mut read = 0;
+            let visit = &mut |_, _: &[u8]| {
+                read += 1;
+                Ok::<(), StoreError>(())
+            };
+            if reader.each_kept_game(visit).is_ok() {
+                assert_eq!(read, games.len(), "{what}");
+            }
+        }
+    }
+    assert!(pages.len() > 10 && refused > games.len(), "{} pages, {refused} refused", pages.len());
+}

@@ -10,7 +10,7 @@ use super::blocks::Blocks;
 use crate::store::block::Stub;
 use crate::store::crowd::CrowdRecords;
 use crate::store::error::{Result as Inner, StoreError, damaged, guarded};
-use crate::store::kept_games::{self, KeptGamesTable};
+use crate::store::kept_games::KeptGames;
 use crate::store::open::Store;
 use crate::store::schema::{self, Access, Meta, StoreHeader};
 use crate::store::shared::Shared;
@@ -58,7 +58,7 @@ pub struct Reader {
     pub(super) meta: Meta,
     pub(super) blocks: Blocks,
     crowded: ReadOnlyTable<&'static [u8], &'static [u8]>,
-    kept_games: Option<KeptGamesTable>,
+    kept_games: KeptGames,
 }
 
 impl fmt::Debug for Reader {
@@ -81,7 +81,7 @@ impl Reader {
             }
         }
         let blocks = Blocks::new(Arc::clone(&shared), blocks, checks);
-        let kept_games = kept_games::open(&transaction)?;
+        let kept_games = KeptGames::open(&transaction)?;
         Ok(Reader { shared, meta, blocks, crowded, kept_games })
     }
 
@@ -122,8 +122,8 @@ impl Reader {
     }
 
     /// The games that positions list.
-    pub(super) const fn kept_games(&self) -> Option<&KeptGamesTable> {
-        self.kept_games.as_ref()
+    pub(super) const fn kept_games(&self) -> &KeptGames {
+        &self.kept_games
     }
 
     /// The records of the position of a stub.
