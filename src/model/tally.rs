@@ -103,18 +103,16 @@ impl Tally {
     /// `None` where a value is none that a tally has, or nothing is left.
     pub fn new(parts: Vec<TallyPart>) -> Option<Tally> {
         let is_valid = |part: &TallyPart| {
-            part.cell.is_valid() && part.moves.iter().all(|it| it.counts.is_valid())
+            part.cell.is_valid()
+                && part.reached <= MOST_GAMES
+                && part.moves.iter().all(|it| it.counts.is_valid())
         };
         if !parts.iter().all(is_valid) {
             return None;
         }
-        let mut tally = Tally::default();
-        if let [part] = &parts[..]
-            && part.is_settled()
-        {
-            tally.parts = parts;
-        } else {
-            parts.iter().try_for_each(|part| tally.add_part(part)).ok()?;
+        let mut tally = Tally { parts };
+        if !matches!(&tally.parts[..], [part] if part.is_settled()) {
+            tally.settle().ok()?;
         }
         tally.parts.retain(|part| part.reached > 0 || !part.moves.is_empty());
         (!tally.parts.is_empty()).then_some(tally)
@@ -137,7 +135,7 @@ impl Tally {
             // What does not fit was not added to the parts either.
             let _ = total.add(part);
         }
-        total.settle();
+        let _ = total.settle();
         total
     }
 
@@ -146,8 +144,8 @@ impl Tally {
     /// # Errors
     /// There would be too many; the tally is then as it was.
     pub fn add(&mut self, other: &Tally) -> Result<(), TallyOverflow> {
-        let mut sum = self.clone();
-        other.parts.iter().try_for_each(|part| sum.add_part(part))?;
+        let mut sum = Tally { parts: [&self.parts[..], &other.parts[..]].concat() };
+        sum.settle()?;
         *self = sum;
         Ok(())
     }
@@ -158,29 +156,23 @@ impl Tally {
     pub fn minus(&self, less: &Tally) -> Option<Tally> {
         let mut left = self.clone();
         for less in &less.parts {
-            let part = left.parts.iter_mut().find(|part| part.cell == less.cell)?;
+            let place = left.parts.binary_search_by_key(&less.cell, |part| part.cell).ok()?;
+            let part = left.parts.get_mut(place)?;
             part.reached = part.reached.checked_sub(less.reached)?;
+            part.moves.sort_unstable_by_key(|one| one.san);
             for one in &less.moves {
-                let own = part.moves.iter_mut().find(|own| own.san == one.san)?;
+                let place = part.moves.binary_search_by_key(&one.san, |own| own.san).ok()?;
+                let own = part.moves.get_mut(place)?;
                 own.counts = own.counts.minus(&one.counts)?;
             }
-            part.settle();
         }
         Tally::new(left.parts)
     }
 
-    fn add_part(&mut self, part: &TallyPart) -> Result<(), TallyOverflow> {
-        let place = match self.parts.binary_search_by_key(&part.cell, |part| part.cell) {
-            Ok(place) => place,
-            Err(place) => {
-                self.parts.insert(place, TallyPart { cell: part.cell, ..TallyPart::default() });
-                place
-            }
-        };
-        let sum = &mut self.parts[place];
-        sum.add(part)?;
-        sum.settle();
-        Ok(())
+    /// Puts parts and moves into their order, adding those of one cell and the counts of one move.
+    fn settle(&mut self) -> Result<(), TallyOverflow> {
+        merge_by_key(&mut self.parts, |part| part.cell, TallyPart::add)?;
+        self.parts.iter_mut().try_for_each(TallyPart::settle)
     }
 
     /// The tally that the operands of `tally` are; `None` when they are none.
@@ -228,30 +220,32 @@ impl TallyPart {
         counts
     }
 
+    /// Adds the games of another part; [`TallyPart::settle`] follows.
     fn add(&mut self, other: &TallyPart) -> Result<(), TallyOverflow> {
         self.reached = sum(self.reached, other.reached)?;
-        for one in &other.moves {
-            match self.moves.iter_mut().find(|own| own.san == one.san) {
-                Some(own) => own.counts = own.counts.plus(&one.counts)?,
-                None => self.moves.push(*one),
-            }
-        }
+        self.moves.extend_from_slice(&other.moves);
         Ok(())
     }
 
-    /// Whether it is as [`TallyPart::add`] and [`TallyPart::settle`] make it of nothing.
+    /// Whether [`TallyPart::settle`] would change nothing, as far as that is seen at once.
     fn is_settled(&self) -> bool {
-        self.reached <= MOST_GAMES
-            && match &self.moves[..] {
-                [] => true,
-                [one] => one.counts.games() > 0,
-                _ => false,
-            }
+        match &self.moves[..] {
+            [] => true,
+            [one] => one.counts.games() > 0,
+            _ => false,
+        }
     }
 
-    fn settle(&mut self) {
+    /// Puts the moves into their order, adding the counts of one move.
+    fn settle(&mut self) -> Result<(), TallyOverflow> {
+        let add = |own: &mut MoveTally, one: &MoveTally| {
+            own.counts = own.counts.plus(&one.counts)?;
+            Ok(())
+        };
+        let merged = merge_by_key(&mut self.moves, |one| one.san, add);
         self.moves.retain(|one| one.counts.games() > 0);
         self.moves.sort_by_key(|one| (Reverse(one.counts.games()), one.san));
+        merged
     }
 }
 
@@ -347,6 +341,26 @@ impl Cell {
         let is_rating = self.rating.is_none_or(|rating| rating <= LARGEST_RATING);
         is_year && is_month && is_rating && (self.month.is_none() || self.year.is_some())
     }
+}
+
+/// Puts items into the order of their keys and adds those of one key. An item that does not fit is left
+/// out, and makes the result an error. A text may have any number of items, so that no item is compared
+/// with all others.
+fn merge_by_key<T, K: Ord>(
+    items: &mut Vec<T>,
+    mut key: impl FnMut(&T) -> K,
+    mut add: impl FnMut(&mut T, &T) -> Result<(), TallyOverflow>,
+) -> Result<(), TallyOverflow> {
+    items.sort_unstable_by_key(&mut key);
+    let mut added = Ok(());
+    items.dedup_by(|item, sum| {
+        let is_same = key(item) == key(sum);
+        if is_same {
+            added = added.and(add(sum, item));
+        }
+        is_same
+    });
+    added
 }
 
 fn sum(a: u64, b: u64) -> Result<u64, TallyOverflow> {
@@ -677,6 +691,30 @@ mod tests {
             assert_eq!(ratings.to_string(), text);
             assert_eq!(read_ratings(text), Some(ratings));
         }
+    }
+
+    #[test]
+    fn no_item_is_compared_with_all_others() {
+        const ITEMS: u64 = 1 << 14;
+        let mut items: Vec<u64> = (0..ITEMS).map(|nth| nth * 7919 % (ITEMS / 2)).collect();
+        let mut looks = 0;
+        let key = |item: &u64| {
+            looks += 1;
+            *item
+        };
+        merge_by_key(&mut items, key, |_, _| Ok(())).unwrap();
+        assert!(items.iter().copied().eq(0..ITEMS / 2));
+        assert!(looks < 64 * ITEMS, "{looks} looks at {ITEMS} items");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_of_a_total() {
+        let text = format!("[2020] reached {MOST_GAMES}, e4 +1=0-0, [2021] reached 1, d4 +1=0-0");
+        let tally = Tally::from_text(text.as_bytes()).unwrap();
+        assert_eq!(tally.total().to_string(), format!("reached {MOST_GAMES}, e4 +1=0-0"));
+        let mut sum = tally.clone();
+        assert_eq!(sum.add(&tally), Err(TallyOverflow));
+        assert_eq!(sum, tally);
     }
 
     #[test]
