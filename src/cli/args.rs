@@ -187,8 +187,9 @@ pub(crate) struct GameReadArgs {
     /// SubVariation as v0, v1, v2
     #[arg(long)]
     pub(crate) game_openings: bool,
-    /// Positions keep the evaluation that a comment of their game has behind them, such as [%eval
-    /// 0.34] or [%eval #-3,20], as ce of the side to move, and its depth as acd
+    /// Positions keep the evaluation that a comment of their game has, as ce of the side to move, and its
+    /// depth as acd: [%eval 0.34] or [%eval #-3,20] behind them, or +0.35/20 1.2s of cutechess and
+    /// fastchess behind the move that an engine made there
     #[arg(long)]
     pub(crate) game_evals: bool,
     /// In whose piece letters the moves of games are written, such as german

@@ -501,6 +501,33 @@ fn evaluations_of_games_become_scores_when_asked_for() {
     }
 }
 
+/// Engines' scores stand behind their move, and speak of the position before it, for the mover.
+#[test]
+fn scores_of_engines_become_those_of_the_positions_where_they_moved() {
+    let game = "[Event \"a\"]\n\n1. e4 {book} e5 {+0.35/20 1.2s} 2. Bc4 $1 {-0.30/18 0.050s} \
+                (2. Nf3 {+0.10/9 1s} Nc6 {+0.20/8 1s}) 2... Nc6 {[%eval 0.1]} 3. Qh5 \
+                {+M3/30 0.5s, n=12345, sd=30} Nf6 {3/4 of an hour} \
+                4. Qxf7# {+M1/127 0.003s, White mates} 1-0\n";
+    let scratch = Scratch::with("a.pgn", game);
+    let scores = |args: &[&str]| {
+        let columns = ["table", "a.pgn", "--columns", "ce,acd"];
+        let done = scratch.run(&[&columns[..], args].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert!(!done.err.contains("could not be read"), "{}", done.err);
+        done.out
+    };
+    let evals = "ce\tacd\n\t\n35\t20\n-30\t18\n\t\n10\t\n\t\n32766\t127\n\t\n";
+    assert_eq!(scores(&["--game-evals"]), evals);
+    assert_eq!(scores(&["--game-evals", "--positions", "2"]), "ce\tacd\n-30\t18\n");
+    let with_lines = scores(&["--game-evals", "--variations"]);
+    assert!(with_lines.contains("\n20\t8\n"), "{with_lines}");
+    assert_eq!(scores(&[]), format!("ce\tacd\n{}", "\t\n".repeat(8)));
+    scratch.write("b.pgn", "1. e4 {+M800/9 1s} e5 {-400.00/9 1s} *\n");
+    let done = scratch.run(&["table", "b.pgn", "--columns", "ce,acd", "--game-evals"]);
+    assert_eq!(done.out, "ce\tacd\n\t\n\t\n\t\n");
+    assert!(done.err.contains("2 evaluations in comments could not be read"), "{}", done.err);
+}
+
 #[test]
 fn their_page_fits_and_its_commands_run() {
     let scratch = Scratch::new();

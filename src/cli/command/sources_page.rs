@@ -20,6 +20,8 @@ Scores of chessdb         lines such as `FEN ; 23;` and `FEN ; cdb eval: 23, ply
   ce, cdb_ply             the score, which is that of the side to move; plies from the start array
 Evaluations in games      [%eval 0.34], [%eval #-3,20] in comments: with --game-evals
   ce, acd                 of the position behind which the comment stands; White's view in the game
+Engines in games          {+0.35/20 1.2s}, {-M8/30 0.5s} of cutechess and fastchess: with --game-evals
+  ce, acd                 of the position before the move behind which it stands; the mover's view
 
 Examples:
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa

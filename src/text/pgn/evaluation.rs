@@ -1,9 +1,13 @@
-//! Evaluations in comments of games: `[%eval 0.34]`, `[%eval #-3]`, with a depth `[%eval -1.20,18]`.
-//! They are of the position that the comment stands behind, and seen by White, whoever is to move.
+//! Evaluations in comments of games.
+//!
+//! `[%eval 0.34]`, `[%eval #-3]`, with a depth `[%eval -1.20,18]`, are of the position that the comment
+//! stands behind, and seen by White, whoever is to move. `+0.35/20 1.2s`, which cutechess and fastchess
+//! write behind the move of an engine, is the engine's score of the position before its move, and seen
+//! by the engine.
 
-use crate::model::score::Evaluation;
 #[cfg(feature = "engine")]
 use crate::model::score::Score;
+use crate::model::score::{Evaluation, MAX_MATE};
 use crate::model::{Color, Opcode};
 
 /// An evaluation as a comment has it.
@@ -36,12 +40,75 @@ impl CommentEvaluation {
         is_sayable.then_some(CommentEvaluation { evaluation, depth })
     }
 
-    /// What the position says of it that has this side to move.
-    pub(super) fn operations(&self, turn: Color) -> impl Iterator<Item = (Opcode, i128)> + use<> {
-        let ce = self.evaluation.ce(turn == Color::Black).ok().map(|ce| (Opcode::CE, ce.into()));
-        let depth = self.depth.map(|depth| (Opcode::ACD, depth.into()));
-        ce.into_iter().chain(depth)
+    /// The evaluation as the position has it in which this side is to move.
+    pub(super) fn seen_by(&self, turn: Color) -> Option<PositionScore> {
+        let ce = self.evaluation.ce(turn == Color::Black).ok()?;
+        Some(PositionScore { ce, depth: self.depth })
     }
+}
+
+/// An evaluation of a position, seen by the side to move.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct PositionScore {
+    ce: i32,
+    depth: Option<u32>,
+}
+
+impl PositionScore {
+    /// Reads the comment behind the move of an engine: score and depth, then the time and more, such as
+    /// `+0.35/20 1.2s, n=12345` or `-M8/30`. `None` for any other comment, such as `book`, and a second
+    /// `None` inside for a score that `ce` cannot say.
+    pub(super) fn of_engine(comment: &str) -> Option<Option<PositionScore>> {
+        let (score, behind) = comment.trim().split_once('/')?;
+        let end = behind.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(behind.len());
+        let (depth, behind) = behind.split_at(end);
+        let depth: u32 = depth.parse().ok()?;
+        let size = score.strip_prefix(['+', '-']).unwrap_or(score);
+        let mate = size.strip_prefix('M').filter(|plies| is_number(plies));
+        let is_score = mate.is_some()
+            || size.split_once('.').is_some_and(|parts| is_number(parts.0) && is_number(parts.1));
+        let is_marked = mate.is_some() || size.len() < score.len();
+        let is_whole = if behind.is_empty() { is_marked } else { begins_with_time(behind) };
+        // A depth of 0 stands where the engine said nothing.
+        if !is_score || !is_whole || depth == 0 {
+            return None;
+        }
+        let ce = match mate {
+            Some(plies) => mate_in_plies(plies, score.starts_with('-')),
+            None => {
+                centipawns(score).and_then(|value| Evaluation::Centipawns(value).ce(false).ok())
+            }
+        };
+        Some(ce.map(|ce| PositionScore { ce, depth: Some(depth) }))
+    }
+
+    /// What the position says of it.
+    pub(super) fn operations(&self) -> impl Iterator<Item = (Opcode, i128)> + use<> {
+        let depth = self.depth.map(|depth| (Opcode::ACD, depth.into()));
+        std::iter::once((Opcode::CE, self.ce.into())).chain(depth)
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text begins with a time in seconds or milliseconds, behind a blank or a comma and a blank.
+fn begins_with_time(text: &str) -> bool {
+    let text = text.strip_prefix(',').unwrap_or(text);
+    let word = text.trim_start();
+    let word_end = word.find(|sign: char| sign.is_whitespace() || sign == ',');
+    let word = &word[..word_end.unwrap_or(word.len())];
+    let time = word.strip_suffix("ms").or_else(|| word.strip_suffix('s')).unwrap_or_default();
+    let (whole, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    text.starts_with(char::is_whitespace) && is_number(whole) && is_number(fraction)
+}
+
+/// The `ce` of a mover who mates in so many plies, or is mated.
+fn mate_in_plies(plies: &str, is_mated: bool) -> Option<i32> {
+    const MOST_PLIES: i32 = 2 * MAX_MATE as i32;
+    let plies = plies.parse().ok().filter(|plies| (1..=MOST_PLIES).contains(plies))?;
+    Some(if is_mated { plies - 32767 } else { 32767 - plies })
 }
 
 /// Pawns with a point, such as `-1.2`, in the nearest centipawns.
@@ -80,11 +147,71 @@ pub(crate) fn evaluation_comment(score: Score, turn: Color, depth: &str) -> Opti
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     fn read(comment: &str, turn: Color) -> Option<Option<Vec<i128>>> {
         let last = CommentEvaluation::last_in(comment)?;
-        Some(last.map(|it| it.operations(turn).map(|(_, value)| value).collect()))
+        let score = last.map(|it| it.seen_by(turn).unwrap());
+        Some(score.map(|it| it.operations().map(|(_, value)| value).collect()))
+    }
+
+    #[test]
+    fn comments_of_engines_are_the_movers() {
+        for (comment, ce, depth) in [
+            ("+0.35/20 1.2s", 35, 20),
+            ("-0.30/18 0.050s", -30, 18),
+            (" 0.00/31 60s ", 0, 31),
+            ("+M11/24 0.070s", 32756, 24),
+            ("-M10/12 0.026s", -32757, 12),
+            ("-M3/30", -32764, 30),
+            ("+M1/127 0.003s, Black mates", 32766, 127),
+            ("+0.00/1 0.000s, White mates", 0, 1),
+            ("-8.11/24 5.0s, White wins by adjudication", -811, 24),
+            ("+0.35/20 1.2s n=12345 sd=30", 35, 20),
+            ("+1.00/15 1.321s, tl=9.1s, n=12345, sd=20, nps=9345, hashfull=12, tbhits=0", 100, 15),
+            ("-0.59/19, 0.394s, X made an illegal move", -59, 19),
+            ("+0.30/21", 30, 21),
+            ("+0.35/20\n1.2s", 35, 20),
+            ("-1.5/9 20ms", -150, 9),
+        ] {
+            let score = PositionScore { ce, depth: Some(depth) };
+            assert_eq!(PositionScore::of_engine(comment), Some(Some(score)), "{comment}");
+        }
+    }
+
+    #[test]
+    fn comments_that_are_not_of_engines() {
+        for comment in [
+            "",
+            "book",
+            "1.2s",
+            "1/2",
+            "1/2 1.2s",
+            "3/4 of the time",
+            "0.5/10 of the time",
+            "0.5/10",
+            "+0.35",
+            "+0.35/",
+            "+0.35/20s",
+            "+0.35/20 good",
+            "+0.35/20 12",
+            "+.35/20 1.2s",
+            "+M/20 1.2s",
+            "-M8/0 0.0s",
+            "+0.00/0 0.000s",
+            "x +0.35/20 1.2s",
+            "+0.35/99999999999 1.2s",
+            "(+0.35/20 1.2s)",
+            "[%eval 0.34]",
+            "+0.35/20 1.2.3s",
+        ] {
+            assert_eq!(PositionScore::of_engine(comment), None, "{comment}");
+        }
+        for comment in ["+M767/30 1s", "+M0/30 1s", "-320.01/20 1s", "+9999999999999.00/20 1s"] {
+            assert_eq!(PositionScore::of_engine(comment), Some(None), "{comment}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use super::evaluation::CommentEvaluation;
+use super::evaluation::{CommentEvaluation, PositionScore};
 use super::tags::OPCODES;
 use crate::model::rules::Move;
 use crate::model::{Element, Elements, EpdRecord, Game, Opcode, Operand, Operation, Replay};
@@ -112,8 +112,10 @@ impl PositionOptions {
         self
     }
 
-    /// Evaluations of comments, `[%eval 0.34]`, as `ce` of the position behind which they stand, and
-    /// their depth as `acd`. They are White's view; `ce` is that of the side to move.
+    /// Evaluations of comments as `ce`, which is the view of the side to move, and their depth as `acd`.
+    /// `[%eval 0.34]` is White's view of the position behind which it stands; `+0.35/20 1.2s`, as cutechess
+    /// and fastchess write it, is a player's view of the position before the move behind which it stands.
+    /// A position that has both has the first.
     #[must_use]
     pub const fn evaluations(mut self, evaluations: bool) -> PositionOptions {
         self.evaluations = evaluations;
@@ -233,6 +235,7 @@ pub fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
             Element::VariationEnd => depth = depth.saturating_sub(1),
             Element::Comment(text) if depth == 0 || options.variations => {
                 count += u64::from(CommentEvaluation::last_in(text) == Some(None));
+                count += u64::from(PositionScore::of_engine(text) == Some(None));
             }
             _ => {}
         }
@@ -360,7 +363,9 @@ impl Walk<'_> {
         };
         let turn = record.position().turn();
         let evaluation = self.lines.last().and_then(|line| line.evaluation);
-        for (opcode, value) in evaluation.iter().flat_map(|it| it.operations(turn)) {
+        let score = evaluation.and_then(|it| it.seen_by(turn));
+        let score = score.or_else(|| mv.and_then(|_| self.score_of_mover()));
+        for (opcode, value) in score.iter().flat_map(PositionScore::operations) {
             record.set(Operation { opcode, operands: vec![Operand::Integer(value)] });
         }
         Some(record)
@@ -374,6 +379,22 @@ impl Walk<'_> {
         {
             line.evaluation = Some(evaluation);
         }
+    }
+
+    /// What the comments behind the move that was just read say of the position before it; the last one
+    /// counts.
+    fn score_of_mover(&self) -> Option<PositionScore> {
+        if !self.takes_evaluations {
+            return None;
+        }
+        let is_note = |element: &Element<'_>| {
+            matches!(element, Element::Nag(_) | Element::Comment(_) | Element::Escape(_))
+        };
+        let score = |element| match element {
+            Element::Comment(text) => PositionScore::of_engine(text).flatten(),
+            _ => None,
+        };
+        self.elements.clone().take_while(is_note).filter_map(score).last()
     }
 
     /// Passes over a variation and those in it.
