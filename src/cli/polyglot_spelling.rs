@@ -19,6 +19,8 @@ enum Meaning {
     Flag(&'static str),
     /// An option of another name, and the value that Polyglot takes where nothing is said.
     Option(&'static str, Option<&'static str>),
+    /// An option of another name, whose value is a number of percent without the sign.
+    Percentage(&'static str),
 }
 
 const SPELLINGS: [Spelling; 3] = [
@@ -31,7 +33,7 @@ const SPELLINGS: [Spelling; 3] = [
             ("-bin", Meaning::Option("--output", Some("book.bin"))),
             ("-max-ply", Meaning::Option("--max-ply", None)),
             ("-min-game", Meaning::Option("--min-games", None)),
-            ("-min-score", Meaning::Option("--min-score", None)),
+            ("-min-score", Meaning::Percentage("--min-score")),
             ("-uniform", Meaning::Flag("--uniform")),
             ("-only-white", Meaning::Flag("--only-white")),
             ("-only-black", Meaning::Flag("--only-black")),
@@ -93,20 +95,26 @@ impl Spelling {
         for ((_, meaning), value) in self.options.iter().zip(given) {
             let default = match meaning {
                 Meaning::Book(default) | Meaning::Option(_, default) => *default,
-                Meaning::Flag(_) => None,
+                Meaning::Flag(_) | Meaning::Percentage(_) => None,
             };
-            let Some(value) = value.or_else(|| default.map(OsString::from)) else { continue };
+            let Some(mut value) = value.or_else(|| default.map(OsString::from)) else { continue };
             match meaning {
                 Meaning::Book(_) => books.push(value),
                 Meaning::Flag(_) => {}
-                Meaning::Option(name, _) => {
-                    line.push([OsStr::new(name), OsStr::new("="), &value].into_iter().collect());
+                Meaning::Option(name, _) => line.push(option(name, &value)),
+                Meaning::Percentage(name) => {
+                    value.push("%");
+                    line.push(option(name, &value));
                 }
             }
         }
         line.append(&mut books);
         line
     }
+}
+
+fn option(name: &str, value: &OsStr) -> OsString {
+    [OsStr::new(name), OsStr::new("="), value].into_iter().collect()
 }
 
 #[cfg(test)]
@@ -127,6 +135,10 @@ mod tests {
             (
                 "epdb -q merge-book -in1 a -in2 b --add",
                 "epdb -q book merge --add --output=out.bin -- a b",
+            ),
+            (
+                "epdb make-book -pgn a -bin b -min-score 45",
+                "epdb book make --keep-duplicates --count-repeats --output=b --min-score=45% -- a",
             ),
             (
                 "epdb make-book -pgn a -bin b -uniform -min-game 1",

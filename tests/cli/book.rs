@@ -195,7 +195,7 @@ fn info_counts_what_is_in_books() {
 }
 
 #[test]
-fn of_two_books_the_first_wins_or_weights_are_added() {
+fn of_two_books_weights_are_added_or_the_first_wins() {
     let scratch = Scratch::with("a.bin", small());
     let other = [
         entry("", "d2d4", 300),
@@ -204,21 +204,20 @@ fn of_two_books_the_first_wins_or_weights_are_added() {
         entry("d4", "d7d5", 4),
     ];
     scratch.write("b.bin", book(&other));
-    for call in
-        [&["a.bin", "b.bin", "-o", "c.bin"][..], &["--first", "a.bin", "b.bin", "-o", "c.bin"]]
-    {
-        let done = scratch.run(&[&["book", "merge"], call].concat());
-        assert_eq!((done.status, done.out.as_str()), (0, ""), "{}", done.err);
-        let note = "epdb: 7 entries; 2 positions of several books taken from the first\n";
-        assert_eq!(done.err, note);
-        let mut entries: Vec<Entry> = Book::read(&small()[..]).unwrap().entries().to_vec();
-        entries.push(other[3]);
-        assert_eq!(scratch.read("c.bin"), book(&entries));
-    }
-    let done = scratch.run(&["book", "merge", "--add", "a.bin", "b.bin", "-o", "c.bin"]);
+    let done = scratch.run(&["book", "merge", "--first", "a.bin", "b.bin", "-o", "c.bin"]);
+    let note = "epdb: 7 entries; 2 positions of several books taken from the first\n";
+    assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (0, "", note));
+    let mut entries: Vec<Entry> = Book::read(&small()[..]).unwrap().entries().to_vec();
+    entries.push(other[3]);
+    assert_eq!(scratch.read("c.bin"), book(&entries));
     let notes = "epdb: 8 entries; 2 positions of several books added up\n\
                  epdb: the weights of 1 positions were brought down to 65535\n";
-    assert_eq!((done.err.as_str(), done.status), (notes, 0));
+    for call in
+        [&["--add", "a.bin", "b.bin", "-o", "c.bin"][..], &["a.bin", "b.bin", "-o", "c.bin"]]
+    {
+        let done = scratch.run(&[&["book", "merge"], call].concat());
+        assert_eq!((done.err.as_str(), done.status), (notes, 0));
+    }
     let sum = Book::read(&scratch.read("c.bin")[..]).unwrap();
     let weights = |moves: &str| -> Vec<(String, u16)> {
         let entries = sum.entries_of(polyglot_key(after(moves).position()));
@@ -230,7 +229,8 @@ fn of_two_books_the_first_wins_or_weights_are_added() {
     assert_eq!(weights(""), named(&[("d2d4", 400), ("e2e4", 300), ("c2c4", 50)]));
     assert_eq!(weights("e4"), named(&[("d7d5", 65_535)]));
     // Three books, onto one of them, through a pipe and compressed.
-    let done = scratch.run(&["book", "merge", "b.bin", "a.bin", "c.bin", "-o", "b.bin", "-q"]);
+    let done =
+        scratch.run(&["book", "merge", "--first", "b.bin", "a.bin", "c.bin", "-o", "b.bin", "-q"]);
     assert_eq!((done.status, done.err.as_str()), (0, ""));
     assert_eq!(scratch.read("b.bin").len(), 8 * 16 - 16, "e4 of the start array is b's");
     scratch.run(&["book", "merge", "b.bin", "b.bin", "-o", "b.bin.gz"]);
@@ -249,6 +249,65 @@ fn of_two_books_the_first_wins_or_weights_are_added() {
     assert!(!scratch.names().contains(&"c.epd".to_string()));
 }
 
+/// The entries that `polyglot merge-book` of Polyglot 2.0.4 writes for these books, in our order.
+#[test]
+fn books_are_merged_as_polyglot_merges_them() {
+    let learnt = |entry: Entry, learn| Entry { learn, ..entry };
+    let first = [learnt(entry("", "e2e4", 30), 1), learnt(entry("", "d2d4", 10), 2)];
+    let second = [learnt(entry("", "e2e4", 7), 3), learnt(entry("", "c2c4", 5), 4)];
+    let scratch = Scratch::with("a.bin", book(&first));
+    scratch.write("b.bin", book(&second));
+    let merged = [
+        learnt(entry("", "e2e4", 37), 1),
+        learnt(entry("", "d2d4", 10), 2),
+        learnt(entry("", "c2c4", 5), 4),
+    ];
+    let done = scratch.run(&["merge-book", "-in1", "a.bin", "-in2", "b.bin", "-out", "c.bin"]);
+    assert_eq!((done.status, scratch.read("c.bin")), (0, book(&merged)), "{}", done.err);
+}
+
+#[test]
+fn scores_are_shares_and_percentages() {
+    let games = "1. e4 e5 1-0\n\n1. e4 c5 0-1\n\n1. d4 d5 0-1\n\n1. d4 d5 1/2-1/2\n\n";
+    let scratch = Scratch::with("g.pgn", games);
+    let make = |score: &str| {
+        let call = ["book", "make", "g.pgn", "-o", "a.bin", "--min-games", "1", "--max-ply", "1"];
+        let done = scratch.run(&[&call[..], &["--min-score", score]].concat());
+        assert_eq!(done.status, 0, "{score}: {}", done.err);
+        assert_eq!(done.err.contains("(--min-score)"), done.err.contains(" 0 entries"), "{score}");
+        Book::read(&scratch.read("a.bin")[..]).unwrap().entries().len()
+    };
+    for (score, moves) in [
+        ("0", 2),
+        ("0.25", 2),
+        ("25%", 2),
+        ("0.3", 1),
+        ("50%", 1),
+        ("0.51", 0),
+        ("51%", 0),
+        ("1", 0),
+    ] {
+        assert_eq!(make(score), moves, "{score}");
+    }
+    let theirs = |score: &str| {
+        let call =
+            ["make-book", "-pgn", "g.pgn", "-bin", "a.bin", "-max-ply", "1", "-min-game", "1"];
+        let done = scratch.run(&[&call[..], &["-min-score", score]].concat());
+        (done.status, Book::read(&scratch.read("a.bin")[..]).unwrap().entries().len())
+    };
+    for (score, moves) in [("0", 2), ("0.5", 2), ("50", 1), ("50.1", 0), ("100", 0)] {
+        assert_eq!(theirs(score), (0, moves), "{score}");
+    }
+    for wrong in ["50", "1.01", "-0.1", "100.5%", "-1%", "x", "%", "nan", ""] {
+        let call = format!("--min-score={wrong}");
+        let done = scratch.run(&["book", "make", "g.pgn", "-o", "w.bin", &call]);
+        assert_eq!(done.status, 2, "{wrong}");
+        assert!(done.err.contains("a share from 0 to 1"), "{wrong}: {}", done.err);
+    }
+    assert_eq!(theirs("101").0, 2);
+    assert!(!scratch.names().contains(&"w.bin".to_string()));
+}
+
 #[test]
 fn polyglots_spellings_do_the_same() {
     let scratch = Scratch::with("a.bin", small());
@@ -258,7 +317,8 @@ fn polyglots_spellings_do_the_same() {
     scratch.run(&["book", "merge", "book.bin", "a.bin", "-o", "d.bin"]);
     assert_eq!(scratch.read("c.bin"), scratch.read("d.bin"));
     assert_eq!(scratch.run(&["-q", "merge-book", "-in1", "a.bin", "-in2", "a.bin"]).err, "");
-    assert_eq!(scratch.read("out.bin"), small());
+    scratch.run(&["book", "merge", "a.bin", "a.bin", "-o", "twice.bin"]);
+    assert_eq!(scratch.read("out.bin"), scratch.read("twice.bin"));
     let done = scratch.run(&["dump-book", "-bin", "a.bin", "-color", "white", "-out", "a.txt"]);
     assert_eq!((done.status, done.out.as_str()), (1, ""));
     let listed = scratch.run(&["book", "list", "a.bin", "--color", "white"]).out;

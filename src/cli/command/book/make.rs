@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
-use crate::cli::command::tally::{TallyArgs, directory_beside};
+use crate::cli::command::tally::{TallyArgs, counted_before, directory_beside};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
@@ -22,7 +22,7 @@ use crate::source::{Item, Output};
 /// A move weighs two for each game that its side won and one for each draw, as with Polyglot, whose
 /// make-book counts games and positions that come again: so do --keep-duplicates and
 /// --count-repeats. `epdb make-book -pgn A -bin B`, in Polyglot's spelling, is the same with these
-/// two. All options by which `epdb tally` counts games are taken here too.
+/// two, and takes -min-score in percent: `-min-score 45`. All options by which `epdb tally` counts games are taken here too.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book make games.pgn -o book.bin --max-ply 40
@@ -37,8 +37,8 @@ pub(crate) struct Args {
     /// Moves that were played in at least so many games
     #[arg(long, value_name = "N", default_value_t = 3)]
     min_games: u64,
-    /// Moves with which their side made at least this share of the points, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    /// Moves with which their side made at least this share of the points: 0.45 or 45%
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "0")]
     min_score: f64,
     /// All moves weigh 1
     #[arg(long)]
@@ -63,6 +63,17 @@ pub(crate) struct Args {
     read: ReadArgs,
     #[command(flatten)]
     memory: MemoryArgs,
+}
+
+/// Reads a share of 0 to 1, or a percentage with its sign.
+fn parse_share(text: &str) -> Result<f64, String> {
+    let (number, whole) = match text.strip_suffix('%') {
+        Some(percentage) => (percentage, 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.parse::<f64>().ok().filter(|number| (0.0..=whole).contains(number));
+    let expected = "expected a share from 0 to 1, such as 0.45, or a percentage from 0% to 100%";
+    share.map(|number| number / whole).ok_or_else(|| expected.to_string())
 }
 
 impl Args {
@@ -106,10 +117,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(Visited::Taken)
         },
     )?;
+    let merged = builder.take_merged_games()?;
     let counts = builder
         .finish(TallyOrder::Key, &mut |batch| batch.each(&mut |record| maker.add(record)))?;
     if counts.games > 0 {
-        note!("epdb: {} games counted, {} counted before", counts.games, counts.duplicates);
+        let before = counted_before(counts.duplicates, &merged);
+        note!("epdb: {} games counted{before}", counts.games);
     }
     if maker.without_tally() > 0 {
         note!("epdb: {} records without a tally left out", maker.without_tally());
@@ -124,8 +137,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     writer.finish()?.finish()?;
     note!("epdb: {entries} entries of {positions} positions");
     if entries == 0 {
+        let score = match args.min_score {
+            0.0 => String::new(),
+            share => format!(" with {}% of the points (--min-score)", 100.0 * share),
+        };
         note!(
-            "epdb: the book is empty: no move was played in {} games (--min-games); records of a \
+            "epdb: the book is empty: no move was played in {} games (--min-games){score}; records of a \
              repertoire take --repertoire",
             args.min_games
         );
