@@ -12,6 +12,7 @@ use crate::library::diff;
 use crate::library::game_census::GameCensus;
 use crate::library::json::operands;
 use crate::library::sets;
+use crate::library::tally;
 use crate::store::ImportCounts;
 
 use super::pipe::Places;
@@ -247,6 +248,9 @@ pub(crate) struct Import {
     /// Games that the options leave out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) games_left_out: Option<u64>,
+    /// Differences between games that were counted before and the copies that came first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) merged_games: Option<MergedGames>,
     /// The name under which the file was imported before, if there is nothing to do.
     pub(crate) already_imported_as: Option<String>,
 }
@@ -266,8 +270,29 @@ impl Import {
             games: None,
             duplicate_games: None,
             games_left_out: None,
+            merged_games: None,
             already_imported_as: None,
         }
+    }
+}
+
+/// Games that were counted before, by what they have otherwise than the copy that came first.
+#[derive(Serialize)]
+pub(crate) struct MergedGames {
+    /// Another White, Black or Round.
+    pub(crate) other_names: u64,
+    /// Another id.
+    pub(crate) other_ids: u64,
+    /// Other moves, another date or another result.
+    pub(crate) other_moves: u64,
+    /// Games that an earlier import counted, whose tags are not kept.
+    pub(crate) not_compared: u64,
+}
+
+impl MergedGames {
+    pub(crate) const fn new(merged: &tally::MergedGames) -> MergedGames {
+        let tally::MergedGames { other_names, other_ids, other_moves, not_compared } = *merged;
+        MergedGames { other_names, other_ids, other_moves, not_compared }
     }
 }
 

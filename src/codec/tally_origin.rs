@@ -248,6 +248,11 @@ pub fn digest_of(hash: &[u8; 32], said: u32) -> GameDigest {
     joined(&hash[..HASH], said)
 }
 
+/// The hash in a digest.
+pub(crate) fn hash_of(digest: &GameDigest) -> &[u8] {
+    &digest[..HASH]
+}
+
 fn joined(hash: &[u8], said: u32) -> GameDigest {
     let mut digest = GameDigest::default();
     digest[..HASH].copy_from_slice(hash);

@@ -2,27 +2,34 @@
 
 use std::path::PathBuf;
 
-use super::date::Date;
 use super::ordered::{Ordered, Reorder};
-use crate::codec::packed;
+use super::same_game::{self, SameGame};
 use crate::error::Result;
-use crate::model::rules::Move;
-use crate::model::{Game, Role};
+use crate::model::Game;
 use crate::spill::Sorter;
-use crate::text::pgn::{self, PgnFormatOptions};
 
-/// When two games count as the same.
+/// When two games of a collection count as the same.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub enum SameGame {
+pub enum GamesBy {
     /// They have the same main line from the same position.
     Moves,
-    /// Also the tags Date and Result are the same; a Date without a year gives way to UTCDate.
-    Dated,
-    /// Also the tags White, Black, Date and Result are the same, letter by letter.
+    /// Also the tags White, Black, Date and Result are the same, letter by letter; a Date without a year
+    /// gives way to UTCDate.
     #[default]
     Players,
     /// They agree in everything: tags, variations, comments and all else that is written.
     Exact,
+}
+
+impl GamesBy {
+    /// Bytes that are equal exactly for games that count as the same.
+    fn key(self, game: &Game) -> Vec<u8> {
+        match self {
+            GamesBy::Moves => same_game::main_line(game),
+            GamesBy::Players => SameGame::Players.key(game, None),
+            GamesBy::Exact => SameGame::Exact.key(game, None),
+        }
+    }
 }
 
 /// What a [`GameDedupe`] did.
@@ -37,9 +44,9 @@ pub struct GameTally {
 /// Games of which no two are the same; of those that are, the first one stays.
 ///
 /// ```
-/// use epdb::library::game_sets::{GameDedupe, SameGame};
+/// use epdb::library::game_sets::{GameDedupe, GamesBy};
 /// use epdb::text::pgn::{GameReader, PgnReadOptions};
-/// let mut dedupe = GameDedupe::new(SameGame::Moves, std::env::temp_dir(), 1 << 20);
+/// let mut dedupe = GameDedupe::new(GamesBy::Moves, std::env::temp_dir(), 1 << 20);
 /// let mut reader = GameReader::new(&b"1. e4 * 1. d4 * 1. e4 {again} *"[..], PgnReadOptions::default());
 /// while let Some(read) = reader.next_game()? {
 ///     dedupe.add(read.game.expect("a good game"), read.raw)?;
@@ -51,7 +58,7 @@ pub struct GameTally {
 /// ```
 #[derive(Debug)]
 pub struct GameDedupe {
-    same: SameGame,
+    by: GamesBy,
     directory: PathBuf,
     memory: usize,
     sorter: Sorter,
@@ -59,10 +66,10 @@ pub struct GameDedupe {
 
 impl GameDedupe {
     /// One that uses about `memory` bytes, and beyond them temporary files in `directory`.
-    pub fn new(same: SameGame, directory: impl Into<PathBuf>, memory: usize) -> GameDedupe {
+    pub fn new(by: GamesBy, directory: impl Into<PathBuf>, memory: usize) -> GameDedupe {
         let directory = directory.into();
         let sorter = Sorter::new(&directory, memory / 2);
-        GameDedupe { same, directory, memory, sorter }
+        GameDedupe { by, directory, memory, sorter }
     }
 
     /// Takes the next game, and bytes in any form that stand for it.
@@ -71,7 +78,7 @@ impl GameDedupe {
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, game: &Game, bytes: &[u8]) -> Result<()> {
         let order = self.sorter.len().to_be_bytes();
-        Ok(self.sorter.push(&key(game, self.same), &[&order, bytes].concat())?)
+        Ok(self.sorter.push(&self.by.key(game), &[&order, bytes].concat())?)
     }
 
     /// The bytes of the games that stay, in the order of the input.
@@ -95,47 +102,6 @@ impl GameDedupe {
     }
 }
 
-/// Bytes that are equal exactly for games that count as the same.
-pub(super) fn key(game: &Game, same: SameGame) -> Vec<u8> {
-    // The line of a long game fits.
-    let mut key = Vec::with_capacity(512);
-    if same == SameGame::Exact {
-        let options = PgnFormatOptions::new().escapes(true);
-        // UTF-8 can say every game.
-        pgn::format(game, &options, &mut key).ok();
-        return key;
-    }
-    let tags: &[&str] = match same {
-        SameGame::Players => &["White", "Black", "Date", "Result"],
-        SameGame::Dated => &["Date", "Result"],
-        SameGame::Moves | SameGame::Exact => &[],
-    };
-    for name in tags {
-        let value = if *name == "Date" { date(game) } else { game.tag(name) };
-        key.extend_from_slice(value.unwrap_or_default().as_bytes());
-        // No tag has a control character.
-        key.push(0);
-    }
-    key.extend_from_slice(packed::encode(&game.start().position.identity()).as_bytes());
-    game.plies().for_each(|ply| key.extend_from_slice(&ply_bytes(ply)));
-    key
-}
-
-/// The tag `Date`, unless it has no year and there is `UTCDate`.
-fn date(game: &Game) -> Option<&str> {
-    let date = game.tag("Date");
-    let has_year = date.and_then(|date| Date::parse(date.as_bytes())?.year()).is_some();
-    if has_year { date } else { game.tag("UTCDate").or(date) }
-}
-
-fn ply_bytes(ply: Option<Move>) -> [u8; 2] {
-    // No move stays on its square.
-    let Some(mv) = ply else { return [0; 2] };
-    let promotion = mv.promotion.map_or(0, |role: Role| role as u8 + 1);
-    let squares = (mv.from.index() as u16) << 6 | mv.to.index() as u16;
-    (u16::from(promotion) << 12 | squares).to_be_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -143,13 +109,13 @@ mod tests {
     use super::*;
     use crate::text::pgn::{GameReader, PgnReadOptions};
 
-    fn kept(same: SameGame, memory: usize) -> Vec<usize> {
+    fn kept(by: GamesBy, memory: usize) -> Vec<usize> {
         let text = "[White \"a\"]\n\n1. e4 e5 *\n\n[White \"b\"]\n\n1. e4 e5 *\n\n\
                     [White \"a\"]\n\n1. e4 $1 e5 *\n\n[White \"a\"]\n\n1. e4 e5 *\n\n\
                     [White \"a\"]\n[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n\n1. e4 *\n\n\
                     [White \"a\"]\n\n1. e4 *\n\n";
         let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
-        let mut dedupe = GameDedupe::new(same, std::env::temp_dir(), memory);
+        let mut dedupe = GameDedupe::new(by, std::env::temp_dir(), memory);
         let mut number = 0;
         while let Some(read) = reader.next_game().unwrap() {
             dedupe.add(read.game.unwrap(), &[number]).unwrap();
@@ -179,9 +145,9 @@ mod tests {
     #[test]
     fn the_first_of_the_same_games_stays() {
         for memory in [0, 1 << 20] {
-            assert_eq!(kept(SameGame::Moves, memory), [0, 4, 5]);
-            assert_eq!(kept(SameGame::Players, memory), [0, 1, 4, 5]);
-            assert_eq!(kept(SameGame::Exact, memory), [0, 1, 2, 4, 5]);
+            assert_eq!(kept(GamesBy::Moves, memory), [0, 4, 5]);
+            assert_eq!(kept(GamesBy::Players, memory), [0, 1, 4, 5]);
+            assert_eq!(kept(GamesBy::Exact, memory), [0, 1, 2, 4, 5]);
         }
     }
 }

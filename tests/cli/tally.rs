@@ -1,6 +1,7 @@
 //! Libraries of positions on the command line: made of games, in every format, merged, asked.
 
 use crate::scratch::Scratch;
+use crate::shared_data::shared_data;
 
 /// The second game comes to the position of the first by another way; the third repeats a position
 /// and then plays something else in it; the fourth is the first once more.
@@ -220,7 +221,7 @@ fn a_book_is_made_of_games_and_of_libraries() {
 }
 
 /// More games; the second is one of [`GAMES`].
-const MORE: &str = "1. d4 d5 1/2-1/2\n\n[Date \"1992.11.04\"]\n[White \"Anna\"]\n\
+const MORE: &str = "1. d4 d5 1/2-1/2\n\n[Date \"1992.11.04\"]\n[White \"Ann\"]\n\
 [WhiteElo \"2400\"]\n\n1. e4 e5 2. Nf3 1-0\n\n";
 
 #[test]
@@ -235,7 +236,7 @@ fn games_are_counted_into_a_library_once() {
         assert_eq!(done.status, 0, "{}", done.err);
         let done = scratch.run(&["import", &store, second, first, "--tally", "--again"]);
         assert_eq!(done.status, 0, "{}", done.err);
-        assert!(done.err.contains(" counted before; "), "{}", done.err);
+        assert!(done.err.contains(" counted before ("), "{}", done.err);
         assert_eq!(export(&store), export("at-once.epdb"));
         assert_eq!(scratch.run(&["verify", &store]).status, 0);
     }
@@ -244,7 +245,7 @@ fn games_are_counted_into_a_library_once() {
     let json = scratch.run(&["import", "g.epdb", "m.pgn", "--tally", "--again", "--json"]).out;
     assert!(json.contains("\"games\":0,\"duplicate_games\":2"), "{json}");
     let stats = scratch.run(&["stats", "g.epdb"]).out;
-    assert!(stats.contains("built with --same-game moves\n"), "{stats}");
+    assert!(stats.contains("built with --same-game auto\n"), "{stats}");
     let counted = format!("source m.pgn\n{:<34}{:>14}\n", "    games", 1);
     assert!(stats.contains(&counted), "{stats}");
     let json = scratch.run(&["stats", "g.epdb", "--json"]).out;
@@ -275,7 +276,7 @@ fn libraries_that_are_not_alike_are_added_only_when_told_to() {
     assert!(scratch.run(&["stats", "pruned.epa"]).out.contains("pruned: --where games >= 2"));
     for (library, what, option) in [
         ("m.epdb", "shares 1 games with the library before", "--allow-overlap"),
-        ("short.epa", "built with `--max-ply 4 --same-game moves`", "--allow-mixed"),
+        ("short.epa", "built with `--max-ply 4 --same-game auto`", "--allow-mixed"),
         ("pruned.epa", "pruned (--where games >= 2)", "--allow-mixed"),
         ("silent.epa", "without the digests of its games", "--allow-overlap"),
         ("n.epd", "does not say how its tallies came to be", "--allow-mixed"),
@@ -293,7 +294,8 @@ fn libraries_that_are_not_alike_are_added_only_when_told_to() {
     for (args, what) in [
         (&["import", "s.epdb", "m.epdb", "--on-duplicate", "merge"][..], "shares 1 games"),
         (&["import", "s.epdb", "n.epd", "--on-duplicate", "merge"], "does not say"),
-        (&["import", "s.epdb", "n.pgn", "--tally", "--max-ply", "4"], "built with"),
+        (&["import", "s.epdb", "n.pgn", "--tally", "--max-ply", "4"], "counts with `--max-ply 4"),
+        (&["import", "s.epdb", "n.pgn", "--tally", "--same-game", "moves"], "--same-game auto"),
         (&["import", "s.epdb", "n.pgn", "--max-ply", "4"], "are for --tally"),
         (&["import", "s.epdb", "n.epd", "--tally"], "positions are no games"),
         (&["import", "s.epdb", "n.epdb", "--on-duplicate", "skip"], "would be left out"),
@@ -382,4 +384,110 @@ fn a_library_that_is_there_says_how_games_are_added() {
     let done = scratch.run(&["import", "l.epa", "g.pgn", "--tally"]);
     assert_eq!(done.status, 2);
     assert!(done.err.contains("only a library in a store grows"), "{}", done.err);
+}
+
+/// Games of nine plies and of twenty, with tags of their own.
+fn short_game(tags: &str) -> String {
+    format!("{tags}[Date \"2024.01.01\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 1-0\n\n")
+}
+
+fn long_game(tags: &str) -> String {
+    let moves = (0..5).map(|nth| format!("{}. Nf3 Nf6 {}. Ng1 Ng8 ", 2 * nth + 1, 2 * nth + 2));
+    let moves: String = moves.collect();
+    format!("{tags}[Date \"2024.01.01\"]\n[Result \"1-0\"]\n\n{moves}1-0\n\n")
+}
+
+/// What the summary says of the games of a file, counted by a rule.
+fn summary(scratch: &Scratch, games: &[String], rule: &str) -> String {
+    scratch.write("same.pgn", games.concat());
+    let done = scratch.run(&["tally", "same.pgn", "-o", "same.epb", "--same-game", rule]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let summary = done.err.lines().find_map(|line| line.split_once(" plies"));
+    let summary = summary.and_then(|(line, _)| line.strip_prefix("same.epb: ")?.rsplit_once("; "));
+    summary.expect("a summary").0.to_string()
+}
+
+#[test]
+fn short_games_of_others_are_other_games() {
+    let scratch = Scratch::new();
+    let players = |nth: usize| format!("[White \"W{nth}\"]\n[Black \"B{nth}\"]\n");
+    let games: Vec<String> = (0..20).map(|nth| short_game(&players(nth))).collect();
+    assert_eq!(summary(&scratch, &games, "auto"), "20 games counted");
+    let moves = "1 games counted, 19 counted before (19 with other names or rounds)";
+    assert_eq!(summary(&scratch, &games, "moves"), moves);
+    for tag in ["[Round \"2\"]\n", "[UTCTime \"12:00:00\"]\n"] {
+        let games = [short_game(&players(0)), short_game(&(players(0) + tag))];
+        assert_eq!(summary(&scratch, &games, "auto"), "2 games counted", "{tag}");
+    }
+    let games: Vec<String> = (0..20).map(|nth| long_game(&players(nth))).collect();
+    assert_eq!(summary(&scratch, &games, "auto"), moves);
+    let games = [long_game(&players(0)), long_game(&players(0))];
+    assert_eq!(summary(&scratch, &games, "auto"), "1 games counted, 1 counted before");
+}
+
+#[test]
+fn games_with_other_ids_are_other_games() {
+    let scratch = Scratch::new();
+    let lichess = "[Site \"https://lichess.org/abcdefgh\"]\n";
+    for (other, counted) in [
+        ("[GameId \"abcdefgh\"]\n", "1 games counted, 1 counted before"),
+        ("[Site \"https://lichess.org/abcdefgh/black#3\"]\n", "1 games counted, 1 counted before"),
+        ("[Site \"https://lichess.org/abcdefgi\"]\n", "2 games counted"),
+        ("[GameId \"4711\"]\n", "2 games counted"),
+        ("[Link \"https://www.chess.com/game/live/1\"]\n", "2 games counted"),
+        ("[Site \"https://lichess.org\"]\n", "2 games counted"),
+        ("", "2 games counted"),
+    ] {
+        for game in [short_game, long_game] {
+            let games = [game(lichess), game(other)];
+            assert_eq!(summary(&scratch, &games, "auto"), counted, "{other}");
+        }
+    }
+    let games = [long_game(lichess), long_game(""), long_game("[GameId \"7\"]\n")];
+    let moves = "1 games counted, 2 counted before (2 with other ids)";
+    assert_eq!(summary(&scratch, &games, "moves"), moves);
+}
+
+#[test]
+fn a_game_of_a_site_counts_once_whatever_else_its_copies_say() {
+    let scratch = Scratch::new();
+    let id = "[GameId \"abcdefgh\"]\n[WhiteElo \"2000\"]\n[BlackElo \"2000\"]\n";
+    let copy = format!("[Round \"3\"]\n{}", id.replace("2000", "2500"));
+    // The copy has other moves and higher ratings: nothing is taken off for it.
+    let games = [short_game(id), long_game(&copy)];
+    let counted = "1 games counted, 1 counted before (1 with other names or rounds, 1 with other \
+                   moves, dates or results)";
+    assert_eq!(summary(&scratch, &games, "auto"), counted);
+    let start = scratch.run(&["get", "same.epb", START]).out;
+    assert!(start.contains("\"reached 1, e4 +1=0-0 elo 2000/1 opp 2000/1 2024\""), "{start}");
+    // Numbers of collections are not ids of sites: they stand for a game together with its moves.
+    let games = [short_game("[GameId \"1\"]\n"), long_game("[GameId \"1\"]\n")];
+    assert_eq!(summary(&scratch, &games, "auto"), "2 games counted");
+}
+
+#[test]
+fn an_import_says_what_it_can_compare() {
+    let scratch = Scratch::new();
+    let games = ["A", "B", "A"].map(|name| long_game(&format!("[White \"{name}\"]\n")));
+    scratch.write("a.pgn", games.concat());
+    scratch.write("b.pgn", games[..2].concat());
+    let done = scratch.run(&["import", "l.epdb", "a.pgn", "--tally"]);
+    let counted = "1 games counted, 2 counted before (1 with other names or rounds); ";
+    assert!(done.err.contains(counted), "{}", done.err);
+    let done = scratch.run(&["import", "l.epdb", "b.pgn", "--tally"]);
+    let counted = "0 games counted, 2 counted before (2 by an earlier import, not compared); ";
+    assert!(done.err.contains(counted), "{}", done.err);
+    let done = scratch.run(&["import", "l.epdb", "a.pgn", "--tally", "--again", "--json"]);
+    let merged = "\"merged_games\":{\"other_names\":0,\"other_ids\":0,\"other_moves\":0,\
+                  \"not_compared\":3}";
+    assert!(done.out.contains(merged), "{}", done.out);
+}
+
+#[test]
+fn every_game_of_a_dump_counts() {
+    let dump = "pgn/niklasf+shakmaty/pgn-reader/benches/lichess_db_1000k.pgn";
+    let Some(dump) = shared_data(dump) else { return };
+    let scratch = Scratch::new();
+    let done = scratch.run(&["tally", dump.to_str().unwrap(), "-o", "l.epb", "--max-ply", "1"]);
+    assert!(done.err.contains("438 games counted; "), "{}", done.err);
 }

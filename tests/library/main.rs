@@ -8,6 +8,7 @@ mod kit;
 mod registers;
 mod repertoire;
 mod run_file;
+mod same_game;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 

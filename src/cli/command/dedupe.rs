@@ -17,7 +17,7 @@ use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directo
 use crate::cli::settings;
 use crate::cli::source;
 use crate::codec::tally_origin::TallyLedger;
-use crate::library::game_sets::{GameDedupe, SameGame};
+use crate::library::game_sets::{GameDedupe, GamesBy};
 use crate::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};
 use crate::model::Operand;
 use crate::source::Output;
@@ -84,10 +84,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 /// Of the same games the first one stays.
 fn dedupe_games(args: &Args, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
-    let same = match args.by.unwrap_or(SameArg::Players) {
-        SameArg::Moves => SameGame::Moves,
-        SameArg::Players => SameGame::Players,
-        SameArg::Exact => SameGame::Exact,
+    let by = match args.by.unwrap_or(SameArg::Players) {
+        SameArg::Moves => GamesBy::Moves,
+        SameArg::Players => GamesBy::Players,
+        SameArg::Exact => GamesBy::Exact,
         SameArg::Position | SameArg::Board | SameArg::Record => {
             anyhow::bail!("games are the same --by moves, players or exact")
         }
@@ -96,7 +96,7 @@ fn dedupe_games(args: &Args, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
         args.conflicts.is_none() && !args.deny_conflicts,
         "games are not merged, so that there are no conflicts: the first of the same games stays"
     );
-    let dedupe = GameDedupe::new(same, temporary_directory(), args.memory.memory);
+    let dedupe = GameDedupe::new(by, temporary_directory(), args.memory.memory);
     games.collect(
         dedupe,
         |dedupe, game, _, bytes| Ok(dedupe.add(game, bytes)?),

@@ -14,8 +14,10 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{check_name, open_target};
 use crate::cli::settings::{self, flag, value};
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
-use crate::library::game_sets::SameGame;
-use crate::library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
+use crate::library::same_game::SameGame;
+use crate::library::tally::{
+    MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
+};
 use crate::model::{Color, MOST_KEPT};
 use crate::source::{FileFormat, Target, TargetOptions};
 
@@ -80,9 +82,10 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the start array
     #[arg(long)]
     standard_only: bool,
-    /// When a game was counted already: it has the same moves, date and result (moves, the default),
-    /// also the same players (players), or is the same in all (exact)
-    #[arg(long, value_enum, default_value_t = SameArg::Moves, value_name = "WHAT",
+    /// When a game was counted already: it has the same id of its site, or none has an id, and moves,
+    /// date and result are the same, in games under 20 plies also players, Round and UTCTime (auto, the
+    /// default); moves, date and result are the same (moves), also the players (players), or all (exact)
+    #[arg(long, value_enum, default_value_t = SameArg::Auto, value_name = "WHAT",
           hide_default_value = true, hide_possible_values = true)]
     same_game: SameArg,
     /// Count games that come again
@@ -107,9 +110,10 @@ enum ByArg {
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 enum SameArg {
-    Exact,
-    Players,
+    Auto,
     Moves,
+    Players,
+    Exact,
 }
 
 impl TallyArgs {
@@ -166,7 +170,7 @@ impl TallyArgs {
             || *max_ply < u32::MAX
             || !player.is_empty()
             || *standard_only
-            || *same_game != SameArg::Moves
+            || *same_game != SameArg::Auto
             || *keep_duplicates
             || self.count_repeats
             || self.keep_games.is_some()
@@ -181,9 +185,10 @@ impl TallyArgs {
             rating: by(ByArg::Rating),
         };
         let same_game = match self.same_game {
-            SameArg::Exact => SameGame::Exact,
+            SameArg::Auto => SameGame::Auto,
+            SameArg::Moves => SameGame::Moves,
             SameArg::Players => SameGame::Players,
-            SameArg::Moves => SameGame::Dated,
+            SameArg::Exact => SameGame::Exact,
         };
         TallyOptions {
             split,
@@ -221,7 +226,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     builder.drain(order, &mut |batch| target.write_batch(batch))?;
     builder.drain_games(&mut |game| target.keep_game(game))?;
     target.finish()?;
-    report(&args.output, &builder.counts());
+    report(&args.output, &builder.counts(), &builder.take_merged_games()?);
     diagnostics.finish()
 }
 
@@ -274,7 +279,7 @@ fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
     open_target(Some(path), format, &options)
 }
 
-pub(crate) fn report(target: &Path, counts: &TallyCounts) {
+pub(crate) fn report(target: &Path, counts: &TallyCounts, merged: &MergedGames) {
     let TallyCounts {
         games,
         duplicates,
@@ -285,17 +290,14 @@ pub(crate) fn report(target: &Path, counts: &TallyCounts) {
         not_kept,
         positions,
     } = *counts;
-    let more: String = [(duplicates, "counted before"), (left_out, "left out")]
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!(", {count} {what}"))
-        .collect();
+    let before = counted_before(duplicates, merged);
+    let left_out = (left_out > 0).then(|| format!(", {left_out} left out")).unwrap_or_default();
     let target = target.display();
     let positions = match positions {
         0 => String::new(),
         positions => format!(", {positions} positions"),
     };
-    note!("{target}: {games} games counted{more}; {plies} plies{positions}");
+    note!("{target}: {games} games counted{before}{left_out}; {plies} plies{positions}");
     if at_null_move > 0 {
         note!("{target}: {at_null_move} games counted up to their first null move");
     }
@@ -304,5 +306,28 @@ pub(crate) fn report(target: &Path, counts: &TallyCounts) {
     }
     if not_kept > 0 {
         note!("{target}: {not_kept} games not kept: they have moves of such positions");
+    }
+}
+
+/// What a summary says of games that were counted before, and of those among them that may be others.
+pub(crate) fn counted_before(duplicates: u64, merged: &MergedGames) -> String {
+    if duplicates == 0 {
+        return String::new();
+    }
+    let MergedGames { other_names, other_ids, other_moves, not_compared } = *merged;
+    let differences = [
+        (other_names, "with other names or rounds"),
+        (other_ids, "with other ids"),
+        (other_moves, "with other moves, dates or results"),
+        (not_compared, "by an earlier import, not compared"),
+    ];
+    let differences: Vec<String> = differences
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    match &differences[..] {
+        [] => format!(", {duplicates} counted before"),
+        differences => format!(", {duplicates} counted before ({})", differences.join(", ")),
     }
 }

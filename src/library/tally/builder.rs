@@ -7,11 +7,13 @@ use rayon::prelude::*;
 use super::aggregate::{Games, Kept, Place, Sum, Tallied, each_position};
 use super::facts::{CountedGame, GameFacts, Split};
 use super::keep::Keeper;
+use super::merged::{Comparison, Labels, MergedGames};
 use super::visits::{Line, PART_BITS, Role, Visits, Which};
 use crate::codec::tally_origin::{GameDigests, KnownGame, TallySource, digest_of};
 use crate::error::Result;
-use crate::library::game_sets::{self, SameGame};
 use crate::library::ordered::changed;
+use crate::library::same_game::SameGame;
+use crate::library::site_id::SiteId;
 use crate::model::rules::Move;
 use crate::model::{Color, Game, KeptGame, Start};
 use crate::source::EncodedBatch;
@@ -53,7 +55,7 @@ impl Default for TallyOptions {
             color: None,
             standard_only: false,
             polyglot_en_passant: false,
-            same_game: Some(SameGame::Dated),
+            same_game: Some(SameGame::default()),
             keep_games: None,
         }
     }
@@ -148,6 +150,7 @@ pub struct TallyBuilder {
     /// Tallies of visits that did not fit.
     spilled: Option<Sorter>,
     keeper: Option<Keeper>,
+    comparison: Comparison,
     counts: TallyCounts,
 }
 
@@ -179,6 +182,8 @@ const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
 /// Games that are kept wait in this part of the memory.
 const KEPT_OF_MEMORY: usize = 8;
+/// What copies of games are compared by waits in this part of the memory.
+const COMPARED_OF_MEMORY: usize = 16;
 /// So many games at least are worth a thread.
 const LEAST_GAMES: usize = 64;
 
@@ -228,6 +233,7 @@ impl TallyBuilder {
         let directory = directory.into();
         let keeper = options.keep_games;
         let keeper = keeper.map(|_| Keeper::new(&directory, memory / KEPT_OF_MEMORY));
+        let comparison = Comparison::new(&directory, memory / COMPARED_OF_MEMORY);
         TallyBuilder {
             options,
             directory,
@@ -240,6 +246,7 @@ impl TallyBuilder {
             counted: CountedGames::default(),
             spilled: None,
             keeper,
+            comparison,
             counts: TallyCounts::default(),
         }
     }
@@ -263,7 +270,7 @@ impl TallyBuilder {
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, game: &Game) -> Result<Taken> {
         let facts = GameFacts::of(game, self.options.split);
-        let known = self.look_at(game, &facts);
+        let known = self.look_at(game, &facts)?;
         let taken = match known {
             None => Taken::LeftOut,
             Some(KnownGame::New) => Taken::Counted,
@@ -292,22 +299,27 @@ impl TallyBuilder {
     }
 
     /// What is known of a game; `None` where the options leave it out.
-    fn look_at(&mut self, game: &Game, facts: &GameFacts) -> Option<KnownGame> {
+    fn look_at(&mut self, game: &Game, facts: &GameFacts) -> Result<Option<KnownGame>> {
         if !self.options.takes(game) {
-            return None;
+            return Ok(None);
         }
-        let Some(same) = self.options.same_game else { return Some(KnownGame::New) };
-        let hash = blake3::hash(&game_sets::key(game, same));
-        let digest = digest_of(hash.as_bytes(), facts.said());
-        let known = self.known_games.find(&digest);
-        Some(match known {
-            KnownGame::Counted => known,
+        let Some(same) = self.options.same_game else { return Ok(Some(KnownGame::New)) };
+        let id = SiteId::from_game(game);
+        let hash = blake3::hash(&same.key(game, id.as_ref()));
+        // A copy with other moves cannot take the place of one that counts.
+        let said = if same.goes_by_id(id.as_ref()) { 0 } else { facts.said() };
+        let digest = digest_of(hash.as_bytes(), said);
+        let known = match self.known_games.find(&digest) {
+            KnownGame::Counted => KnownGame::Counted,
             // A copy that came since may say more than the one that was counted earlier.
-            _ => match self.new_games.insert(digest) {
-                KnownGame::New => known,
+            earlier => match self.new_games.insert(digest) {
+                KnownGame::New => earlier,
                 newer => newer,
             },
-        })
+        };
+        let labels = Labels::new(game, same, id.as_ref());
+        self.comparison.add(&digest, labels, known == KnownGame::New)?;
+        Ok(Some(known))
     }
 
     fn count(&mut self, game: &Game, facts: GameFacts) -> Result<()> {
@@ -476,6 +488,15 @@ impl TallyBuilder {
     pub fn drain_games(&mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let empty = Sorter::new(&self.directory, self.memory / KEPT_OF_MEMORY);
         self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.give_back(empty, visit))
+    }
+
+    /// Compares the games that were counted before with the copies that came first, and forgets both.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read.
+    pub fn take_merged_games(&mut self) -> Result<MergedGames> {
+        let empty = Comparison::new(&self.directory, self.memory / COMPARED_OF_MEMORY);
+        std::mem::replace(&mut self.comparison, empty).finish()
     }
 
     /// What was done so far.

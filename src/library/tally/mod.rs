@@ -8,7 +8,9 @@ mod builder;
 mod facts;
 mod keep;
 pub mod ledger;
+mod merged;
 mod visits;
 
 pub use builder::{Taken, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 pub use facts::{GameFacts, RATING_GROUPS, Split};
+pub use merged::MergedGames;

@@ -69,18 +69,19 @@ pub(super) fn import(
         Ok(true)
     })?;
     counting.collect()?;
-    let counts = counting.builder.counts();
+    let (counts, merged) = (counting.builder.counts(), counting.builder.take_merged_games()?);
     let records = counting.importer.finish_at(place)?.counts;
     publish(new)?;
     if !args.json {
         // Positions that several commits reached are counted in each.
-        report(file, &TallyCounts { positions: 0, ..counts });
+        report(file, &TallyCounts { positions: 0, ..counts }, &merged);
         return Ok(());
     }
     let line = json::Import {
         games: Some(counts.games),
         duplicate_games: Some(counts.duplicates),
         games_left_out: Some(counts.left_out),
+        merged_games: Some(json::MergedGames::new(&merged)),
         ..json::Import::new(name.to_string(), &records)
     };
     Ok(json::line(&mut std::io::stdout().lock(), &line)?)
@@ -133,6 +134,18 @@ fn check_imports(store: &Store, args: &Args, name: &str, keeps_games: bool) -> a
     Ok(())
 }
 
+/// Refuses to add games to a library that counts otherwise, and says what to do.
+fn check_alike(library: &Path, alike: Result<(), Unlike>) -> anyhow::Result<()> {
+    if let Err(Unlike::Settings { ours, theirs }) = &alike {
+        anyhow::bail!(
+            "{}: built with `{ours}`, and this command counts with `{theirs}`: give the options that it \
+             was built with; --allow-mixed adds the games all the same",
+            library.display()
+        );
+    }
+    ledgers::check(library, alike)
+}
+
 /// The ledger that the games are added to.
 fn ledger_of(store: &Store, args: &Args) -> anyhow::Result<TallyLedger> {
     let settings = args.counting.settings(&args.read);
@@ -147,7 +160,7 @@ fn ledger_of(store: &Store, args: &Args) -> anyhow::Result<TallyLedger> {
     let is_alike = ledger::check_settings(&ledger, &settings);
     ledger.origin.is_mixed |= is_alike.is_err();
     if !allowed.mixed {
-        ledgers::check(&args.store, is_alike)?;
+        check_alike(&args.store, is_alike)?;
     }
     if !tells_games || ledger.games.is_none() {
         if tells_games && !allowed.overlap {
