@@ -34,7 +34,7 @@ pub use finished::Finished;
 pub use info::{Bound, Info};
 pub use journal::{Journal, Recovered, RunIdentity};
 pub use mate::MateOptions;
-pub use play::{ClockReading, MoveTime};
+pub use play::{ClockReading, MoveTime, SearchLimits};
 pub use pool::{Emit, Plan, Pool, SharedJournal};
 pub use process::kill_all;
 pub use search::Moment;

@@ -60,18 +60,31 @@ pub enum MoveTime {
     Clocks(ClockReading),
     /// So long.
     Fixed(Duration),
+    /// As it likes.
+    Unlimited,
+}
+
+/// How much an engine may search for a move, whatever the time.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct SearchLimits {
+    /// The most nodes.
+    pub nodes: Option<u64>,
+    /// The most plies.
+    pub depth: Option<u32>,
 }
 
 impl MoveTime {
     /// When the clock of the player to move has run out the engine is told to stop.
-    fn effort(&self, turn: Color) -> Effort {
-        let (command, time) = match self {
-            MoveTime::Fixed(time) => (go(&[("movetime", Some(milliseconds(*time)))]), *time),
+    fn effort(&self, turn: Color, SearchLimits { nodes, depth }: SearchLimits) -> Effort {
+        let (mut limits, time) = match self {
+            MoveTime::Fixed(time) => (vec![("movetime", Some(milliseconds(*time)))], Some(*time)),
             MoveTime::Clocks(clocks) => {
-                (go(&clocks.limits()), clocks.left[usize::from(turn == Color::Black)])
+                (clocks.limits().to_vec(), Some(clocks.left[usize::from(turn == Color::Black)]))
             }
+            MoveTime::Unlimited => (Vec::new(), None),
         };
-        Effort { command, nodes: None, depth: None, time: Some(time) }
+        limits.extend([("nodes", nodes), ("depth", depth.map(u64::from))]);
+        Effort { command: go(&limits), nodes, depth, time }
     }
 }
 
@@ -88,6 +101,20 @@ impl Engine {
         time: &MoveTime,
         watch: &mut dyn FnMut(&Info, Moment) -> bool,
     ) -> Result<Answer, EngineError> {
+        self.play_within(start, moves, (time, SearchLimits::default()), watch)
+    }
+
+    /// [`Engine::play`] with limits beside the time.
+    ///
+    /// # Errors
+    /// As [`Engine::play`].
+    pub fn play_within(
+        &mut self,
+        start: &EpdRecord,
+        moves: &[Move],
+        (time, limits): (&MoveTime, SearchLimits),
+        watch: &mut dyn FnMut(&Info, Moment) -> bool,
+    ) -> Result<Answer, EngineError> {
         let mut now = playable(start)?;
         let mut position = format!("position fen {}", fen(start));
         for (ply, mv) in moves.iter().enumerate() {
@@ -101,7 +128,7 @@ impl Engine {
             };
             now = now.after(*mv);
         }
-        let effort = time.effort(now.position().turn());
+        let effort = time.effort(now.position().turn(), limits);
         self.go(&now, &position, &effort, watch)
     }
 }

@@ -93,6 +93,8 @@ pub struct Identity {
     pub author: String,
     /// The options that were set, in that order.
     pub options: Vec<(String, String)>,
+    /// The options that were left out because it does not have them.
+    pub left_out: Vec<String>,
 }
 
 impl Identity {
@@ -187,7 +189,7 @@ impl Engine {
         let declared = Vec::new();
         let mut engine = Engine { process, identity, declared, plays_chess960: false, patience };
         engine.ask("uci", "uciok")?;
-        engine.set_options(&spec.options)?;
+        engine.set_options(spec)?;
         engine.ask("isready", "readyok")?;
         Ok(engine)
     }
@@ -233,12 +235,16 @@ impl Engine {
     }
 
     /// Sets options, of which a later one of the same name counts.
-    fn set_options(&mut self, given: &[(String, String)]) -> Result<(), EngineError> {
+    fn set_options(&mut self, spec: &EngineSpec) -> Result<(), EngineError> {
         let mut options: Vec<(String, String)> = Vec::new();
         if find(&self.declared, THREADS).is_ok() {
             options.push((THREADS.into(), "1".into()));
         }
-        for (name, value) in given {
+        for (name, value) in &spec.options {
+            if spec.optional.contains(name) && find(&self.declared, name).is_err() {
+                self.identity.left_out.push(name.clone());
+                continue;
+            }
             options.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
             options.push((name.clone(), value.clone()));
         }

@@ -30,6 +30,8 @@ pub struct EngineSpec {
     pub folder: Option<PathBuf>,
     /// Its options in the order in which they are set, a later one over an earlier one.
     pub options: Vec<(String, String)>,
+    /// Names of options that are left out if the engine does not have them.
+    pub optional: Vec<String>,
 }
 
 /// The words before `=` that say what follows.
@@ -48,6 +50,7 @@ impl EngineSpec {
             arguments: Vec::new(),
             folder: None,
             options: Vec::new(),
+            optional: Vec::new(),
         }
     }
 
@@ -126,7 +129,7 @@ impl EngineSpec {
 impl fmt::Display for EngineSpec {
     /// All parts, as they are read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EngineSpec { label, path, arguments, folder, options } = self;
+        let EngineSpec { label, path, arguments, folder, options, .. } = self;
         write!(f, "cmd={} name={label}", path.display())?;
         arguments.iter().try_for_each(|argument| write!(f, " arg={argument}"))?;
         folder.iter().try_for_each(|folder| write!(f, " dir={}", folder.display()))?;

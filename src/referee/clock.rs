@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::time_control::{Remaining, TimeControl};
 use super::wire::{TimeLeft, UsedTime};
+use crate::engine::SearchLimits;
 use crate::model::Color;
 
 /// The clocks of both players. They have no time of their own: who uses them says what it is, on any
@@ -87,6 +88,8 @@ impl Clocks {
             side.remaining = side.control.after_move(&side.remaining, used);
             side.used += used;
             side.on_this_move = Duration::ZERO;
+            let other = self.side_mut(!color);
+            other.remaining = other.control.after_opponents_move(&other.remaining, used);
         }
         used
     }
@@ -121,7 +124,7 @@ impl Clocks {
         let movetime = matches!(side.control, TimeControl::PerMove(_)).then(|| side.left());
         let [white, black] = Color::ALL.map(|color| self.side(color));
         let left = |side: &SideClock| match side.control {
-            TimeControl::Stages(_) => side.left(),
+            TimeControl::Stages(_) | TimeControl::Hourglass(_) => side.left(),
             TimeControl::PerMove(_) | TimeControl::Unlimited => None,
         };
         let increment = |side: &SideClock| {
@@ -135,6 +138,7 @@ impl Clocks {
             black_increment: increment(black),
             moves_to_go: left(side).and(side.remaining.moves),
             move_time: movetime.flatten(),
+            search: SearchLimits::default(),
         }
     }
 
@@ -172,6 +176,23 @@ mod tests {
         assert!(!clocks.is_overstepped(ms(207_010), ms(10)));
         assert_eq!(clocks.finish_move(ms(201_000)), ms(4000));
         assert_eq!((clocks.left(Color::White), clocks.used().white), (Some(ms(7000)), 4));
+    }
+
+    #[test]
+    fn an_hourglass_gives_to_one_what_the_other_uses() {
+        let control: TimeControl = "*60".parse().unwrap();
+        let mut clocks = Clocks::new(&control, &control);
+        clocks.start(Color::White, ms(0));
+        clocks.finish_move(ms(10_000));
+        assert_eq!(clocks.left(Color::White), Some(ms(50_000)));
+        assert_eq!(clocks.left(Color::Black), Some(ms(70_000)));
+        let told = clocks.told(Color::Black);
+        assert_eq!((told.white, told.black), (Some(ms(50_000)), Some(ms(70_000))));
+        clocks.start(Color::Black, ms(20_000));
+        assert_eq!(clocks.flag_falls(ms(0)), Some(ms(90_000)));
+        clocks.finish_move(ms(25_000));
+        assert_eq!(clocks.left(Color::White), Some(ms(55_000)));
+        assert_eq!(clocks.left(Color::Black), Some(ms(65_000)));
     }
 
     #[test]

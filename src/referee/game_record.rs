@@ -49,7 +49,7 @@ pub fn to_game(
         ("Event", tournament.event.as_str()),
         ("Site", &tournament.site),
         ("Date", date),
-        ("Round", &pairing.round_tag()),
+        ("Round", &tournament.round_tag(pairing)),
         ("White", &white.name),
         ("Black", &black.name),
         ("Result", outcome.result.as_str()),

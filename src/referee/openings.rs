@@ -55,22 +55,44 @@ impl FromStr for OpeningOrder {
     }
 }
 
-/// Reads as many openings as are wanted, fewer where there are fewer. Games give their moves, records
-/// their position.
+/// Reads as many openings as are wanted, fewer if there are fewer. Games give their moves, records
+/// their position. Those in which nobody can move are left out.
 ///
 /// # Errors
-/// The source cannot be read, has a line that is no position or game or a position in which nobody can
-/// move, or nothing at all from the first wanted one on.
+/// The source cannot be read, has a line that is not a position or game, or nothing at all from the first
+/// wanted opening on.
 pub fn read(source: &OpeningsSource, seed: u64, wanted: usize) -> Result<Vec<Opening>> {
+    read_with(source, seed, wanted, &mut |_| {})
+}
+
+/// [`read`], with what there is to say about the openings that are left out.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(
+    source: &OpeningsSource,
+    seed: u64,
+    wanted: usize,
+    left_out: &mut dyn FnMut(Error),
+) -> Result<Vec<Opening>> {
     let before_first = usize::try_from(source.first.saturating_sub(1)).unwrap_or(usize::MAX);
     let mut chosen = Chosen::new(source.order, seed, before_first.saturating_add(wanted));
     for item in Source::open(&source.file, &SourceOptions::new())?.items() {
         let item = item?;
         let place = item.place().clone();
-        if let Some(opening) = of_item(item, source.plies).map_err(|error| error.at(place))?
-            && !chosen.add(opening)
-        {
-            break;
+        let Some(opening) = of_item(item, source.plies).map_err(|error| error.at(place.clone()))?
+        else {
+            continue;
+        };
+        match opening.reached() {
+            Some(position) if position.has_move() => {
+                if !chosen.add(opening) {
+                    break;
+                }
+            }
+            _ => left_out(
+                Error::new("nobody can move where this opening ends: it is left out").at(place),
+            ),
         }
     }
     let mut openings = chosen.in_order();
@@ -85,17 +107,10 @@ pub fn read(source: &OpeningsSource, seed: u64, wanted: usize) -> Result<Vec<Ope
 
 /// The opening of a game or a record; `None` for what is neither.
 fn of_item(item: OwnedItem, plies: Option<u32>) -> Result<Option<Opening>> {
-    let opening = match item {
-        OwnedItem::Game { game, .. } => of_game(&game, plies),
-        other => match other.into_record().transpose()? {
-            Some(record) => of_record(&record),
-            None => return Ok(None),
-        },
-    };
-    match opening.reached() {
-        Some(position) if position.has_move() => Ok(Some(opening)),
-        _ => Err(Error::new("no opening, for nobody can move where it ends")),
-    }
+    Ok(match item {
+        OwnedItem::Game { game, .. } => Some(of_game(&game, plies)),
+        other => other.into_record().transpose()?.map(|record| of_record(&record)),
+    })
 }
 
 /// Up to a null move, which no engine can be given.

@@ -21,6 +21,11 @@ pub enum SeatState {
     },
     /// It waits for a game.
     SignedOn,
+    /// It knows its game, and gets its engine ready for it.
+    Preparing {
+        /// When it is asked for moves even if it has not said that it is ready.
+        until: Duration,
+    },
     /// It knows the tags and the moves of its game.
     Informed,
     /// It was sent `respond`.
@@ -41,6 +46,7 @@ impl SeatState {
             SeatState::Away => "away",
             SeatState::Resetting { .. } => "resetting",
             SeatState::SignedOn => "signed on",
+            SeatState::Preparing { .. } => "preparing",
             SeatState::Informed => "informed",
             SeatState::Thinking => "thinking",
             SeatState::Waiting => "waiting",
@@ -56,6 +62,14 @@ impl SeatState {
         }
     }
 
+    /// When the state ends by itself.
+    pub const fn ends(self) -> Option<Duration> {
+        match self {
+            SeatState::Preparing { until } => Some(until),
+            _ => self.silent_until(),
+        }
+    }
+
     /// Whether a client in this state may send this. Who may sign on, the channel decides.
     ///
     /// # Errors
@@ -63,7 +77,7 @@ impl SeatState {
     pub fn check(self, request: &Request) -> Result<(), WireError> {
         match (self, request) {
             (SeatState::Thinking, _) | (_, Request::SignOn { .. }) => Ok(()),
-            (_, Request::SignOff | Request::Fault { .. }) => Ok(()),
+            (_, Request::SignOff | Request::Fault { .. } | Request::Ready) => Ok(()),
             (_, Request::Reply(_)) => {
                 let message =
                     format!("a reply that nobody asked for; the client is {}", self.word());
@@ -80,6 +94,8 @@ pub(super) struct Seat {
     pub(super) channel: Option<ChannelId>,
     /// The game that it plays, by number.
     pub(super) game: Option<u32>,
+    /// Whether its client says when it is ready for a game.
+    pub(super) says_ready: bool,
     /// Whether it has ever signed on.
     pub(super) has_come: bool,
     /// How often it was started for its game, or is there already.
@@ -102,6 +118,7 @@ impl Seat {
             state: SeatState::Away,
             channel: None,
             game: None,
+            says_ready: false,
             has_come: false,
             starts: 0,
             token: None,

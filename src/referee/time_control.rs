@@ -10,8 +10,8 @@ use super::wire::LONGEST_TIME;
 ///
 /// It is written as tools for tournaments have it: `40/60+0.5` is 40 moves in 60 seconds with half a
 /// second more after each, `1:30+1` a minute and a half for the game, `5/move` five seconds for each
-/// move, `inf` as long as one likes. Stages are separated by commas, and the last one repeats if it
-/// counts moves.
+/// move, `*180` an hourglass of three minutes, `inf` as long as one likes. Stages are separated by commas,
+/// and the last one repeats if it counts moves; `0/60` is 60 seconds for the game.
 ///
 /// ```
 /// use epdb::referee::TimeControl;
@@ -26,6 +26,8 @@ pub enum TimeControl {
     Unlimited,
     /// So long for each move; what is left over is lost.
     PerMove(Duration),
+    /// An hourglass: what one side uses, the other side gets.
+    Hourglass(Duration),
     /// One stage after the other, at least one; only the last may be without a number of moves.
     Stages(Vec<Stage>),
 }
@@ -68,6 +70,7 @@ impl TimeControl {
         match self {
             TimeControl::Unlimited => Remaining { time: None, moves: None, stage: 0 },
             TimeControl::PerMove(time) => Remaining { time: Some(*time), moves: Some(1), stage: 0 },
+            TimeControl::Hourglass(time) => Remaining { time: Some(*time), moves: None, stage: 0 },
             TimeControl::Stages(stages) => {
                 let first = stages.first();
                 let time = first.map(|stage| stage.time);
@@ -77,7 +80,8 @@ impl TimeControl {
     }
 
     /// What a player has before the next move, where the last one took `used`. A clock that was
-    /// overstepped goes on from 0.
+    /// overstepped goes on from 0. Of an hourglass the opponent gets what was used, see
+    /// [`TimeControl::after_opponents_move`].
     ///
     /// ```
     /// use std::time::Duration;
@@ -88,7 +92,14 @@ impl TimeControl {
     /// # Ok::<(), String>(())
     /// ```
     pub fn after_move(&self, before: &Remaining, used: Duration) -> Remaining {
-        let TimeControl::Stages(stages) = self else { return self.start() };
+        let stages = match self {
+            TimeControl::Stages(stages) => stages,
+            TimeControl::Hourglass(_) => {
+                let time = before.time.map(|time| time.saturating_sub(used));
+                return Remaining { time, ..*before };
+            }
+            TimeControl::Unlimited | TimeControl::PerMove(_) => return self.start(),
+        };
         let increment = self.increment(before);
         let time = before.time.unwrap_or_default().saturating_sub(used).saturating_add(increment);
         let moves = before.moves.map(|moves| moves.saturating_sub(1));
@@ -101,13 +112,35 @@ impl TimeControl {
         Remaining { time: Some(time.saturating_add(more)), moves, stage }
     }
 
+    /// What a player has after a move of the opponent that took `used`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use epdb::referee::TimeControl;
+    /// let time: TimeControl = "*180".parse()?;
+    /// let left = time.after_opponents_move(&time.start(), Duration::from_secs(20)).time;
+    /// assert_eq!(left, Some(Duration::from_secs(200)));
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn after_opponents_move(&self, before: &Remaining, used: Duration) -> Remaining {
+        match self {
+            TimeControl::Hourglass(_) => {
+                let most = |time: Duration| time.saturating_add(used).min(LONGEST);
+                Remaining { time: before.time.map(most), ..*before }
+            }
+            _ => *before,
+        }
+    }
+
     /// What the clock gets after the next move.
     pub fn increment(&self, remaining: &Remaining) -> Duration {
         match self {
             TimeControl::Stages(stages) => {
                 stages.get(remaining.stage).map_or(Duration::ZERO, |stage| stage.increment)
             }
-            TimeControl::Unlimited | TimeControl::PerMove(_) => Duration::ZERO,
+            TimeControl::Unlimited | TimeControl::PerMove(_) | TimeControl::Hourglass(_) => {
+                Duration::ZERO
+            }
         }
     }
 
@@ -117,6 +150,7 @@ impl TimeControl {
         match self {
             TimeControl::Unlimited => "-".into(),
             TimeControl::PerMove(time) => format!("1/{}", Seconds(*time)),
+            TimeControl::Hourglass(time) => format!("*{}", Seconds(*time)),
             TimeControl::Stages(stages) => joined(stages, ":"),
         }
     }
@@ -124,7 +158,7 @@ impl TimeControl {
     /// Reads the value of a tag `TimeControl`; `None` for `?`.
     ///
     /// # Errors
-    /// It is none, or that of a sandclock.
+    /// It is not a time control.
     ///
     /// ```
     /// use epdb::referee::TimeControl;
@@ -137,9 +171,7 @@ impl TimeControl {
         match value {
             "?" => Ok(None),
             "-" => Ok(Some(TimeControl::Unlimited)),
-            _ if value.starts_with('*') => {
-                Err(format!("`{value}` is a sandclock, which nobody keeps here"))
-            }
+            _ if value.starts_with('*') => hourglass(value).map(Some),
             _ => of_stages(value.split(':'), seconds).map(Some),
         }
     }
@@ -151,6 +183,7 @@ impl FromStr for TimeControl {
     fn from_str(text: &str) -> Result<TimeControl, String> {
         match text.strip_suffix("/move") {
             _ if text == "inf" => Ok(TimeControl::Unlimited),
+            _ if text.starts_with('*') => hourglass(text),
             Some(time) => Ok(TimeControl::PerMove(positive(clock(time)?, text)?)),
             None => of_stages(text.split(','), clock),
         }
@@ -162,6 +195,7 @@ impl fmt::Display for TimeControl {
         match self {
             TimeControl::Unlimited => f.write_str("inf"),
             TimeControl::PerMove(time) => write!(f, "{}/move", Seconds(*time)),
+            TimeControl::Hourglass(time) => write!(f, "*{}", Seconds(*time)),
             TimeControl::Stages(stages) => f.write_str(&joined(stages, ",")),
         }
     }
@@ -194,6 +228,12 @@ fn joined(stages: &[Stage], separator: &str) -> String {
     stages.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
 }
 
+/// `*TIME`.
+fn hourglass(text: &str) -> Result<TimeControl, String> {
+    let time = clock(text.trim_start_matches('*'))?;
+    Ok(TimeControl::Hourglass(positive(time, text)?))
+}
+
 /// How a time is written.
 type ReadTime = fn(&str) -> Result<Duration, String>;
 
@@ -215,6 +255,8 @@ fn of_stages<'t>(
 /// `MOVES/TIME+INCREMENT`, of which the time must be there.
 fn stage(text: &str, time: ReadTime) -> Result<Stage, String> {
     let (moves, rest) = match text.split_once('/') {
+        // As other managers have it.
+        Some(("0", rest)) => (None, rest),
         Some((moves, rest)) => (Some(number_of_moves(moves)?), rest),
         None => (None, text),
     };

@@ -64,7 +64,7 @@ fn an_engine_plays_for_a_referee_that_comes_back() {
     let mut referee = Referee::accept(&listener);
     let signs_on = referee.hear();
     assert!(
-        signs_on.starts_with(&format!("{START} refreq sign_on; tcsi \"127.0.0.1:")),
+        signs_on.starts_with(&format!("{START} ready; refreq sign_on; tcsi \"127.0.0.1:")),
         "{signs_on}"
     );
     assert!(signs_on.ends_with("\"ProgA\";"), "{signs_on}");

@@ -99,6 +99,88 @@ fn draw_offers_are_accepted_or_rejected() {
     assert_eq!(hall.finished()[0].moves.len(), 3);
 }
 
+/// The word of rejection goes to who offered, once.
+#[test]
+fn a_rejection_is_passed_on() {
+    let mut hall = Hall::with_game();
+    hall.play_with(1, "e2e4", |reply| reply.draw = Some(DrawWord::Offer));
+    hall.play_with(2, "e7e5", |reply| reply.draw = Some(DrawWord::Reject));
+    hall.play_with(1, "g1f3", |_| {});
+    hall.play_with(2, "b8c6", |reply| reply.draw = Some(DrawWord::Reject));
+    assert!(!hall.last(1, Command::Respond).draw_reject, "nothing was offered");
+
+    let mut hall = Hall::with_game();
+    hall.play_with(1, "e2e4", |reply| reply.draw = Some(DrawWord::Offer));
+    hall.play_with(2, "e7e5", |reply| reply.draw = Some(DrawWord::Reject));
+    assert!(hall.last(1, Command::Respond).draw_reject);
+}
+
+/// A client that asks to be waited for is ready before its clock runs.
+#[test]
+fn the_clock_does_not_run_while_a_client_gets_ready() {
+    let mut hall = Hall::new(TWO);
+    hall.open(1);
+    hall.say(1, &format!("{START} ready; refreq sign_on; tcsi \"x@host\" \"A\";"));
+    hall.sign_on(2, "B");
+    let heard = hall.heard(1);
+    assert!(heard.last().unwrap().contains("ready; refcom inform;"), "{heard:?}");
+    assert!(hall.heard(2).iter().all(|line| !line.contains("ready;")));
+    hall.pass(seconds(30));
+    assert!(hall.heard(1).is_empty() && hall.finished().is_empty());
+    hall.say(1, &format!("{START} ready; refreq reply;"));
+    assert_eq!(hall.commands(1), ["respond"]);
+    hall.pass(seconds(9));
+    assert!(hall.finished().is_empty());
+    hall.pass(seconds(2));
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::TimeForfeit));
+}
+
+#[test]
+fn a_client_that_never_gets_ready_pays_in_the_end() {
+    let mut hall = Hall::new(&format!("return = '60s'\n{TWO}"));
+    hall.open(1);
+    hall.say(1, &format!("{START} ready; refreq sign_on; tcsi \"x@host\" \"A\";"));
+    hall.sign_on(2, "B");
+    hall.pass(seconds(59));
+    assert!(hall.heard(1).iter().all(|line| !line.contains("refcom respond")));
+    hall.pass(seconds(12));
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::TimeForfeit));
+}
+
+/// A game of A, to move, and B from a position.
+fn game_from(fen: &str) -> Hall {
+    let text = format!("openings = {{ file = 'x.epd' }}\n{TWO}");
+    let mut hall = Hall::new(&text);
+    let record = epdb::parse_epd(fen.as_bytes()).unwrap();
+    let start = epdb::model::Start { position: *record.position(), counters: Default::default() };
+    let opening = epdb::referee::Opening { start, moves: Vec::new(), label: None };
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "B");
+    hall.happen(Event::Opening(0, opening));
+    hall
+}
+
+/// FIDE 6.9 and 7.5.5: nobody wins who cannot mate by any series of legal moves.
+#[test]
+fn nobody_wins_on_time_who_cannot_mate() {
+    for (fen, result) in [
+        ("q3k3/8/8/8/8/8/8/4K3 w - -", GameResult::BlackWins),
+        ("4k3/8/8/8/8/8/8/Q3K3 w - -", GameResult::Draw),
+        ("2b1k3/8/8/8/8/8/8/Q3K3 w - -", GameResult::Draw),
+        ("1n2k3/8/8/8/8/8/8/Q3K3 w - -", GameResult::Draw),
+        ("1n2k3/8/8/8/8/8/8/R3K3 w - -", GameResult::BlackWins),
+        ("1n2k1n1/8/8/8/8/8/8/Q3K3 w - -", GameResult::BlackWins),
+        ("4k3/p7/8/8/8/8/8/Q3K3 w - -", GameResult::BlackWins),
+    ] {
+        let mut hall = game_from(fen);
+        hall.pass(seconds(11));
+        assert_eq!(hall.outcome(), (result, Termination::TimeForfeit), "{fen}");
+        let mut hall = game_from(fen);
+        hall.say(1, &format!("{fen} refreq reply; c0 \"no move\";"));
+        assert_eq!(hall.outcome(), (result, Termination::RulesInfraction), "{fen}");
+    }
+}
+
 /// REF-19: a move without a word rejects the offer.
 #[test]
 fn a_move_rejects_an_offer() {
@@ -335,10 +417,15 @@ fn a_client_that_comes_back_goes_on() {
     assert_eq!(hall.commands(3), ["reset"]);
     hall.pass(seconds(5));
     let heard = hall.heard(3);
-    let execute = format!("{START} fmvn 1; hmvc 0; refcom execute; sm e4; sv e4 e5 Nf3;");
-    assert_eq!(heard[1], execute);
+    let moves = |heard: &[String]| -> Vec<String> {
+        let is_execute = |line: &&String| line.contains("refcom execute; sm ");
+        let mv = |line: &String| line.split_once("sm ").unwrap().1.to_string();
+        heard.iter().filter(is_execute).map(mv).collect()
+    };
+    assert_eq!(heard[1], format!("{START} fmvn 1; hmvc 0; refcom execute; sm e4;"));
+    assert_eq!(moves(&heard), ["e4;", "e5;", "Nf3;"]);
     assert!(heard[0].contains("refcom inform"));
-    let asked = Directive::parse(heard[2].as_bytes()).unwrap();
+    let asked = Directive::parse(heard[4].as_bytes()).unwrap();
     assert_eq!(asked.left.white, Some(seconds(7)));
     assert_eq!(asked.used.map(|used| used.white), Some(3));
     assert_eq!((asked.halfmove_clock, asked.fullmove_number), (Some(1), Some(2)));
@@ -346,7 +433,7 @@ fn a_client_that_comes_back_goes_on() {
     hall.happen(Event::Closed(2));
     hall.sign_on(4, "B");
     hall.pass(seconds(5));
-    assert!(hall.heard(4)[2].ends_with("refcom execute; sm e4; sv e4 e5 Nf3 Nc6;"));
+    assert_eq!(moves(&hall.heard(4)), ["e4;", "e5;", "Nf3;", "Nc6;"]);
     hall.happen(Event::Line(3, reply_line(&hall, "f1b5")));
     assert_eq!(hall.commands(4), ["respond"]);
 }

@@ -413,3 +413,53 @@ fn a_game_that_ends_while_a_client_thinks_is_over_for_it() {
     let lines = String::from_utf8(out).unwrap();
     assert_eq!(lines.lines().filter(|line| line.contains("reply")).count(), 0, "{lines}");
 }
+
+/// A thinker that needs its time before a game.
+#[derive(Default)]
+struct Slow {
+    prepared: Vec<String>,
+}
+
+impl Thinker for &mut Slow {
+    fn forget(&mut self) {}
+
+    fn takes_time(&self) -> bool {
+        true
+    }
+
+    fn prepare(&mut self, start: &epdb::model::Position) {
+        self.prepared.push(start.to_string());
+    }
+
+    fn think(
+        &mut self,
+        _turn: &Turn,
+        _interrupt: &mut epdb::referee::client::Interrupt<'_>,
+    ) -> Result<Thought, String> {
+        Err("no move is wanted".into())
+    }
+}
+
+#[test]
+fn a_client_that_takes_time_says_when_it_is_ready() {
+    let said = [
+        format!("{START} refcom reset;"),
+        format!("{START} ptp White \"ProgA\" Black \"ProgB\"; ready; refcom inform;"),
+        format!("{START} ptp Result \"*\"; refcom inform;"),
+        format!("{START} refcom disconnect;"),
+    ]
+    .join("\n")
+        + "\n";
+    let mut slow = Slow::default();
+    let mut out = Vec::new();
+    let mut client = Client::new(&mut slow, PLAIN, USUAL);
+    let reader = std::io::Cursor::new(said.into_bytes());
+    let end = client.converse((reader, &mut out), ("a@host", "ProgA"), None, &mut |_| {});
+    assert_eq!(end, Ok(End::Disconnected));
+    let lines = String::from_utf8(out).unwrap();
+    let expected = format!(
+        "{START} ready; refreq sign_on; tcsi \"a@host\" \"ProgA\";\n{START} ready; refreq reply;\n"
+    );
+    assert_eq!(lines, expected);
+    assert_eq!(slow.prepared, [START]);
+}

@@ -78,14 +78,24 @@ fn a_random_order_is_that_of_the_seed_whatever_is_wanted() {
 #[test]
 fn what_is_no_opening_is_named_by_its_line() {
     let folder = TempDir::new().unwrap();
-    for (line, expected) in [
-        ("8/8/8/8/8/8/8/8 w - -", "book.epd:5: no opening, for nobody can move where it ends"),
-        ("7k/5QQ1/8/8/8/8/8/4K3 b - -", "book.epd:5: no opening"),
-        ("nonsense", "book.epd:5:"),
-    ] {
-        let bad = source(&folder, "book.epd", &format!("{POSITIONS}{line}\n"));
-        let error = openings::read(&bad, 0, 100).unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
+    for line in ["8/8/8/8/8/8/8/8 w - -", "7k/5QQ1/8/8/8/8/8/4K3 b - -"] {
+        let bad = source(&folder, "book.epd", &format!("{line}\n{POSITIONS}"));
+        let mut left_out = Vec::new();
+        let read = openings::read_with(&bad, 0, 100, &mut |why| left_out.push(why.to_string()));
+        assert_eq!(labels(&read.unwrap()), ["a", "b", "c", "-"], "{line}");
+        let [why] = &left_out[..] else { panic!("{left_out:?}") };
+        assert!(why.contains("book.epd:1: nobody can move where this opening ends"), "{why}");
+    }
+    let bad = source(&folder, "book.epd", &format!("{POSITIONS}nonsense\n"));
+    let error = openings::read(&bad, 0, 100).unwrap_err().to_string();
+    assert!(error.contains("book.epd:5:"), "{error}");
+    // The openings of the example that the help shows.
+    let file = format!("{}/tests/samples/openings.epd", env!("CARGO_MANIFEST_DIR"));
+    for seed in [1, 7, 1995] {
+        let order = OpeningOrder::Random;
+        let samples =
+            OpeningsSource { file: file.clone().into(), order, plies: Some(16), first: 1 };
+        assert!(openings::read(&samples, seed, 24).unwrap().len() > 1);
     }
     let nothing = source(&folder, "empty.epd", "");
     let error = openings::read(&nothing, 0, 1).unwrap_err().to_string();

@@ -291,14 +291,16 @@ fn a_supervisor_is_heard() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings(folder.path(), TWO);
     let running = run(open(&settings));
-    let (a, mut b) = (running.sign_on("A"), running.sign_on("B"));
+    let (a, b) = (running.sign_on("A"), running.sign_on("B"));
     running.wait_for("game 1: A - B");
     running.remote.say(Wish::Standings);
     running.wait_for("0 finished");
     running.remote.say(Wish::Stop);
     assert!(!running.thread.join().unwrap());
-    b.read_to_end(&mut Vec::new()).unwrap_or(0);
-    drop(a);
+    for stream in [a, b] {
+        let commands: Vec<Command> = directives(stream).iter().map(|it| it.command).collect();
+        assert_eq!(commands.last(), Some(&Command::Disconnect));
+    }
     // Who looks on leaves what was stopped alone.
     let (sender, messages) = channel();
     let observed = observe(&folder.path().join("t.log"), &mut Told::new(sender)).unwrap();

@@ -31,6 +31,10 @@ fn the_example_says_all_that_can_be_said() {
     let tournament = Tournament::from_toml(text, "tests/examples/tournament.toml").unwrap();
     let client = vec!["./my-client", "--connect", "{host}:{port}", "--name", "{name}"];
     let expected = Tournament {
+        search: Vec::new(),
+        optional_options: Vec::new(),
+        remarks: Vec::new(),
+        opening_by_round: false,
         event: "Winter cup".into(),
         site: "Lab".into(),
         pairing: PairingRule::RoundRobin { cycles: 2 },
@@ -245,6 +249,7 @@ fn other_managers_lines_are_understood() {
             model: EloModel::Normalized,
         }),
         silences: Silences { conclude: Duration::ZERO, reset: Duration::ZERO },
+        optional_options: vec!["Threads".into(), "Hash".into()],
         ..Tournament::new("out")
     };
     assert_eq!(tournament, expected);
@@ -265,21 +270,17 @@ fn errors_of_words_name_them() {
     let two = "-engine cmd=./a -engine cmd=./b";
     for (words, expected) in [
         ("-engin cmd=./c", "there is no option `-engin`; is it `engine`?"),
-        ("-noswap", "there is no option `-noswap`"),
         ("-each proto=xboard", "engines speak uci here, not xboard"),
-        ("-each ponder", "-each: there is no part `ponder`"),
-        ("-each depth=5", "-each: there is no part `depth`"),
         ("-each tc=fast", "-each: `fast`: `fast` is no time"),
         ("-games", "-games: expected one word, found 0"),
         ("-games 0", "-games: expected a whole number from 1 to 1000000, found `0`"),
         ("-repeat 3", "-repeat: `3` is not known here"),
         ("-openings order=random", "-openings: expected file=FILE"),
-        ("-openings file=x policy=round", "expected `encounter` or `default`, found `round`"),
+        ("-openings file=x policy=no", "expected `encounter` or `default` or `round`, found `no`"),
         ("-openings file=x shuffle=1", "-openings: there is no part `shuffle`"),
         ("-draw number=8", "-draw: there is no part `number`; is it `movenumber`?"),
         ("-sprt elo0=0 elo1=5 model=bayesian", "expected `logistic` or `normalized`"),
         ("-sprt elo0=9", "-sprt: expected elo0 below elo1"),
-        ("-tournament pyramid", "-tournament: there is no pairing `pyramid`"),
         ("-tournament swiss", "-tournament swiss needs -rounds"),
         ("-tournament knockout -rounds 2", "-rounds means nothing with -tournament knockout"),
         ("-seeds 2", "-seeds means nothing without -tournament gauntlet"),
@@ -290,4 +291,89 @@ fn errors_of_words_name_them() {
     }
     assert!(of_words("cmd=./a").unwrap_err().contains("expected an option such as -engine"));
     assert!(of_words("-engine cmd=./a").unwrap_err().contains("found 1"));
+}
+
+fn of_line(line: &str) -> Result<Tournament, String> {
+    let line = format!("-engine cmd=./a -engine cmd=./b {line}");
+    let words: Vec<String> = line.split(' ').map(String::from).collect();
+    Tournament::from_words(&words, "match").map_err(|error| error.to_string())
+}
+
+#[test]
+fn words_of_other_managers_are_taken_and_those_without_effect_are_remarked_upon() {
+    for words in [
+        "-variant standard",
+        "-each tc=1 depth=8",
+        "-each tc=inf depth=8",
+        "-each nodes=1000",
+        "-each tc=0/5+0.1",
+        "-tournament pyramid",
+    ] {
+        assert_eq!(of_line(words).unwrap().remarks, [""; 0], "{words}");
+    }
+    for words in [
+        "-each tc=1 restart=on",
+        "-each tc=1 restart=auto",
+        "-each tc=1 stderr=x.log",
+        "-each tc=1 ponder",
+        "-each tc=1 whitepov",
+        "-each tc=1 book=b.bin bookdepth=8",
+        "-ratinginterval 10",
+        "-scoreinterval 0",
+        "-outcomeinterval 10",
+        "-wait 100",
+        "-debug",
+        "-noswap",
+        "-report penta=true",
+        "-output format=cutechess",
+        "-pgnout g.pgn min",
+        "-pgnout g.pgn fi",
+        "-pgnout file=g.pgn nodes=true",
+        "-epdout e.epd",
+        "-tb /tb",
+        "-tbpieces 6",
+        "-bookmode ram",
+    ] {
+        assert!(!of_line(words).unwrap().remarks.is_empty(), "{words}");
+    }
+    assert!(of_line("-openings file=x.epd policy=round").unwrap().opening_by_round);
+    assert_eq!(of_line("-pgnout file=g.pgn nodes=true").unwrap().pgn.to_str(), Some("g.pgn"));
+    for wrong in ["-variant atomic", "-each depth=0", "-each nodes=x", "-pgnout min", "-sprout"] {
+        assert!(of_line(wrong).is_err(), "{wrong}");
+    }
+    let line = "-quick cmd=./a cmd=./b book=x.epd";
+    let words: Vec<String> = line.split(' ').map(String::from).collect();
+    let quick = Tournament::from_words(&words, "match").unwrap();
+    assert_eq!((quick.players.len(), quick.remarks.len()), (2, 0));
+    assert_eq!(quick.pairing, PairingRule::RoundRobin { cycles: 25_000 });
+}
+
+#[test]
+fn searches_are_limited_by_nodes_and_depth() {
+    let words = of_line("-each nodes=1000 option.Hash=16 -engine cmd=./c depth=8 tc=5").unwrap();
+    let limits = |tournament: &Tournament, player| {
+        let search = tournament.search_of(player);
+        (search.nodes, search.depth)
+    };
+    assert_eq!(words.time.to_string(), "inf");
+    assert_eq!(limits(&words, 0), (Some(1000), None));
+    assert_eq!(limits(&words, 2), (Some(1000), Some(8)));
+    assert_eq!(words.optional_options, ["Hash"]);
+    let file = "depth = 9\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\nnodes = 5\ndepth = 2\n";
+    let file = Tournament::from_toml(file, "t.toml").unwrap();
+    assert_eq!(file.time.to_string(), "inf");
+    assert_eq!((limits(&file, 0), limits(&file, 1)), ((None, Some(9)), (Some(5), Some(2))));
+    let timed = format!("time = '5'\ndepth = 9\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n");
+    assert_eq!(Tournament::from_toml(&timed, "t.toml").unwrap().time.to_string(), "5");
+}
+
+#[test]
+fn an_hourglass_is_for_all() {
+    let file = |time: &str| {
+        let text = format!("time = '*180'\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n{time}");
+        Tournament::from_toml(&text, "t.toml")
+    };
+    assert_eq!(file("").unwrap().time.tag(), "*180");
+    assert!(file("time = '*60'").is_ok());
+    assert!(file("time = '60'").unwrap_err().to_string().contains("hourglass"));
 }

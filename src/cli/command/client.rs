@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// An option of the engine, such as Hash=64; Threads is 1 unless it is given
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
     options: Vec<(String, String)>,
+    /// An option that is left out, with a warning, if the engine does not have it
+    #[arg(long = "optional", value_name = "NAME")]
+    optional: Vec<String>,
     /// The name to sign on with [default: that of the engine]
     #[arg(long)]
     name: Option<String>,
@@ -82,12 +85,15 @@ type Channel = (Box<dyn Read + Send>, Box<dyn Write>);
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut engine = args.engine.clone();
     engine.set_before(&args.options);
+    engine.optional.clone_from(&args.optional);
     let name = args.name.clone().unwrap_or_else(|| engine.label.clone());
     if name.is_empty() || !fits_in_string(&name) {
         return Err(Usage(format!("`{name}` is no name that can be signed on with")).into());
     }
     let mut thinker = EngineThinker::new(engine, args.patience, Arc::new(SystemClock::new()));
-    thinker.start()?;
+    for option in &thinker.start()?.identity().left_out {
+        print_line(&format!("epdb: the engine has no option `{option}`: it is left out"));
+    }
     let conduct = Conduct { resign: args.resign, draw: args.draw, claims: !args.no_claims };
     let mut client = Client::new(thinker, conduct, args.movetime);
     let token = env::var(TOKEN_VARIABLE).ok();

@@ -19,18 +19,18 @@ Other keys
   serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two lines with a client at each, in place of listen
 
 Without openings games begin from the start array. Openings are positions or games in any format that is
-read (`epdb help sources`). Players of a Swiss tournament who are left over in a round get the points of
-an encounter; the first of a knockout are free in the first round.
+read (`epdb help sources`); those in which nobody can move are left out with a warning, and by-round = true
+gives all games of a round the same one. A time of \"*180\" is an hourglass: what one side uses the other gets.
+nodes = N and depth = PLIES, for all or of a player, limit the search; without a time no clock decides then.
+Players of a Swiss tournament who are left over in a round get the points of an encounter; the first of a
+knockout are free in the first round. Unless they are said, silences are 5 s, and none where all players are
+engines. max-moves and from-move count the moves of each side, those of the opening too. Elo, LOS and the
+sequential test are of pairs of games from one opening, of single games only where there is no pair at all.
 
-Unless they are said, silences are 5 s, and none where all players are engines. max-moves and from-move
-count the moves of each side, those of the opening too, whatever number its position has. Elo, LOS and the
-sequential test are of pairs of games from one opening; a game whose pair is not complete is not counted,
-unless there is no pair at all.
-
-On one line: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= and, behind -each, timemargin= in
-milliseconds), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
--resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site, -srand,
--tournament, -seeds, -recover, -listen. The log is called as the games unless it is said.
+On one line: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth= and, behind -each,
+timemargin= in milliseconds), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0
+movecount=8 score=10), -resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event,
+-site, -srand, -tournament, -seeds, -recover, -listen, -quick; a remark tells of words without effect here.
 ";
 
 /// The whole page.

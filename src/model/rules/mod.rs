@@ -22,7 +22,7 @@ pub use attacks::{
 pub use conversions::PieceDrop;
 pub use en_passant::en_passant_is_possible;
 pub use legality::{Legality, legality};
-pub use material::is_bare;
+pub use material::{can_mate, is_bare};
 pub use mv::{Move, MoveTextError, PROMOTIONS};
 #[cfg(feature = "source")]
 pub(crate) use plain::is_plainly_legal;

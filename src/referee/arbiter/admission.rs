@@ -71,7 +71,10 @@ impl Arbiter {
     /// A line on a channel on which nobody has signed on yet.
     fn hear_stranger(&mut self, channel: ChannelId, line: &[u8]) {
         match self.newcomer(line) {
-            Ok(player) => self.seat(player, channel),
+            Ok(player) => {
+                self.seats[player].says_ready = Request::has_ready(line);
+                self.seat(player, channel);
+            }
             Err(error) => self.turn_away(channel, &error),
         }
     }

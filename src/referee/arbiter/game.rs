@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::model::Color;
-use crate::model::rules::Move;
+use crate::model::rules::{Move, can_mate};
 use crate::model::score::Score;
+use crate::model::{Color, GameResult};
 use crate::referee::adjudication::{AdjudicationRules, Adjudicator};
 use crate::referee::board::GameBoard;
 use crate::referee::clock::Clocks;
@@ -62,8 +62,8 @@ pub(super) struct GameInPlay {
     pub(super) early: Option<(Duration, Vec<u8>)>,
     /// Who offered a draw with the last move.
     pub(super) offer: Option<Color>,
-    /// Whose claim of a draw was wrong.
-    pub(super) refused_claim: Option<Color>,
+    /// Whose offer of a draw was rejected with a word, or whose claim was wrong.
+    pub(super) refused: Option<Color>,
     /// Whether the supervisor must say how it goes on.
     pub(super) is_held: bool,
     /// What the scores decide, and what the length does.
@@ -95,7 +95,7 @@ impl GameInPlay {
             asked: Asked::No,
             early: None,
             offer: None,
-            refused_claim: None,
+            refused: None,
             is_held: false,
             by_scores: Adjudicator::new(AdjudicationRules { max_moves: None, ..rules }),
             by_length: Adjudicator::new(AdjudicationRules { max_moves, ..Default::default() }),
@@ -115,6 +115,15 @@ impl GameInPlay {
     /// The side of a player.
     pub(super) fn color_of(&self, player: usize) -> Color {
         if self.pairing.white == player { Color::White } else { Color::Black }
+    }
+
+    /// How the game ends if a side loses it by its time or by breaking the rules, and what there is to say
+    /// of that: nobody wins who cannot mate.
+    pub(super) fn loss_of(&self, color: Color) -> (GameResult, &'static str) {
+        match can_mate(self.board.place().position.board(), !color) {
+            true => (GameResult::win_of(!color), ""),
+            false => (GameResult::Draw, ", and its opponent cannot mate"),
+        }
     }
 
     /// Nobody thinks any more, without having moved.
@@ -138,10 +147,13 @@ impl GameInPlay {
         self.board.play(mv);
         self.played.push(PlayedMove { mv, used, left, score, depth: reply.search.depth });
         self.asked = Asked::No;
-        self.refused_claim = self.refused_claim.filter(|claimer| *claimer != color);
+        self.refused = self.refused.filter(|refused| *refused != color);
+        if reply.draw == Some(DrawWord::Reject) {
+            self.refused = self.offer.filter(|offerer| *offerer != color).or(self.refused);
+        }
         self.offer = (reply.draw == Some(DrawWord::Offer)).then_some(color);
         if reply.draw == Some(DrawWord::Claim) {
-            self.refused_claim = Some(color);
+            self.refused = Some(color);
         }
         if let Some(ending) = self.board.ending() {
             return Some((self.board.outcome(ending), self.board.reason(ending)));

@@ -25,7 +25,7 @@ use super::openings::Opening;
 use super::pairing::Pairing;
 use super::seat::{ChannelId, Seat, SeatState};
 use super::settings::{Silences, Tournament};
-use super::wire::Directive;
+use super::wire::{Command, Directive};
 use crate::model::Position;
 
 /// A line may have been complete in time and be known only so much later.
@@ -134,7 +134,7 @@ impl Arbiter {
 
     /// When [`Event::Tick`] is due, if nothing happens before.
     pub fn next_deadline(&self) -> Option<Duration> {
-        let silences = self.seats.iter().filter_map(|seat| seat.state.silent_until());
+        let silences = self.seats.iter().filter_map(|seat| seat.state.ends());
         let awaited = self.seats.iter().filter_map(|seat| {
             seat.awaited_until.filter(|until| seat.game.is_some() || *until > self.now)
         });
@@ -157,6 +157,13 @@ impl Arbiter {
     /// How long clients are left alone by now.
     pub const fn silences(&self) -> Silences {
         self.silences
+    }
+
+    /// What is said to each client when the referee goes down before the end, with its channel.
+    pub fn goodbyes(&self) -> Vec<(ChannelId, Vec<u8>)> {
+        let line = Directive::new(Command::Disconnect, Position::START).line();
+        let channels = self.seats.iter().filter_map(|seat| seat.channel);
+        channels.map(|channel| (channel, line.clone())).collect()
     }
 
     /// Whether the tournament is over.
@@ -197,16 +204,17 @@ impl Arbiter {
         }
     }
 
-    /// Ends what is over of the time in which a client is sent nothing.
+    /// Ends what is over of the time in which a client is sent nothing, or gets ready.
     fn end_silences(&mut self) -> bool {
         let mut has_changed = false;
         for player in 0..self.seats.len() {
             let state = self.seats[player].state;
-            if state.silent_until().is_none_or(|until| until > self.now) {
+            if state.ends().is_none_or(|until| until > self.now) {
                 continue;
             }
             has_changed = true;
             match state {
+                SeatState::Preparing { .. } => self.note_ready(player),
                 SeatState::Concluding { .. } if self.has_games_left() => self.reset(player),
                 _ => self.seats[player].state = SeatState::SignedOn,
             }

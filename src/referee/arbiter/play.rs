@@ -7,7 +7,7 @@ use super::{Arbiter, FLAG_GRACE, speech};
 use crate::model::rules::{Move, is_bare};
 use crate::model::{Color, GameResult};
 use crate::referee::outcome::{Outcome, Termination};
-use crate::referee::seat::{ChannelId, SeatState};
+use crate::referee::seat::{ChannelId, Seat, SeatState};
 use crate::referee::settings::Listen;
 use crate::referee::wire::{DrawWord, Reply, Request, WireError};
 use crate::text::codes;
@@ -27,18 +27,33 @@ impl Arbiter {
 
     fn brief(&mut self, number: u32, color: Color) -> bool {
         let Some(game) = self.games.get(&number) else { return false };
-        let [player, opponent] = [color, !color].map(|color| game.players()[color as usize]);
-        if self.seats[player].state != SeatState::SignedOn {
+        let player = game.players()[color as usize];
+        let Seat { state: SeatState::SignedOn, says_ready, .. } = self.seats[player] else {
             return false;
-        }
-        let tags = speech::tags(&self.tournament, game, player);
+        };
+        let mut tags = speech::tags(&self.tournament, game, player);
+        tags.ready = says_ready;
         let history = speech::history(game, color);
         self.say(player, &tags);
         history.iter().for_each(|directive| self.say(player, directive));
-        let is_waiting = self.seats[opponent].state == SeatState::Thinking;
+        let until = self.now + self.tournament.return_within;
+        self.seats[player].state = SeatState::Preparing { until };
+        if !says_ready {
+            self.note_ready(player);
+        }
+        true
+    }
+
+    /// A client is ready for its game.
+    pub(super) fn note_ready(&mut self, player: usize) {
+        let SeatState::Preparing { .. } = self.seats[player].state else { return };
+        let number = self.seats[player].game.unwrap_or_default();
+        let players = self.games.get(&number).map(GameInPlay::players).unwrap_or_default();
+        let is_waiting = players
+            .into_iter()
+            .any(|other| other != player && self.seats[other].state == SeatState::Thinking);
         let state = if is_waiting { SeatState::Waiting } else { SeatState::Informed };
         self.seats[player].state = state;
-        true
     }
 
     /// Asks those players for a move whose turn it is, where both are there.
@@ -57,7 +72,7 @@ impl Arbiter {
 
     fn ask(&mut self, number: u32) {
         let Some(game) = self.games.get_mut(&number) else { return };
-        let directive = speech::respond(game);
+        let directive = speech::respond(&self.tournament, game);
         game.asked = Asked::Sent;
         let (mover, players) = (game.mover(), game.players());
         for player in players {
@@ -108,9 +123,9 @@ impl Arbiter {
 
     fn forfeit_on_time(&mut self, number: u32) {
         let Some(game) = self.games.get(&number) else { return };
-        let result = GameResult::win_of(!game.board.turn());
+        let (result, rest) = game.loss_of(game.board.turn());
         let outcome = Outcome { result, termination: Termination::TimeForfeit };
-        let why = format!("{} has used more time than it had", self.name(game.mover()));
+        let why = format!("{} has used more time than it had{rest}", self.name(game.mover()));
         self.finish(number, outcome, &why);
     }
 
@@ -119,6 +134,9 @@ impl Arbiter {
         let state = self.seats[player].state;
         let number = self.seats[player].game.unwrap_or_default();
         let request = Request::parse(&line);
+        if let Ok(Request::Ready) = request {
+            return self.note_ready(player);
+        }
         if self.seats[player].owes_reply && self.is_late(player, &request) {
             self.seats[player].owes_reply = false;
             return;
@@ -143,6 +161,7 @@ impl Arbiter {
                 self.close(player);
             }
             Ok(Request::Fault { reason }) => self.hear_fault(player, reason),
+            Ok(Request::Ready) => {}
         }
     }
 
@@ -244,9 +263,9 @@ impl Arbiter {
             self.tell(format!("game {number} waits for the supervisor"));
             return;
         }
-        let result = GameResult::win_of(!game.color_of(player));
+        let (result, rest) = game.loss_of(game.color_of(player));
         let outcome = Outcome { result, termination: Termination::RulesInfraction };
-        self.finish(number, outcome, why);
+        self.finish(number, outcome, &format!("{why}{rest}"));
     }
 
     /// A player does not come back.
@@ -285,7 +304,10 @@ impl Arbiter {
             let seat = &mut self.seats[player];
             let is_briefed = matches!(
                 seat.state,
-                SeatState::Informed | SeatState::Thinking | SeatState::Waiting
+                SeatState::Preparing { .. }
+                    | SeatState::Informed
+                    | SeatState::Thinking
+                    | SeatState::Waiting
             );
             seat.owes_reply |= seat.state == SeatState::Thinking;
             (seat.game, seat.awaited_until) = (None, is_given_up.then_some(self.now));

@@ -114,7 +114,8 @@ impl Arbiter {
     }
 
     fn begin_game(&mut self, pairing: &Pairing) -> bool {
-        let Some(opening) = self.opening(pairing.opening) else { return false };
+        let number = self.tournament.opening_of(pairing);
+        let Some(opening) = self.opening(number) else { return false };
         self.called.remove(&pairing.game);
         let times = [pairing.white, pairing.black].map(|player| self.tournament.time_of(player));
         let rules = self.tournament.adjudication;

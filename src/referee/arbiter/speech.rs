@@ -8,9 +8,6 @@ use crate::referee::settings::Tournament;
 use crate::referee::time_control::TimeControl;
 use crate::referee::wire::{Command, Directive};
 
-/// So many moves fit into one line, whatever they are.
-const MOVES_A_LINE: usize = 400;
-
 fn at(command: Command, place: &Place) -> Directive {
     Directive {
         halfmove_clock: Some(place.halfmove_clock),
@@ -26,7 +23,7 @@ pub(super) fn tags(tournament: &Tournament, game: &GameInPlay, player: usize) ->
         ("Event", tournament.event.clone()),
         ("Site", tournament.site.clone()),
         ("Date", game.date.clone()),
-        ("Round", game.pairing.round.to_string()),
+        ("Round", tournament.round_tag(&game.pairing)),
         ("White", name(game.pairing.white).to_string()),
         ("Black", name(game.pairing.black).to_string()),
         ("Result", "*".to_string()),
@@ -39,7 +36,7 @@ pub(super) fn tags(tournament: &Tournament, game: &GameInPlay, player: usize) ->
     Directive { tags, ..Directive::new(Command::Inform, game.board.start().position) }
 }
 
-/// The moves that a player has to know before it is asked, or before its opponent is.
+/// The moves that a player has to know before it is asked, or before its opponent is: one message each.
 pub(super) fn history(game: &GameInPlay, color: Color) -> Vec<Directive> {
     let moves = game.board.moves();
     let known = match game.board.turn() == color {
@@ -47,31 +44,27 @@ pub(super) fn history(game: &GameInPlay, color: Color) -> Vec<Directive> {
         false => moves.len(),
     };
     let mut board = GameBoard::new(&game.opening.start);
-    let mut said = Vec::new();
-    for part in moves[..known].chunks(MOVES_A_LINE) {
+    let mut said = Vec::with_capacity(known);
+    for mv in &moves[..known] {
         let Some(board) = &mut board else { break };
-        let mut directive = at(Command::Execute, &board.place());
-        directive.mv = part.first().copied();
-        directive.history = part.to_vec();
-        said.push(directive);
-        part.iter().for_each(|mv| {
-            board.play(*mv);
-        });
+        said.push(Directive { mv: Some(*mv), ..at(Command::Execute, &board.place()) });
+        board.play(*mv);
     }
     said
 }
 
 /// What the player on move is asked.
-pub(super) fn respond(game: &GameInPlay) -> Directive {
+pub(super) fn respond(tournament: &Tournament, game: &GameInPlay) -> Directive {
     let color = game.board.turn();
     let place = game.board.place();
     let before = game.board.before().unwrap_or(&place);
     let mut directive = at(Command::Respond, before);
     directive.mv = game.board.moves().last().copied();
     directive.draw_offer = game.offer == Some(!color);
-    directive.draw_reject = game.refused_claim == Some(color);
+    directive.draw_reject = game.refused == Some(color);
     directive.used = Some(game.clocks.used());
     directive.left = game.clocks.told(color);
+    directive.left.search = tournament.search_of(game.mover());
     directive
 }
 

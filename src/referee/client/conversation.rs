@@ -114,7 +114,11 @@ impl<T: Thinker> Client<T> {
         let mut inbox = Inbox::new(reader);
         let sign_on = Request::SignOn { address: address.into(), name: name.into() };
         let mut closed = End::Refused;
-        if send(&mut writer, &sign_on).is_err() {
+        let sign_on = match self.thinker.takes_time() {
+            true => sign_on.line_with_ready(),
+            false => sign_on.line(),
+        };
+        if write_line(&mut writer, &sign_on).is_err() {
             return Ok(closed);
         }
         loop {
@@ -127,7 +131,10 @@ impl<T: Thinker> Client<T> {
                     closed = End::Closed;
                 }
                 let answer = self.take(&directive, &mut || inbox.has_ended_the_game(), note);
-                answer.map(|answer| (directive.command, answer))
+                answer.map(|answer| match answer {
+                    None if directive.ready => (directive.command, Some(Request::Ready)),
+                    reply => (directive.command, reply.map(Request::Reply)),
+                })
             });
             let request = match answer {
                 Err(NoAnswer::Message(reason)) => {
@@ -139,16 +146,21 @@ impl<T: Thinker> Client<T> {
                     Request::Fault { reason: Some(reason) }
                 }
                 // A line that stays when a referee goes: another one knows nobody yet.
-                Ok((Command::Fault, _)) if is_unknown => sign_on.clone(),
+                Ok((Command::Fault, _)) if is_unknown => {
+                    if write_line(&mut writer, &sign_on).is_err() {
+                        return Ok(closed);
+                    }
+                    continue;
+                }
                 Ok((Command::Disconnect, _)) => return Ok(End::Disconnected),
                 Ok((Command::Conclude, _)) if games.is_some_and(|most| self.concluded >= most) => {
                     send(&mut writer, &Request::SignOff).ok();
                     return Ok(End::SignedOff);
                 }
                 // What was thought about a game that is over interests nobody.
-                Ok((_, Some(_))) if inbox.has_ended_the_game() => continue,
+                Ok((_, Some(Request::Reply(_)))) if inbox.has_ended_the_game() => continue,
                 Ok((_, None)) => continue,
-                Ok((_, Some(reply))) => Request::Reply(reply),
+                Ok((_, Some(request))) => request,
             };
             if send(&mut writer, &request).is_err() {
                 return Ok(closed);
@@ -172,7 +184,12 @@ impl<T: Thinker> Client<T> {
                 (self.game, self.scores) = (KnownGame::new(), Scores::default());
                 self.thinker.forget();
             }
-            Command::Inform => self.tell_players(directive, note),
+            Command::Inform => {
+                self.tell_players(directive, note);
+                if directive.ready {
+                    self.thinker.prepare(&directive.position);
+                }
+            }
             Command::Execute => {
                 self.game.set(directive).map_err(NoAnswer::Message)?;
             }
@@ -213,8 +230,10 @@ impl<T: Thinker> Client<T> {
             return Ok(silent(Some(DrawWord::Claim), false, SearchReport::default()));
         }
         let time = self.game.move_time(directive, self.usual_time);
-        let Thought { mv, search } =
-            self.thinker.think(&Turn { board, time }, interrupt).map_err(NoAnswer::Move)?;
+        let Thought { mv, search } = self
+            .thinker
+            .think(&Turn { board, time, search: directive.left.search }, interrupt)
+            .map_err(NoAnswer::Move)?;
         self.thinker.remark().map(Note::Remark).into_iter().for_each(note);
         self.scores.add(&self.conduct, search.ce);
         if self.scores.resigns(&self.conduct) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::engine::{ClockReading, MoveTime};
+use crate::engine::{ClockReading, MoveTime, SearchLimits};
 use crate::model::rules::Move;
 use crate::model::{Color, Counters, Start};
 use crate::referee::board::{GameBoard, Place};
@@ -74,9 +74,12 @@ impl KnownGame {
     /// How long the side to move may think: what the referee tells in the words of engines; or else what
     /// the time that was used leaves of the time control that was told; or else `usual`.
     pub fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
-        told(&directive.left, self.turn())
-            .or_else(|| self.by_used_time(directive.used?))
-            .unwrap_or(MoveTime::Fixed(usual))
+        told(&directive.left, self.turn()).or_else(|| self.by_used_time(directive.used?)).unwrap_or(
+            match directive.left.search == SearchLimits::default() {
+                true => MoveTime::Fixed(usual),
+                false => MoveTime::Unlimited,
+            },
+        )
     }
 
     fn turn(&self) -> Color {
@@ -92,7 +95,11 @@ impl KnownGame {
         let remaining = Color::ALL.map(|color| after_moves(&control, moves_of(board, color)));
         // Whole seconds: up to one more was used.
         let seconds = [used.white, used.black].map(|used| Duration::from_secs(used + 1));
-        let left = |side: usize| Some(remaining[side].time?.saturating_sub(seconds[side]));
+        let left = |side: usize| {
+            let whole = Duration::from_secs([used.black, used.white][side]);
+            let with_opponents = control.after_opponents_move(&remaining[side], whole).time?;
+            Some(with_opponents.saturating_sub(seconds[side]))
+        };
         Some(MoveTime::Clocks(ClockReading {
             left: [left(0)?, left(1)?],
             increment: [0, 1].map(|side| control.increment(&remaining[side])),

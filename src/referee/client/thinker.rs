@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{Answer, Clock, Engine, EngineError, EngineSpec, MoveTime};
+use crate::engine::{Answer, Clock, Engine, EngineError, EngineSpec, MoveTime, SearchLimits};
 use crate::model::rules::{Move, Playable};
-use crate::model::{Counters, EpdRecord, Operand};
+use crate::model::{Counters, EpdRecord, Operand, Position};
 use crate::referee::board::{GameBoard, Place};
 use crate::referee::wire::SearchReport;
 
@@ -16,6 +16,8 @@ pub struct Turn {
     pub board: GameBoard,
     /// How long may be thought about it.
     pub time: MoveTime,
+    /// How much may be searched.
+    pub search: SearchLimits,
 }
 
 /// A move that was found.
@@ -34,6 +36,14 @@ pub type Interrupt<'a> = dyn FnMut() -> bool + 'a;
 pub trait Thinker {
     /// A new game begins.
     fn forget(&mut self);
+
+    /// True if [`Thinker::prepare`] takes time, for which the referee is asked to wait.
+    fn takes_time(&self) -> bool {
+        false
+    }
+
+    /// Gets ready for a game that begins in this position, so that the clock pays for thinking only.
+    fn prepare(&mut self, _start: &Position) {}
 
     /// Finds a legal move; any one will do once `interrupt` was true.
     ///
@@ -90,7 +100,13 @@ impl EngineThinker {
         interrupt: &mut Interrupt<'_>,
     ) -> Result<Answer, EngineError> {
         let start = record(turn.board.start());
-        let is_chess960 = start.position().is_chess960();
+        let engine = self.begin_game(start.position().is_chess960())?;
+        let limits = (&turn.time, turn.search);
+        engine.play_within(&start, turn.board.moves(), limits, &mut |_, _| interrupt())
+    }
+
+    /// The engine, which knows that a game has begun.
+    fn begin_game(&mut self, is_chess960: bool) -> Result<&mut Engine, EngineError> {
         self.start()?;
         let is_known = self.game == Some(is_chess960);
         self.game = Some(is_chess960);
@@ -98,7 +114,7 @@ impl EngineThinker {
         if !is_known {
             engine.begin_game(is_chess960)?;
         }
-        engine.play(&start, turn.board.moves(), &turn.time, &mut |_, _| interrupt())
+        Ok(engine)
     }
 }
 
@@ -107,6 +123,17 @@ impl Thinker for EngineThinker {
         self.game = None;
         // Why it does not start is told when a move is wanted.
         self.start().ok();
+    }
+
+    fn takes_time(&self) -> bool {
+        true
+    }
+
+    fn prepare(&mut self, start: &Position) {
+        if self.begin_game(start.is_chess960()).is_err() {
+            // The next attempt, when a move is wanted, tells why.
+            (self.engine, self.game) = (None, None);
+        }
     }
 
     fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String> {

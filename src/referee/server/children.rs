@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::address::Address;
 use super::input::{Input, Permits, Queue};
 use crate::referee::client::TOKEN_VARIABLE;
-use crate::referee::settings::{Launch, Player};
+use crate::referee::settings::{Launch, Player, Tournament};
 
 /// So long clients may take to end when their channels are closed.
 const END_WITHIN: Duration = Duration::from_secs(2);
@@ -42,15 +42,15 @@ impl Children {
     /// Starts the client of a player, in place of one that runs.
     pub(super) fn start(
         &mut self,
-        player: usize,
-        settings: &Player,
+        (player, settings): (usize, &Player),
+        tournament: &Tournament,
         address: &Address,
         token: &str,
     ) -> io::Result<()> {
         if let Some((_, child)) = self.running.remove(&player) {
             kill(child);
         }
-        let Some(words) = words(settings, address)? else { return Ok(()) };
+        let Some(words) = words(settings, tournament, address)? else { return Ok(()) };
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::NotFound)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -145,7 +145,11 @@ fn hand_on(errors: impl Read, player: usize, queue: &Queue) {
 }
 
 /// The program and the arguments of a player's client.
-fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> {
+fn words(
+    player: &Player,
+    tournament: &Tournament,
+    address: &Address,
+) -> io::Result<Option<Vec<String>>> {
     let socket = address.local();
     let [host, port] = match socket {
         Some(socket) => [socket.ip().to_string(), socket.port().to_string()],
@@ -176,7 +180,9 @@ fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> 
                 "--name",
                 &player.name,
             ];
-            let rest = rest.into_iter().chain(["--engine", &engine]);
+            let optional = tournament.optional_options.iter();
+            let optional = optional.flat_map(|name| ["--optional", name.as_str()]);
+            let rest = rest.into_iter().chain(["--engine", &engine]).chain(optional);
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }
     })

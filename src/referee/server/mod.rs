@@ -93,6 +93,8 @@ pub struct Referee {
     games: GameFile,
     score: Score,
     openings: Vec<Opening>,
+    /// What there is to say about openings that are left out.
+    left_out: Vec<String>,
     waiting: VecDeque<(Duration, Event)>,
 }
 
@@ -146,8 +148,11 @@ impl Referee {
         let watch_time = Stopwatch::starting_at(at + Duration::from_micros(1));
         let (queue, inputs) = input::queue(watch_time);
         // Clients wait for nothing that is read.
-        let openings =
-            if arbiter.has_ended() { Vec::new() } else { arbiter.tournament().openings()? };
+        let mut left_out = Vec::new();
+        let openings = match arbiter.has_ended() {
+            true => Vec::new(),
+            false => arbiter.tournament().openings(&mut |why| left_out.push(why.to_string()))?,
+        };
         let games = GameFile::rewrite(arbiter.tournament(), arbiter.finished())?;
         let mut referee = Referee {
             log,
@@ -162,6 +167,7 @@ impl Referee {
             games,
             score: Score::of(arbiter.finished()),
             openings,
+            left_out,
             waiting: VecDeque::new(),
             queue,
             inputs,
@@ -223,6 +229,12 @@ impl Referee {
             // Whoever looks on is not to take over. Where even this cannot be written it may.
             self.log.add(self.watch_time.now(), &Entry::Note(Note::Stopped)).ok();
             self.log.sync().ok();
+            for (id, line) in self.arbiter.goodbyes() {
+                if let Some(channel) = self.channels.get(&id) {
+                    channel.send(line, false);
+                }
+            }
+            self.say_goodbye();
             return played;
         }
         watch.show(&self.arbiter.snapshot(self.watch_time.now()));
@@ -256,6 +268,8 @@ impl Referee {
             let log = log.display();
             return watch.message(&format!("over already: {score}; move {log} away to begin anew"));
         }
+        let remarks = self.arbiter.tournament().remarks.iter().chain(&self.left_out);
+        remarks.for_each(|remark| watch.message(remark));
         if !self.arbiter.finished().is_empty() {
             watch.message(&format!("the tournament goes on: {score}"));
         }
@@ -511,7 +525,12 @@ impl Referee {
         let token = token::random()?;
         self.waiting.push_back((at, Event::Token(player, token.clone())));
         let Some(settings) = self.arbiter.tournament().players.get(player) else { return Ok(()) };
-        if let Err(why) = self.children.start(player, settings, &self.address, &token) {
+        if let Err(why) = self.children.start(
+            (player, settings),
+            self.arbiter.tournament(),
+            &self.address,
+            &token,
+        ) {
             watch.message(&format!("{} cannot be started: {why}", settings.name));
             self.waiting.push_back((at, Event::Exited(player)));
         }

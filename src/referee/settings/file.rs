@@ -1,12 +1,13 @@
 //! Tournaments in files of TOML.
 
 use super::table::{Document, Table};
-use super::{Launch, Listen, MOST, Player, Silences, Sprt, Tournament};
-use crate::engine::EngineSpec;
+use super::{Launch, Listen, MOST, MOST_PLIES, Player, Silences, Sprt, Tournament};
+use crate::engine::{EngineSpec, SearchLimits};
 use crate::error::{Error, Result};
 use crate::referee::adjudication::{AdjudicationRules, DrawRule, ResignRule};
 use crate::referee::openings::OpeningsSource;
 use crate::referee::pairing::PairingRule;
+use crate::referee::time_control::TimeControl;
 
 const KEYS: &[&str] = &[
     "event",
@@ -17,6 +18,8 @@ const KEYS: &[&str] = &[
     "tie-breaks",
     "games",
     "time",
+    "nodes",
+    "depth",
     "margin",
     "concurrency",
     "openings",
@@ -33,8 +36,9 @@ const KEYS: &[&str] = &[
     "pgn",
     "player",
 ];
-const PLAYER_KEYS: &[&str] = &["name", "engine", "options", "command", "token", "time"];
-const OPENINGS_KEYS: &[&str] = &["file", "order", "plies", "start", "seed"];
+const PLAYER_KEYS: &[&str] =
+    &["name", "engine", "options", "command", "token", "time", "nodes", "depth"];
+const OPENINGS_KEYS: &[&str] = &["file", "order", "plies", "start", "seed", "by-round"];
 const RESIGN_KEYS: &[&str] = &["moves", "score", "two-sided"];
 const DRAW_KEYS: &[&str] = &["from-move", "moves", "score"];
 const SPRT_KEYS: &[&str] = &["elo0", "elo1", "alpha", "beta", "model"];
@@ -64,6 +68,10 @@ impl Tournament {
         put(&mut tournament.event, root.text("event")?);
         put(&mut tournament.site, root.text("site")?);
         put(&mut tournament.games_per_encounter, root.number("games", 1..=MOST)?);
+        let of_all = search_limits(&mut root)?;
+        if of_all != SearchLimits::default() {
+            tournament.time = TimeControl::Unlimited;
+        }
         put(&mut tournament.time, root.parsed("time")?);
         put(&mut tournament.time_margin, root.duration("margin")?);
         put(&mut tournament.concurrency, root.number("concurrency", 1..=1024)?);
@@ -73,14 +81,20 @@ impl Tournament {
         put(&mut tournament.pgn, root.parsed("pgn")?);
         let (pairing, beside) = pairing(&mut root)?;
         tournament.pairing = pairing;
-        if let Some((openings, seed)) = openings(&mut root)? {
+        if let Some((openings, seed, is_by_round)) = openings(&mut root)? {
             (tournament.openings, tournament.seed) = (Some(openings), seed);
+            tournament.opening_by_round = is_by_round;
         }
         tournament.adjudication = adjudication(&mut root)?;
         tournament.sprt = sprt(&mut root)?;
         put(&mut tournament.listen, listen(&mut root)?);
         let players = root.tables("player", PLAYER_KEYS)?;
-        tournament.players = players.into_iter().map(player).collect::<Result<_>>()?;
+        for mut table in players {
+            let SearchLimits { nodes, depth } = search_limits(&mut table)?;
+            let (nodes, depth) = (nodes.or(of_all.nodes), depth.or(of_all.depth));
+            tournament.search.push(SearchLimits { nodes, depth });
+            tournament.players.push(player(table)?);
+        }
         tournament.silences = silences(&mut root, Silences::of_players(&tournament.players))?;
         root.finish(&beside)?;
         tournament.checked().map_err(|error| Error::new(error).in_source(name))
@@ -129,8 +143,8 @@ fn silences(root: &mut Table<'_>, mut silences: Silences) -> Result<Silences> {
     Ok(silences)
 }
 
-/// The source of openings with the seed of its order.
-fn openings(root: &mut Table<'_>) -> Result<Option<(OpeningsSource, u64)>> {
+/// The source of openings with the seed of its order, and whether games of a round have the same.
+fn openings(root: &mut Table<'_>) -> Result<Option<(OpeningsSource, u64, bool)>> {
     let Some(mut table) = root.table("openings", OPENINGS_KEYS)? else { return Ok(None) };
     let Some(file) = table.parsed("file")? else {
         return Err(table.error("`openings` needs a `file`"));
@@ -141,7 +155,8 @@ fn openings(root: &mut Table<'_>) -> Result<Option<(OpeningsSource, u64)>> {
         plies: table.number("plies", 0..=MOST)?,
         first: table.number("start", 1..=u64::MAX)?.unwrap_or(1),
     };
-    Ok(Some((source, table.number("seed", 0..=u64::MAX)?.unwrap_or(0))))
+    let seed = table.number("seed", 0..=u64::MAX)?.unwrap_or(0);
+    Ok(Some((source, seed, table.flag("by-round")?.unwrap_or(false))))
 }
 
 fn adjudication(root: &mut Table<'_>) -> Result<AdjudicationRules> {
@@ -188,6 +203,11 @@ fn listen(root: &mut Table<'_>) -> Result<Option<Listen>> {
         },
         (Some(_), Some(_)) => Err(root.error("expected `listen` or `serial`, found both")),
     }
+}
+
+fn search_limits(table: &mut Table<'_>) -> Result<SearchLimits> {
+    let nodes = table.number("nodes", 1..=i64::MAX as u64)?;
+    Ok(SearchLimits { nodes, depth: table.number("depth", 1..=MOST_PLIES)? })
 }
 
 fn player(mut table: Table<'_>) -> Result<Player> {

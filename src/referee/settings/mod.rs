@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use super::adjudication::AdjudicationRules;
 use super::openings::{self, Opening, OpeningsSource};
-use super::pairing::PairingRule;
+use super::pairing::{Pairing, PairingRule};
 use super::time_control::{Stage, TimeControl};
-use crate::engine::EngineSpec;
-use crate::error;
+use crate::engine::{EngineSpec, SearchLimits};
+use crate::error::{self, Error};
 
 /// A tournament as it was asked for.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,10 +31,18 @@ pub struct Tournament {
     pub players: Vec<Player>,
     /// How long players may think that have no time of their own.
     pub time: TimeControl,
+    /// How much may be searched for each move, by player; none for those beyond the end.
+    pub search: Vec<SearchLimits>,
+    /// Options that an engine may lack: it is warned of, and they are left out.
+    pub optional_options: Vec<String>,
+    /// What there is to say about settings that have no effect.
+    pub remarks: Vec<String>,
     /// How long clients get no record; if all players are engines not at all, unless told otherwise.
     pub silences: Silences,
     /// From where games begin; `None` is the start array.
     pub openings: Option<OpeningsSource>,
+    /// Whether all games of a round begin from the same opening.
+    pub opening_by_round: bool,
     /// When games are decided before their end.
     pub adjudication: AdjudicationRules,
     /// Where clients are awaited.
@@ -71,8 +79,12 @@ impl Tournament {
                 time: Duration::from_secs(10),
                 increment: Duration::from_millis(100),
             }]),
+            search: Vec::new(),
+            optional_options: Vec::new(),
+            remarks: Vec::new(),
             silences: Silences::STANDARD,
             openings: None,
+            opening_by_round: false,
             adjudication: AdjudicationRules::default(),
             listen: Listen::Tcp("127.0.0.1:0".into()),
             concurrency: 1,
@@ -86,16 +98,39 @@ impl Tournament {
         }
     }
 
-    /// Its openings, as many as it can use; the start array where it names none.
+    /// The value of the tag `Round`: the number of the game in a match of two players, otherwise that of
+    /// the round and that of the game.
+    pub fn round_tag(&self, pairing: &Pairing) -> String {
+        match self.players.len() {
+            2 => pairing.game.to_string(),
+            _ => pairing.round_tag(),
+        }
+    }
+
+    /// The place of the opening of a game.
+    pub fn opening_of(&self, pairing: &Pairing) -> usize {
+        match self.opening_by_round {
+            true => pairing.round.saturating_sub(1) as usize,
+            false => pairing.opening,
+        }
+    }
+
+    /// Its openings, as many as it can use; the start array where it names none. Those in which nobody can
+    /// move are handed to `left_out`.
     ///
     /// # Errors
     /// As [`openings::read`].
-    pub fn openings(&self) -> error::Result<Vec<Opening>> {
+    pub fn openings(&self, left_out: &mut dyn FnMut(Error)) -> error::Result<Vec<Opening>> {
         let wanted = self.pairing.most_openings(self.players.len(), self.games_per_encounter);
         match &self.openings {
-            Some(source) => openings::read(source, self.seed, wanted),
+            Some(source) => openings::read_with(source, self.seed, wanted, left_out),
             None => Ok(vec![Opening::ARRAY]),
         }
+    }
+
+    /// How much a player may search for a move.
+    pub fn search_of(&self, player: usize) -> SearchLimits {
+        self.search.get(player).copied().unwrap_or_default()
     }
 
     /// How long a player may think.
@@ -104,7 +139,10 @@ impl Tournament {
     }
 
     /// Checks what several settings say together.
-    fn checked(self) -> Result<Tournament, String> {
+    fn checked(mut self) -> Result<Tournament, String> {
+        if self.search.iter().all(|search| *search == SearchLimits::default()) {
+            self.search.clear();
+        }
         let players = self.players.len();
         if !(2..=MOST_PLAYERS).contains(&players) {
             return Err(format!("expected 2 to {MOST_PLAYERS} players, found {players}"));
@@ -134,6 +172,11 @@ impl Tournament {
         }
         if self.sprt.is_some() && players > 2 {
             return Err(format!("a sequential test is of two players, there are {players}"));
+        }
+        let is_hourglass =
+            |player: usize| matches!(self.time_of(player), TimeControl::Hourglass(_));
+        if (1..players).any(|player| is_hourglass(player) != is_hourglass(0)) {
+            return Err("an hourglass (`*180`) is for all players or for none: what one uses the other gets".into());
         }
         if self.log == self.pgn {
             let name = self.log.display();
@@ -215,6 +258,8 @@ const MOST_PLAYERS: usize = 256;
 const MOST_GAMES: u32 = 1_000_000;
 /// Of rounds, of games of an encounter, of moves.
 const MOST: u64 = 1_000_000;
+/// Of a search.
+const MOST_PLIES: u64 = 1_000;
 const MOST_ELO: f64 = 1000.0;
 /// In bytes, so that the name has room in a record.
 const LONGEST_NAME: usize = 100;

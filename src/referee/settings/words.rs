@@ -3,11 +3,11 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{Launch, Listen, Player, Silences, Sprt, Tournament, of_name, unknown};
-use crate::engine::EngineSpec;
+use super::{Launch, Listen, MOST_PLIES, Player, Silences, Sprt, Tournament, of_name, unknown};
+use crate::engine::{EngineSpec, SearchLimits};
 use crate::error::{Error, Result};
 use crate::referee::adjudication::{DrawRule, ResignRule};
-use crate::referee::openings::OpeningsSource;
+use crate::referee::openings::{OpeningOrder, OpeningsSource};
 use crate::referee::pairing::PairingRule;
 use crate::referee::time_control::TimeControl;
 
@@ -33,6 +33,34 @@ const FLAGS: &[&str] = &[
     "recover",
     "listen",
     "log",
+    "variant",
+    "quick",
+];
+
+/// What other managers take and has no effect here, with the reason.
+const IDLE_FLAGS: &[(&str, &str)] = &[
+    ("bookmode", "openings are read once"),
+    ("debug", "the log has all messages"),
+    ("epdout", "the file of games has the final positions"),
+    ("noswap", "colours alternate in any case"),
+    ("outcomeinterval", "the score follows each game"),
+    ("output", "the table has one form; see --json and --tsv"),
+    ("ratinginterval", "the score follows each game"),
+    ("report", "pairs of games are counted in any case"),
+    ("scoreinterval", "the score follows each game"),
+    ("tb", "games are not adjudicated by tablebases"),
+    ("tbpieces", "games are not adjudicated by tablebases"),
+    ("wait", "games follow each other at once"),
+];
+
+/// Parts of an engine that other managers take and have no effect here, with the reason.
+const IDLE_PARTS: &[(&str, &str)] = &[
+    ("book", "engines play without books of the referee"),
+    ("bookdepth", "engines play without books of the referee"),
+    ("ponder", "engines do not think on the opponent's time"),
+    ("restart", "an engine that has ended is started again in any case"),
+    ("whitepov", "scores are read as UCI has them, from the view of the side to move"),
+    ("stderr", "the referee repeats what engines write there"),
 ];
 
 impl Tournament {
@@ -68,17 +96,27 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
         match group.flag {
             "engine" => engines.push(group.engine()?),
             "each" => each.add(group.engine()?),
+            "quick" => engines.extend(quick(&group, &mut tournament, &mut rule)?),
             "games" => tournament.games_per_encounter = group.number(1)?,
             "rounds" => rule.rounds = Some(group.number(1)?),
             "seeds" => rule.challengers = Some(group.number(1)?),
             "tournament" => rule.name = Some(group.one()?.to_string()),
             "concurrency" => tournament.concurrency = group.number(1)? as usize,
-            "openings" => tournament.openings = Some(openings(group)?),
+            "openings" => {
+                let (source, is_by_round) = openings(group)?;
+                (tournament.openings, tournament.opening_by_round) = (Some(source), is_by_round);
+            }
             "draw" => tournament.adjudication.draw = Some(draw(group)?),
             "resign" => tournament.adjudication.resign = Some(resign(group)?),
             "maxmoves" => tournament.adjudication.max_moves = Some(group.number(1)?),
             "sprt" => tournament.sprt = Some(sprt(group)?),
-            "pgnout" => tournament.pgn = group.file()?.into(),
+            "pgnout" => {
+                tournament.pgn = group.games_file()?.into();
+                if group.words.len() > 1 {
+                    let what = "-pgnout takes the file here, and games have all that is known";
+                    tournament.remarks.push(format!("{what}: the other words have no effect"));
+                }
+            }
             "log" => log = Some(group.file()?.into()),
             "event" => tournament.event = group.one()?.into(),
             "site" => tournament.site = group.one()?.into(),
@@ -86,14 +124,33 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
             "listen" => tournament.listen = Listen::Tcp(group.one()?.into()),
             // An opening is played twice, and a client that is gone is started again, in any case.
             "repeat" => group.only("2")?,
-            _ => group.only("")?,
+            "variant" => {
+                of_name(&[("standard", ()), ("fischerandom", ()), ("chess960", ())], group.one()?)
+                    .map_err(|error| format!("-variant: {error}"))?;
+            }
+            flag => match IDLE_FLAGS.iter().find(|(idle, _)| *idle == flag) {
+                Some((_, why)) => tournament.remarks.push(format!("-{flag} has no effect: {why}")),
+                None => group.only("")?,
+            },
+        }
+    }
+    let remarks = engines.iter().chain([&each]).flat_map(|engine| &engine.idle);
+    for (part, why) in remarks {
+        let remark = format!("{part} has no effect: {why}");
+        if !tournament.remarks.contains(&remark) {
+            tournament.remarks.push(remark);
         }
     }
     tournament.pairing = rule.rule()?;
     tournament.log = log.unwrap_or_else(|| tournament.pgn.with_extension("log"));
+    if each.search != SearchLimits::default() {
+        tournament.time = TimeControl::Unlimited;
+    }
     if let Some(time) = each.time.take() {
         tournament.time = time;
     }
+    tournament.optional_options = each.options();
+    tournament.search = engines.iter().map(|engine| engine.search_of(&each)).collect();
     if let Some(margin) = each.margin {
         tournament.time_margin = margin;
     }
@@ -129,7 +186,8 @@ fn groups(words: &[String]) -> Result<Vec<Group<'_>>, String> {
         match word.strip_prefix('-') {
             Some(name) if !word.contains('=') && !is_number(word) => {
                 let name = name.strip_prefix('-').unwrap_or(name);
-                let known = FLAGS.iter().find(|flag| **flag == name);
+                let idle = IDLE_FLAGS.iter().map(|(flag, _)| flag);
+                let known = FLAGS.iter().chain(idle).find(|flag| **flag == name);
                 let flag = known.ok_or_else(|| unknown("option", word, FLAGS))?;
                 groups.push(Group { flag, words: Vec::new() });
             }
@@ -168,6 +226,21 @@ impl<'w> Group<'w> {
     fn file(&self) -> Result<&'w str, String> {
         let word = self.one()?;
         Ok(word.strip_prefix("file=").unwrap_or(word))
+    }
+
+    /// The file of games, the first word or the one with `file=`; the words behind it say which form it has
+    /// with other managers.
+    fn games_file(&self) -> Result<&'w str, String> {
+        let file = self.words.iter().find_map(|word| word.strip_prefix("file="));
+        let is_form = |word: &&str| matches!(*word, "min" | "fi") || word.contains('=');
+        let first = self.words.first().copied().filter(|word| !is_form(word));
+        let others =
+            if file.is_some() { &self.words[..] } else { self.words.get(1..).unwrap_or_default() };
+        match (file.or(first), others.iter().find(|word| !is_form(word))) {
+            (Some(file), None) => Ok(file),
+            (None, _) => Err("-pgnout: expected the name of a file".into()),
+            (_, Some(other)) => Err(format!("-pgnout: `{other}` is not known here")),
+        }
     }
 
     fn number(&self, least: u32) -> Result<u32, String> {
@@ -216,8 +289,11 @@ impl<'w> Group<'w> {
             match part {
                 Some(("tc", value)) => engine.time = Some(self.parsed(value)?),
                 Some(("st", value)) => engine.time = Some(self.parsed(&format!("{value}/move"))?),
+                Some(("depth", value)) => engine.search.depth = Some(self.depth(value)?),
+                Some(("nodes", value)) => engine.search.nodes = Some(self.nodes(value)?),
                 Some(("timemargin", value)) => engine.margin = Some(self.margin(word, value)?),
                 _ if EngineSpec::is_part(word) || begins_name || is_name => engine.words.push(word),
+                _ if idle_part(word).is_some() => engine.idle.extend(idle_part(word)),
                 None if is_value => engine.words.push(word),
                 _ => {
                     let name = word.split('=').next().unwrap_or_default();
@@ -230,15 +306,32 @@ impl<'w> Group<'w> {
                         "option.NAME",
                         "tc",
                         "st",
+                        "depth",
+                        "nodes",
                         "timemargin",
                     ];
                     return Err(format!("-{}: {}", self.flag, unknown("part", name, &known)));
                 }
             }
             is_name = begins_name || (is_name && part.is_none());
-            is_value = !matches!(part, Some(("tc" | "st" | "timemargin", _)));
+            let ends_value =
+                matches!(part, Some(("tc" | "st" | "depth" | "nodes" | "timemargin", _)));
+            is_value = !ends_value && idle_part(word).is_none();
         }
         Ok(engine)
+    }
+
+    fn depth(&self, value: &str) -> Result<u32, String> {
+        let depth =
+            value.parse().ok().filter(|depth| (1..=MOST_PLIES).contains(&u64::from(*depth)));
+        depth.ok_or_else(|| {
+            format!("-{}: `depth={value}`: expected plies up to {MOST_PLIES}", self.flag)
+        })
+    }
+
+    fn nodes(&self, value: &str) -> Result<u64, String> {
+        let nodes = value.parse().ok().filter(|nodes| *nodes > 0);
+        nodes.ok_or_else(|| format!("-{}: `nodes={value}`: expected a number of nodes", self.flag))
     }
 
     /// Milliseconds, at most an hour.
@@ -255,15 +348,69 @@ impl<'w> Group<'w> {
 struct EngineWords<'w> {
     words: Vec<&'w str>,
     time: Option<TimeControl>,
+    search: SearchLimits,
     margin: Option<Duration>,
+    /// Parts without effect, with the reason.
+    idle: Vec<(&'w str, &'static str)>,
+}
+
+/// A part that has no effect, with the reason.
+fn idle_part(word: &str) -> Option<(&str, &'static str)> {
+    let name = word.split('=').next().unwrap_or_default();
+    IDLE_PARTS.iter().find(|(idle, _)| *idle == name).map(|(_, why)| (name, *why))
 }
 
 impl<'w> EngineWords<'w> {
+    /// The names of the options that are set.
+    fn options(&self) -> Vec<String> {
+        let text = self.words.join(" ");
+        let spec: Option<EngineSpec> = format!("proto=uci cmd=x {text}").parse().ok();
+        spec.map_or(Vec::new(), |spec| spec.options.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// Its own limits, otherwise those of all.
+    fn search_of(&self, each: &EngineWords<'_>) -> SearchLimits {
+        SearchLimits {
+            nodes: self.search.nodes.or(each.search.nodes),
+            depth: self.search.depth.or(each.search.depth),
+        }
+    }
+
     fn add(&mut self, more: EngineWords<'w>) {
+        self.search = more.search_of(self);
         self.words.extend(more.words);
         self.time = more.time.or(self.time.take());
         self.margin = more.margin.or(self.margin);
+        self.idle.extend(more.idle);
     }
+}
+
+/// `cmd=A cmd=B book=FILE`: a long match of two engines, as fastchess has it.
+fn quick<'w>(
+    group: &Group<'w>,
+    tournament: &mut Tournament,
+    rule: &mut RuleWords,
+) -> Result<Vec<EngineWords<'w>>, String> {
+    let mut engines = Vec::new();
+    for word in &group.words {
+        match word.split_once('=') {
+            Some(("cmd", _)) => {
+                engines.push(EngineWords { words: vec![word], ..EngineWords::default() });
+            }
+            Some(("book", file)) => {
+                tournament.openings = Some(OpeningsSource {
+                    file: file.into(),
+                    order: OpeningOrder::Random,
+                    plies: None,
+                    first: 1,
+                });
+            }
+            _ => return Err(format!("-quick: expected cmd= or book=, found `{word}`")),
+        }
+    }
+    rule.rounds = Some(25_000);
+    tournament.adjudication.draw = Some(DrawRule { from_move: 30, moves: 8, score: 8 });
+    Ok(engines)
 }
 
 /// What says who meets whom.
@@ -279,7 +426,8 @@ impl RuleWords {
         let cycles = self.rounds.unwrap_or(1);
         let challengers = self.challengers.unwrap_or(1);
         let rule = match self.name.as_deref().unwrap_or("round-robin") {
-            "round-robin" | "roundrobin" => PairingRule::RoundRobin { cycles },
+            // The games are those of a round robin in another order.
+            "round-robin" | "roundrobin" | "pyramid" => PairingRule::RoundRobin { cycles },
             "gauntlet" => PairingRule::Gauntlet { challengers, cycles },
             "knockout" => PairingRule::Knockout { tie_breaks: PairingRule::TIE_BREAKS },
             "swiss" => match self.rounds {
@@ -301,13 +449,15 @@ impl RuleWords {
     }
 }
 
-fn openings(group: Group<'_>) -> Result<OpeningsSource, String> {
+/// The source of openings, and whether all games of a round have the same one.
+fn openings(group: Group<'_>) -> Result<(OpeningsSource, bool), String> {
     let mut source = OpeningsSource {
         file: Default::default(),
         order: Default::default(),
         plies: None,
         first: 1,
     };
+    let mut is_by_round = false;
     group.each_part(&["file", "order", "plies", "start", "format", "policy"], |name, value| {
         match name {
             "file" => source.file = value.into(),
@@ -316,7 +466,10 @@ fn openings(group: Group<'_>) -> Result<OpeningsSource, String> {
             "start" => source.first = group.parsed(value)?,
             // The file itself says what it is, and each encounter has openings of its own.
             "format" => of_name(&[("epd", ()), ("pgn", ())], value)?,
-            "policy" => of_name(&[("encounter", ()), ("default", ())], value)?,
+            "policy" => {
+                let names = &[("encounter", false), ("default", false), ("round", true)];
+                is_by_round = of_name(names, value)?;
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -324,7 +477,7 @@ fn openings(group: Group<'_>) -> Result<OpeningsSource, String> {
     if source.file.as_os_str().is_empty() || source.first == 0 {
         return Err("-openings: expected file=FILE, and start=NUMBER from 1".into());
     }
-    Ok(source)
+    Ok((source, is_by_round))
 }
 
 fn draw(group: Group<'_>) -> Result<DrawRule, String> {

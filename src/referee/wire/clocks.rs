@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::operations;
+use crate::engine::SearchLimits;
 use crate::model::{EpdRecord, Opcode, Operand};
 
 /// The time that White and Black have used, in whole seconds: `cc`.
@@ -63,6 +64,8 @@ pub struct TimeLeft {
     pub moves_to_go: Option<u32>,
     /// `movetime`: the time for this move alone.
     pub move_time: Option<Duration>,
+    /// `nodes` and `depth`: how much may be searched for this move.
+    pub search: SearchLimits,
 }
 
 impl TimeLeft {
@@ -78,6 +81,8 @@ impl TimeLeft {
             put(record, name, milliseconds);
         }
         put(record, "movestogo", self.moves_to_go);
+        put(record, "nodes", self.search.nodes);
+        put(record, "depth", self.search.depth);
     }
 
     pub(super) fn read(record: &EpdRecord) -> TimeLeft {
@@ -89,6 +94,7 @@ impl TimeLeft {
             black_increment: time("binc"),
             moves_to_go: number(record, "movestogo"),
             move_time: time("movetime"),
+            search: SearchLimits { nodes: number(record, "nodes"), depth: number(record, "depth") },
         }
     }
 }

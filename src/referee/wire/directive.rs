@@ -3,7 +3,9 @@
 use super::clocks::{TimeLeft, UsedTime};
 use super::error::WireError;
 use super::framing::{read_record, record_line};
-use super::operations::{has, moves, put, put_flag, put_integer, put_line, string, text};
+use super::operations::{
+    has, is_ready, moves, put, put_flag, put_integer, put_line, put_ready, string, text,
+};
 use crate::model::rules::Move;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
 use crate::text::codes;
@@ -70,12 +72,14 @@ pub struct Directive {
     pub history: Vec<Move>,
     /// `draw_offer`: the opponent offered a draw with the move.
     pub draw_offer: bool,
-    /// `draw_reject`: a draw that was claimed is none, and the move stands.
+    /// `draw_reject`: the draw that the client offered or claimed is refused, and its move stands.
     pub draw_reject: bool,
     /// `cc`: the time that both sides have used.
     pub used: Option<UsedTime>,
     /// The time that both sides have left.
     pub left: TimeLeft,
+    /// `ready`: the referee waits until the client says that it is ready.
+    pub ready: bool,
     /// `ptp`: tags of the game.
     pub tags: Vec<(String, String)>,
     /// `c0`: why there is a fault.
@@ -96,6 +100,7 @@ impl Directive {
             draw_reject: false,
             used: None,
             left: TimeLeft::default(),
+            ready: false,
             tags: Vec::new(),
             reason: None,
         }
@@ -133,6 +138,7 @@ impl Directive {
             draw_reject: has(record, Opcode::DRAW_REJECT),
             used: UsedTime::read(record),
             left: TimeLeft::read(record),
+            ready: is_ready(record),
             tags: tags(record),
             reason: text(record, Opcode::C0),
         })
@@ -152,6 +158,7 @@ impl Directive {
             used.write(&mut record);
         }
         self.left.write(&mut record);
+        put_ready(&mut record, self.ready);
         if !self.tags.is_empty() {
             let pair =
                 |(name, value): &(String, String)| [Operand::token(name.as_str()), string(value)];

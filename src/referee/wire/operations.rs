@@ -29,6 +29,20 @@ pub(super) fn put_flag(record: &mut EpdRecord, opcode: Opcode, is_wanted: bool) 
     }
 }
 
+/// An opcode that the text of 1995 does not have: on `sign_on` the client asks to be waited for, on `inform`
+/// the referee waits, and on `reply` the client is ready.
+const READY: &[u8] = b"ready";
+
+pub(super) fn put_ready(record: &mut EpdRecord, is_wanted: bool) {
+    if let Ok(opcode) = Opcode::new(READY) {
+        put_flag(record, opcode, is_wanted);
+    }
+}
+
+pub(super) fn is_ready(record: &EpdRecord) -> bool {
+    Opcode::new(READY).is_ok_and(|opcode| has(record, opcode))
+}
+
 pub(super) fn put_integer(record: &mut EpdRecord, opcode: Opcode, value: Option<impl Into<i128>>) {
     if let Some(value) = value {
         put(record, opcode, vec![Operand::Integer(value.into())]);

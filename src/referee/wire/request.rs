@@ -2,7 +2,9 @@
 
 use super::error::WireError;
 use super::framing::{read_record, record_line};
-use super::operations::{has, moves, number, put, put_flag, put_integer, put_line, string, text};
+use super::operations::{
+    has, is_ready, moves, number, put, put_flag, put_integer, put_line, put_ready, string, text,
+};
 use crate::model::rules::Move;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
 use crate::text::codes;
@@ -127,6 +129,8 @@ pub enum Request {
     },
     /// `reply`: the answer to `respond`.
     Reply(Reply),
+    /// `reply` with `ready`: the client is ready for the game of which it was informed.
+    Ready,
     /// `sign_off`: the last message on a channel.
     SignOff,
     /// `fault`: the client cannot go on.
@@ -156,6 +160,7 @@ impl Request {
         })?;
         match word.as_str() {
             "sign_on" => Request::sign_on(record),
+            "reply" if is_ready(record) => Ok(Request::Ready),
             "reply" => Ok(Request::Reply(Reply::read(record))),
             "sign_off" => Ok(Request::SignOff),
             "fault" => Ok(Request::Fault { reason: text(record, Opcode::C0) }),
@@ -194,6 +199,10 @@ impl Request {
                 reply.write(&mut record);
                 "reply"
             }
+            Request::Ready => {
+                put_ready(&mut record, true);
+                "reply"
+            }
             Request::SignOff => "sign_off",
             Request::Fault { reason } => {
                 if let Some(reason) = reason {
@@ -209,5 +218,17 @@ impl Request {
     /// The request as a line in canonical form, without its end.
     pub fn line(&self) -> Vec<u8> {
         record_line(&self.record())
+    }
+
+    /// The same line with `ready`: by a `sign_on` with it a client asks to be waited for before each game.
+    pub fn line_with_ready(&self) -> Vec<u8> {
+        let mut record = self.record();
+        put_ready(&mut record, true);
+        record_line(&record)
+    }
+
+    /// True if a line has `ready`.
+    pub fn has_ready(line: &[u8]) -> bool {
+        read_record(line).is_ok_and(|record| is_ready(&record))
     }
 }
