@@ -349,10 +349,13 @@ impl Row {
         (all == planes.iter().fold(0, |all, plane| all | plane)).then(|| Board::from_sets(&sets))
     }
 
-    /// Appends the record as canonical text without line end, when it has no operations but
-    /// counters; `None` when no record has this row. Rights are checked, as everything that
+    /// Appends the record as canonical text without line end; `None` when no record has this row, or
+    /// when it has operations other than counters. Rights are checked, as everything that
     /// [`Row::position`] checks.
     pub(super) fn write_text(&self, out: &mut Vec<u8>) -> Option<()> {
+        if self.has_operations() {
+            return None;
+        }
         let turn = self.turn();
         let en_passant = match self.0[EN_PASSANT] {
             0 => None,

@@ -15,7 +15,7 @@ use crate::text::fields::{CodeBits, InstructionSet, lay_out, pick_up, piece_code
 pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
 
 /// Bytes of the set of occupied squares.
-pub(super) const OCCUPANCY: usize = 8;
+pub(crate) const OCCUPANCY: usize = 8;
 /// Bytes of the codes of all 64 squares in the escape form.
 const ESCAPE_CODES: usize = 32;
 /// The most pieces that the plain form holds.

@@ -1,5 +1,8 @@
 //! Archives of this version stay readable: `formats/golden/archive/`.
 
+use epdb::codec::query::Visit;
+use epdb::model::Position;
+
 use super::*;
 use crate::samples::samples;
 
@@ -31,6 +34,30 @@ fn invalid_archives_are_refused() {
         let error = archive.and_then(|archive| archive.verify()).unwrap_err();
         assert_eq!([error.to_string()], case.refused[..], "{}", case.name);
     }
+}
+
+/// No way of reading hands out what verifying refuses.
+#[test]
+fn invalid_records_are_refused_by_every_way_of_reading() {
+    let mut refused = 0;
+    for case in samples("archive").invalid {
+        let Ok(archive) = Archive::from_bytes(case.bytes()) else { continue };
+        if !case.refused[0].contains("record ") {
+            continue;
+        }
+        let all = archive.len();
+        let text = archive.write_text(0..all, &mut Vec::new()).err();
+        let read = archive.iter(0..all).find_map(Result::err);
+        let one = (0..all).find_map(|number| archive.record(number).err());
+        let together = archive.get_batch([&Position::START], |_, _| Ok(Visit::Continue)).err();
+        let alone = matches(&archive, &Position::START).err();
+        for error in [text, read, one, together, alone] {
+            let error = error.map(|error: ArchiveError| error.to_string());
+            assert_eq!(error.as_ref(), case.refused.first(), "{}", case.name);
+        }
+        refused += 1;
+    }
+    assert!(refused >= 10, "{refused}");
 }
 
 #[test]

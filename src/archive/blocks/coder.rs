@@ -15,6 +15,7 @@ use crate::archive::file::sized::take_sized;
 use crate::archive::mixing::MixingModel;
 use crate::archive::operations::OperationStart;
 use crate::archive::rans::RansDecoder;
+use crate::archive::row::Row;
 use crate::archive::tree::{self, PositionModel};
 
 /// The coder of a segment, ready to decode.
@@ -123,7 +124,8 @@ impl SegmentCoder {
         parts
             .map(|(((decoder, read), operations), &EncodedBlock { first, .. })| {
                 let place = check::place(identity, first);
-                let holds = decoder.is_done(block::check(place, &read.rows, &operations));
+                let holds = decoder.is_done(block::check(place, &read.rows, &operations))
+                    && read.rows.iter().any(Row::has_operations) != operations.is_empty();
                 let read = if segment.is_flipped { read.flipped() } else { read };
                 let start = Arc::clone(&self.operations);
                 let records = BlockRecords::Rows { read, operations, start, memory };

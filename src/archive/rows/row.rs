@@ -4,7 +4,7 @@ use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::archive::file::check;
-use crate::codec::packed;
+use crate::codec::{identity, packed};
 use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
 
 /// Bytes of a board in a row: the longest plain form.
@@ -37,7 +37,7 @@ pub(super) const HAS_FURTHER: u64 = 1 << (REST_BITS - 2);
 const HALFMOVE_BITS: u32 = 10;
 const FULLMOVE_BITS: u32 = 14;
 const HAS_COUNTERS: u64 = 1 << 24;
-pub(super) const SHREDDER: u64 = 1 << 25;
+const SHREDDER: u64 = 1 << 25;
 /// The file of an en passant square that does not count, from 1.
 const EN_PASSANT_SHIFT: u32 = 26;
 
@@ -80,20 +80,18 @@ impl FastRow {
         self.rest() >= IN_HEAP | HAS_FURTHER
     }
 
+    /// Whether nothing but zeros is behind the board.
+    #[inline]
+    fn board_ends(&self) -> bool {
+        let (occupied, codes) = self.board.split_at(packed::OCCUPANCY);
+        let count = occupied.first_chunk().map_or(0, |set| u64::from_le_bytes(*set).count_ones());
+        let codes = codes.first_chunk().map_or(0, |codes| u128::from_le_bytes(*codes));
+        codes.checked_shr(8 * count.div_ceil(2)).unwrap_or(0) == 0
+    }
+
     #[inline]
     pub(super) fn is_whole(&self, identity: u32, number: u64) -> bool {
         check::holds((self.rest.get() >> REST_BITS) as u32, self.check(identity, number))
-    }
-
-    /// Whether a pawn of the board made a double step.
-    #[inline]
-    pub(super) fn has_double_step(&self) -> bool {
-        const LOW_BITS: u128 = u128::MAX / 15;
-        let codes = self.board.last_chunk().map_or(0, |codes| u128::from_le_bytes(*codes));
-        // A nibble is 0 where it is the code.
-        let others = codes ^ (LOW_BITS * u128::from(packed::DOUBLE_STEP));
-        let others = others | others >> 1;
-        (others | others >> 2) & LOW_BITS != LOW_BITS
     }
 }
 
@@ -122,9 +120,9 @@ pub(super) fn inline(record: &EpdRecord, identity: &Position) -> Option<u64> {
 /// What a row says of its record beside the identity board.
 pub(super) struct RowRest {
     /// The file of an en passant square that is not part of the identity.
-    pub(super) en_passant: Option<u8>,
+    en_passant: Option<u8>,
     is_shredder: bool,
-    pub(super) counters: Option<Counters>,
+    counters: Option<Counters>,
 }
 
 impl RowRest {
@@ -132,6 +130,9 @@ impl RowRest {
     #[inline]
     pub(super) fn of(row: &FastRow) -> Option<RowRest> {
         let rest = row.rest();
+        if !row.board_ends() {
+            return None;
+        }
         let en_passant = match rest >> EN_PASSANT_SHIFT {
             0 => None,
             file @ 1..=8 => Some(file as u8 - 1),
@@ -148,9 +149,19 @@ impl RowRest {
         is_right.then_some(RowRest { en_passant, is_shredder: rest & SHREDDER != 0, counters })
     }
 
+    /// Appends the canonical text of the record; `None`, with nothing appended, where
+    /// [`RowRest::record`] tells what the row is.
+    #[inline]
+    pub(super) fn write_text(&self, row: &FastRow, out: &mut Vec<u8>) -> Option<()> {
+        if self.is_shredder {
+            return None;
+        }
+        identity::write_line(&row.board, self.en_passant, self.counters, out)
+    }
+
     /// `None` when the board is that of no identity, or when a record has another row.
     pub(super) fn record(&self, row: &FastRow) -> Option<EpdRecord> {
-        let (identity, len) = packed::decode(&row.board).ok()?;
+        let (identity, _) = packed::decode(&row.board).ok()?;
         let mut position = identity;
         if let Some(file) = self.en_passant {
             let target = Square::at(file, en_passant_rank(position.turn()));
@@ -159,7 +170,6 @@ impl RowRest {
         let has_target = position.en_passant().is_some();
         if has_target && position.identity() != identity
             || identity.en_passant().is_some() && self.en_passant.is_some()
-            || row.board[len..] != [0; BOARD][len..]
         {
             return None;
         }
@@ -196,17 +206,5 @@ mod tests {
     fn no_row_passes_where_the_number_differs_in_the_lowest_twenty_bits() {
         let row = sealed(0);
         assert_place_counts(|identity, number| row.is_whole(identity, number));
-    }
-
-    #[test]
-    fn double_steps_are_seen() {
-        for (codes, expected) in [([0x0c; 16], true), ([0xdb; 16], false), ([0xc0; 16], true)] {
-            let mut row = FastRow::new([0; BOARD], 0);
-            row.board[8..].copy_from_slice(&codes);
-            assert_eq!(row.has_double_step(), expected);
-        }
-        let mut row = FastRow::new([0; BOARD], 0);
-        row.board[15] = 0xc0;
-        assert!(row.has_double_step());
     }
 }

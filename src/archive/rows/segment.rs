@@ -3,14 +3,14 @@
 use zerocopy::FromBytes;
 
 use super::directory::Further;
-use super::row::{BOARD, FastRow, ROW_BYTES, RowRest, SHREDDER};
+use super::row::{BOARD, FastRow, ROW_BYTES, RowRest};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
 use crate::archive::file::span::Span;
 use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
-use crate::codec::{identity, record};
+use crate::codec::record;
 use crate::model::EpdRecord;
 use crate::prefetch::prefetch;
 use crate::text::{FormatOptions, epd};
@@ -179,18 +179,12 @@ impl<'a> RowRef<'a> {
     #[inline]
     pub(in crate::archive) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
         let row = self.row()?;
-        if row.place().is_some() {
+        let is_row_alone = row.place().is_none();
+        let rest = if is_row_alone { RowRest::of(row) } else { None };
+        if rest.and_then(|rest| rest.write_text(row, out)).is_none() {
             epd::format(&self.record()?, &FormatOptions::default(), out);
-            return Ok(());
         }
-        if row.rest() >= SHREDDER || row.has_double_step() {
-            // What the text alone does not say is looked at.
-            self.record()?;
-        }
-        let written = RowRest::of(row).and_then(|RowRest { en_passant, counters, .. }| {
-            identity::write_line(&row.board, en_passant, counters, out).ok()
-        });
-        written.ok_or_else(|| self.corrupt())
+        Ok(())
     }
 
     /// What the heap says at a place: which further records there are, where it says so, and the

@@ -5,8 +5,7 @@ use std::arch::x86_64::*;
 
 use super::back_ranks::with_rights;
 use super::read::{HOMES, Identity, identify, read_bytewise};
-use super::write::{Beside, LETTERS, write_anywhere};
-use crate::codec::error::DecodeError;
+use super::write::{Beside, KingCounts, LETTERS, write_anywhere};
 use crate::codec::key::NUMBERS;
 use crate::codec::packed::{
     BLACK_KING, BLACK_ROOK, CASTLING_ROOK, DOUBLE_STEP, KING_TO_MOVE, WHITE_KING, WHITE_ROOK,
@@ -129,11 +128,8 @@ pub(super) fn write(
     board: &[u8],
     beside: &Beside,
     out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
-    match write_classic(board, beside, out) {
-        Some(()) => Ok(()),
-        None => write_apart(instructions, board, beside, out),
-    }
+) -> Option<()> {
+    write_classic(board, beside, out).or_else(|| write_apart(instructions, board, beside, out))
 }
 
 /// Not compiled into the straight way.
@@ -144,12 +140,12 @@ fn write_apart(
     board: &[u8],
     beside: &Beside,
     out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
+) -> Option<()> {
     write_anywhere(instructions, board, beside, out)
 }
 
-/// Appends the text of a packed board; `None` for one with a pawn that just made a double step, and
-/// where kings and rooks with rights do not stand as in chess.
+/// Appends the text of a packed board; `None` for one with a pawn that just made a double step, where
+/// kings and rooks with rights do not stand as in chess, and where the codes are not those of a board.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]
@@ -173,10 +169,14 @@ fn write_classic(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()>
         | (black_rooks & !(0x81 << 56));
     // What is behind the last piece is on no square.
     let there = _bzhi_u32(u32::MAX, count as u32);
-    if elsewhere != 0 || places(codes, DOUBLE_STEP) & there != 0 {
+    let behind = _mm256_test_epi8_mask(codes, codes) & !there;
+    let [white, waiting, to_move] = [WHITE_KING, BLACK_KING, KING_TO_MOVE]
+        .map(|code| (places(codes, code) & there).count_ones());
+    let is_board = behind == 0 && KingCounts { white, waiting, to_move }.fit(castling as u8);
+    if elsewhere != 0 || places(codes, DOUBLE_STEP) & there != 0 || !is_board {
         return None;
     }
-    let turn = if places(codes, KING_TO_MOVE) & there == 0 { Color::White } else { Color::Black };
+    let turn = if to_move == 0 { Color::White } else { Color::Black };
     let start = out.len();
     let room = room_behind(out)?;
     let Some(len) = avx512::write_board(letters, occupied, room) else {

@@ -8,7 +8,7 @@ use super::avx512;
 ))]
 use super::lanes;
 use super::read::{Identity, read_bytewise};
-use super::write::{Beside, write_anywhere};
+use super::write::{Beside, is_idle, write_anywhere, write_unusual};
 use crate::codec::error::DecodeError;
 use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
@@ -90,7 +90,7 @@ pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
 /// with the en passant square if the board has one.
 ///
 /// # Errors
-/// [`DecodeError`] when the bytes are no packed board; that they are one is not proved by success.
+/// [`DecodeError`] as [`packed::decode`]: success proves that the bytes are a packed board.
 ///
 /// ```
 /// use epdb::{codec::{identity, packed}, model::Position};
@@ -100,7 +100,7 @@ pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
 pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
-    write(InstructionSet::fastest(), board, &Beside::NOTHING, out)
+    write_fields_with(InstructionSet::fastest(), board, out)
 }
 
 /// As [`write_fields`], with these instructions instead of the fastest: for tests and benchmarks.
@@ -113,28 +113,36 @@ pub fn write_fields_with(
     board: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), DecodeError> {
-    write(instructions, board, &Beside::NOTHING, out)
+    match write_usual(instructions, board, &Beside::NOTHING, out) {
+        Some(()) => Ok(()),
+        None => write_unusual(board, out),
+    }
 }
 
-/// Appends the canonical line of a record without operations: its packed identity board, the file,
-/// 0 to 7, of an en passant square that is not part of the identity, the counters.
+/// Appends the canonical line of a usual record without operations: its packed identity board, the
+/// file of an en passant square that is not part of the identity, the counters. `None`, with nothing
+/// appended, for others and for what is not a record: decoding tells these apart.
 pub(crate) fn write_line(
     board: &[u8],
     en_passant: Option<u8>,
     counters: Option<Counters>,
     out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
+) -> Option<()> {
+    if en_passant.is_some_and(|file| !is_idle(board, file)) {
+        return None;
+    }
     let counters = counters.map_or(CounterText::None, CounterText::Fields);
-    write(InstructionSet::fastest(), board, &Beside { en_passant, counters }, out)
+    write_usual(InstructionSet::fastest(), board, &Beside { en_passant, counters }, out)
 }
 
+/// The text of a usual board; `None` for others, and for bytes that are not a packed board.
 #[inline(always)]
-fn write(
+fn write_usual(
     instructions: InstructionSet,
     board: &[u8],
     beside: &Beside,
     out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
+) -> Option<()> {
     with_instructions!(
         instructions.0,
         avx512(_GATHERS) => avx512::write(instructions, board, beside, out),

@@ -2,8 +2,7 @@
 //! left out here.
 
 use super::read::{Identity, identify_line, read_bytewise};
-use super::write::{Beside, LETTERS, Specials, plain, write_unusual};
-use crate::codec::error::DecodeError;
+use super::write::{Beside, KingCounts, LETTERS, Specials, codes_end, plain};
 use crate::codec::key::NUMBERS;
 use crate::codec::packed::{BLACK_KING, CASTLING_ROOK, DOUBLE_STEP, KING_TO_MOVE, WHITE_KING};
 use crate::model::Color;
@@ -19,23 +18,13 @@ pub(super) fn read(line: &[u8]) -> Option<Identity> {
     }
 }
 
+/// The text of usual boards; `None` for others, and for bytes that are not a packed board.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-pub(super) fn write(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Result<(), DecodeError> {
-    match write_usual(board, beside, out) {
-        Some(()) => Ok(()),
-        None => write_unusual(board, beside, out),
-    }
-}
-
-/// The way of usual boards; `None` for others.
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
-#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-#[inline]
-fn write_usual(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()> {
+pub(super) fn write(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()> {
     let (occupied, count, codes) = plain(board)?;
     let pieces = Codes::of(codes);
-    let specials = match classic(occupied, count, pieces) {
+    let specials = match classic(occupied, count, (codes, pieces)) {
         Some(specials) => specials,
         None => find_apart(occupied, count, codes)?,
     };
@@ -55,21 +44,24 @@ fn find_apart(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
     Specials::find(occupied, count, codes)
 }
 
-/// What the codes from 12 on say of this many pieces; `None` where a pawn just made a double step, or
-/// kings and rooks with rights do not stand as in chess.
+/// What the codes from 12 on say of this many pieces; `None` where a pawn just made a double step,
+/// kings and rooks with rights do not stand as in chess, or the codes are not those of a board.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
-fn classic(occupied: u64, count: u32, pieces: Codes) -> Option<Specials> {
+fn classic(occupied: u64, count: u32, (codes, pieces): (u128, Codes)) -> Option<Specials> {
     // What is behind the last piece is on no square.
     let there = u64::MAX >> (64 - count);
     let places = |code: u8| u64::from(pieces.places(code)) & there;
-    let to_move = places(KING_TO_MOVE);
-    let kings = [places(WHITE_KING), places(BLACK_KING) | to_move];
+    let [white, waiting, to_move] = [WHITE_KING, BLACK_KING, KING_TO_MOVE].map(places);
     let rooks = [places(CASTLING_ROOK), places(CASTLING_ROOK + 1)];
-    let castling = classic_rights(occupied, kings, rooks)?;
+    let castling = classic_rights(occupied, [white, waiting | to_move], rooks)?;
     let turn = if to_move == 0 { Color::White } else { Color::Black };
-    (places(DOUBLE_STEP) == 0).then_some(Specials { turn, castling, double_step: None })
+    let [white, waiting, to_move] = [white, waiting, to_move].map(u64::count_ones);
+    let is_board = places(DOUBLE_STEP) == 0
+        && codes_end(codes, count)
+        && KingCounts { white, waiting, to_move }.fit(castling);
+    is_board.then_some(Specials { turn, castling })
 }
 
 /// The set of the rights of these rooks; `None` where they or their kings do not stand as in chess.

@@ -14,6 +14,7 @@ mod dispatch;
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
 ))]
 mod lanes;
+mod pawns;
 mod read;
 mod write;
 

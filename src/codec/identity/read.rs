@@ -3,12 +3,13 @@
 use zerocopy::FromBytes;
 
 use super::back_ranks::{BackRank, BackRanks, with_rights};
+use super::pawns::pawn_beside;
 use crate::codec::key::{NUMBERS, position_key};
 use crate::codec::packed::{
     self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING, WHITE_ROOK,
 };
-use crate::model::{Color, Piece, Role, Square};
-use crate::text::fields::{Pieces, UsualFields, piece_code, read_pieces, read_usual};
+use crate::model::{Color, Square};
+use crate::text::fields::{Pieces, UsualFields, read_pieces, read_usual};
 
 /// The identity of the position at the start of a line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, FromBytes)]
@@ -70,7 +71,8 @@ pub(super) fn identify(pieces: &mut Pieces, fields: UsualFields) -> Option<Ident
     pieces.hash ^= NUMBERS.castling[usize::from(castling & 15)];
     pieces.hash ^= NUMBERS.white_to_move & !to_move;
 
-    if let Some(target) = en_passant.filter(|target| pawn_beside(pieces, *target, turn)) {
+    let is_near = |target: &Square| pawn_beside(pieces.occupied, pieces.codes, *target, turn);
+    if let Some(target) = en_passant.filter(is_near) {
         return with_en_passant(*pieces, target, len);
     }
     let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes);
@@ -158,24 +160,4 @@ fn with_en_passant(pieces: Pieces, target: Square, len: usize) -> Option<Identit
     let (position, _) = packed::decode(board.as_bytes()).ok()?;
     let identity = position.with_en_passant(Some(target)).ok()?.identity();
     Some(Identity { board: packed::encode(&identity), key: position_key(&identity), len })
-}
-
-/// The code of the piece on a square.
-fn code_at(pieces: &Pieces, square: Square) -> Option<u8> {
-    let is_there = pieces.occupied & square.bit() != 0;
-    is_there.then(|| (pieces.codes >> shift_of(pieces, square)) as u8 & 15)
-}
-
-/// How far the code of a piece on a square is from the bottom, in bits.
-fn shift_of(pieces: &Pieces, square: Square) -> u32 {
-    (pieces.occupied & (square.bit() - 1)).count_ones() * 4
-}
-
-/// Whether a pawn of the side to move stands where it could capture on the target.
-fn pawn_beside(pieces: &Pieces, target: Square, turn: Color) -> bool {
-    let pawn = piece_code(Piece { color: turn, role: Role::Pawn });
-    let rank = if turn == Color::White { 4 } else { 3 };
-    let is_pawn = |file| code_at(pieces, Square::at(file, rank)) == Some(pawn);
-    target.file() > 0 && is_pawn(target.file() - 1)
-        || target.file() < 7 && is_pawn(target.file() + 1)
 }

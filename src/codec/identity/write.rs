@@ -3,6 +3,7 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::back_ranks::{BackRank, BackRanks, outermost};
+use super::pawns::pawn_beside;
 use crate::codec::error::DecodeError;
 use crate::codec::packed::{
     self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, WHITE_KING, WHITE_ROOK,
@@ -36,23 +37,10 @@ impl Beside {
     }
 }
 
-/// The way that every machine can go.
+/// The text of usual boards, as every machine can write it; `None` for others, and for bytes that are
+/// not a packed board.
 #[inline(always)]
 pub(super) fn write_anywhere(
-    instructions: InstructionSet,
-    board: &[u8],
-    beside: &Beside,
-    out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
-    match write_usual(instructions, board, beside, out) {
-        Some(()) => Ok(()),
-        None => write_unusual(board, beside, out),
-    }
-}
-
-/// The way of usual boards; `None` for others.
-#[inline(always)]
-fn write_usual(
     instructions: InstructionSet,
     board: &[u8],
     beside: &Beside,
@@ -69,20 +57,24 @@ fn write_usual(
     Some(())
 }
 
-/// The way through a position.
+/// The text of any board, by way of its position.
 #[cold]
-pub(super) fn write_unusual(
-    board: &[u8],
-    beside: &Beside,
-    out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
-    let (mut position, _) = packed::decode(board)?;
-    if let (None, Some(target)) = (position.en_passant(), beside.target(position.turn())) {
-        position = position.with_en_passant(Some(target)).unwrap_or(position);
-    }
+pub(super) fn write_unusual(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    let (position, _) = packed::decode(board)?;
     let (castling, en_passant) = (CastlingForm::XFen, EnPassantForm::Keep);
-    fields::write_with_counters(&position, castling, en_passant, beside.counters, out);
+    fields::write_with_counters(&position, castling, en_passant, CounterText::None, out);
     Ok(())
+}
+
+/// Whether no pawn stands where it could capture on the en passant square of a file, which then is
+/// not part of the identity of this packed board.
+pub(super) fn is_idle(board: &[u8], file: u8) -> bool {
+    let is_idle = |(occupied, _, codes)| {
+        let turn = turn_of(special(codes), codes);
+        let target = Square::at(file & 7, en_passant_rank(turn));
+        !pawn_beside(occupied, codes, target, turn)
+    };
+    file < 8 && plain(board).is_some_and(is_idle)
 }
 
 /// The occupied squares of a packed board in the plain form, how many they are, and the codes, the
@@ -109,33 +101,74 @@ pub(super) fn plain(board: &[u8]) -> Option<(u64, u32, u128)> {
     Some((occupied, count, codes))
 }
 
+/// Whether nothing but zeros is behind the code of the last piece.
+#[inline(always)]
+pub(super) fn codes_end(codes: u128, count: u32) -> bool {
+    codes.checked_shr(4 * count).unwrap_or(0) == 0
+}
+
+/// A 1 at the bottom of each code.
+const ONES: u128 = u128::MAX / 15;
+
+/// A 1 at the bottom of each code that is 12 or more.
+#[inline(always)]
+fn special(codes: u128) -> u128 {
+    codes >> 3 & codes >> 2 & ONES
+}
+
+/// The side to move, by the codes that are 12 or more.
+#[inline(always)]
+fn turn_of(special: u128, codes: u128) -> Color {
+    if special & codes & codes >> 1 != 0 { Color::Black } else { Color::White }
+}
+
+/// The kings of a board, how many have each code.
+pub(super) struct KingCounts {
+    pub(super) white: u32,
+    /// Those of Black when White is to move.
+    pub(super) waiting: u32,
+    pub(super) to_move: u32,
+}
+
+impl KingCounts {
+    /// Whether a board with these rights, as [`Specials`] has them, may have such kings: those of the
+    /// side to move do not wait, and a side with a right has one.
+    #[inline(always)]
+    pub(super) const fn fit(&self, castling: u8) -> bool {
+        (self.waiting == 0 || self.to_move == 0)
+            && (castling & 3 == 0 || self.white == 1)
+            && (castling >> 2 == 0 || self.waiting + self.to_move == 1)
+    }
+}
+
 /// What the codes from 12 on say.
 pub(super) struct Specials {
     pub(super) turn: Color,
     /// `K`, `Q`, `k`, `q` from bit 0 on.
     pub(super) castling: u8,
-    /// The file of the pawn that just made a double step.
-    pub(super) double_step: Option<u8>,
 }
 
 impl Specials {
-    /// `None` when a right is not of the outermost rook.
+    /// `None` when a right is not of the outermost rook, a pawn just made a double step, or the codes
+    /// are not those of a board.
     #[inline(always)]
     pub(super) fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
-        const ONES: u128 = u128::MAX / 15;
-        // A 1 at the bottom of each nibble: which are 12 or more, and their two low bits.
-        let special = codes >> 3 & codes >> 2 & ONES;
+        let special = special(codes);
         let (low, high) = (codes & ONES, codes >> 1 & ONES);
         let double_steps = special & !low & !high;
-        let double_step = (double_steps != 0).then(|| {
-            let nth = double_steps.trailing_zeros() / 4;
-            square_of(occupied, nth) & 7
-        });
-        Some(Specials {
-            turn: if special & low & high != 0 { Color::Black } else { Color::White },
-            castling: usual_rights(occupied, count, codes, special & (low ^ high))?,
-            double_step,
-        })
+        if !codes_end(codes, count) || double_steps != 0 {
+            return None;
+        }
+        let rooks = [special & low & !high, special & high & !low];
+        let castling = usual_rights(occupied, count, codes, rooks)?;
+        let kings = codes >> 3 & high & !special;
+        let kings = KingCounts {
+            white: (kings & low).count_ones(),
+            waiting: (kings & !low).count_ones(),
+            to_move: (special & low & high).count_ones(),
+        };
+        let turn = turn_of(special, codes);
+        kings.fit(castling).then_some(Specials { turn, castling })
     }
 
     /// Writes the text behind a placement of this length, and gives the length of both.
@@ -147,25 +180,23 @@ impl Specials {
         beside: &Beside,
     ) -> usize {
         let turn = self.turn;
-        let double_step = self.double_step.map(|file| Square::at(file, en_passant_rank(turn)));
-        let target = double_step.or_else(|| beside.target(turn));
         let castling = &CLASSIC[usize::from(self.castling & 15)];
-        write_behind(room, placement, turn, castling, target, &beside.counters)
+        write_behind(room, placement, turn, castling, beside.target(turn), &beside.counters)
     }
 }
 
-/// The set of the rights of these rooks, given as a 1 at the bottom of each one's nibble; `None` when
-/// one is not the outermost on its side of the king.
+/// The set of the rights of these rooks, White's and Black's, each given as a 1 at the bottom of its
+/// code; `None` when one is not the outermost on its side of the king.
 #[inline(always)]
-fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: u128) -> Option<u8> {
+fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Option<u8> {
     let ranks = BackRanks::of(occupied, count);
-    let [first, last] = [rooks as u32, (rooks >> ranks.last) as u32];
+    let [first, last] = [rooks[0] as u32, (rooks[1] >> ranks.last) as u32];
     let stands = |square: u32| (occupied >> square) as u32 & 1;
     let right = |square: u32, rooks: u32| stands(square) & rooks & 1;
     let [k, q] = [right(7, first >> ranks.to_h[0]), right(0, first)];
     let [bk, bq] = [right(63, last >> ranks.to_h[1]), right(56, last)];
     let black = u128::from(bk << ranks.to_h[1] | bq) << ranks.last;
-    let of_corners = u128::from(k << ranks.to_h[0] | q) | black;
+    let of_corners = [u128::from(k << ranks.to_h[0] | q), black];
 
     let [on_e1, on_e8] = [codes as u32, (codes >> ranks.last) as u32];
     let [on_e1, on_e8] =
@@ -177,7 +208,7 @@ fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: u128) -> Option<u
     if classic {
         return Some((k | q << 1 | bk << 2 | bq << 3) as u8);
     }
-    outermost_rights(occupied, codes, rooks, ranks.last)
+    outermost_rights(occupied, codes, rooks[0] | rooks[1], ranks.last)
 }
 
 /// As [`usual_rights`], wherever on their ranks king and rooks stand; Black's codes begin this many
@@ -199,13 +230,4 @@ fn outermost_rights(occupied: u64, codes: u128, rooks: u128, last: u32) -> Optio
     let black_king = black.each(BLACK_KING) | black.each(KING_TO_MOVE);
     let of_black = of_rank(second, black.each(BLACK_ROOK), black_king)?;
     (u128::from(first) | u128::from(second) << last == rooks).then_some(of_white | of_black << 2)
-}
-
-/// The square of the piece at a place among the pieces.
-fn square_of(occupied: u64, nth: u32) -> u8 {
-    let mut rest = occupied;
-    for _ in 0..nth {
-        rest &= rest - 1;
-    }
-    rest.trailing_zeros() as u8
 }

@@ -53,11 +53,11 @@ pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
 }
 
 /// Appends the canonical text of the record at the start of these bytes, without line end
-/// and, where that is possible, without a record in between. That the bytes are a record is not
-/// proved by success.
+/// and, where that is possible, without a record in between.
 ///
 /// # Errors
-/// [`DecodeError`] when the bytes are no record; `out` may then have got a part of its text.
+/// [`DecodeError`] as [`decode`], and then nothing is appended: success proves that the bytes are a
+/// record.
 ///
 /// ```
 /// use epdb::codec::record;
@@ -69,20 +69,29 @@ pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_text(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
-    let mut cursor = Cursor::new(bytes);
-    let marker = marker(&mut cursor)?;
-    if marker & OPERATIONS != 0 {
+    if write_usual_text(bytes, out).is_none() {
         epd::format(&decode(bytes)?.0, &FormatOptions::default(), out);
-        return Ok(());
     }
-    let board = packed_board(&mut cursor)?;
+    Ok(())
+}
+
+/// As [`write_text`], of usual records without operations; `None`, with nothing appended, of others
+/// and of what is not a record.
+#[inline(always)]
+fn write_usual_text(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let mut cursor = Cursor::new(bytes);
+    let marker = marker(&mut cursor).ok()?;
+    if marker & (OPERATIONS | SHREDDER) != 0 {
+        return None;
+    }
+    let board = packed_board(&mut cursor).ok()?;
     let en_passant = match marker & EN_PASSANT {
         0 => None,
-        _ => Some(cursor.int_1()? & 7),
+        _ => Some(cursor.int_1().ok()?),
     };
     let counters = match marker & COUNTERS {
         0 => None,
-        width => Some(counters(&mut cursor, width)?),
+        width => Some(counters(&mut cursor, width).ok()?),
     };
     identity::write_line(board, en_passant, counters, out)
 }

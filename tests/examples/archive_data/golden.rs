@@ -314,6 +314,8 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let kept = read("kept_games.epa")?;
     let (verbatim, crowded) = (read("verbatim.epa")?, read("crowded.epa")?);
     let (sorted, kings) = (read("fast_sorted.epa")?, read("sorted.epa")?);
+    // Blocks under checks that hold, made by a program that had only the page.
+    let by_hand = |name: &str| fs::read(folder.join(format!("invalid/{name}.epa")));
     let footer = |file: &Forged| file.footer().start;
     let row = |number: usize| fast.section(5).start + 32 * number;
     let index = default.entry(7).start;
@@ -416,6 +418,36 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
                 row[15] = row[15] & 0x0f | 12 << 4;
                 row[27] &= 3;
             }),
+        ),
+        (
+            "row_behind",
+            "A row with a byte behind its board",
+            crowded.with_row(0, |row| row[10] = 1),
+        ),
+        (
+            "row_nibble",
+            "A row whose board has a code behind its last piece",
+            crowded.with_row(0, |row| row[9] |= 0x10),
+        ),
+        (
+            "row_kings",
+            "A row with a king to move beside one of the same side that waits",
+            crowded.with_row(0, |row| row[8] |= 0xf0),
+        ),
+        (
+            "row_right",
+            "A row with a castling right and no king",
+            crowded.with_row(0, |row| row[8] = row[8] & 0xf0 | 13),
+        ),
+        (
+            "operations_missing",
+            "A row with operations in a segment without them",
+            by_hand("operations_missing")?,
+        ),
+        (
+            "operations_none",
+            "A row that says operations and has counters alone",
+            by_hand("operations_none")?,
         ),
         (
             "line_exchanged",
