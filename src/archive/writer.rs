@@ -343,12 +343,12 @@ impl<W: Write> ArchiveWriter<W> {
         last.map_or(0, |last| last.first_record.get() + u64::from(last.records.get()))
     }
 
-    /// Verbatim: a file begins. Of the name only the last part is kept.
+    /// Verbatim: a file begins. Its name is a relative path with `/` between the parts; none of them is
+    /// `.` or `..`, or has a `\` or a control character, or `epdb unpack` will not write the file.
     ///
     /// # Errors
     /// What writing reports.
     pub fn begin_file(&mut self, name: &str) -> Result<(), ArchiveError> {
-        let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
         self.side.as_mut().map_or(Ok(()), |side| side.file(name))
     }
 

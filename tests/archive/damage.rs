@@ -368,6 +368,38 @@ fn directed_damage_is_refused_or_changes_nothing() {
     assert!(refused > wanted / 2);
 }
 
+/// Index and tables of an older archive of the same length, behind newer records.
+#[test]
+fn an_older_end_is_noticed() {
+    let default = PackOptions::default();
+    let fast = default.clone().level(Level::Fast);
+    let lines: Vec<EpdRecord> = records(KINGS);
+    for (name, options) in [
+        ("fast", fast.clone()),
+        ("fast sorted", fast.sorted(true)),
+        ("default", default.clone()),
+        ("sorted", default.clone().sorted(true)),
+        ("max", default.level(Level::Max)),
+    ] {
+        let version = |seed| {
+            let mut random = Random(seed);
+            let any: Vec<EpdRecord> =
+                (0..60).map(|_| lines[random.below(lines.len())].clone()).collect();
+            in_order(&any, &options)
+        };
+        let sample = Sample::new(name, version(0), &options);
+        let parts = |bytes: &[u8]| Archive::from_bytes(bytes.to_vec()).unwrap().parts();
+        let own = parts(&sample.bytes);
+        let mut older = (1..4000).map(|seed| written(&version(seed), &options));
+        let older = older.find(|older| parts(older) == own).unwrap();
+        let ends = own.iter().filter(|part| part.segment.is_none() && part.name != "header");
+        for end in ends.map(|part| part.offset as usize) {
+            let bytes = [&sample.bytes[..end], &older[end..]].concat();
+            assert!(sample.is_refused(bytes), "{name}: behind {end}");
+        }
+    }
+}
+
 #[test]
 fn truncation_is_recognised_at_every_length() {
     for Sample { bytes, .. } in samples() {

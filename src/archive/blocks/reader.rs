@@ -270,6 +270,11 @@ impl BlockReader {
         Ok(columns.chain([("operations", operations as f64)]).collect())
     }
 
+    /// Reads the first block of each segment, and its first record.
+    pub(in crate::archive) fn verify_segments(&self) -> Result<(), ArchiveError> {
+        (0..self.segments.len()).try_for_each(|place| self.block(place, 0)?.record(0).map(|_| ()))
+    }
+
     /// Checks that the blocks of each segment follow each other.
     pub(in crate::archive) fn verify_directories(&self) -> Result<(), ArchiveError> {
         self.segments.iter().try_for_each(|segment| segment.verify_directory(&self.bytes))

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::level::LevelReader;
 use super::segments::Segments;
@@ -37,6 +38,8 @@ pub struct Archive {
     pub(super) level: LevelReader,
     /// What reading may take, about, in bytes.
     pub(super) memory: usize,
+    /// Whether some records of each segment were seen to be those of the index and the tables.
+    pub(super) has_own_records: AtomicBool,
 }
 
 impl fmt::Debug for Archive {
@@ -118,7 +121,8 @@ impl Archive {
                 LevelReader::Blocks(BlockReader::new(file, segments, index, identity, memory))
             }
         };
-        Ok(Archive { bytes, footer, sections, identity, level, memory })
+        let has_own_records = AtomicBool::new(false);
+        Ok(Archive { bytes, footer, sections, identity, level, memory, has_own_records })
     }
 
     /// Bounds what reading takes beside what it returns, about, in bytes: 256 MiB if nothing is
@@ -155,12 +159,40 @@ impl Archive {
         self.footer.flags.get() & SORTED != 0
     }
 
+    /// Checks, once, that the records are those of the index and the tables: the end of an older
+    /// archive, where a disk kept it, is whole in itself. Some records of each segment are read,
+    /// about 16 of all. Lookups do this before their first answer, as do kept games and what is
+    /// known of tallies.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    #[inline]
+    pub fn verify_segments(&self) -> Result<(), ArchiveError> {
+        match self.has_own_records.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => self.verify_segments_now(),
+        }
+    }
+
+    #[cold]
+    fn verify_segments_now(&self) -> Result<(), ArchiveError> {
+        self.level.verify_segments()?;
+        self.has_own_records.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// How the tallies among the records came to be, and which games they count, where that was
     /// kept.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
+        self.verify_segments()?;
+        self.read_tally_ledger()
+    }
+
+    /// The same, whatever the records are.
+    pub(super) fn read_tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
         let section = |kind: SectionKind| {
             let section = self.sections.of_file(kind);
             section.map(|section| section.checked(&self.bytes, kind.name())).transpose()
@@ -176,7 +208,7 @@ impl Archive {
     }
 
     /// The section of kept games, unchecked.
-    fn kept_games(&self) -> Result<Option<KeptGamesSection<'_>>, ArchiveError> {
+    pub(super) fn kept_games(&self) -> Result<Option<KeptGamesSection<'_>>, ArchiveError> {
         let Some(section) = self.sections.of_file(SectionKind::KeptGames) else { return Ok(None) };
         let bytes = section.of(&self.bytes, SectionKind::KeptGames.name())?;
         KeptGamesSection::read(bytes, self.memory).map(Some)
@@ -187,6 +219,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn kept_game_count(&self) -> Result<u64, ArchiveError> {
+        self.verify_segments()?;
         Ok(self.kept_games()?.map_or(0, |games| games.len()))
     }
 
@@ -196,6 +229,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage, [`ArchiveError::MemoryExceeded`].
     pub fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>, ArchiveError> {
+        self.verify_segments()?;
         match self.kept_games()? {
             Some(games) => games.get(id),
             None => Ok(None),
@@ -210,6 +244,7 @@ impl Archive {
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.verify_segments()?;
         match self.kept_games()? {
             Some(games) => games.each(visit),
             None => Ok(()),

@@ -79,6 +79,14 @@ impl LevelReader {
         }
     }
 
+    /// Reads some records of each segment.
+    pub(super) fn verify_segments(&self) -> Result<(), ArchiveError> {
+        match self {
+            LevelReader::Rows(rows) => rows.verify_segments(),
+            LevelReader::Blocks(blocks) => blocks.verify_segments(),
+        }
+    }
+
     /// Checks that what the sections are divided into follows each other.
     pub(super) fn verify_layout(&self) -> Result<(), ArchiveError> {
         match self {

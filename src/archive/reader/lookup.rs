@@ -35,12 +35,12 @@ impl Archive {
     #[inline]
     pub fn matches(&self, query: impl Into<Query>) -> Matches<'_> {
         let query = query.into();
-        let matches = match &self.level {
+        let matches = self.verify_segments().and_then(|()| match &self.level {
             LevelReader::Rows(rows) => rows.matches(&query).map(LevelMatches::Rows),
             LevelReader::Blocks(blocks) => {
                 blocks.matches(&query).map(|matches| LevelMatches::Blocks(Box::new(matches)))
             }
-        };
+        });
         Matches(matches.unwrap_or_else(|error| LevelMatches::Ended(Some(error))))
     }
 
@@ -79,6 +79,7 @@ impl Archive {
         queries: impl IntoIterator<Item = Q>,
         mut visit: impl FnMut(usize, Match<'_>) -> Result<Visit, E>,
     ) -> Result<(), E> {
+        self.verify_segments()?;
         let queries = queries.into_iter().map(Q::into);
         match &self.level {
             LevelReader::Rows(rows) => {
@@ -205,7 +206,10 @@ mod tests {
             };
             writer.push(&crate::parse_epd(line.as_bytes()).unwrap()).unwrap();
         }
-        Archive::from_bytes(writer.finish().unwrap()).unwrap()
+        let archive = Archive::from_bytes(writer.finish().unwrap()).unwrap();
+        archive.verify_segments().unwrap();
+        decoded(&archive);
+        archive
     }
 
     fn decoded(archive: &Archive) -> usize {

@@ -17,11 +17,13 @@ impl Archive {
             let name = listed.kind.map_or("part that is not known", SectionKind::name);
             listed.section.checked(&self.bytes, name)?;
         }
-        self.tally_ledger()?;
-        self.each_kept_game(&mut |_, game| match kept_game::decode(game) {
-            Some(_) => Ok(()),
-            None => Err(ArchiveError::corrupt(SectionKind::KeptGames.name())),
-        })?;
+        self.read_tally_ledger()?;
+        if let Some(games) = self.kept_games()? {
+            games.each(&mut |_, game| match kept_game::decode(game) {
+                Some(_) => Ok(()),
+                None => Err(ArchiveError::corrupt(SectionKind::KeptGames.name())),
+            })?;
+        }
         self.level.verify_layout()?;
         if self.is_verbatim() {
             self.restore(|_| Ok::<(), ArchiveError>(()))?;

@@ -21,6 +21,9 @@ use crate::model::EpdRecord;
 const TEXT_STEP: u64 = 4096;
 /// Records that are read at once by whoever reads on.
 const READ_STEP: u64 = 64;
+/// Records that are read before the first answer, one a segment in any case: one in each sector of
+/// those archives whose index and tables fit into one.
+const SAMPLED_RECORDS: usize = 16;
 /// Queries that are looked up side by side.
 const BATCH: usize = 32;
 /// Of the rows that may be of a key, so many are all looked at; more are bisected.
@@ -114,6 +117,18 @@ impl RowReader {
 
     pub(in crate::archive) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         self.row(number)?.record()
+    }
+
+    /// Reads some records of each segment, the first among them, at even distances.
+    pub(in crate::archive) fn verify_segments(&self) -> Result<(), ArchiveError> {
+        let of_segment = (SAMPLED_RECORDS / self.segments.len().max(1)).max(1) as u32;
+        for RowSegment { span, .. } in &self.segments {
+            let step = span.records.div_ceil(of_segment).max(1) as usize;
+            for number in (span.first..span.end()).step_by(step) {
+                self.record(number)?;
+            }
+        }
+        Ok(())
     }
 
     /// The first records of a range, at least one.

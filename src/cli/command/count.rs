@@ -68,7 +68,7 @@ impl Encode for Nothing {
     }
 }
 
-/// How many records a file says that it has, where all of them are counted: nothing is decoded.
+/// How many records a file says that it has, where all of them are counted: a few are decoded.
 fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     let is_all = args.read.wanted.filter.is_none();
     // A pipe must not be opened twice.
@@ -76,6 +76,9 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     if !is_all || !is_file || source::format_of(file, args.read.form.from)? != FileFormat::Epa {
         return Ok(None);
     }
-    let archive = Archive::open(file).with_context(|| file.display().to_string())?;
-    Ok(Some(archive.len()))
+    let len = Archive::open(file).and_then(|archive| {
+        archive.verify_segments()?;
+        Ok(archive.len())
+    });
+    Ok(Some(len.with_context(|| file.display().to_string())?))
 }
