@@ -8,6 +8,7 @@ use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The result of what works with files.
@@ -22,6 +23,18 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given")
+}
+
+/// Does work of a thread whose panic nobody else would see: it becomes an error. What the work had
+/// begun to change must not be used after one.
+///
+/// # Errors
+/// Those of the work, and its panic.
+pub(crate) fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic_text(&*panic);
+        Err(Error::new(format!("internal error: a thread panicked: {text}")).into())
+    })
 }
 
 /// Where something is: in which source, and where in it.
@@ -211,6 +224,12 @@ impl fmt::Display for Error {
         let what = Some(what.clone()).filter(|what| !what.is_empty());
         let parts: Vec<String> = [place, what, cause].into_iter().flatten().collect();
         f.write_str(&parts.join(": "))
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(cause: Error) -> io::Error {
+        io::Error::other(cause)
     }
 }
 

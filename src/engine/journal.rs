@@ -5,7 +5,7 @@
 //! without an end was being written when the run was interrupted, and does not count.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -121,7 +121,7 @@ impl Journal {
     fn locked(file: File, path: &Path) -> Result<Journal> {
         match file.try_lock() {
             Ok(()) => Ok(Journal { file, path: path.to_path_buf(), holds_records: true }),
-            Err(_) => Err(Error::new(format!("{} is written by another run", path.display()))),
+            Err(error) => Err(not_locked(path, error)),
         }
     }
 
@@ -190,6 +190,15 @@ impl Drop for Journal {
     }
 }
 
+/// Why a journal cannot be written: another run has it, or its place has no locks.
+fn not_locked(path: &Path, error: TryLockError) -> Error {
+    let name = path.display();
+    match error {
+        TryLockError::WouldBlock => Error::new(format!("{name} is written by another run")),
+        TryLockError::Error(error) => Error::new(format!("cannot lock {name}")).because(error),
+    }
+}
+
 fn parse_line(line: &[u8]) -> Option<(u64, Vec<u8>)> {
     let (number, text) = std::str::from_utf8(line).ok()?.split_once('\t')?;
     Some((number.parse().ok()?, STANDARD.decode(text).ok()?))
@@ -208,5 +217,21 @@ fn check_same(written: &RunIdentity, run: &RunIdentity) -> Result<(), String> {
     match differing.is_empty() {
         true => Ok(()),
         false => Err(format!("the journal of another run ({})", differing.join("; "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn what_has_no_locks_is_not_said_to_be_in_use() {
+        let text = |error| not_locked(Path::new("a.journal"), error).to_string();
+        assert_eq!(text(TryLockError::WouldBlock), "a.journal is written by another run");
+        let unsupported = io::Error::new(ErrorKind::Unsupported, "no locks here");
+        let unsupported = text(TryLockError::Error(unsupported));
+        assert_eq!(unsupported, "cannot lock a.journal: no locks here");
     }
 }

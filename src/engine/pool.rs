@@ -14,7 +14,7 @@ use super::journal::Journal;
 use super::session::{Engine, Identity, Limits};
 use super::spec::EngineSpec;
 use super::task::Task;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::model::EpdRecord;
 
 /// So many finished records may wait for an earlier one.
@@ -232,9 +232,11 @@ impl Shared {
     fn work(&self, results: &Sender<Job<Result<Finished>>>) {
         let mut engine = None;
         while let Some(Job { number, what: record }) = self.next_job() {
-            let finished = self.finish(&mut engine, &record);
-            let finished = finished
-                .and_then(|finished| self.journal.add(number, &finished.record).map(|()| finished));
+            let finished = caught(|| {
+                let finished = self.finish(&mut engine, &record)?;
+                self.journal.add(number, &finished.record)?;
+                Ok::<Finished, Error>(finished)
+            });
             let is_end = finished.is_err();
             if results.send(Job { number, what: finished }).is_err() || is_end {
                 return;

@@ -7,7 +7,7 @@ use std::{thread, vec};
 use super::item::{Item, OwnedItem, Summary, VisitItem};
 use super::open::Source;
 use super::options::SourceOptions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::model::EpdRecord;
 use crate::text::{Diagnostic, Severity};
 
@@ -90,7 +90,7 @@ impl Items {
         let (sender, batches) = sync_channel(BATCHES);
         thread::spawn(move || {
             let mut outbox = Outbox { sender, batch: Vec::new(), reason: None };
-            let end = read(&mut |item| Ok(outbox.take(item)));
+            let end = caught(|| read(&mut |item| Ok(outbox.take(item))));
             outbox.batch.extend(end.err().map(Err));
             outbox.send();
         });
@@ -110,7 +110,7 @@ impl Iterator for Items {
             if let Some(item) = self.batch.next() {
                 return Some(item);
             }
-            // Nobody sends any more when the end was read.
+            // Nobody sends any more behind the end, or behind the error that reading ended with.
             self.batch = self.batches.recv().ok()?.into_iter();
         }
     }

@@ -21,7 +21,7 @@ use super::perft_blocks::{Block, BlockLine};
 use super::plain_line::PlainLine;
 use super::read_ahead::Ready;
 use crate::codec::identity;
-use crate::error::{At, Error, Place, Result};
+use crate::error::{At, Error, Place, Result, caught};
 use crate::model::EpdRecord;
 use crate::text::Diagnostic;
 use crate::text::epd::{Line, parse_line};
@@ -197,7 +197,6 @@ struct Work {
     read: ReadLines,
     /// Why no lines come behind those of the batch.
     stop: io::Result<Option<Stop>>,
-    /// Every work has its own, so that they are gone when threads failed.
     done: Sender<Work>,
 }
 
@@ -236,17 +235,18 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for work that is done; `None` when none is left. A thread of the pool does its own work
-/// meanwhile, for which others may have no thread.
-fn wait(done: &Receiver<Work>) -> Option<Work> {
+/// Waits for work that is done. A thread of the pool does its own work meanwhile, for which others
+/// may have no thread.
+fn wait(done: &Receiver<Work>) -> Result<Work> {
+    let none_left = || Error::new("internal error: the threads that read have ended");
     loop {
         match done.try_recv() {
-            Ok(work) => return Some(work),
-            Err(TryRecvError::Disconnected) => return None,
+            Ok(work) => return Ok(work),
+            Err(TryRecvError::Disconnected) => return Err(none_left()),
             Err(TryRecvError::Empty) => {}
         }
         if rayon::yield_now() != Some(Yield::Executed) {
-            return done.recv().ok();
+            return done.recv().map_err(|_| none_left());
         }
     }
 }
@@ -281,8 +281,15 @@ impl Parser<'_> {
     /// Has the next lines gathered and read on one of the threads.
     fn start<'s>(&'s self, mut work: Work, gathering: &'s Mutex<Gathering>, scope: &Scope<'s>) {
         scope.spawn(move |_| {
-            locked(gathering).fill(&mut work);
-            self.read_lines(&work.batch, &mut work.read);
+            let read = caught(|| {
+                locked(gathering).fill(&mut work);
+                self.read_lines(&work.batch, &mut work.read);
+                Ok::<(), io::Error>(())
+            });
+            if let Err(error) = read {
+                locked(gathering).is_stopped = true;
+                (work.read, work.stop) = (ReadLines::default(), Err(error));
+            }
             let done = work.done.clone();
             // Nobody waits for it when no more is wanted.
             done.send(work).ok();
@@ -399,10 +406,11 @@ impl HandingOn<'_> {
         // Others that are done before the next one.
         let mut early: Vec<Work> = Vec::new();
         let mut next = 0;
-        while let Some(mut work) = match early.iter().position(|work| work.nth == next) {
-            Some(place) => Some(early.swap_remove(place)),
-            None => wait(&done),
-        } {
+        loop {
+            let mut work = match early.iter().position(|work| work.nth == next) {
+                Some(place) => early.swap_remove(place),
+                None => wait(&done)?,
+            };
             if work.nth != next {
                 early.push(work);
                 continue;
@@ -416,7 +424,6 @@ impl HandingOn<'_> {
                 stop => return Ok(stop),
             }
         }
-        Ok(None)
     }
 
     /// Hands on what the lines of a batch became; false when no more is wanted.

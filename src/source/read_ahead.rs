@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use crate::error::caught;
+
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 16;
 /// How many chunks may wait.
@@ -18,6 +20,8 @@ pub(super) struct ReadAhead {
     /// Chunks, and the end, that are in the channel or about to be.
     waiting: Arc<AtomicUsize>,
     chunk: io::Cursor<Vec<u8>>,
+    /// Whether the input has failed: there is no more, and no end.
+    has_failed: bool,
 }
 
 impl ReadAhead {
@@ -26,7 +30,7 @@ impl ReadAhead {
         let waiting = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&waiting);
         thread::spawn(move || read_all(input, &sender, &count));
-        ReadAhead { chunks, waiting, chunk: io::Cursor::default() }
+        ReadAhead { chunks, waiting, chunk: io::Cursor::default(), has_failed: false }
     }
 
     /// What says whether reading gives something at once.
@@ -49,7 +53,7 @@ impl Ready {
 fn read_all(mut input: impl Read, sender: &SyncSender<io::Result<Vec<u8>>>, waiting: &AtomicUsize) {
     loop {
         let mut chunk = vec![0; CHUNK];
-        let read = match input.read(&mut chunk) {
+        let read = match caught(|| input.read(&mut chunk)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             read => read,
         };
@@ -69,9 +73,13 @@ fn read_all(mut input: impl Read, sender: &SyncSender<io::Result<Vec<u8>>>, wait
 impl Read for ReadAhead {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.chunk.position() == self.chunk.get_ref().len() as u64 {
+            if self.has_failed {
+                return Err(io::Error::other("reading failed before"));
+            }
             // Behind the end the channel is closed, and there is nothing more.
             let Ok(chunk) = self.chunks.recv() else { return Ok(0) };
             self.waiting.fetch_sub(1, Ordering::Acquire);
+            self.has_failed = chunk.is_err();
             self.chunk = io::Cursor::new(chunk?);
         }
         self.chunk.read(out)
@@ -92,5 +100,34 @@ mod tests {
         input.read_to_end(&mut out).unwrap();
         assert!(out == text);
         assert_eq!(input.read(&mut [0]).unwrap(), 0);
+    }
+
+    /// An input that panics, or fails, behind some bytes.
+    struct Faulty {
+        text: &'static [u8],
+        panics: bool,
+    }
+
+    impl Read for Faulty {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            match self.text.read(out)? {
+                0 if self.panics => panic!("as a test wants it"),
+                0 => Err(io::Error::other("the disk is gone")),
+                len => Ok(len),
+            }
+        }
+    }
+
+    #[test]
+    fn a_failure_never_becomes_an_end() {
+        for panics in [true, false] {
+            let mut input = ReadAhead::new(Faulty { text: b"some", panics });
+            let mut out = [0; 9];
+            assert_eq!(input.read(&mut out).unwrap(), 4);
+            let error = input.read(&mut out).unwrap_err().to_string();
+            let expected = if panics { "as a test wants it" } else { "the disk is gone" };
+            assert!(error.ends_with(expected), "{error}");
+            input.read(&mut out).unwrap_err();
+        }
     }
 }

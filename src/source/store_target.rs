@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use super::encoded_batch::EncodedBatch;
 use crate::codec::record;
 use crate::codec::tally_origin::TallyLedger;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::model::EpdRecord;
 use crate::new_file::NewFile;
 use crate::store::{ImportOptions, Store, StoreError, StoreOptions};
@@ -57,7 +57,7 @@ impl StoreTarget {
         let new = NewFile::create(path)?;
         let store = Store::create_in(&new, &options)?;
         let (messages, received) = sync_channel(BATCHES);
-        let worker = thread::spawn(move || import(store, &received));
+        let worker = thread::spawn(move || caught(|| import(store, &received)));
         let import = Some(Import { messages, worker });
         let (batch, bytes) = (EncodedBatch::default(), Vec::new());
         Ok(StoreTarget { batch, games: Default::default(), bytes, import, new: Some(new) })
@@ -118,7 +118,7 @@ impl StoreTarget {
         self.send(Message::Finish)?;
         self.end()?;
         match self.new.take() {
-            Some(new) => Ok(new.finish_new()?),
+            Some(new) => Ok(Store::publish(new)?),
             None => Ok(()),
         }
     }
@@ -127,7 +127,7 @@ impl StoreTarget {
     fn end(&mut self) -> Result<()> {
         let Some(Import { messages, worker }) = self.import.take() else { return Ok(()) };
         drop(messages);
-        worker.join().unwrap_or_else(|_| Err(Error::new("the import was broken off")))
+        worker.join().unwrap_or_else(|_| Err(Error::new("internal error: the import panicked")))
     }
 }
 

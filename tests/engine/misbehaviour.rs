@@ -2,9 +2,10 @@
 //! record is searched by a new process.
 
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use epdb::engine::{Engine, EngineErrorKind, EngineSpec, Limits, Task};
+use epdb::engine::{Clock, Engine, EngineErrorKind, EngineSpec, Heard, Limits, Plan, Pool, Task};
 
 use crate::support::{PATIENCE, Script, TestClock, nodes, record, text};
 
@@ -255,4 +256,41 @@ fn options_are_held_against_those_of_the_engine() {
     let value = fails("Hash", "0").unwrap();
     assert_eq!(value, "the option Hash takes a number from 1 to 1024, not `0`");
     assert_eq!(fails("hash", "64"), None);
+}
+
+/// A clock that panics when an engine says `info string now`.
+#[derive(Debug)]
+struct PanickingClock(TestClock);
+
+impl Clock for PanickingClock {
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+
+    fn receive(&self, heard: &Receiver<Heard>, until: Duration) -> Result<Heard, RecvTimeoutError> {
+        let next = self.0.receive(heard, until);
+        let is_time = matches!(&next, Ok(Heard::Said(line)) if line == "info string now");
+        assert!(!is_time, "as a test wants it");
+        next
+    }
+}
+
+/// A thread that panics takes its record along: the run ends with an error, and does not wait for it.
+#[test]
+fn a_panic_of_a_thread_ends_the_run() {
+    let script = Script::new("go@3P4: info string now\nstop: \n");
+    let plan = Plan {
+        engine: script.spec.clone(),
+        task: Task::Analyze,
+        limits: nodes(1000),
+        patience: PATIENCE,
+        concurrency: 2,
+        clock: Arc::new(PanickingClock(TestClock::default())),
+    };
+    let (mut pool, _) = Pool::new(plan, None);
+    let mut emit = |_, _| Ok::<(), epdb::Error>(());
+    let pushed = [GOOD, BAD, GOOD].map(|line| pool.push(record(line), &mut emit));
+    let error = pushed.into_iter().collect::<Result<(), _>>().and_then(|()| pool.finish(&mut emit));
+    let error = error.unwrap_err().to_string();
+    assert_eq!(error, "internal error: a thread panicked: as a test wants it");
 }

@@ -150,21 +150,66 @@ fn lines_come_in_their_order() {
     assert!(raw_lines == text);
 }
 
-/// A panic on a thread that reads comes through to whoever reads.
-#[test]
-fn a_panic_ends_a_reading() {
-    struct Panics;
-    impl source::Encode for Panics {
-        fn encode(&self, _: &EpdRecord, place: &error::Place, _: &mut Vec<u8>) -> Result<()> {
-            assert!(place.number() < 30_000, "as a test wants it");
-            Ok(())
-        }
+/// Panics at one line, as what a user supplies may.
+struct Panics;
+
+const PANIC_LINE: u64 = 30_000;
+
+impl source::Encode for Panics {
+    fn encode(&self, _: &EpdRecord, place: &error::Place, _: &mut Vec<u8>) -> Result<()> {
+        assert!(place.number() != PANIC_LINE, "as a test wants it");
+        Ok(())
     }
+}
+
+impl source::Filter for Panics {
+    fn takes(&self, _: &EpdRecord, _: Option<&epdb::model::Game>, place: &error::Place) -> bool {
+        assert!(place.number() != PANIC_LINE, "as a test wants it");
+        true
+    }
+
+    fn takes_game(&self, _: &epdb::model::Game, _: &error::Place) -> bool {
+        panic!("as a test wants it")
+    }
+}
+
+/// Gives lines, then panics.
+struct PanickingInput(std::io::Cursor<Vec<u8>>);
+
+impl Read for PanickingInput {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let len = self.0.read(out)?;
+        assert!(len > 0, "as a test wants it");
+        Ok(len)
+    }
+}
+
+/// A panic of whatever a user supplies is an error: neither the end of the data nor a wait for ever.
+#[test]
+fn a_panic_is_an_error() {
     let text = "4k3/8/8/8/8/8/4P3/4K3 w - -\n".repeat(60_000);
-    let options = SourceOptions::new().encode(Arc::new(Panics));
-    let source = Source::from_bytes("a.epd", text, &options).unwrap();
-    let read = || source.read(&mut |_| Ok::<_, epdb::Error>(true)).is_ok();
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_err();
+    let options = [
+        SourceOptions::new().encode(Arc::new(Panics)),
+        SourceOptions::new().filter(Arc::new(Panics)),
+    ];
+    let is_panic = |error: &epdb::Error| error.to_string().ends_with("as a test wants it");
+    for options in &options {
+        let source = || Source::from_bytes("a.epd", text.as_str(), options).unwrap();
+        let error = source().read(&mut |_| Ok::<_, epdb::Error>(true)).unwrap_err();
+        assert!(is_panic(&error) && error.to_string().starts_with("a.epd:"), "{error}");
+    }
+    let source = || Source::from_bytes("a.epd", text.as_str(), &options[1]).unwrap();
+    let records: Vec<_> = source().records().collect();
+    assert!((1..PANIC_LINE as usize + 1).contains(&records.len()));
+    let (last, before) = records.split_last().unwrap();
+    assert!(before.iter().all(Result::is_ok) && last.as_ref().is_err_and(is_panic));
+
+    let input = PanickingInput(std::io::Cursor::new(text.clone().into_bytes()));
+    let source = Source::from_reader("a.epd", input, &SourceOptions::new());
+    assert!(source.unwrap().items().last().unwrap().is_err_and(|error| is_panic(&error)));
+    let games = SourceOptions::new().filter(Arc::new(Panics));
+    let source = Source::from_bytes("a.pgn", "1. e4 *\n", &games).unwrap();
+    assert!(source.items().last().unwrap().is_err_and(|error| is_panic(&error)));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::codec::record;
 use crate::spread::spread;
 use crate::store::block::{BucketCursor, Payload, range_in};
 use crate::store::crowd::CrowdRecords;
-use crate::store::error::StoreError;
+use crate::store::error::{StoreError, damaged};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -245,23 +245,31 @@ impl<'r> Matches<'r> {
     /// [`StoreError::Damaged`] when the checksum over the record or what leads to it does not
     /// match; [`StoreError::Io`] when the file cannot be read.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
-        match self.advance() {
-            Err(error) => {
-                self.state = State::Done;
-                Some(Err(error))
+        let found = self.advance().and_then(|found| self.checked(found));
+        let Ok(Some((import_number, place))) = found else {
+            self.state = State::Done;
+            return found.err().map(Err);
+        };
+        let bytes = self.bytes_at(&place).unwrap_or_default();
+        Some(Ok(EncodedRecord::new(import_number, bytes, self.reader.path())))
+    }
+
+    /// What was found; an error where its place is not in the block or the chunk in hand.
+    fn checked(&self, found: Option<(u64, Range<usize>)>) -> Result<Option<(u64, Range<usize>)>> {
+        match &found {
+            Some((number, place)) if self.bytes_at(place).is_none() => {
+                let what = "it is not in the block that it was found in";
+                Err(damaged(format!("record {number}"), what).into_error(self.reader.path()))
             }
-            Ok(None) => {
-                self.state = State::Done;
-                None
-            }
-            Ok(Some((import_number, place))) => {
-                let bytes = match &self.state {
-                    State::Block { block, .. } => block.block().bytes().get(place)?,
-                    State::Crowd(crowd) => crowd.bytes(place)?,
-                    _ => return None,
-                };
-                Some(Ok(EncodedRecord::new(import_number, bytes, self.reader.path())))
-            }
+            _ => Ok(found),
+        }
+    }
+
+    fn bytes_at(&self, place: &Range<usize>) -> Option<&[u8]> {
+        match &self.state {
+            State::Block { block, .. } => block.block().bytes().get(place.clone()),
+            State::Crowd(crowd) => crowd.bytes(place.clone()),
+            State::Failed(_) | State::Done => None,
         }
     }
 
@@ -337,5 +345,28 @@ impl Iterator for Matches<'_> {
             self.state = State::Done;
         }
         Some(next)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model::Position;
+    use crate::store::{ImportOptions, Store, StoreOptions};
+
+    /// A range outside its block is an error, and not the end of the matches.
+    #[test]
+    fn a_place_outside_its_block_is_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::new()).unwrap();
+        let mut importer = store.importer("a", &ImportOptions::default()).unwrap();
+        importer.push(&crate::model::EpdRecord::new(Position::START)).unwrap();
+        importer.finish().unwrap();
+        let reader = store.reader().unwrap();
+        let mut matches = reader.matches(&Position::START);
+        assert!(matches.next_encoded().unwrap().is_ok());
+        let error = matches.checked(Some((1, usize::MAX - 1..usize::MAX))).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     }
 }
