@@ -18,6 +18,16 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The file was made by another process since this one began it.
+    #[error(
+        "{path}: the store is in use: another process has made it meanwhile, and nothing was added \
+         to it here; try again when that one has finished",
+        path = path.display()
+    )]
+    MadeMeanwhile {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is no such file.
     #[error("{path}: there is no such store", path = path.display())]
     NotFound {
@@ -157,6 +167,7 @@ impl StoreError {
     pub fn path(&self) -> &Path {
         match self {
             StoreError::Exists { path }
+            | StoreError::MadeMeanwhile { path }
             | StoreError::NotFound { path }
             | StoreError::NotAStore { path, .. }
             | StoreError::UnsupportedVersion { path, .. }

@@ -62,16 +62,25 @@ impl Store {
         }
         let new = NewFile::create(path).map_err(io_error)?;
         Store::create_in(&new, options)?.close()?;
-        new.finish_new().map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_path_buf() },
-            _ => io_error(error),
-        })?;
+        Store::publish(new)?;
         Store::open(path, options)
     }
 
-    /// Makes an empty store in a new file and opens it for writing. It stands in its place when the
-    /// file was finished ([`NewFile::finish_new`]), which may be while it is open; errors name that
-    /// place.
+    /// Gives the file of a new store, which may be open, its name.
+    ///
+    /// # Errors
+    /// [`StoreError::MadeMeanwhile`] when something of that name has appeared since it was begun;
+    /// [`StoreError::Io`].
+    pub fn publish(new: NewFile) -> Result<()> {
+        let path = new.named().to_path_buf();
+        new.finish_new().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::MadeMeanwhile { path },
+            _ => StoreError::Io { path, error },
+        })
+    }
+
+    /// Makes an empty store in a new file and opens it for writing. It stands in its place when it
+    /// was published ([`Store::publish`]), which may be while it is open; errors name that place.
     ///
     /// # Errors
     /// [`StoreError::Exists`] when there is something of that name; [`StoreError::Io`].

@@ -1,5 +1,15 @@
 //! `import` as a user calls it: the same command again, and what is left of one that failed.
 
+#[cfg(unix)]
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    process::{Command, Stdio},
+};
+
+#[cfg(unix)]
+use assert_cmd::cargo::cargo_bin;
+
 use crate::scratch::Scratch;
 
 const A: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id \"a\";\n";
@@ -28,6 +38,35 @@ fn a_source_is_imported_once() {
     assert_eq!(scratch.run(&["import", "s.epdb", "copy.epd", "--again"]).status, 0);
     assert_eq!(count(&scratch), "4");
     assert_eq!(scratch.run(&["verify", "s.epdb"]).status, 0);
+}
+
+/// Two imports begin one store: who comes second says so and touches nothing, and what it read can be
+/// imported afterwards.
+#[cfg(unix)]
+#[test]
+fn a_store_that_another_import_made_is_in_use() {
+    let scratch = Scratch::with("a.epd", A);
+    let pipe = scratch.path("pipe.epd");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let second = Command::new(cargo_bin("epdb"))
+        .args(["import", "s.epdb", "pipe.epd"])
+        .current_dir(scratch.path(""))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // When it opens what it imports, its store is begun.
+    let mut input = OpenOptions::new().write(true).open(&pipe).unwrap();
+    assert_eq!(scratch.run(&["import", "s.epdb", "a.epd"]).status, 0);
+    input.write_all(B.as_bytes()).unwrap();
+    drop(input);
+    let done = second.wait_with_output().unwrap();
+    let line = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(2), "{line}");
+    assert!(line.contains("s.epdb: the store is in use"), "{line}");
+    assert_eq!(scratch.names(), ["a.epd", "pipe.epd", "s.epdb"]);
+    assert_eq!(count(&scratch), "1");
+    assert_eq!(scratch.run_with(&["import", "s.epdb", "-"], B).status, 0);
+    assert_eq!(count(&scratch), "2");
 }
 
 /// A file that has grown is a new source, and other settings make other records of it.

@@ -152,7 +152,7 @@ pub(crate) fn into_new_store(
     let how = How { read, allowed: Allowed { mixed: true, overlap: true } };
     import(&store, source, how, &options, &mut diagnostics, &mut None)?;
     store.close()?;
-    new.finish_new()?;
+    Store::publish(new)?;
     diagnostics.finish()
 }
 

@@ -11,5 +11,5 @@ pub(super) struct OpenStore {
 
 /// Gives a new store its name.
 pub(super) fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
-    Ok(new.take().map_or(Ok(()), NewFile::finish_new)?)
+    Ok(new.take().map_or(Ok(()), Store::publish)?)
 }
