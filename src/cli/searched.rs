@@ -102,7 +102,7 @@ impl Scanned {
         match self.opened.take() {
             Some(source) => {
                 let mut no_game = |_: &_, _: &_| Ok(Visited::Taken);
-                source::read_open(source, diagnostics, &mut visit, &mut no_game)
+                source::read_open(source, diagnostics, &mut visit, Some(&mut no_game))
             }
             None => {
                 let paths = std::slice::from_ref(&self.path);

@@ -162,7 +162,8 @@ pub(crate) fn read_items(
         .read_with(paths, args, options)
 }
 
-/// Reads a source that is open; what it holds comes as it was opened for.
+/// Reads a source that is open; what it holds comes as it was opened for, games only if `visit_game`
+/// takes them.
 ///
 /// # Errors
 /// As [`read`].
@@ -170,10 +171,9 @@ pub(crate) fn read_open(
     source: Source,
     diagnostics: &mut Diagnostics,
     visit: &mut VisitItem<'_>,
-    visit_game: &mut VisitGame<'_>,
+    visit_game: Option<&mut VisitGame<'_>>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(None);
-    let visit_game = Some(visit_game);
     Reading { diagnostics, progress: &mut progress, visit, visit_game }.read(source).map(drop)
 }
 
@@ -267,11 +267,6 @@ pub(crate) fn open_lines(
         }
         Ok(true)
     })
-}
-
-/// Whether the bytes of a source are not those that are read from it, compression aside.
-pub(crate) fn is_transcoded(path: &Path) -> anyhow::Result<bool> {
-    Ok(path != Path::new("-") && open_any(path, None)?.encoding().is_some())
 }
 
 /// Whether `--where` takes what is on a line; it leaves out what is no record.

@@ -1,6 +1,6 @@
 //! `epdb pack`: records into an archive.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::archive::{ArchiveWriter, Level, PackOptions};
@@ -10,6 +10,7 @@ use crate::cli::kept_games::KeptGamesOf;
 use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
+use crate::cli::query;
 use crate::cli::source;
 use crate::codec::record;
 use crate::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
@@ -17,8 +18,9 @@ use crate::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 /// Pack files into an archive: 2 to 30 % of the text, every record still one step away
 ///
 /// `unpack` gives back what `normalize` makes of the same files in the same order; with
-/// --verbatim it can also give back the files themselves, byte for byte (compressed ones as what
-/// they hold). An archive is not changed afterwards: pack again.
+/// --verbatim it can also give back the files themselves, EPD, FEN or PGN, byte for byte
+/// (compressed ones as what they hold), in the folders that not all of them share. Of games it has
+/// the positions that --positions names. An archive is not changed afterwards: pack again.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa
@@ -47,7 +49,8 @@ pub(crate) struct Args {
     /// positions are found faster still
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
-    /// Keep the files themselves: spelling, blanks, line ends, comments, rejected lines
+    /// Keep the files themselves: spelling, blanks, line ends, comments, whole games, what is
+    /// rejected
     #[arg(long)]
     verbatim: bool,
     #[command(flatten)]
@@ -69,7 +72,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {
         diagnostics.keep_rejects_in_output();
-        for file in source::or_stdin(&args.files) {
+        let files = source::or_stdin(&args.files);
+        for (file, name) in files.iter().zip(names(&files)?) {
+            writer.begin_file(&name)?;
             pack_verbatim(file, args, &mut diagnostics, &mut writer)?;
         }
     } else {
@@ -111,23 +116,67 @@ fn pack_verbatim<W: std::io::Write>(
     diagnostics: &mut Diagnostics,
     writer: &mut ArchiveWriter<W>,
 ) -> anyhow::Result<()> {
-    let is_text =
-        matches!(source::format_of(file, args.read.form.from)?, FileFormat::Epd | FileFormat::Fen);
+    diagnostics.watch(args.read.wanted.filter.as_ref());
+    let source = source::open(file, &args.read.source_options(false))?;
+    let is_text = matches!(source.format(), FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn);
     anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", file.display());
     anyhow::ensure!(
-        !source::is_transcoded(file)?,
+        source.encoding().is_none(),
         "{} is text in UTF-16, whose bytes --verbatim cannot keep: convert it to UTF-8 first",
         file.display()
     );
-    writer.begin_file(&file.to_string_lossy())?;
-    source::read(&[file.to_path_buf()], &args.read, diagnostics, &mut |item| {
-        match item {
-            Item::Record { record, raw, .. } => writer.push_line(&record, raw)?,
-            Item::LeftOut { raw, .. } | Item::Rejected { raw, .. } | Item::Skipped { raw, .. } => {
-                writer.push_aside(raw)?;
+    source::read_open(
+        source,
+        diagnostics,
+        &mut |item| {
+            match item {
+                Item::Record { record, raw, .. } => writer.push_line(&record, raw)?,
+                Item::LeftOut { raw, .. }
+                | Item::Rejected { raw, .. }
+                | Item::Skipped { raw, .. } => {
+                    writer.push_aside(raw)?;
+                }
+                _ => {}
             }
-            _ => {}
+            Ok(true)
+        },
+        None,
+    )
+}
+
+/// The names of files in a verbatim archive: their paths without the folders that all of them share.
+fn names(files: &[&Path]) -> anyhow::Result<Vec<String>> {
+    let paths = files.iter().map(|file| parts(file)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut folders = paths.iter().flatten().map(|(folders, _)| folders.as_slice());
+    let first = folders.next().unwrap_or_default();
+    let shared = folders.fold(first.len(), |shared, folders| {
+        let same = first.iter().zip(folders).take_while(|(one, other)| one == other).count();
+        shared.min(same)
+    });
+    let name = |path: Option<(Vec<String>, String)>| match path {
+        Some((folders, file)) => [&folders[shared..], &[file]].concat().join("/"),
+        None => "-".to_string(),
+    };
+    Ok(paths.into_iter().map(name).collect())
+}
+
+/// The folders of a file from the root on, and its own name, all of them such that `unpack` takes them;
+/// `None` for what has no name.
+fn parts(file: &Path) -> anyhow::Result<Option<(Vec<String>, String)>> {
+    if file == Path::new("-") || query::is_position(file.as_os_str()) {
+        return Ok(None);
+    }
+    let mut parts = Vec::new();
+    for part in std::path::absolute(file)?.components() {
+        match part {
+            Component::Normal(part) => {
+                let is_plain = |sign: char| sign != '\\' && !sign.is_control();
+                let plain = |sign| if is_plain(sign) { sign } else { '_' };
+                parts.push(part.to_string_lossy().chars().map(plain).collect());
+            }
+            Component::ParentDir => drop(parts.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
         }
-        Ok(true)
-    })
+    }
+    Ok(parts.pop().map(|name| (parts, name)))
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufWriter, IntoInnerError, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 
@@ -32,10 +32,14 @@ pub(crate) struct Args {
     /// end may be left out
     #[arg(long, value_name = "A..B", value_parser = parse_range)]
     range: Option<Wanted>,
-    /// The packed files as they were: into the folder -o if there are several, else into the file
-    /// -o or to standard output
+    /// The packed files as they were: with their folders into the folder -o if there are several,
+    /// else into the file -o or to standard output. A file that is there stays, and nothing is
+    /// written
     #[arg(long, conflicts_with = "range")]
     verbatim: bool,
+    /// Replace files that stand where --verbatim writes
+    #[arg(long, requires = "verbatim")]
+    force: bool,
     #[command(flatten)]
     write: WriteArgs,
     #[command(flatten)]
@@ -88,7 +92,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     threads::start(None)?;
     if args.verbatim {
         let names = archive.file_names().with_context(name)?;
-        restore(&archive, &names, args.output.output.as_deref()).with_context(name)?;
+        restore(&archive, &names, args).with_context(name)?;
         return Ok(Outcome::Done);
     }
     let range = args.range.unwrap_or(Wanted { start: 0, end: None });
@@ -120,12 +124,24 @@ fn is_canonical_text(args: &Args) -> bool {
         && args.write.options(FileFormat::Epd) == FormatOptions::default()
 }
 
-/// Writes the files of a verbatim archive: into the folder at `place` if there are several.
-fn restore(archive: &Archive, names: &[String], place: Option<&Path>) -> anyhow::Result<()> {
-    match place {
-        Some(folder) if names.len() > 1 || folder.is_dir() => restore_into(archive, folder),
-        _ => restore_one(archive, open_output(place)?),
+/// Writes the files of a verbatim archive: into the folder at -o if there are several.
+fn restore(archive: &Archive, names: &[String], args: &Args) -> anyhow::Result<()> {
+    let may_replace = args.force;
+    match args.output.output.as_deref() {
+        Some(folder) if names.len() > 1 || folder.is_dir() => {
+            restore_into(archive, names, &Folder { path: folder, may_replace })
+        }
+        place => {
+            if let Some(file) = place.filter(|place| place.is_file() && !may_replace) {
+                return Err(is_there(file));
+            }
+            restore_one(archive, open_output(place)?)
+        }
     }
+}
+
+fn is_there(file: &Path) -> anyhow::Error {
+    anyhow::anyhow!("{} is there already: --force replaces it", file.display())
 }
 
 /// Writes the bytes of one file, or of none.
@@ -139,17 +155,21 @@ fn restore_one(archive: &Archive, mut output: Output) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// Writes each file into a folder. All of them are brought to the disk at the end.
-fn restore_into(archive: &Archive, folder: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let mut names = Names::default();
+/// Writes each file into a folder, if all of them may be written. All of them are brought to the disk
+/// at the end.
+fn restore_into(archive: &Archive, names: &[String], folder: &Folder<'_>) -> anyhow::Result<()> {
+    let mut free = Names::default();
+    let names = names.iter().map(|name| free.free(name));
+    let names: Vec<String> = names.collect::<anyhow::Result<_>>()?;
+    names.iter().try_for_each(|name| folder.place(name).map(drop))?;
+    let mut next = names.iter();
     let mut output: Option<BufWriter<NewFile>> = None;
     archive.restore(|piece| {
         match piece {
-            Restored::File(name) => {
+            Restored::File(_) => {
                 finish(output.take())?;
-                output = Some(BufWriter::new(create_in(folder, &names.free(name)?)?));
+                let name = next.next().context("the archive has more files than names")?;
+                output = Some(BufWriter::new(folder.create(name)?));
             }
             Restored::Bytes(bytes) => {
                 output.as_mut().context("the archive names no file")?.write_all(bytes)?;
@@ -158,7 +178,7 @@ fn restore_into(archive: &Archive, folder: &Path) -> anyhow::Result<()> {
         Ok::<(), anyhow::Error>(())
     })?;
     finish(output)?;
-    Ok(sync_files(names.taken.iter().map(|name| folder.join(name)))?)
+    Ok(sync_files(names.iter().map(|name| folder.path.join(name)))?)
 }
 
 fn finish(output: Option<BufWriter<NewFile>>) -> anyhow::Result<()> {
@@ -166,17 +186,47 @@ fn finish(output: Option<BufWriter<NewFile>>) -> anyhow::Result<()> {
     Ok(output.into_inner().map_err(IntoInnerError::into_error)?.finish_unsynced()?)
 }
 
-/// Begins a file of a folder. Nothing but a file is replaced: what was unpacked must not go through
-/// a link, or into a pipe or a device, that stands there.
-fn create_in(folder: &Path, name: &str) -> anyhow::Result<NewFile> {
-    let place = folder.join(name);
-    let in_the_way = place.symlink_metadata().is_ok_and(|found| !found.is_file());
-    anyhow::ensure!(
-        !in_the_way,
-        "cannot write {}: what stands there is no file; move it away, or unpack into another folder",
+/// The folder that files are written into.
+struct Folder<'a> {
+    path: &'a Path,
+    /// Whether files that are there are replaced.
+    may_replace: bool,
+}
+
+impl Folder<'_> {
+    /// Where a file of this name is written, if it may be. What is unpacked must not go through a link,
+    /// or into a pipe or a device, that stands in the way.
+    fn place(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let place = self.path.join(name);
+        let folders = place.ancestors().skip(1).take(name.matches('/').count());
+        for folder in folders {
+            let is_other = folder.symlink_metadata().is_ok_and(|found| !found.is_dir());
+            anyhow::ensure!(!is_other, in_the_way(folder, "folder"));
+        }
+        if let Ok(found) = place.symlink_metadata() {
+            anyhow::ensure!(found.is_file(), in_the_way(&place, "file"));
+            anyhow::ensure!(self.may_replace, is_there(&place));
+        }
+        Ok(place)
+    }
+
+    /// Begins a file, and makes its folders.
+    fn create(&self, name: &str) -> anyhow::Result<NewFile> {
+        let place = self.place(name)?;
+        if let Some(folder) = place.parent() {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        Ok(NewFile::create(&place)?)
+    }
+}
+
+fn in_the_way(place: &Path, what: &str) -> String {
+    format!(
+        "cannot write {}: what stands there is not a {what}; move it away, or unpack into another \
+         folder",
         place.display()
-    );
-    Ok(NewFile::create(&place)?)
+    )
 }
 
 /// The names of the files written so far.
@@ -188,21 +238,33 @@ struct Names {
 }
 
 impl Names {
-    /// The name under which a file is written: that of the packed file, made plain, with a number
-    /// where it is taken. Contents come back as they were packed, so compressed names lose their
-    /// last suffix.
+    /// The name under which a file is written: that of the packed file, with a number where it is
+    /// taken. Contents come back as they were packed, so compressed names lose their last suffix.
     fn free(&mut self, name: &str) -> anyhow::Result<String> {
-        let is_plain = !["", ".", ".."].contains(&name)
-            && !name.contains(|sign: char| ['/', '\\'].contains(&sign) || sign.is_control());
-        anyhow::ensure!(is_plain, "the archive names a file `{name}`, which is no plain name");
+        anyhow::ensure!(
+            name.split('/').all(is_plain),
+            "the archive names a file `{}`, which is not a safe relative path",
+            name.escape_debug()
+        );
         let name = if name == "-" { "stdin.epd" } else { name };
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
+        let file = name.rfind('/').map_or(0, |slash| slash + 1);
+        let (folders, file) = name.split_at(file);
         let mut free = name.to_string();
         while !self.taken.insert(free.clone()) {
             let number = self.numbers.entry(name.to_string()).or_insert(1);
             *number += 1;
-            free = format!("{number}-{name}");
+            free = format!("{folders}{number}-{file}");
         }
         Ok(free)
     }
+}
+
+/// Whether a part of a path is nothing but a name, on every system.
+fn is_plain(part: &str) -> bool {
+    let mut components = Path::new(part).components();
+    let is_name = matches!(components.next(), Some(Component::Normal(name)) if name == part);
+    is_name
+        && components.next().is_none()
+        && !part.contains(|sign: char| ['/', '\\'].contains(&sign) || sign.is_control())
 }

@@ -112,7 +112,8 @@ fn check(
     };
     if !matches!(source.format(), FileFormat::Epdb | FileFormat::Epa) {
         let mut any_game = |_: &_, _: &_| Ok(Visited::Taken);
-        let checked = source::read_open(source, diagnostics, &mut |_| Ok(true), &mut any_game);
+        let checked =
+            source::read_open(source, diagnostics, &mut |_| Ok(true), Some(&mut any_game));
         return checked.or_else(|error| findings.put_damage(error, true));
     }
     let checked = match source.into_content() {
