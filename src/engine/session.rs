@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::Clock;
+use super::clock_reading::{ClockReading, milliseconds};
 use super::declared::{Declared, MOST_OPTIONS, find};
 use super::error::{EngineError, EngineErrorKind};
 use super::info::{Info, best_move};
 use super::moves::{read_line, read_move};
-use super::play::ClockReading;
 use super::process::Process;
 use super::search::{Effort, Moment, Search};
 use super::spec::EngineSpec;
@@ -71,11 +71,6 @@ impl Limits {
         let times = movetime.into_iter().chain(clock.map(|clock| clock.left[0]));
         Effort { command: go(&limits), nodes, depth, time: times.min() }
     }
-}
-
-/// A time as engines are told it.
-pub(super) fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The command that begins a search, with the limits that there are.
