@@ -136,7 +136,7 @@ mod tests {
         let keys = ["1. e4 *", "1. e4 -- *", "1. e4 -- 2. d4 *", "1. e4 d5 2. d4 *"].map(|text| {
             let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
             let read = reader.next_game().unwrap().unwrap();
-            key(read.game.as_ref().unwrap(), SameGame::Moves)
+            GamesBy::Moves.key(read.game.unwrap())
         });
         let different: std::collections::BTreeSet<_> = keys.iter().collect();
         assert_eq!(different.len(), keys.len());
