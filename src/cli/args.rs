@@ -192,7 +192,7 @@ pub(crate) struct GameReadArgs {
     /// fastchess behind the move that an engine made there
     #[arg(long)]
     pub(crate) game_evals: bool,
-    /// In whose piece letters the moves of games are written, such as german
+    /// In whose piece letters the moves of games are written, such as german; figurines are read in any
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     pub(crate) language: Language,
     /// The character set of games [default: decided text by text]
@@ -241,10 +241,10 @@ pub(crate) struct GameWriteArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GameTextArgs {
-    /// PGN: the character set
-    #[arg(long, value_enum, default_value_t = Charset::Utf8, value_name = "CHARSET")]
-    to_charset: Charset,
-    /// PGN: whose piece letters; anything but english is for display only
+    /// PGN: the character set; ascii has ? for all other characters, which are counted
+    #[arg(long, value_enum, default_value_t = ToCharset::Utf8, value_name = "CHARSET")]
+    to_charset: ToCharset,
+    /// PGN: whose piece letters, or figurine; anything but english is for display only
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     to_language: Language,
     /// Keep `%` lines
@@ -255,11 +255,26 @@ pub(crate) struct GameTextArgs {
     translit: bool,
 }
 
+/// Character sets that games are written in.
+#[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
+enum ToCharset {
+    #[value(name = "utf-8", alias = "utf8")]
+    Utf8,
+    #[value(name = "latin-1", alias = "latin1")]
+    Latin1,
+    Ascii,
+}
+
 impl GameTextArgs {
     pub(crate) fn pgn(&self, reduced: bool) -> PgnFormatOptions {
+        let charset = match self.to_charset {
+            ToCharset::Latin1 => Charset::Latin1,
+            ToCharset::Utf8 | ToCharset::Ascii => Charset::Utf8,
+        };
         PgnFormatOptions::new()
             .reduced(reduced)
-            .charset(self.to_charset)
+            .charset(charset)
+            .ascii(self.to_charset == ToCharset::Ascii)
             .translit(self.translit)
             .escapes(self.escapes)
             .language(self.to_language)

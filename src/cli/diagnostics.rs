@@ -13,6 +13,7 @@ use crate::text::{Diagnostic, Setting, Severity};
 
 use super::args::FormArgs;
 use super::escape::escaped;
+use super::locale::Letters;
 use super::message::{is_quiet, note, print_line};
 use super::outcome::Outcome;
 use super::output::{check_other_name, create_file};
@@ -202,13 +203,14 @@ impl Diagnostics {
         self.repairs.map(Output::finish).transpose()?;
         if !self.codes.is_empty() && !is_quiet() {
             let mut err = io::stderr().lock();
+            let letters = Letters::of(&err);
             writeln!(err, "{:<18} {:<8} {:>10}  first at", "code", "", "count")?;
             for (code, CodeCount { severity, count, first }) in &self.codes {
                 let severity = severity.to_string();
                 writeln!(
                     err,
                     "{code:<18} {severity:<8} {count:>10}  {}:{}",
-                    escaped(&first.source),
+                    escaped(&first.source, letters),
                     first.number()
                 )?;
             }

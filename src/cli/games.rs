@@ -79,16 +79,17 @@ pub(crate) fn encode(
 ) -> Result<(), Diagnostic> {
     out.clear();
     out.resize(LOSSES, 0);
-    let GameLosses { tags, comments, nags, variations, escapes } = format.append(game, out)?;
-    let counts = [tags, comments, nags, variations, escapes];
+    let GameLosses { tags, comments, nags, variations, escapes, characters } =
+        format.append(game, out)?;
+    let counts = [tags, comments, nags, variations, escapes, characters];
     for (place, count) in out.chunks_exact_mut(size_of::<u64>()).zip(counts) {
         place.copy_from_slice(&count.to_le_bytes());
     }
     Ok(())
 }
 
-/// The size of the losses before an encoded game: five counts.
-const LOSSES: usize = 5 * size_of::<u64>();
+/// The size of the losses before an encoded game: six counts.
+const LOSSES: usize = 6 * size_of::<u64>();
 
 fn split_losses(encoded: &[u8]) -> anyhow::Result<(GameLosses, &[u8])> {
     let changed = "the temporary file of a sort was changed";
@@ -101,6 +102,7 @@ fn split_losses(encoded: &[u8]) -> anyhow::Result<(GameLosses, &[u8])> {
         nags: next(),
         variations: next(),
         escapes: next(),
+        characters: next(),
     };
     Ok((losses, bytes))
 }
@@ -245,7 +247,7 @@ const NO_GAMES: &str = "positions are no games: the input must be .pgn or .pgc";
 
 /// Says what was left out of games.
 pub(crate) fn report_losses(losses: &GameLosses) {
-    let GameLosses { tags, comments, nags, variations, escapes } = *losses;
+    let GameLosses { tags, comments, nags, variations, escapes, characters } = *losses;
     for (count, what) in [
         (tags, "tag"),
         (comments, "comment"),
@@ -258,5 +260,10 @@ pub(crate) fn report_losses(losses: &GameLosses) {
             1 => note!("epdb: 1 {what} left out"),
             _ => note!("epdb: {count} {what}s left out"),
         }
+    }
+    match characters {
+        0 => {}
+        1 => note!("epdb: 1 character written as ?"),
+        _ => note!("epdb: {characters} characters written as ?"),
     }
 }

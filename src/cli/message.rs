@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::escape::escaped;
+use super::locale::Letters;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -29,7 +30,9 @@ pub(crate) fn print_note(text: fmt::Arguments<'_>) {
 /// Prints a line on standard error, `--quiet` or not. Names of files and parts of data are in it,
 /// so what a terminal would obey is shown as escapes.
 pub(crate) fn print_line(text: &str) {
-    writeln!(io::stderr().lock(), "{}", escaped(text)).ok();
+    let err = io::stderr();
+    let letters = Letters::of(&err);
+    writeln!(err.lock(), "{}", escaped(text, letters)).ok();
 }
 
 /// [`print_note`] of a format string and what goes into it.

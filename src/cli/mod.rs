@@ -14,6 +14,7 @@ mod help;
 mod json;
 mod kept_games;
 mod ledgers;
+mod locale;
 mod man;
 mod message;
 mod outcome;

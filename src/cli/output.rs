@@ -8,6 +8,7 @@ use crate::new_file::cannot_write;
 use crate::source::{FileFormat, Output, Target, TargetOptions};
 
 use super::escape;
+use super::locale::Letters;
 use super::outcome::Usage;
 use super::places;
 use super::threads;
@@ -114,8 +115,9 @@ pub(crate) fn create_file(path: &Path) -> anyhow::Result<Output> {
 
 fn stdout() -> Output {
     let out = io::stdout();
+    let lines = escape::Lines::new(Letters::of(&out));
     match out.is_terminal() {
-        true => Output::new(Terminal { out, lines: escape::Lines::default() }),
+        true => Output::new(Terminal { out, lines }),
         false => Output::new(Stdout(out)),
     }
 }

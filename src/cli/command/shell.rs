@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::cli::board::Look;
+use crate::cli::locale::Letters;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::shell::{Shell, script, terminal};
@@ -52,7 +53,8 @@ enum Pieces {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let shows = io::stdout().is_terminal();
-    let symbols = args.pieces.map_or(shows, |pieces| pieces == Pieces::Symbols);
+    let has_symbols = shows && Letters::of_terminal() == Letters::All;
+    let symbols = args.pieces.map_or(has_symbols, |pieces| pieces == Pieces::Symbols);
     let look = Look { symbols, colours: shows && wants_colours() };
     let is_typed = args.commands.is_empty() && shows && io::stdin().is_terminal();
     let mut shell = Shell::new(&args.sources, look, is_typed)?;

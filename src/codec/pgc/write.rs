@@ -352,9 +352,9 @@ impl Writer<'_> {
         self.out.put_sized_2(bytes).map_err(|_| PgcEncodeError::EscapeLength)
     }
 
-    fn latin1(&self, text: &str) -> Result<Vec<u8>, PgcEncodeError> {
+    fn latin1(&mut self, text: &str) -> Result<Vec<u8>, PgcEncodeError> {
         let mut bytes = Vec::with_capacity(text.len());
-        put_latin1(text, self.options.translit, &mut bytes)?;
+        self.losses.characters += put_latin1(text, self.options.translit, &mut bytes)?;
         Ok(bytes)
     }
 }

@@ -32,25 +32,34 @@ pub fn from_latin1(bytes: &[u8]) -> String {
 pub struct NotLatin1(pub char);
 
 /// Appends text as Latin-1 bytes; with `translit` characters that Latin-1 does not have become
-/// `?`.
+/// `?`. Returns how many did.
 ///
 /// # Errors
 /// [`NotLatin1`], with the first such character; nothing is appended then.
-pub fn put_latin1(text: &str, translit: bool, out: &mut Vec<u8>) -> Result<(), NotLatin1> {
+pub fn put_latin1(text: &str, translit: bool, out: &mut Vec<u8>) -> Result<u64, NotLatin1> {
     if text.is_ascii() {
         out.extend_from_slice(text.as_bytes());
-        return Ok(());
+        return Ok(0);
     }
-    let start = out.len();
+    let (start, mut replaced) = (out.len(), 0);
     for c in text.chars() {
         match u8::try_from(c) {
             Ok(byte) => out.push(byte),
-            Err(_) if translit => out.push(b'?'),
+            Err(_) if translit => {
+                out.push(b'?');
+                replaced += 1;
+            }
             Err(_) => {
                 out.truncate(start);
                 return Err(NotLatin1(c));
             }
         }
     }
-    Ok(())
+    Ok(replaced)
+}
+
+/// Appends text in ASCII, with `?` for all other characters. Returns how many there were.
+pub(super) fn put_ascii(text: &str, out: &mut Vec<u8>) -> u64 {
+    out.extend(text.chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }));
+    text.chars().filter(|c| !c.is_ascii()).count() as u64
 }

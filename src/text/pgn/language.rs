@@ -1,4 +1,4 @@
-//! Piece letters of seventeen languages.
+//! Piece letters of seventeen languages, and figurines.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,18 +17,26 @@ use std::str::FromStr;
 pub struct Language {
     name: &'static str,
     /// Pawn, knight, bishop, rook, queen, king.
-    letters: [u8; 6],
+    letters: [char; 6],
 }
 
 const ENGLISH_LETTERS: [u8; 6] = *b"PNBRQK";
 
 const fn language(name: &'static str, letters: [u8; 6]) -> Language {
+    let [pawn, knight, bishop, rook, queen, king] = letters;
+    let letters =
+        [pawn as char, knight as char, bishop as char, rook as char, queen as char, king as char];
     Language { name, letters }
 }
 
 impl Language {
     /// English.
     pub const ENGLISH: Language = language("English", ENGLISH_LETTERS);
+
+    /// Figurines in place of letters, the white ones for both sides. Moves are read in them in every
+    /// language; with this one, beside them only in English.
+    pub const FIGURINE: Language =
+        Language { name: "Figurine", letters: ['♙', '♘', '♗', '♖', '♕', '♔'] };
 
     /// The languages of the standard, in the order of their names.
     pub const ALL: [Language; 17] = [
@@ -59,23 +67,36 @@ impl Language {
     /// The text of a move with this language's letters in place of the English ones. Castling is
     /// the same in all.
     pub fn localise(self, san: &[u8]) -> Vec<u8> {
-        translate(san, &ENGLISH_LETTERS, &self.letters)
+        if san.starts_with(b"O-O") {
+            return san.to_vec();
+        }
+        let mut local = Vec::with_capacity(san.len());
+        for &byte in san {
+            let place = ENGLISH_LETTERS.iter().position(|letter| *letter == byte);
+            let letter = place.map_or(char::from(byte), |place| self.letters[place]);
+            local.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        local
     }
 
     /// The text of a move with English letters in place of this language's. Nothing is guessed
     /// and case is never changed: a letter that only English has, or a small
     /// letter of a piece, becomes `?`, and `b` in front is the file.
     pub fn to_english(self, text: &[u8]) -> Vec<u8> {
-        if self == Language::ENGLISH {
+        if [Language::ENGLISH, Language::FIGURINE].contains(&self) || text.starts_with(b"O-O") {
             return text.to_vec();
         }
+        let place_of = |byte: &u8| self.letters.iter().position(|it| *it == char::from(*byte));
         let is_stray = |letter: &u8| match letter {
             b'n' | b'r' | b'q' | b'k' => true,
-            _ => ENGLISH_LETTERS.contains(letter) && !self.letters.contains(letter),
+            _ => ENGLISH_LETTERS.contains(letter) && place_of(letter).is_none(),
         };
-        let own: Vec<u8> =
-            text.iter().map(|letter| if is_stray(letter) { b'?' } else { *letter }).collect();
-        let mut english = translate(&own, &self.letters, &ENGLISH_LETTERS);
+        let english = text.iter().map(|letter| match place_of(letter) {
+            Some(place) => ENGLISH_LETTERS[place],
+            None if is_stray(letter) => b'?',
+            None => *letter,
+        });
+        let mut english: Vec<u8> = english.collect();
         if matches!(text, [b'b', second, ..] if !second.is_ascii_digit()) {
             english.insert(0, b'P');
         }
@@ -83,24 +104,25 @@ impl Language {
     }
 }
 
-/// A name that is none of [`Language::ALL`].
+/// A name that is none of [`Language::ALL`], and not that of figurines.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct UnknownLanguage;
 
 impl fmt::Display for UnknownLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
-        write!(f, "no such language; there are {}", names.join(", "))
+        write!(f, "no such language; there are {}, and Figurine", names.join(", "))
     }
 }
 
 impl FromStr for Language {
     type Err = UnknownLanguage;
 
-    /// The language of an English name, in any case.
+    /// The language of an English name, or `figurine`, in any case.
     fn from_str(name: &str) -> Result<Language, UnknownLanguage> {
         Language::ALL
             .into_iter()
+            .chain([Language::FIGURINE])
             .find(|language| language.name.eq_ignore_ascii_case(name))
             .ok_or(UnknownLanguage)
     }
@@ -110,15 +132,6 @@ impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
-}
-
-fn translate(text: &[u8], from: &[u8; 6], to: &[u8; 6]) -> Vec<u8> {
-    if text.starts_with(b"O-O") {
-        return text.to_vec();
-    }
-    text.iter()
-        .map(|byte| from.iter().position(|letter| letter == byte).map_or(*byte, |place| to[place]))
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Writing games: the export format, to the byte.
 
-use super::charset::{Charset, NotLatin1, put_latin1};
+use super::charset::{Charset, NotLatin1, put_ascii, put_latin1};
 use super::language::Language;
 use crate::model::{Color, Element, Game, Replay, SEVEN_TAG_ROSTER, Start};
 use crate::text::{codes, san};
@@ -12,6 +12,7 @@ pub struct PgnFormatOptions {
     pub(crate) reduced: bool,
     pub(crate) charset: Charset,
     pub(crate) translit: bool,
+    pub(crate) ascii: bool,
     pub(crate) escapes: bool,
     pub(crate) language: Language,
 }
@@ -23,6 +24,7 @@ impl PgnFormatOptions {
             reduced: false,
             charset: Charset::Utf8,
             translit: false,
+            ascii: false,
             escapes: false,
             language: Language::ENGLISH,
         }
@@ -46,6 +48,13 @@ impl PgnFormatOptions {
     #[must_use]
     pub const fn translit(mut self, translit: bool) -> PgnFormatOptions {
         self.translit = translit;
+        self
+    }
+
+    /// Write ASCII alone, whatever the character set, with `?` for all other characters.
+    #[must_use]
+    pub const fn ascii(mut self, ascii: bool) -> PgnFormatOptions {
+        self.ascii = ascii;
         self
     }
 
@@ -83,6 +92,8 @@ pub struct GameLosses {
     pub variations: u64,
     /// `%` lines.
     pub escapes: u64,
+    /// Characters in whose place `?` stands.
+    pub characters: u64,
 }
 
 impl std::ops::AddAssign for GameLosses {
@@ -92,6 +103,7 @@ impl std::ops::AddAssign for GameLosses {
         self.nags += other.nags;
         self.variations += other.variations;
         self.escapes += other.escapes;
+        self.characters += other.characters;
     }
 }
 
@@ -105,13 +117,16 @@ pub enum PgnFormatError {
     /// A game that does not start from the start array has no reduced form.
     #[error("a game from a set-up position has no reduced export format")]
     SetUp,
+    /// Moves in figurines, in a character set that has none.
+    #[error("figurines can be written in UTF-8 only")]
+    Figurines,
 }
 
 impl PgnFormatError {
     /// The stable code.
     pub const fn code(self) -> &'static str {
         match self {
-            PgnFormatError::Charset(_) => codes::E_PGC_CHARSET,
+            PgnFormatError::Charset(_) | PgnFormatError::Figurines => codes::E_PGC_CHARSET,
             PgnFormatError::SetUp => codes::E_PGN_SETUP,
         }
     }
@@ -141,6 +156,10 @@ pub fn format(
     if options.reduced && *game.start() != Start::ARRAY {
         return Err(PgnFormatError::SetUp);
     }
+    let is_utf8 = options.charset == Charset::Utf8 && !options.ascii;
+    if options.language == Language::FIGURINE && !is_utf8 {
+        return Err(PgnFormatError::Figurines);
+    }
     let start = out.len();
     let mut losses = GameLosses::default();
     for (name, value) in game.tags() {
@@ -152,10 +171,13 @@ pub fn format(
     }
     out.push(b'\n');
     write_movetext(game, options, &mut losses, out);
-    if options.charset == Charset::Latin1 && !out[start..].is_ascii() {
+    if !is_utf8 && !out[start..].is_ascii() {
         let text = String::from_utf8_lossy(&out[start..]).into_owned();
         out.truncate(start);
-        put_latin1(&text, options.translit, out)?;
+        losses.characters = match options.ascii {
+            true => put_ascii(&text, out),
+            false => put_latin1(&text, options.translit, out)?,
+        };
     }
     Ok(losses)
 }

@@ -4,6 +4,7 @@ use std::env;
 
 use ratatui::style::{Color as Paint, Modifier, Style};
 
+use crate::cli::locale::{self, Letters};
 use crate::model::{Color, Piece, Role};
 
 /// What letters and colours a terminal gets.
@@ -13,20 +14,15 @@ pub(super) struct Look {
     pub(super) figures: bool,
     /// Whether there are colours.
     pub(super) colors: bool,
+    /// Which characters are shown as they are.
+    pub(super) letters: Letters,
 }
 
 impl Look {
     /// As the environment says: figures where texts are UTF-8, colours unless `NO_COLOR` is set.
     pub(super) fn of_environment() -> Look {
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-            .into_iter()
-            .filter_map(|name| env::var(name).ok())
-            .find(|value| !value.is_empty())
-            .unwrap_or_default()
-            .to_lowercase();
-        let figures = locale.contains("utf-8") || locale.contains("utf8");
         let colors = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Look { figures, colors }
+        Look { figures: locale::is_utf8(), colors, letters: Letters::of_terminal() }
     }
 
     /// A piece as a letter, White's in upper case, or as a figure. On colours all figures are full

@@ -10,6 +10,7 @@ use ratatui::widgets::Paragraph;
 use super::game::{self, PANEL};
 use super::look::Look;
 use crate::cli::escape::escaped;
+use crate::cli::locale::Letters;
 use crate::referee::{RunningGame, Snapshot};
 
 /// So many messages are kept, and so many shown.
@@ -32,7 +33,7 @@ impl Screen {
 
     /// Adds lines for people; what a terminal would obey shows as escapes.
     pub(super) fn say(&mut self, text: &str) {
-        self.messages.extend(text.lines().map(|line| escaped(line).to_string()));
+        self.messages.extend(text.lines().map(|line| escaped(line, self.look.letters).to_string()));
         while self.messages.len() > KEPT_MESSAGES {
             self.messages.pop_front();
         }
@@ -59,6 +60,13 @@ impl Screen {
             self.messages.iter().skip(shown).map(|text| Line::raw(text.as_str())).collect();
         frame.render_widget(Paragraph::new(lines), messages);
         frame.render_widget(Paragraph::new(self.bottom()), keys);
+        // Who asks for figures knows that the terminal has them.
+        if self.look.letters == Letters::Ascii && !self.look.figures {
+            let cells = frame.buffer_mut().content.iter_mut();
+            for cell in cells.filter(|cell| !cell.symbol().is_ascii()) {
+                cell.set_char('?');
+            }
+        }
     }
 
     fn head<'s>(&self, snapshot: &'s Snapshot<'_>) -> Line<'s> {

@@ -10,11 +10,12 @@ use super::Asked;
 use super::keys::Key;
 use super::look::Look;
 use super::screen::Screen;
+use crate::cli::locale::Letters;
 use crate::model::score::Score;
 use crate::model::{Color, Position};
 use crate::referee::{RunningGame, SideView, Snapshot, Tournament, next_games};
 
-const LETTERS: Look = Look { figures: false, colors: false };
+const LETTERS: Look = Look { figures: false, colors: false, letters: Letters::All };
 
 fn tournament() -> Tournament {
     let text = "event = 'Cup'\n[[player]]\nname = 'Fish'\n[[player]]\nname = 'Toga'\n";
@@ -114,7 +115,7 @@ q lines  p pause  : command  f figures  ^C stop
 #[test]
 fn colours_and_figures_are_used_where_they_are_wanted() {
     let tournament = tournament();
-    let all = Screen::new(Look { figures: true, colors: true });
+    let all = Screen::new(Look { figures: true, colors: true, letters: Letters::All });
     let terminal = drawn(&all, &snapshot(&tournament, 1), 80, 24);
     assert!(text(&terminal).contains("8 ♜   ♝ ♛ ♚ ♝ ♞ ♜"), "{}", text(&terminal));
     let is_colored = |terminal: &Terminal<TestBackend>| {
@@ -122,7 +123,7 @@ fn colours_and_figures_are_used_where_they_are_wanted() {
         cells.iter().any(|cell| cell.fg != Paint::Reset || cell.bg != Paint::Reset)
     };
     assert!(is_colored(&terminal));
-    let figures = Screen::new(Look { figures: true, colors: false });
+    let figures = Screen::new(Look { figures: true, colors: false, letters: Letters::All });
     let terminal = drawn(&figures, &snapshot(&tournament, 1), 80, 24);
     assert!(text(&terminal).contains("1 ♖ ♘ ♗ ♕ ♔ . . ♖"), "{}", text(&terminal));
     assert!(!is_colored(&terminal));

@@ -90,10 +90,13 @@ pub(super) fn glued_marker(text: &[u8]) -> Option<usize> {
 /// What stands for a null move, as it is written and in files of other programs.
 const NULL_MOVES: [&[u8]; 5] = [b"--", b"Z0", b"0000", b"null", b"pass"];
 
+/// The same in characters that are no symbol.
+const NULL_MOVE_SIGNS: [&[u8]; 2] = [b"@@@@", b"<>"];
+
 /// The length of the null move that text begins with; letters count in either case.
 pub(super) fn null_move(text: &[u8]) -> Option<usize> {
-    if text.starts_with(b"@@@@") {
-        return Some(4);
+    if let Some(signs) = NULL_MOVE_SIGNS.into_iter().find(|signs| text.starts_with(signs)) {
+        return Some(signs.len());
     }
     let symbol = symbol(text);
     NULL_MOVES.iter().any(|null| symbol.eq_ignore_ascii_case(null)).then_some(symbol.len())
