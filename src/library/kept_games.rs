@@ -89,8 +89,8 @@ fn mode(event: &str) -> Option<&'static str> {
     }
 }
 
-/// A game in the shape in which the opening explorer of lichess.org lists games, and more. What is not
-/// known is left out.
+/// A game in the shape in which the opening explorer of lichess.org lists games, and more. Of what
+/// is not known, its fields are 0 or null, and others are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct GameObject {
     /// What it is found by.
@@ -115,9 +115,8 @@ pub struct GameObject {
     pub white: PlayerObject,
     /// Who had Black.
     pub black: PlayerObject,
-    /// The year.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub year: Option<u16>,
+    /// The year; 0 where it is not known. Typed clients of the explorer expect a number.
+    pub year: u16,
     /// Year and month, such as `2019-05`; null where it is not known.
     pub month: Option<String>,
     /// The date as PGN has it.
@@ -133,9 +132,8 @@ pub struct GameObject {
 pub struct PlayerObject {
     /// As the game has it.
     pub name: String,
-    /// The rating.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rating: Option<u16>,
+    /// The rating; 0 where it is not known, as with [`GameObject::year`].
+    pub rating: u16,
 }
 
 impl GameObject {
@@ -147,7 +145,7 @@ impl GameObject {
         let facts = GameFacts::of(game, Split { speed: true, ..Split::default() });
         let player = |name: &str, elo: &str| PlayerObject {
             name: game.tag(name).unwrap_or_default().to_string(),
-            rating: game.tag(elo).and_then(|elo| elo.parse().ok()).filter(|&elo: &u16| elo > 0),
+            rating: game.tag(elo).and_then(|elo| elo.parse().ok()).unwrap_or_default(),
         };
         GameObject {
             id: kept.id.to_string(),
@@ -163,7 +161,7 @@ impl GameObject {
             mode: known_tag(game, "Event").and_then(mode),
             white: player("White", "WhiteElo"),
             black: player("Black", "BlackElo"),
-            year: (year > 0).then_some(year),
+            year,
             month: (month > 0).then(|| format!("{year:04}-{month:02}")),
             date: (date != GameDate::default()).then(|| date.to_string()),
             event: known_tag(game, "Event").map(str::to_string),

@@ -1,5 +1,7 @@
 //! What a request says in its address, refused in the server's own words where it cannot be read.
 
+use std::borrow::Cow;
+
 use axum::extract::{self, FromRequestParts};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
@@ -15,8 +17,11 @@ pub(super) struct Path<T>(pub(super) T);
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query<T>, Refusal> {
-        let read = extract::Query::from_request_parts(parts, state).await;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query<T>, Refusal> {
+        let words = joined(parts.uri.query().unwrap_or_default())?;
+        let uri = format!("/?{words}").parse();
+        let uri = uri.map_err(|_| Refusal::bad_request("the address cannot be read"))?;
+        let read = extract::Query::try_from_uri(&uri);
         let extract::Query(value) = read.map_err(|error| refused(&error.body_text()))?;
         Ok(Query(value))
     }
@@ -32,8 +37,55 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     }
 }
 
+/// The words of a query, of which a list may be given value by value, as `speeds[]=blitz&speeds[]=rapid`:
+/// it is read as if commas stood between them.
+///
+/// # Errors
+/// A word with another index.
+fn joined(query: &str) -> Result<Cow<'_, str>, Refusal> {
+    if !query.contains(['[', '%']) {
+        return Ok(query.into());
+    }
+    let mut words: Vec<(String, String)> = Vec::new();
+    for word in query.split('&') {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let plain = name.replace("%5B", "[").replace("%5b", "[");
+        let plain = plain.replace("%5D", "]").replace("%5d", "]");
+        let list = plain.strip_suffix("[]");
+        if list.unwrap_or(&plain).contains('[') {
+            let text = format!("bad request: {plain}: write NAME=A,B or NAME[]=A&NAME[]=B");
+            return Err(Refusal::bad_request(text));
+        }
+        let earlier = list.and_then(|list| words.iter_mut().find(|(name, _)| name == list));
+        match earlier {
+            Some((_, values)) => *values = format!("{values},{value}"),
+            None => words.push((list.unwrap_or(name).into(), value.into())),
+        }
+    }
+    let words: Vec<String> = words.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    Ok(words.join("&").into())
+}
+
 /// Without what the library says of itself before a colon.
 fn refused(text: &str) -> Refusal {
     let reason = text.split_once(": ").map_or(text, |(_, reason)| reason);
     Refusal::bad_request(format!("the address cannot be read: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_may_be_given_value_by_value() {
+        for (query, expected) in [
+            ("fen=a%20b&speeds=blitz", "fen=a%20b&speeds=blitz"),
+            ("speeds[]=blitz&since=2019&speeds%5B%5D=rapid", "speeds=blitz,rapid&since=2019"),
+            ("ratings=1600&ratings[]=2000&a", "ratings=1600,2000&a="),
+        ] {
+            assert_eq!(joined(query).ok().as_deref(), Some(expected));
+        }
+        assert!(joined("speeds[0]=blitz").is_err());
+        assert!(joined("speeds%5b1%5d=blitz").is_err());
+    }
 }

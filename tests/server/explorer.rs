@@ -118,7 +118,7 @@ enum Is {
 type Schema = &'static [(&'static str, bool, &'static [Is])];
 
 const OPENING: Schema = &[("eco", true, &[Is::Text]), ("name", true, &[Is::Text])];
-const PLAYER: Schema = &[("name", true, &[Is::Text]), ("rating", false, &[Is::Count])];
+const PLAYER: Schema = &[("name", true, &[Is::Text]), ("rating", true, &[Is::Count])];
 const GAME: Schema = &[
     ("id", true, &[Is::Text]),
     ("uci", false, &[Is::Text]),
@@ -293,6 +293,36 @@ fn games_are_listed_and_given() {
     for wrong in ["0123456789abcdef", "AbCdEfGh"] {
         refused(&running.get(&format!("/masters/pgn/{wrong}")), 404, "no game");
     }
+}
+
+/// Typed clients fail on an answer in which one game lacks one of these.
+#[test]
+fn games_without_ratings_and_dates_have_the_fields() {
+    let scratch = Scratch::with("g.pgn", "[White \"A\"]\n\n1. e4 e5 *\n");
+    scratch.write("names.tsv", NAMES);
+    scratch.run(&["tally", "g.pgn", "-o", "l.epa", "--keep-games", "2"]);
+    let answer = serve(&scratch).get("/lichess").json();
+    let game = &answer["topGames"][0];
+    assert_eq!(game["white"], serde_json::json!({"name": "A", "rating": 0}));
+    assert_eq!(game["black"]["rating"], 0);
+    assert_eq!((&game["year"], &game["month"]), (&0.into(), &Value::Null));
+    assert!(Is::Object(GAME).holds(game), "{game:#}");
+}
+
+#[test]
+fn lists_in_brackets_are_read() {
+    let scratch = library(&["--by", "month,speed,rating"]);
+    let running = serve(&scratch);
+    let joined = running.get("/lichess?speeds=blitz,rapid&ratings=2200,2500").json();
+    for query in [
+        "speeds[]=blitz&speeds[]=rapid&ratings[]=2200&ratings[]=2500",
+        "speeds%5B%5D=blitz&ratings=2200,2500&speeds%5b%5d=rapid",
+    ] {
+        assert_eq!(running.get(&format!("/lichess?{query}")).json(), joined);
+    }
+    let blitz = running.get("/lichess?speeds[]=blitz").json();
+    assert_eq!(blitz, running.get("/lichess?speeds=blitz").json());
+    refused(&running.get("/lichess?speeds[0]=blitz"), 400, "speeds[0]");
 }
 
 #[test]

@@ -84,12 +84,12 @@ impl Known {
         }
     }
 
-    /// That there is nothing to be queued, or that it is not done.
+    /// That the position has scores, or nothing: clients ask again until one of them is said, and
+    /// nothing is ever queued.
     pub(super) fn queue_reply(&self) -> Reply {
-        match self.playable.has_move() {
+        match self.playable.has_move() && self.moves.len() >= ENOUGH {
+            true => Reply::word("ok"),
             false => Reply::default(),
-            true if self.moves.len() >= ENOUGH => Reply::word("ok"),
-            true => Reply::word("unknown"),
         }
     }
 }

@@ -11,8 +11,8 @@
 //! - `querypv`: a line of best moves, and what the record at its end goes on with.
 //!
 //! Castling is `e1g1` where king and rooks with rights stand as in the start array, else the king takes its
-//! rook. Nothing is stored or queued: `store` is refused as chessdb refuses strangers, and `queue` says `ok` only
-//! of a position that has scores. Whether it learns is not asked, and there are no limits of rate. `source` names
+//! rook. Nothing is stored or queued: `store` is refused as chessdb refuses strangers, and `queue` says `ok` of a
+//! position that has scores, and nothing (`{}`) of others, where clients would ask for ever. Whether it learns is not asked, and there are no limits of rate. `source` names
 //! another library than the first.
 
 mod known;
