@@ -475,6 +475,50 @@ fn characters_and_languages_are_chosen() {
 }
 
 #[test]
+fn figurines_are_written_and_read() {
+    let moves = "1. e4 d5 2. exd5 Nf6 3. Bb5+ c6 4. dxc6 Qb6 5. cxb7+ Kd8 6. bxa8=Q (6. bxc8=R+ \
+                 Kxc8) 6... Nd5 7. Nf3 Nc3 8. O-O -- *";
+    let fan = "1. e4 d5 2. exd5 ♘f6 3. ♗b5+ c6 4. dxc6 ♕b6 5. cxb7+ ♔d8 6. bxa8=♕ (6. bxc8=♖+ ♔xc8) \
+               6... ♘d5 7. ♘f3 ♘c3 8. O-O -- *";
+    let scratch = Scratch::with("g.pgn", moves);
+    let args = ["convert", "g.pgn", "f.pgn", "--to-language", "figurine"];
+    let done = scratch.run(&args);
+    assert_eq!((done.status, done.err.as_str()), (0, ""));
+    let written = scratch.text("f.pgn");
+    let (_, movetext) = written.split_once("\n\n").unwrap();
+    assert_eq!(movetext.split_whitespace().collect::<Vec<_>>().join(" "), fan);
+    assert!(written.lines().all(|line| line.chars().count() <= 79), "{written}");
+    for language in ["english", "figurine", "german"] {
+        let back = ["convert", "f.pgn", "-", "--to", "pgn", "--language", language];
+        let back = scratch.run(&back);
+        assert_eq!(back.status, 0, "{language}: {}", back.err);
+        let text = back.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.ends_with(moves), "{language}: {text}");
+    }
+    for charset in ["latin-1", "ascii"] {
+        let args = [&args[..2], &["-", "--to", "pgn"], &args[3..]].concat();
+        let refused = scratch.run(&[&args[..], &["--translit", "--to-charset", charset]].concat());
+        assert_eq!((refused.status, refused.out.as_str()), (1, ""));
+        assert!(refused.err.contains("figurines can be written in UTF-8 only"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn characters_that_become_question_marks_are_counted() {
+    let text = "[White \"\u{141}\u{f3}d\"]\n[Black \"M\u{fc}ller\"]\n\n1. e4 {\u{265e}!} *\n";
+    let scratch = Scratch::with("g.pgn", text);
+    let done = scratch.run(&["convert", "g.pgn", "a.pgn", "--to-charset", "ascii"]);
+    assert_eq!((done.status, done.err.as_str()), (0, "epdb: 4 characters written as ?\n"));
+    let written = scratch.text("a.pgn");
+    assert!(written.contains("[White \"??d\"]\n[Black \"M?ller\"]\n"), "{written}");
+    assert!(written.contains("1. e4 {?!} *"), "{written}");
+    let sorted = ["sort", "g.pgn", "-o", "l.pgn", "--to-charset", "latin-1", "--translit"];
+    assert_eq!(scratch.run(&sorted).err, "epdb: 2 characters written as ?\n");
+    let done = scratch.run(&["convert", "g.pgn", "l.pgc", "--lossy", "--translit"]);
+    assert!(done.err.contains("epdb: 1 character written as ?\n"), "{}", done.err);
+}
+
+#[test]
 fn wrong_usage_is_told() {
     let scratch = scratch();
     scratch.write("a.epd", "8/8/8/8/8/8/8/8 w - -\n");

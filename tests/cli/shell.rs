@@ -1,6 +1,8 @@
 //! `epdb shell`: commands from a script, and typed in a terminal.
 
 use std::fs;
+#[cfg(unix)]
+use std::path::Path;
 
 #[cfg(unix)]
 use assert_cmd::cargo::cargo_bin;
@@ -337,6 +339,34 @@ fn boards_have_colours_on_terminals_that_want_them() {
         assert!(board.contains('♜') && board.contains("\x1b[48;5;") == has_colours, "{board}");
         assert_eq!(terminal.status(), 0);
     }
+}
+
+/// In the locale C a terminal has ASCII alone; what goes elsewhere stays as it is.
+#[cfg(unix)]
+#[test]
+fn terminals_of_the_locale_c_are_shown_question_marks() {
+    let program = cargo_bin("epdb");
+    let scratch = Scratch::with("M\u{fc}.pgn", "[White \"M\u{fc}ller \u{2658}\"]\n\n1. e4 *\n");
+    for (locale, shown) in [
+        ("LC_ALL=C", "M?ller ?"),
+        ("LC_ALL=POSIX", "M?ller ?"),
+        ("LC_ALL=C.UTF-8", "M\u{fc}ller \u{2658}"),
+    ] {
+        let args = ["convert", "M\u{fc}.pgn", "-", "--to", "pgn"];
+        let args = [&[locale, program.to_str().unwrap()], &args[..]].concat();
+        let mut terminal = Terminal::start(Path::new("env"), &args, &scratch.path(""), "1");
+        terminal.expect(&format!("[White \"{shown}\"]\r\n"));
+        assert_eq!(terminal.status(), 0);
+    }
+    let board = ["LC_ALL=C", program.to_str().unwrap(), "shell", "-c", "board"];
+    let mut terminal = Terminal::start(Path::new("env"), &board, &scratch.path(""), "1");
+    assert!(terminal.expect("RNBQKBNR w KQkq -\r\n").contains("r n b q k b n r"));
+    assert_eq!(terminal.status(), 0);
+    // Notes, too, where they go to a terminal.
+    let missing = ["LC_ALL=C", program.to_str().unwrap(), "count", "gr\u{fc}n.pgn"];
+    let mut terminal = Terminal::start(Path::new("env"), &missing, &scratch.path(""), "1");
+    terminal.expect("gr?n.pgn");
+    assert_eq!(terminal.status(), 2);
 }
 
 #[cfg(unix)]

@@ -161,6 +161,22 @@ mod tests {
         assert_eq!(count, 136);
     }
 
+    #[test]
+    fn figurines_go_both_ways() {
+        let figurine: Language = "figurine".parse().expect("known");
+        assert_eq!(figurine, Language::FIGURINE);
+        for (san, fan) in [
+            ("Nbxd7+", "♘bxd7+"),
+            ("bxc8=Q#", "bxc8=♕#"),
+            ("Kb1", "♔b1"),
+            ("O-O-O", "O-O-O"),
+            ("e4", "e4"),
+        ] {
+            assert_eq!(figurine.localise(san.as_bytes()), fan.as_bytes());
+            assert_eq!(figurine.to_english(fan.as_bytes()), fan.as_bytes());
+        }
+    }
+
     /// LNG-03, LNG-05: a letter of another language is not understood.
     #[test]
     fn letters_of_other_languages_and_cases_are_refused() {
