@@ -11,11 +11,12 @@ use http_body_util::{LengthLimitError, Limited};
 use hyper::body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::body_places::BodyPlace;
 use super::limits::Limits;
 
-/// A body that fails where it takes more than the limits give it.
-pub(super) fn limited(body: Body, limits: &Limits) -> Body {
-    let paced = Paced::new(body, limits.body_time, limits.body_rate.get());
+/// A body that fails where it takes more than the limits give it, or another one takes its place.
+pub(super) fn limited(body: Body, limits: &Limits, place: Option<BodyPlace>) -> Body {
+    let paced = Paced::new(body, limits.body_time, limits.body_rate.get(), place);
     Body::new(Limited::new(paced, limits.body_size))
 }
 
@@ -55,11 +56,14 @@ struct Paced {
     /// Since when it is waited for.
     since: Option<Instant>,
     end: Pin<Box<Sleep>>,
+    /// Until all of it has come.
+    place: Option<BodyPlace>,
 }
 
 impl Paced {
-    fn new(body: Body, longest: Duration, rate: u64) -> Paced {
-        Paced { body, longest, rate, left: longest, since: None, end: Box::pin(sleep(longest)) }
+    fn new(body: Body, longest: Duration, rate: u64, place: Option<BodyPlace>) -> Paced {
+        let end = Box::pin(sleep(longest));
+        Paced { body, longest, rate, left: longest, since: None, end, place }
     }
 
     /// Some bytes have come.
@@ -76,7 +80,10 @@ impl Paced {
             self.since = Some(now);
             self.end.as_mut().reset(now + self.left);
         }
-        self.end.as_mut().poll(cx).map(|()| Some(Err(axum::Error::new(TooSlow))))
+        let has_made_room =
+            self.place.as_mut().is_some_and(|place| Pin::new(&mut place.end).poll(cx).is_ready());
+        let is_over = has_made_room || self.end.as_mut().poll(cx).is_ready();
+        if is_over { Poll::Ready(Some(Err(axum::Error::new(TooSlow)))) } else { Poll::Pending }
     }
 }
 
@@ -94,7 +101,10 @@ impl hyper::body::Body for Paced {
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Pending => self.wait(cx),
-            ended => ended,
+            ended => {
+                self.place = None;
+                ended
+            }
         }
     }
 

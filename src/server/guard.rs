@@ -1,6 +1,6 @@
 //! What is asked of every request before anything is looked up for it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::answer::Refusal;
 use super::body;
+use super::body_places::{BodyPlace, BodyPlaces};
 use super::cors::{self, Origin};
 use super::host::{Hosts, called};
 use super::limits::Limits;
@@ -21,12 +22,19 @@ pub(super) struct Guard {
     hosts: Hosts,
     origins: Vec<Origin>,
     limits: Limits,
+    bodies: Arc<BodyPlaces>,
 }
+
+/// Who asks.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Client(pub(super) IpAddr);
 
 impl Guard {
     pub(super) fn new(settings: &ServerSettings, listen: SocketAddr) -> Guard {
         let hosts = Hosts::new(listen, &settings.allow_host);
-        Guard { hosts, origins: settings.cors.clone(), limits: settings.limits.clone() }
+        let limits = settings.limits.clone();
+        let bodies = Arc::new(BodyPlaces::new(&limits));
+        Guard { hosts, origins: settings.cors.clone(), limits, bodies }
     }
 
     fn check(&self, request: &Request) -> Result<(), Refusal> {
@@ -49,6 +57,16 @@ impl Guard {
                 Err(too_large(self.limits.body_size))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// A place for the body of a request that has one.
+    fn place_for_body(&self, request: &Request) -> Result<Option<BodyPlace>, Refusal> {
+        match request.extensions().get::<Client>() {
+            Some(Client(address)) if has_body(request.headers()) => {
+                self.bodies.enter(*address).map(Some)
+            }
+            _ => Ok(None),
         }
     }
 
@@ -96,10 +114,11 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    if let Err(refusal) = guard.check(&request) {
-        return refusal.into_response();
-    }
-    let request = request.map(|body| body::limited(body, &guard.limits));
+    let place = match guard.check(&request).and_then(|()| guard.place_for_body(&request)) {
+        Ok(place) => place,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let request = request.map(|body| body::limited(body, &guard.limits, place));
     let answer = tokio::time::timeout(guard.limits.answer_time, next.run(request)).await;
     answer.unwrap_or_else(|_| {
         let text = "no answer within the time that there is for one".to_string();

@@ -30,6 +30,12 @@ pub struct Limits {
     /// before: so long a connection may also be idle.
     #[serde(deserialize_with = "length_of_time")]
     pub head_time: Duration,
+    /// Bodies of requests that are coming at once: fewer than connections, so that slow ones keep nobody else
+    /// out. For one more the body that began first is given up.
+    pub bodies: NonZeroUsize,
+    /// How many of them come from one address, or from one network of 64 bits in IPv6; more are refused. A
+    /// proxy that hands bodies on as they come is one address.
+    pub bodies_of_address: NonZeroUsize,
     /// Bytes of the body of a request.
     pub body_size: usize,
     /// Lines of a batch.
@@ -58,6 +64,8 @@ impl Default for Limits {
             head_size: 64 << 10,
             uri_size: 32 << 10,
             head_time: Duration::from_secs(30),
+            bodies: NonZeroUsize::MIN.saturating_add(255),
+            bodies_of_address: NonZeroUsize::MIN.saturating_add(63),
             body_size: 256 << 20,
             batch_lines: 1_000_000,
             body_time: Duration::from_secs(30),

@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutWriter;
 
 use super::app::App;
+use super::guard::Client;
 use super::limits::Limits;
 use super::signals::Stops;
 use super::waiting::Waiting;
@@ -80,10 +81,10 @@ impl Connections {
         let mut is_failing = false;
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, address)) => {
                     is_failing = false;
                     let Some(place) = self.place().await else { return };
-                    self.begin(stream, place);
+                    self.begin(stream, Client(address.ip()), place);
                 }
                 Err(error) if is_of_the_client(&error) => {}
                 Err(error) => {
@@ -114,7 +115,7 @@ impl Connections {
         }
     }
 
-    fn begin(&self, stream: TcpStream, place: OwnedSemaphorePermit) {
+    fn begin(&self, stream: TcpStream, client: Client, place: OwnedSemaphorePermit) {
         stream.set_nodelay(true).ok();
         let (reader, writer) = stream.into_split();
         let mut writer = TimeoutWriter::new(writer);
@@ -124,6 +125,7 @@ impl Connections {
         let (connected, router) = (Arc::new(connected), self.service.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(Arc::new(connected.asked()));
+            request.extensions_mut().insert(client);
             router.call(request)
         });
         let connection = self.http.serve_connection(stream, service);

@@ -10,6 +10,7 @@ mod api;
 mod app;
 mod base_path;
 mod body;
+mod body_places;
 mod cache;
 mod chessdb;
 mod cors;

@@ -28,6 +28,33 @@ fn assert_well(running: &Running) {
     assert_eq!(running.get("/healthz").text(), "ok\n");
 }
 
+/// Slow bodies of one address have a few places, and keep neither its other questions out nor other bodies
+/// once they end.
+#[test]
+fn slow_bodies_keep_nobody_else_out() {
+    let scratch = library();
+    let limits = "[limits]\nconnections = 4\nbodies-of-address = 2\n";
+    let running = start(&scratch, limits, &[]);
+    let mut slow: Vec<TcpStream> = (0..2)
+        .map(|_| {
+            let mut batch = open_batch(&running);
+            batch.write_all(chunk(QUESTION).as_bytes()).unwrap();
+            read_until(&mut batch, "reached");
+            batch
+        })
+        .collect();
+    for _ in 0..8 {
+        let refused = running.post("/api/batch", QUESTION.as_bytes());
+        assert_eq!(refused.status, 429, "{}", refused.text());
+        assert!(refused.text().contains("limits.bodies-of-address"), "{}", refused.text());
+    }
+    assert_well(&running);
+    let mut one = slow.remove(0);
+    one.write_all(b"0\r\n\r\n").unwrap();
+    read_until(&mut one, "0\r\n\r\n");
+    assert_eq!(running.post("/api/batch", QUESTION.as_bytes()).status, 200);
+}
+
 /// Requests, and the statuses that they may get; 0 for none, where the server only closes.
 fn crafted() -> Vec<(Vec<u8>, &'static [u16])> {
     let long = |count: usize| "a".repeat(count);

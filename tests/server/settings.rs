@@ -16,7 +16,7 @@ fn the_example_says_what_is_so_without_it() {
     settings.sources.clear();
     assert_eq!(settings, ServerSettings::default());
     let keys = SETTINGS.lines().filter_map(|line| line.split_once(" = ")).count();
-    assert_eq!(keys, 21, "each key is in the example");
+    assert_eq!(keys, 23, "each key is in the example");
 }
 
 /// What the README shows is what is printed, with another port.
