@@ -40,6 +40,35 @@ impl Date {
         (first == last).then_some(first)
     }
 
+    /// The month, 1 to 12, if it is known.
+    pub fn month(&self) -> Option<u32> {
+        let (first, last) = (self.first() / 100 % 100, self.last() / 100 % 100);
+        (first == last).then_some(first)
+    }
+
+    /// The day of its month, if it is known.
+    pub fn day(&self) -> Option<u32> {
+        let (first, last) = (self.first() % 100, self.last() % 100);
+        (first == last).then_some(first)
+    }
+
+    /// Year, month and day in eight digits, as archives of PGN name files: with 0 in place of `?` and of
+    /// all that is not known.
+    ///
+    /// ```
+    /// use epdb::library::date::Date;
+    /// assert_eq!(Date::archive_digits(b"1993.4.??"), "19930400");
+    /// assert_eq!(Date::archive_digits(b"199?"), "19900000");
+    /// assert_eq!(Date::archive_digits(b"soon"), "00000000");
+    /// ```
+    pub fn archive_digits(text: &[u8]) -> String {
+        let text = Date::parse(text).and_then(|_| std::str::from_utf8(text).ok());
+        let text = text.unwrap_or_default().replace('?', "0");
+        let mut parts = text.split(['.', '-', '/']);
+        let mut next = || parts.next().unwrap_or_default();
+        format!("{:0>4}{:0>2}{:0>2}", next(), next(), next())
+    }
+
     /// The first day that it may be, as a number that is larger for later days.
     pub const fn first(&self) -> u32 {
         *self.days.start()

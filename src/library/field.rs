@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::date::Date;
 use super::game_tag::{TagName, Tags, WELL_KNOWN_TAGS, is_well_known_tag};
 use super::subject::Subject;
 use super::tally_field::TallyField;
@@ -74,6 +75,10 @@ pub enum Named {
     Result,
     /// The year of the tag `Date`, else of `UTCDate`.
     Year,
+    /// The month of the same date.
+    Month,
+    /// The day of the same date.
+    Day,
     /// The class of the time control, as lichess.org has them.
     Speed,
     /// The lower of the two ratings.
@@ -103,7 +108,7 @@ pub enum Named {
 }
 
 /// All fields that are no opcodes: the name, the field, and what it holds.
-pub const NAMED: [(&str, Named, &str); 33] = [
+pub const NAMED: [(&str, Named, &str); 35] = [
     ("pieces", Named::Pieces, "number of pieces on the board"),
     ("material", Named::Material, "the pieces, as in 'KRPkr': K Q R B N P, White's first"),
     ("stm", Named::SideToMove, "side to move, 'w' or 'b'"),
@@ -115,6 +120,8 @@ pub const NAMED: [(&str, Named, &str); 33] = [
     ("file", Named::File, "name of the source"),
     ("result", Named::Result, "White's points: 1, 0.5 or 0 (compares with '1-0' too)"),
     ("year", Named::Year, "of a game: the year of Date, else of UTCDate"),
+    ("month", Named::Month, "of a game: the month of the same date, 1 to 12"),
+    ("day", Named::Day, "of a game: the day of the same date, 1 to 31"),
     ("speed", Named::Speed, "of a game: 'bullet', 'blitz', ... by TimeControl"),
     ("elo_min", Named::EloMin, "of a game: the lower of WhiteElo and BlackElo"),
     ("elo_avg", Named::EloAverage, "of a game: the mean of WhiteElo and BlackElo"),
@@ -254,6 +261,27 @@ impl Field {
         }
     }
 
+    /// How archives of PGN name files by the field, if it is a date or a part of one: `YYYY` by year,
+    /// `YYYYMM` by month, `YYYYMMDD` by day, and other dates as they are; 0 stands in place of `?`.
+    pub fn archive_name(&self, subject: &Subject<'_>) -> Option<String> {
+        let tags = Tags::of(subject);
+        let digits = |count| {
+            let mut digits = Date::archive_digits(tags.date()?);
+            digits.truncate(count);
+            Some(digits)
+        };
+        match self {
+            Field::Named(Named::Year) => digits(4),
+            Field::Named(Named::Month) => digits(6),
+            Field::Named(Named::Day) => digits(8),
+            Field::Tag(name) | Field::TagOrOperation(name, _) if name.kind() == Type::Date => {
+                let text = tags.text(name.as_str())?;
+                Some(String::from_utf8_lossy(text).replace('?', "0"))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether only the user can know that records have the field: a tag, or an opcode that is
     /// not standard.
     pub fn is_private(&self) -> bool {
@@ -274,6 +302,8 @@ impl Field {
                     | Named::File
                     | Named::Result
                     | Named::Year
+                    | Named::Month
+                    | Named::Day
                     | Named::Speed
                     | Named::EloMin
                     | Named::EloAverage
@@ -311,6 +341,8 @@ impl Named {
             | Named::Line
             | Named::Result
             | Named::Year
+            | Named::Month
+            | Named::Day
             | Named::EloMin
             | Named::EloAverage
             | Named::Plies => Type::Number,
@@ -345,7 +377,9 @@ impl Named {
                 });
             }
             Named::Result => return result(subject).map_or(Value::Missing, Value::Number),
-            Named::Year => return Tags::of(subject).year(),
+            Named::Year => return Tags::of(subject).part_of_date(Date::year),
+            Named::Month => return Tags::of(subject).part_of_date(Date::month),
+            Named::Day => return Tags::of(subject).part_of_date(Date::day),
             Named::Speed => return Tags::of(subject).speed(),
             Named::EloMin => return Tags::of(subject).lower_rating(),
             Named::EloAverage => return Tags::of(subject).mean_rating(),

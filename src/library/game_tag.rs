@@ -79,22 +79,32 @@ impl<'a> Tags<'a> {
 
     /// The value of a tag; `None` where it says that nothing is known.
     pub(super) fn get(&self, name: &str) -> Option<&'a [u8]> {
-        let value = match self {
-            Tags::OfGame(game) => game.tag(name)?.as_bytes(),
-            Tags::OfRecord(record) => kept_tag(record, name)?,
-        };
-        let is_known = !matches!(value, b"" | b"?" | b"????.??.??");
-        is_known.then_some(value)
+        self.text(name).filter(|value| !matches!(*value, b"" | b"?" | b"????.??.??"))
+    }
+
+    /// The value of a tag as it is.
+    pub(super) fn text(&self, name: &str) -> Option<&'a [u8]> {
+        match self {
+            Tags::OfGame(game) => game.tag(name).map(str::as_bytes),
+            Tags::OfRecord(record) => kept_tag(record, name),
+        }
+    }
+
+    /// The tag `Date`, unless its year is not known and that of `UTCDate` is.
+    pub(super) fn date(&self) -> Option<&'a [u8]> {
+        let dates = ["Date", "UTCDate"].map(|name| self.text(name));
+        let has_year = |text: &&[u8]| Date::parse(text).is_some_and(|date| date.year().is_some());
+        dates.into_iter().flatten().find(has_year).or(dates[0])
     }
 
     fn number(&self, name: &str) -> Option<Number> {
         Number::parse(self.get(name)?)
     }
 
-    pub(super) fn year(&self) -> Value<'a> {
-        let year = |name| Date::parse(self.get(name)?)?.year();
-        let year = year("Date").or_else(|| year("UTCDate"));
-        year.map_or(Value::Missing, |year| Value::whole(year.into()))
+    /// A part of the date.
+    pub(super) fn part_of_date(&self, part: fn(&Date) -> Option<u32>) -> Value<'a> {
+        let part = self.date().and_then(Date::parse).and_then(|date| part(&date));
+        part.map_or(Value::Missing, |part| Value::whole(part.into()))
     }
 
     pub(super) fn speed(&self) -> Value<'a> {

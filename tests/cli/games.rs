@@ -293,6 +293,48 @@ fn games_are_deduped_and_split() {
     assert_eq!(scratch.run(&["count", "r1.pgc", "r2.pgc"]).out, "6\n");
 }
 
+#[test]
+fn archives_are_named_by_dates() {
+    let scratch = Scratch::new();
+    let game = |date: &str| format!("[Date \"{date}\"]\n\n1. e4 *\n\n");
+    let dates =
+        ["1993.04.??", "1993.??.??", "199?.??.??", "????.??.??", "1993.04.17", "1993.11.02"];
+    let with_utc = "[Date \"????.??.??\"]\n[UTCDate \"2019.05.04\"]\n\n1. e4 *\n\n";
+    scratch.write("g.pgn", dates.map(game).concat() + "1. d4 *\n\n" + with_utc);
+    let split = |by: &[&str], names: &str| {
+        let by = by.iter().flat_map(|by| ["--by", *by]);
+        let args: Vec<&str> = ["split", "g.pgn", "-o", names].into_iter().chain(by).collect();
+        let done = scratch.run(&args);
+        assert_eq!(done.status, 0, "{}", done.err);
+        let told = done.err.lines().map(|line| {
+            let (count, name) = line.split_once(" games to ").unwrap();
+            format!("{name} {}", count.trim_start_matches("epdb: "))
+        });
+        told.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(split(&["year"], "y%s.pgn"), "y0000.pgn 2, y1990.pgn 1, y1993.pgn 4, y2019.pgn 1");
+    assert_eq!(
+        split(&["month"], "%s.pgn"),
+        "000000.pgn 2, 199000.pgn 1, 199300.pgn 1, 199304.pgn 2, 199311.pgn 1, 201905.pgn 1"
+    );
+    assert_eq!(split(&["day"], "d%s.pgn").matches("d19930417.pgn 1").count(), 1);
+    let by_date = split(&["Date"], "on %s.pgn");
+    assert!(by_date.starts_with("on 0000.00.00.pgn 3, on 1990.00.00.pgn 1"), "{by_date}");
+    let nested = split(&["year", "month"], "o/%s/%s.pgn");
+    assert!(nested.ends_with("o/1993/199311.pgn 1, o/2019/201905.pgn 1"), "{nested}");
+    assert_eq!(scratch.run(&["count", "o/1993/199304.pgn"]).out, "2\n");
+    for (by, names) in [("year", "%s-%s.pgn"), ("year", "%s%d.pgn"), ("year", "%s%%.pgn")] {
+        assert_eq!(scratch.run(&["split", "g.pgn", "--by", by, "-o", names]).status, 2, "{names}");
+    }
+    // As fields the parts are numbers, and missing where they are not known.
+    for (condition, count) in
+        [("month == 4", 2), ("day == 17", 1), ("month >= 1", 4), ("month == 5 && year == 2019", 1)]
+    {
+        let done = scratch.run(&["count", "g.pgn", "--where", condition]);
+        assert_eq!((done.status, done.out), (0, format!("{count}\n")), "{condition}");
+    }
+}
+
 /// C-D5: what nobody has is said, and what cannot be meant is refused.
 #[test]
 fn a_name_that_nothing_has_is_said_once() {

@@ -1,7 +1,7 @@
 //! `epdb split`: one collection in several files.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use anyhow::Context;
 
@@ -31,14 +31,18 @@ use crate::spill::Sorter;
 /// seed gives one split, on every machine. With --by-position all records of one position fall
 /// into the same part, whatever their number and order. With --lines the parts follow one another.
 /// With --by there is a file for each value of a field of `epdb help where`; records keep their
-/// order, and %s in the pattern stands for the value (_ for what lacks the field).
+/// order, and %s in the pattern stands for the value (_ for what lacks the field). With several there is
+/// a file for all values that come together, and a %s for each; a folder with %s in its name is made.
+/// Dates are as archives of PGN name files: YYYY by year, YYYYMM by month, YYYYMMDD by day, and 0 for
+/// each ? of a date.
 ///
 /// Games are split as games when the files are .pgn or .pgc, or with --games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb split --ratio 90:10 --by-position data.epd -o 'part-%d.epd'
   epdb split --lines 1000000 book.epd -o 'book-%03d.epb'
-  epdb split --by Event games.pgn -o 'events/%s.pgn'")]
+  epdb split --by Event games.pgn -o 'events/%s.pgn'
+  epdb split --by year --by month games.pgn -o '%s/%s.pgn'")]
 pub(crate) struct Args {
     #[command(flatten)]
     way: Way,
@@ -51,7 +55,7 @@ pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
     /// The names of the parts, with %d (or %03d) for their numbers from 1, or with --by %s for the
-    /// value
+    /// value, one for each --by
     #[arg(short, long, value_parser = Names::parse, value_name = "PATTERN")]
     output: Names,
     /// The format of files whose name does not tell it
@@ -76,9 +80,9 @@ struct Way {
     /// So many records or games a file; the last has what is left
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     lines: Option<u64>,
-    /// A file for each value of this field, such as Event, year or eco
+    /// A file for each value of this field, such as Event, year, month or eco; may be repeated
     #[arg(long, value_name = "FIELD", value_parser = Field::parse)]
-    by: Option<Field>,
+    by: Vec<Field>,
 }
 
 #[derive(Clone, Debug)]
@@ -106,40 +110,65 @@ fn parse_ratio(text: &str) -> Result<Ratio, String> {
 #[derive(Clone, Debug)]
 enum Names {
     Numbers(Numbering),
-    Values { before: String, after: String },
+    /// What stands before, between and behind the values.
+    Values(Vec<String>),
 }
 
 impl Names {
     fn parse(pattern: &str) -> Result<Names, String> {
-        match pattern.split_once("%s") {
-            Some((before, after)) if !format!("{before}{after}").contains('%') => {
-                Ok(Names::Values { before: before.into(), after: after.into() })
+        let pieces: Vec<String> = pattern.split("%s").map(str::to_owned).collect();
+        match pieces.len() {
+            1 => Numbering::parse(pattern).map(Names::Numbers),
+            _ if pieces.iter().any(|piece| piece.contains('%')) => {
+                Err(format!("`{pattern}` has a % that is no %s"))
             }
-            Some(_) => Err(format!("`{pattern}` has more than the one %s")),
-            None => Numbering::parse(pattern).map(Names::Numbers),
+            _ => Ok(Names::Values(pieces)),
         }
     }
 
-    /// The name of a part, which has a number from 1, and a value if the field decides.
-    fn write(&self, number: u64, value: Option<&Value>) -> String {
+    /// How many values a name has.
+    fn values(&self) -> usize {
+        match self {
+            Names::Numbers(_) => 0,
+            Names::Values(pieces) => pieces.len() - 1,
+        }
+    }
+
+    /// Whether the values decide in which folder a part is.
+    fn has_folders(&self) -> bool {
+        match self {
+            Names::Numbers(_) => false,
+            Names::Values(pieces) => pieces[1..].iter().any(|it| it.contains(is_separator)),
+        }
+    }
+
+    /// The name of a part, which has a number from 1, and values if fields decide.
+    fn write(&self, number: u64, values: &[String]) -> String {
         match self {
             Names::Numbers(numbering) => numbering.write(number),
-            Names::Values { before, after } => {
-                format!("{before}{}{after}", value.map_or_else(String::new, file_name))
+            Names::Values(pieces) => {
+                let mut values = values.iter();
+                let mut name = String::new();
+                for (place, piece) in pieces.iter().enumerate() {
+                    if place > 0 {
+                        name += values.next().map_or(UNKNOWN, String::as_str);
+                    }
+                    name += piece;
+                }
+                name
             }
         }
     }
 }
 
-/// What a record or game has for the field; `None` where it lacks it.
-type Value = Option<Vec<u8>>;
+/// What stands for the value of what lacks a field.
+const UNKNOWN: &str = "_";
 
-/// A value as part of a file name: `_` for what lacks the field, and otherwise letters, digits,
-/// blanks and `-,+._` as they are, all other bytes as `%` and two hexadecimal digits. Of a long
-/// value the beginning and a number that is all but unique.
-fn file_name(value: &Value) -> String {
+/// A value as part of a file name: letters, digits, blanks and `-,+._` as they are, all other bytes
+/// as `%` and two hexadecimal digits. Of a long value the beginning and a number that is all but
+/// unique.
+fn file_name(bytes: &[u8]) -> String {
     const LONGEST: usize = 120;
-    let Some(bytes) = value else { return "_".into() };
     let mut name = String::new();
     for (place, c) in String::from_utf8_lossy(bytes).chars().enumerate() {
         let is_plain = c.is_alphanumeric() || "-,+".contains(c) || place > 0 && " ._".contains(c);
@@ -161,10 +190,10 @@ fn file_name(value: &Value) -> String {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let by_value = matches!(args.output, Names::Values { .. });
+    let values = args.output.values();
     anyhow::ensure!(
-        !by_value || args.way.by.is_some(),
-        "%s stands for the value of a field: say --by FIELD, or write %d"
+        values == 0 || args.way.by.len() == values,
+        "each %s stands for the value of a field: say as many --by FIELD, or write %d"
     );
     anyhow::ensure!(
         !args.by_position || args.game_format()?.is_none(),
@@ -173,8 +202,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let written = match &args.way {
         Way { ratio: Some(ratio), .. } => by_ratio(args, ratio, &mut diagnostics)?,
-        Way { by: Some(field), .. } => by_field(args, field, &mut diagnostics)?,
-        Way { lines, .. } => by_lines(args, lines.unwrap_or(u64::MAX), &mut diagnostics)?,
+        Way { lines: Some(lines), .. } => by_lines(args, *lines, &mut diagnostics)?,
+        Way { by, .. } => by_fields(args, by, &mut diagnostics)?,
     };
     Ok(diagnostics.finish()?.and(written))
 }
@@ -182,7 +211,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 impl Args {
     /// How games are written; `None` when records are.
     fn game_format(&self) -> anyhow::Result<Option<GameFormat>> {
-        let name = self.output.write(1, Some(&None));
+        let name = self.output.write(1, &[]);
         self.games.format_of(self.to.or_else(|| FileFormat::of_name(Path::new(&name))))
     }
 }
@@ -214,7 +243,7 @@ fn each_unit(
 fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let numbers = 1..=ratio.0.len() as u64;
     let mut parts =
-        numbers.map(|number| Part::open(args, number, None)).collect::<Result<Vec<_>, _>>()?;
+        numbers.map(|number| Part::open(args, number, &[])).collect::<Result<Vec<_>, _>>()?;
     let mut count = 0;
     each_unit(args, diagnostics, &mut |unit, _| {
         let number = match unit {
@@ -234,8 +263,8 @@ fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::R
     let mut outcome = Outcome::Done;
     // Parts appear before all is read.
     let open = |number| {
-        places::refuse_input(Path::new(&args.output.write(number, None)))?;
-        Part::open(args, number, None)
+        places::refuse_input(Path::new(&args.output.write(number, &[])))?;
+        Part::open(args, number, &[])
     };
     let mut part = open(1)?;
     each_unit(args, diagnostics, &mut |unit, _| {
@@ -248,11 +277,15 @@ fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::R
     Ok(outcome.and(part.finish()?))
 }
 
-/// Sorts by the values of the field, so that one file is written at a time.
-fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
+/// Sorts by the values of the fields, so that one file is written at a time.
+fn by_fields(
+    args: &Args,
+    fields: &[Field],
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Outcome> {
     let format = args.game_format()?;
     let mut sorter = Sorter::new(temporary_directory(), args.memory.memory);
-    let never_met = NeverMet::new(std::iter::once(field));
+    let never_met = NeverMet::new(fields.iter());
     let mut values = HashSet::new();
     let mut bytes = Vec::new();
     each_unit(args, diagnostics, &mut |unit, place| {
@@ -263,7 +296,7 @@ fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow
                 if let Err(refusal) = games::encode(game, format, &mut bytes) {
                     return Ok(Visited::Refused(refusal));
                 }
-                of_game = record_of_game(game, field.is_of_record());
+                of_game = record_of_game(game, fields.iter().any(Field::is_of_record));
                 (&of_game, Some(game))
             }
             (Unit::Game(_), None) => anyhow::bail!("positions are no games"),
@@ -274,13 +307,12 @@ fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow
         };
         let subject = Subject::new(record, game, place);
         never_met.ask(&subject);
-        let value = field.is_in(&subject).then(|| field.value(&subject).text());
-        // What lacks the field comes last.
-        let key = value.map_or_else(|| vec![1], |text| [&[0], &text[..]].concat());
+        let key: Vec<u8> = fields.iter().flat_map(|field| key(field, &subject)).collect();
         values.insert(random::of_bytes(0, &key));
         anyhow::ensure!(
             values.len() <= MOST_VALUES,
-            "`{field}` has more than {MOST_VALUES} values: that would be too many files"
+            "more than {MOST_VALUES} values of {}: that would be too many files",
+            fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(" and ")
         );
         sorter.push(&key, &bytes)?;
         Ok(Visited::Taken)
@@ -295,8 +327,7 @@ fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow
             if let Some((_, done)) = part.take() {
                 outcome = outcome.and(done.finish()?);
             }
-            let value = key.strip_prefix(&[0]).map(<[u8]>::to_vec);
-            part = Some((key.to_vec(), Part::open(args, number, Some(&value))?));
+            part = Some((key.to_vec(), Part::open(args, number, &names(key))?));
         }
         if let Some((_, part)) = &mut part {
             part.write_encoded(bytes)?;
@@ -306,6 +337,24 @@ fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow
         Some((_, part)) => Ok(outcome.and(part.finish()?)),
         None => Ok(outcome),
     }
+}
+
+/// What a subject is sorted by: its value of a field as part of a file name, which has no `/`, and what
+/// lacks the field last.
+fn key(field: &Field, subject: &Subject<'_>) -> Vec<u8> {
+    let archive_name = field.archive_name(subject).map(String::into_bytes);
+    let value = archive_name.or_else(|| field.is_in(subject).then(|| field.value(subject).text()));
+    match value {
+        Some(value) => format!("0{}/", file_name(&value)),
+        None => format!("1{UNKNOWN}/"),
+    }
+    .into_bytes()
+}
+
+/// The values in keys, one behind the other, as parts of a file name.
+fn names(keys: &[u8]) -> Vec<String> {
+    let keys = keys.split(|byte| *byte == b'/').filter(|key| !key.is_empty());
+    keys.map(|key| String::from_utf8_lossy(&key[1..]).into_owned()).collect()
 }
 
 /// One of the files.
@@ -322,9 +371,13 @@ enum PartOutput {
 }
 
 impl Part {
-    fn open(args: &Args, number: u64, value: Option<&Value>) -> anyhow::Result<Part> {
-        let name = args.output.write(number, value);
+    fn open(args: &Args, number: u64, values: &[String]) -> anyhow::Result<Part> {
+        let name = args.output.write(number, values);
         let path = PathBuf::from(&name);
+        if let Some(folder) = path.parent().filter(|_| args.output.has_folders()) {
+            let made = std::fs::create_dir_all(folder);
+            made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
         let output = match args.game_format()? {
             Some(format) => PartOutput::Games(GameOutput::open(Some(&path), format)?),
             None => {
