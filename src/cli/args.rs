@@ -174,7 +174,7 @@ pub(crate) struct FormArgs {
 #[command(next_help_heading = "Games")]
 pub(crate) struct GameReadArgs {
     /// Which positions of the main lines are taken: all, final, or plies such as 10..20 (the start
-    /// is 0)
+    /// is 0); a line ends before a null move
     #[arg(long, value_name = "all|final|A..B")]
     pub(crate) positions: Option<Positions>,
     /// Take the positions of variations too; with final, the one in which each line ends
@@ -231,8 +231,8 @@ pub(crate) struct GameWriteArgs {
     /// PGC: leave out comments, which it has no record for
     #[arg(long, conflicts_with = "ext")]
     lossy: bool,
-    /// PGC: carry comments, text beyond Latin-1 and long tags in escape records, and a checksum of
-    /// each game
+    /// PGC: carry comments, null moves, text beyond Latin-1 and long tags in escape records, and a
+    /// checksum of each game
     #[arg(long)]
     ext: bool,
 }

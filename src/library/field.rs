@@ -125,7 +125,7 @@ pub const NAMED: [(&str, Named, &str); 35] = [
     ("speed", Named::Speed, "of a game: 'bullet', 'blitz', ... by TimeControl"),
     ("elo_min", Named::EloMin, "of a game: the lower of WhiteElo and BlackElo"),
     ("elo_avg", Named::EloAverage, "of a game: the mean of WhiteElo and BlackElo"),
-    ("plies", Named::Plies, "of a game: the moves of its main line, White's and Black's"),
+    ("plies", Named::Plies, "of a game: the moves of its main line, null moves too"),
     ("fen", Named::Fen, "the six fields"),
     ("epd", Named::Epd, "the four fields"),
     ("record", Named::Record, "the whole record as EPD"),

@@ -7,6 +7,7 @@ use epdb::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 
 const WITHOUT_ESCAPES: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
 const EXT: PgcEncodeOptions = WITHOUT_ESCAPES.escapes(true);
+const PLAIN: PgcEncodeOptions = PgcEncodeOptions::new().drop_comments(true);
 /// More than this a game of PGC may not have, so that the bytes at hand can reach the limit.
 const LIMIT: usize = 1 << 20;
 
@@ -38,7 +39,8 @@ pub(super) fn pgn(bytes: &[u8]) {
 }
 
 /// Any bytes as PGC: no panic, and every game that is read has one canonical form, which says the
-/// same game in bytes and in text.
+/// same game in bytes and in text. The standard's form, where it can say the game but for its comments,
+/// is read again as it is.
 pub(super) fn pgc(bytes: &[u8]) {
     let mut records = Records::new(bytes);
     let mut explainer = Explainer::new();
@@ -51,6 +53,13 @@ pub(super) fn pgc(bytes: &[u8]) {
         let (pgc, text) = (packed(game, &WITHOUT_ESCAPES), export(game, false));
         assert_eq!(export(&read_pgc(&pgc), false), text);
         assert_eq!(packed(&read_pgn(&text), &WITHOUT_ESCAPES), pgc);
+
+        let mut plain = Vec::new();
+        match encode(game, &PLAIN, &mut plain) {
+            Ok(_) => assert_eq!(packed(&read_pgc(&plain), &PLAIN), plain),
+            Err(PgcEncodeError::NullMove { .. }) => assert!(game.has_null_move()),
+            Err(error) => assert!(!matches!(error, PgcEncodeError::Ordinal255 { .. })),
+        }
     }
 }
 
