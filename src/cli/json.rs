@@ -181,7 +181,7 @@ pub(crate) struct LibrarySource {
 impl Library {
     /// What a file says of itself.
     pub(crate) fn new(file: String, ledger: TallyLedger, kept_games: u64) -> Library {
-        let TallyOrigin { settings, is_mixed, pruned, sources } = ledger.origin;
+        let TallyOrigin { settings, is_mixed, pruned, sources, scope: _ } = ledger.origin;
         let source = |TallySource { name, games, duplicates, left_out }| LibrarySource {
             name,
             games,

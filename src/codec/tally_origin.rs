@@ -7,6 +7,7 @@ use std::collections::hash_map::Entry;
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::item::Cursor;
+use crate::model::Color;
 
 /// How the tallies of a file came to be.
 ///
@@ -26,8 +27,90 @@ pub struct TallyOrigin {
     pub is_mixed: bool,
     /// What made it smaller, so that games must not be added any more: `None` for a whole library.
     pub pruned: Option<String>,
+    /// The part of the settings that programs act on; `None` where an earlier writer did not keep it.
+    /// It means nothing of what [`is_mixed`](TallyOrigin::is_mixed).
+    pub scope: Option<TallyScope>,
     /// The files that were counted, in this order.
     pub sources: Vec<TallySource>,
+}
+
+/// By what a library tells games apart, and whose games it counts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TallyScope {
+    /// Games of different years are counted apart.
+    pub year: bool,
+    /// So are those of different months; never without the years.
+    pub month: bool,
+    /// So are those of different classes of the time control.
+    pub speed: bool,
+    /// So are those of different groups of the rating.
+    pub rating: bool,
+    /// The names of the one player whose games count, ascending; empty for all players.
+    pub players: Vec<String>,
+    /// The colour which that player had in them; `None` for both.
+    pub color: Option<Color>,
+}
+
+impl TallyScope {
+    const SPLITS: [&str; 4] = ["year", "month", "speed", "rating"];
+
+    const fn splits(&self) -> [bool; 4] {
+        [self.year, self.month, self.speed, self.rating]
+    }
+
+    /// What games are told apart by, as `tally --by` calls it.
+    ///
+    /// ```
+    /// use epdb::codec::tally_origin::TallyScope;
+    /// let scope = TallyScope { year: true, rating: true, ..TallyScope::default() };
+    /// assert!(scope.names().eq(["year", "rating"]));
+    /// ```
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let splits = self.splits().into_iter().zip(TallyScope::SPLITS);
+        splits.filter_map(|(is_split, name)| is_split.then_some(name))
+    }
+
+    fn put_bytes(&self, out: &mut Vec<u8>) {
+        let bit = |(place, is_split)| u8::from(is_split) << place;
+        out.push((0..).zip(self.splits()).map(bit).sum());
+        out.push(match self.color {
+            None => 0,
+            Some(Color::White) => 1,
+            Some(Color::Black) => 2,
+        });
+        put_int_4(self.players.len(), out);
+        self.players.iter().for_each(|name| put_text(name, out));
+    }
+
+    fn read(cursor: &mut Cursor<'_>) -> Result<TallyScope, DecodeError> {
+        let start = cursor.offset();
+        let corrupt = DecodeError::new(start, DecodeErrorKind::Corrupt("scope of tallies"));
+        let (splits, color) = (cursor.int_1()?, cursor.int_1()?);
+        let is = |place: u32| splits >> place & 1 == 1;
+        let mut scope = TallyScope {
+            year: is(0),
+            month: is(1),
+            speed: is(2),
+            rating: is(3),
+            players: Vec::new(),
+            color: match color {
+                0 => None,
+                1 => Some(Color::White),
+                2 => Some(Color::Black),
+                _ => return Err(corrupt),
+            },
+        };
+        for _ in 0..cursor.int_4()? {
+            scope.players.push(text(cursor)?);
+        }
+        let players = &scope.players;
+        let is_right = splits >> TallyScope::SPLITS.len() == 0
+            && (scope.year || !scope.month)
+            && (scope.color.is_none() || !players.is_empty())
+            && players.iter().all(|name| !name.is_empty())
+            && players.is_sorted_by(|one, next| one < next);
+        if is_right { Ok(scope) } else { Err(corrupt) }
+    }
 }
 
 /// A file of games that was counted.
@@ -45,16 +128,22 @@ pub struct TallySource {
 
 const IS_MIXED: u8 = 1;
 const IS_PRUNED: u8 = 2;
+const HAS_SCOPE: u8 = 4;
 
 impl TallyOrigin {
     /// The bytes that stand for it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        let mut bytes =
-            vec![flag(self.is_mixed, IS_MIXED) | flag(self.pruned.is_some(), IS_PRUNED)];
+        let flags = flag(self.is_mixed, IS_MIXED)
+            | flag(self.pruned.is_some(), IS_PRUNED)
+            | flag(self.scope.is_some(), HAS_SCOPE);
+        let mut bytes = vec![flags];
         put_text(&self.settings, &mut bytes);
         if let Some(pruned) = &self.pruned {
             put_text(pruned, &mut bytes);
+        }
+        if let Some(scope) = &self.scope {
+            scope.put_bytes(&mut bytes);
         }
         put_int_4(self.sources.len(), &mut bytes);
         for TallySource { name, games, duplicates, left_out } in &self.sources {
@@ -76,7 +165,7 @@ impl TallyOrigin {
             DecodeError::new(cursor.offset(), DecodeErrorKind::Corrupt("origin of tallies"))
         };
         let flags = cursor.int_1()?;
-        if flags & !(IS_MIXED | IS_PRUNED) != 0 {
+        if flags & !(IS_MIXED | IS_PRUNED | HAS_SCOPE) != 0 {
             return Err(corrupt(&cursor));
         }
         let mut origin = TallyOrigin {
@@ -86,6 +175,9 @@ impl TallyOrigin {
         };
         if flags & IS_PRUNED != 0 {
             origin.pruned = Some(text(&mut cursor)?);
+        }
+        if flags & HAS_SCOPE != 0 {
+            origin.scope = Some(TallyScope::read(&mut cursor)?);
         }
         for _ in 0..cursor.int_4()? {
             let name = text(&mut cursor)?;

@@ -34,7 +34,7 @@ impl Found {
         let (records, is_cut) = served.numbered_records(position)?;
         let (numbers, records): (Vec<u64>, Vec<EpdRecord>) = records.into_iter().unzip();
         let tally = Entry::of(&records)?.and_then(|entry| entry.tally);
-        let mut applied = Applied::new(asked, &served.tells_apart(), tally.as_ref());
+        let mut applied = Applied::new(asked, &served.splits(), tally.as_ref());
         applied.not_split.extend(not_split);
         applied.check(strict)?;
         let options = options.cells(applied.filter.clone());

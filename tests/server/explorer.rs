@@ -325,6 +325,40 @@ fn lists_in_brackets_are_read() {
     refused(&running.get("/lichess?speeds[0]=blitz"), 400, "speeds[0]");
 }
 
+/// By what a library is split is not read of the text of its settings, in which a filter may say anything.
+#[test]
+fn a_filter_that_names_options_splits_no_library() {
+    let filter = r#"id ~ "a --by year,month --player Ann --color black b" || plies > 0"#;
+    let scratch = library(&["--where", filter]);
+    scratch.run(&[
+        "tally",
+        "games.pgn",
+        "-o",
+        "ann.epa",
+        "--player",
+        "Ann;Anna",
+        "--color",
+        "black",
+        "--by",
+        "month",
+        "--where",
+        r#"plies > 0 || id ~ "--color white --by speed""#,
+    ]);
+    let running = Running::start(&scratch, &["lichess=l.epa", "ann=ann.epa"]);
+    let sources = running.get("/api/sources").json();
+    let splits = |at: usize| sources[at]["splits"].clone();
+    assert_eq!(
+        (splits(0), splits(1)),
+        (serde_json::json!([]), serde_json::json!(["year", "month"]))
+    );
+    let got = running.get("/lichess?since=2021&source=lichess");
+    assert_eq!(got.header("x-epdb-not-split"), Some("since"));
+    assert_eq!(got.json()["white"], running.get("/lichess?source=lichess").json()["white"]);
+    let ann = running.get("/player?player=anna&color=black");
+    assert_eq!((ann.status, &ann.json()["black"]), (200, &1.into()));
+    refused(&running.get("/player?player=Ann&color=white"), 404, "no library");
+}
+
 #[test]
 fn filters_choose_games_where_a_library_tells_them_apart() {
     let scratch = library(&["--by", "month,speed,rating"]);

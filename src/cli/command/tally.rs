@@ -248,7 +248,8 @@ fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> 
     }
     let (sources, games) = builder.take_games();
     let settings = args.tally.settings(&args.read);
-    let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
+    let scope = Some(args.tally.options().scope());
+    let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
     let games = (args.tally.tells_games() && !args.no_digests).then_some(games);
     Ok(target.set_tally_ledger(TallyLedger { origin, games })?)
 }

@@ -9,7 +9,7 @@ use super::facts::{CountedGame, GameFacts, Split};
 use super::keep::Keeper;
 use super::merged::{Comparison, Labels, MergedGames};
 use super::visits::{Line, PART_BITS, Role, Visits, Which};
-use crate::codec::tally_origin::{GameDigests, KnownGame, TallySource, digest_of};
+use crate::codec::tally_origin::{GameDigests, KnownGame, TallyScope, TallySource, digest_of};
 use crate::error::Result;
 use crate::library::ordered::changed;
 use crate::library::same_game::SameGame;
@@ -58,6 +58,19 @@ impl Default for TallyOptions {
             same_game: Some(SameGame::default()),
             keep_games: None,
         }
+    }
+}
+
+impl TallyOptions {
+    /// The part of the options that a library keeps for programs.
+    pub fn scope(&self) -> TallyScope {
+        let Split { year, month, speed, rating } = self.split;
+        let mut players: Vec<String> =
+            self.players.iter().filter(|name| !name.is_empty()).cloned().collect();
+        players.sort_unstable();
+        players.dedup();
+        let color = self.color.filter(|_| !players.is_empty());
+        TallyScope { year: year || month, month, speed, rating, players, color }
     }
 }
 

@@ -101,6 +101,7 @@ pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Resul
         _ => all.games = None,
     }
     all.origin.is_mixed |= is_mixed;
+    all.origin.scope = all.origin.scope.take().or(other.origin.scope);
     all.origin.pruned = pruned;
     other.origin.sources.into_iter().for_each(|source| all.origin.add_source(source));
     Ok(())

@@ -49,6 +49,7 @@ fn open_as_it_is(spec: &SourceSpec, memory: usize) -> Result<Served> {
 fn of_games(source: Source, memory: usize) -> Result<OpenLookup> {
     let split = Split { year: true, month: true, speed: true, rating: true };
     let options = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
+    let scope = Some(options.scope());
     let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory / 2);
     let name = source.name().to_string();
     builder.begin_source(&name);
@@ -65,7 +66,7 @@ fn of_games(source: Source, memory: usize) -> Result<OpenLookup> {
     findings.log(&name);
     let (sources, _) = builder.take_games();
     let settings = format!("--by month,speed,rating --keep-games {KEPT_GAMES}");
-    let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
+    let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
     OpenLookup::built(&name, options_within(memory), memory, |writer| {
         writer.set_tally_ledger(TallyLedger { origin, games: None });
         builder.drain(TallyOrder::Key, &mut |batch| {

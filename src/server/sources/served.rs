@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use quick_cache::sync::Cache;
 
 use crate::codec::query::{Query, Visit};
-use crate::codec::tally_origin::TallyOrigin;
+use crate::codec::tally_origin::{TallyOrigin, TallyScope};
 use crate::error::Result;
 use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
 use crate::server::settings::SourceSpec;
@@ -81,14 +81,14 @@ impl Served {
         self.origin.kept_games
     }
 
-    /// By what its games can be told apart.
-    pub(in crate::server) fn splits(&self) -> Vec<&'static str> {
-        let settings = self.origin().map_or("", |origin| origin.settings.as_str());
-        let mut words = settings.split_ascii_whitespace();
-        let by = words.by_ref().skip_while(|word| *word != "--by").nth(1).unwrap_or_default();
-        let is_in = |what: &&str| by.split(',').any(|word| word == *what);
-        let all = ["year", "month", "speed", "rating"].into_iter();
-        all.filter(|what| is_in(what) || *what == "year" && is_in(&"month")).collect()
+    /// Which games it counts and tells apart, where it says so of all.
+    pub(in crate::server) fn scope(&self) -> Option<&TallyScope> {
+        self.origin().filter(|origin| !origin.is_mixed)?.scope.as_ref()
+    }
+
+    /// By what its games can be told apart, where that is known.
+    pub(in crate::server) fn splits(&self) -> Option<Vec<&'static str>> {
+        self.scope().map(|scope| scope.names().collect())
     }
 
     /// A game that positions list.
@@ -149,11 +149,6 @@ impl Served {
     fn has_next(&self, matches: &mut Matches<'_>) -> Result<bool> {
         let next = matches.next_match().transpose();
         next.map(|found| found.is_some()).map_err(|error| self.lookup.named(error))
-    }
-
-    /// By what its games can be told apart, where it says so of all.
-    pub(in crate::server) fn tells_apart(&self) -> Option<Vec<&'static str>> {
-        self.origin().filter(|origin| !origin.is_mixed).map(|_| self.splits())
     }
 }
 

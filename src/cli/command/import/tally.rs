@@ -153,7 +153,8 @@ fn ledger_of(store: &Store, args: &Args) -> anyhow::Result<TallyLedger> {
     let Some(mut ledger) = store.tally_ledger()? else {
         let is_empty = store.imports()?.is_empty();
         anyhow::ensure!(is_empty || allowed.mixed, ledgers::does_not_say(args.store.display()));
-        let origin = TallyOrigin { settings, is_mixed: !is_empty, ..TallyOrigin::default() };
+        let (scope, is_mixed) = (Some(args.counting.options().scope()), !is_empty);
+        let origin = TallyOrigin { settings, is_mixed, scope, ..TallyOrigin::default() };
         let games = (is_empty && tells_games).then(Default::default);
         return Ok(TallyLedger { origin, games });
     };
