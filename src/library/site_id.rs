@@ -10,14 +10,14 @@ use crate::model::Game;
 /// let id = |tag, value| {
 ///     let mut builder = GameBuilder::new();
 ///     builder.set_tag(tag, value)?;
-///     Ok::<_, epdb::Error>(SiteId::from_game(&builder.finish()?))
+///     Ok::<_, Box<dyn std::error::Error>>(SiteId::from_game(&builder.finish()?))
 /// };
 /// let lichess = Some(SiteId::Unique("lichess.org/q7ZvsdUF".into()));
 /// assert_eq!(id("Site", "https://lichess.org/q7ZvsdUF/black#12")?, lichess);
 /// assert_eq!(id("GameId", "q7ZvsdUF")?, lichess);
 /// assert_eq!(id("GameId", "4711")?, Some(SiteId::Other("4711".into())));
 /// assert_eq!(id("Site", "https://lichess.org")?, None);
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SiteId {

@@ -1,7 +1,7 @@
 //! The games of a store that positions list. Each row proves itself: its key is the hash of its value; and
 //! a row of the meta table says how many there are.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use redb::{
     ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, WriteTransaction,
@@ -112,8 +112,9 @@ impl Announced {
 pub(super) struct KeptGames {
     meta: ReadOnlyTable<&'static str, &'static [u8]>,
     table: Option<ReadOnlyTable<u64, &'static [u8]>>,
-    /// All games were compared with what the store announces, and are those.
-    is_whole: AtomicBool,
+    /// True if all games were compared with what the store announces, and are those. Held while they
+    /// are, so that of many who miss a game one compares.
+    is_whole: Mutex<bool>,
 }
 
 impl KeptGames {
@@ -124,7 +125,7 @@ impl KeptGames {
             table => Some(table?),
         };
         let meta = transaction.open_table(META)?;
-        Ok(KeptGames { meta, table, is_whole: AtomicBool::new(false) })
+        Ok(KeptGames { meta, table, is_whole: Mutex::new(false) })
     }
 
     /// The number of games.
@@ -146,8 +147,10 @@ impl KeptGames {
             check(key_of(id), row.value())?;
             return Ok(Some(row.value().to_vec()));
         }
-        if !self.is_whole.load(Ordering::Relaxed) {
+        let mut is_whole = self.is_whole.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*is_whole {
             self.each(&mut |_, _| true)?;
+            *is_whole = true;
         }
         Ok(None)
     }
@@ -167,11 +170,7 @@ impl KeptGames {
                 }
             }
         }
-        if found != announced {
-            return Err(damaged(ROW, "other games are there"));
-        }
-        self.is_whole.store(true, Ordering::Relaxed);
-        Ok(())
+        if found == announced { Ok(()) } else { Err(damaged(ROW, "other games are there")) }
     }
 }
 

@@ -267,6 +267,14 @@ fn books_are_merged_as_polyglot_merges_them() {
 }
 
 #[test]
+fn a_book_says_which_games_it_counts() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 *\n\n1. e4 e5 *\n\n1. d4 -- 2. c4 *\n\n");
+    let done = scratch.run(&["book", "make", "g.pgn", "-o", "a.bin"]);
+    assert!(done.err.contains("epdb: 2 games counted, 1 counted before; 3 plies"), "{}", done.err);
+    assert!(done.err.contains("epdb: 1 games counted up to their first null move"), "{}", done.err);
+}
+
+#[test]
 fn scores_are_shares_and_percentages() {
     let games = "1. e4 e5 1-0\n\n1. e4 c5 0-1\n\n1. d4 d5 0-1\n\n1. d4 d5 1/2-1/2\n\n";
     let scratch = Scratch::with("g.pgn", games);

@@ -1,5 +1,6 @@
 //! `epdb tally`: games into a library of positions.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -226,7 +227,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     builder.drain(order, &mut |batch| target.write_batch(batch))?;
     builder.drain_games(&mut |game| target.keep_game(game))?;
     target.finish()?;
-    report(&args.output, &builder.counts(), &builder.take_merged_games()?);
+    report(args.output.display(), &builder.counts(), &builder.take_merged_games()?);
     diagnostics.finish()
 }
 
@@ -280,7 +281,8 @@ fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
     open_target(Some(path), format, &options)
 }
 
-pub(crate) fn report(target: &Path, counts: &TallyCounts, merged: &MergedGames) {
+/// Says which games were counted for a file.
+pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &MergedGames) {
     let TallyCounts {
         games,
         duplicates,
@@ -293,7 +295,6 @@ pub(crate) fn report(target: &Path, counts: &TallyCounts, merged: &MergedGames) 
     } = *counts;
     let before = counted_before(duplicates, merged);
     let left_out = (left_out > 0).then(|| format!(", {left_out} left out")).unwrap_or_default();
-    let target = target.display();
     let positions = match positions {
         0 => String::new(),
         positions => format!(", {positions} positions"),
@@ -311,7 +312,7 @@ pub(crate) fn report(target: &Path, counts: &TallyCounts, merged: &MergedGames) 
 }
 
 /// What a summary says of games that were counted before, and of those among them that may be others.
-pub(crate) fn counted_before(duplicates: u64, merged: &MergedGames) -> String {
+fn counted_before(duplicates: u64, merged: &MergedGames) -> String {
     if duplicates == 0 {
         return String::new();
     }

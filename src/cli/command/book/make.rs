@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
-use crate::cli::command::tally::{TallyArgs, counted_before, directory_beside};
+use crate::cli::command::tally::{TallyArgs, directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
@@ -121,8 +121,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let counts = builder
         .finish(TallyOrder::Key, &mut |batch| batch.each(&mut |record| maker.add(record)))?;
     if counts.games > 0 {
-        let before = counted_before(counts.duplicates, &merged);
-        note!("epdb: {} games counted{before}", counts.games);
+        report("epdb", &counts, &merged);
     }
     if maker.without_tally() > 0 {
         note!("epdb: {} records without a tally left out", maker.without_tally());

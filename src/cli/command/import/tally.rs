@@ -74,7 +74,7 @@ pub(super) fn import(
     publish(new)?;
     if !args.json {
         // Positions that several commits reached are counted in each.
-        report(file, &TallyCounts { positions: 0, ..counts }, &merged);
+        report(file.display(), &TallyCounts { positions: 0, ..counts }, &merged);
         return Ok(());
     }
     let line = json::Import {
