@@ -491,3 +491,32 @@ fn every_game_of_a_dump_counts() {
     let done = scratch.run(&["tally", dump.to_str().unwrap(), "-o", "l.epb", "--max-ply", "1"]);
     assert!(done.err.contains("438 games counted; "), "{}", done.err);
 }
+
+#[test]
+fn libraries_share_games_by_the_rule_that_they_were_built_by() {
+    let scratch = Scratch::new();
+    for (name, tags) in [
+        ("a", "[White \"Ann\"]\n[Site \"https://lichess.org/abcdefgh\"]\n"),
+        ("b", "[White \"Bob\"]\n[Site \"https://lichess.org/abcdefgi\"]\n"),
+        ("c", "[White \"Ann\"]\n[GameId \"abcdefgh\"]\n"),
+    ] {
+        scratch.write("g.pgn", short_game(tags));
+        for (rule, suffix) in [("auto", "epa"), ("moves", "moves.epa")] {
+            let library = format!("{name}.{suffix}");
+            let call = ["tally", "g.pgn", "-o", &library, "--keep-games", "3", "--same-game", rule];
+            assert_eq!(scratch.run(&call).status, 0);
+        }
+    }
+    for (first, second, refusal) in [
+        ("a.epa", "b.epa", None),
+        ("a.epa", "c.epa", Some("shares 1 games with the library before")),
+        ("a.moves.epa", "b.moves.epa", Some("shares 1 games with the library before")),
+        ("a.epa", "b.moves.epa", Some("built with `--same-game moves --keep-games 3`")),
+    ] {
+        let done = scratch.run(&["union", first, second, "-o", "u.epa"]);
+        assert_eq!(done.status, if refusal.is_some() { 2 } else { 0 }, "{}", done.err);
+        assert!(done.err.contains(refusal.unwrap_or_default()), "{first} {second}: {}", done.err);
+    }
+    let players = scratch.run(&["games", "u.epa", "--tsv"]).out;
+    assert!(players.contains("\nAnn\t") && players.contains("\nBob\t"), "{players}");
+}
