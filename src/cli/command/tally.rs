@@ -294,7 +294,7 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
         positions,
     } = *counts;
     let before = counted_before(duplicates, merged);
-    let left_out = (left_out > 0).then(|| format!(", {left_out} left out")).unwrap_or_default();
+    let left_out = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
     let positions = match positions {
         0 => String::new(),
         positions => format!(", {positions} positions"),

@@ -56,7 +56,7 @@ impl Labels {
 fn hash(value: &impl Hash) -> [u8; 8] {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
-    hasher.finish().to_ne_bytes()
+    hasher.finish().to_le_bytes()
 }
 
 impl Comparison {
