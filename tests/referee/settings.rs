@@ -363,8 +363,8 @@ fn searches_are_limited_by_nodes_and_depth() {
     let file = Tournament::from_toml(file, "t.toml").unwrap();
     assert_eq!(file.time.to_string(), "inf");
     assert_eq!((limits(&file, 0), limits(&file, 1)), ((None, Some(9)), (Some(5), Some(2))));
-    let timed = "time = '5'\ndepth = 9\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n".to_string();
-    assert_eq!(Tournament::from_toml(&timed, "t.toml").unwrap().time.to_string(), "5");
+    let timed = "time = '5'\ndepth = 9\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+    assert_eq!(Tournament::from_toml(timed, "t.toml").unwrap().time.to_string(), "5");
 }
 
 #[test]
