@@ -341,6 +341,7 @@ pub fn digest_of(hash: &[u8; 32], said: u32) -> GameDigest {
 }
 
 /// The hash in a digest.
+#[cfg(feature = "library")]
 pub(crate) fn hash_of(digest: &GameDigest) -> &[u8] {
     &digest[..HASH]
 }
