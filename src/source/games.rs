@@ -29,7 +29,11 @@ pub(super) fn read_pgn<E: From<Error>>(
     let mut games = Games::new(name, options);
     loop {
         let read = reader.next_game().map_err(|error| games.cannot_read_on("line", error))?;
-        let Some(read) = read else { return Ok(games.summary) };
+        let Some(read) = read else {
+            let raw = reader.rest();
+            let goes_on = raw.is_empty() || visit(Item::Skipped { raw, is_game: true })?;
+            return Ok(if goes_on { games.summary } else { games.stopped() });
+        };
         for warning in read.warnings {
             games.report_finding(warning, visit)?;
         }

@@ -66,7 +66,8 @@ pub enum Item<'a> {
     Skipped {
         /// Its bytes, line end included.
         raw: &'a [u8],
-        /// Whether it is a game of which no position is taken, else a blank line or a comment.
+        /// Whether it is of games: one of which no position is taken, or what follows the last one; else
+        /// it is a blank line or a comment.
         is_game: bool,
     },
     /// What was repaired or is doubtful, or why something is rejected.

@@ -159,6 +159,13 @@ fn games_are_packed_verbatim() {
         assert_eq!(scratch.run(&["unpack", "a.epa"]).out, scratch.text("b.epd"));
         assert_eq!(scratch.run(&["verify", "a.epa"]).status, 0);
     }
+    for games in ["1. e4 *\n\0\0\n", "1. e4 *\n\u{1a}", "1. e4 *\n\n% behind\n", "\n \n", "% alone"]
+    {
+        let scratch = Scratch::with("a.pgn", games);
+        assert_eq!(scratch.run(&["pack", "--verbatim", "-o", "a.epa", "a.pgn"]).status, 0);
+        let back = scratch.run(&["unpack", "a.epa", "--verbatim"]);
+        assert_eq!(back.out, games);
+    }
     let scratch = Scratch::with("a.epd", LINE);
     scratch.run(&["convert", "a.epd", "a.epb"]);
     let binary =

@@ -149,6 +149,11 @@ impl<R: Read> GameReader<R> {
         }))
     }
 
+    /// What follows the last game, once [`GameReader::next_game`] has found no more: blanks and escapes.
+    pub fn rest(&self) -> &[u8] {
+        self.source.slice(0..self.source.at)
+    }
+
     /// Copies the bytes of the game that was just refused for its size, up to the next line that
     /// begins with an `Event` tag. Without such a game nothing is copied.
     ///
