@@ -83,9 +83,8 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the start array
     #[arg(long)]
     standard_only: bool,
-    /// When a game was counted already: it has the same id of its site, or none has an id, and moves,
-    /// date and result are the same, in games under 20 plies also players, Round and UTCTime (auto, the
-    /// default); moves, date and result are the same (moves), also the players (players), or all (exact)
+    /// Games that are the same: by the id of their site, or else by moves, date and result, short ones
+    /// also by players (auto, the default); by those three (moves), with players, or exact
     #[arg(long, value_enum, default_value_t = SameArg::Auto, value_name = "WHAT",
           hide_default_value = true, hide_possible_values = true)]
     same_game: SameArg,

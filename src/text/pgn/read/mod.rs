@@ -228,6 +228,7 @@ impl<R: Read> GameReader<R> {
             b'{' | b';' => self.comment(byte)?,
             _ if self.is_tag(byte) && self.begins_next_game()? => return Ok(Step::End(None)),
             _ if !self.in_movetext && self.is_tag(byte) => self.tag()?,
+            b']' if !self.in_movetext && self.tags_end > 0 => self.second_bracket()?,
             _ => return self.movetext(byte, at),
         }
         Ok(Step::GoOn)

@@ -147,13 +147,15 @@ impl<R: Read> GameReader<R> {
             self.source.at = self.source.at.max(end + other);
             self.repair(TAG, open..end + other, closed, message)?;
         }
-        let at = self.source.at;
-        let more = self.source.rest().iter().take_while(|byte| **byte == b']').count();
-        if more > 0 {
-            self.source.at += more;
-            self.repair(TAG, at..at + more, "", "the tag is closed already; `]` dropped")?;
-        }
         Ok(true)
+    }
+
+    /// `]` behind a tag that is closed already.
+    pub(super) fn second_bracket(&mut self) -> Result<(), Stop> {
+        let at = self.source.at;
+        self.source.at += 1;
+        self.end_tag();
+        self.repair(TAG, at..at + 1, "", "the tag is closed already; `]` dropped")
     }
 
     /// Passes what is no tag pair.

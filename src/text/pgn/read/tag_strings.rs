@@ -230,7 +230,7 @@ fn quote_length(text: &[u8]) -> Option<usize> {
 
 /// A text without the quote that it ends with.
 fn without_last_quote(text: &[u8]) -> Option<&[u8]> {
-    (1..=text.len().min(3)).find_map(|length| {
+    (1..=text.len().min(3)).rev().find_map(|length| {
         let (before, last) = text.split_at(text.len() - length);
         (quote_length(last) == Some(length)).then_some(before)
     })
