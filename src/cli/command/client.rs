@@ -26,8 +26,7 @@ use crate::referee::wire::fits_in_string;
 /// The client signs on under its name, answers each `respond` of the referee with a move of the engine,
 /// and ends when the referee disconnects. It keeps the history of the game as long as the positions
 /// sent follow each other, claims draws that the rules give, and tells score, depth, nodes and line of
-/// its searches. When the referee goes away it is looked for again. A client that a referee starts finds
-/// the token with which it signs on in the environment variable EPDB_TOKEN.
+/// its searches. It looks again for a referee that goes away, and signs on with the token in EPDB_TOKEN.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb client --connect 127.0.0.1:5959 --engine stockfish --option Hash=64
