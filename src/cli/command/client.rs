@@ -25,8 +25,8 @@ use crate::referee::wire::fits_in_string;
 ///
 /// The client signs on under its name, answers each `respond` of the referee with a move of the engine,
 /// and ends when the referee disconnects. It keeps the history of the game as long as the positions
-/// sent follow each other, claims draws that the rules give, and tells score, depth, nodes and line of
-/// its searches. It looks again for a referee that goes away, and signs on with the token in EPDB_TOKEN.
+/// sent follow each other, claims draws that the rules give, and reports its searches. It looks again
+/// for a referee that goes away, and signs on with the token in EPDB_TOKEN if there is one.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb client --connect 127.0.0.1:5959 --engine stockfish --option Hash=64
