@@ -8,7 +8,6 @@ use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The result of what works with files.
@@ -30,8 +29,9 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
 ///
 /// # Errors
 /// Those of the work, and its panic.
+#[cfg(feature = "source")]
 pub(crate) fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic_text(&*panic);
         Err(Error::new(format!("internal error: a thread panicked: {text}")).into())
     })
