@@ -15,6 +15,8 @@ mod record;
 mod records;
 #[path = "../support/samples.rs"]
 mod samples;
+#[path = "../support/seeds.rs"]
+mod seed_files;
 mod seeds;
 #[path = "../support/shared_data.rs"]
 mod shared_data;

@@ -7,5 +7,8 @@ mod mate;
 mod misbehaviour;
 mod play;
 mod search;
+#[path = "../support/seeds.rs"]
+mod seed_files;
+mod seeds;
 mod solve;
 mod support;

@@ -13,6 +13,9 @@ mod openings;
 mod pairing;
 #[path = "../support/referee_client.rs"]
 mod referee_client;
+#[path = "../support/seeds.rs"]
+mod seed_files;
+mod seeds;
 mod server;
 mod settings;
 mod standings;

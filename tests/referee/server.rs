@@ -142,10 +142,39 @@ fn a_tournament_over_tcp_is_in_its_log() {
     let games = std::fs::read_to_string(folder.path().join("t.pgn")).unwrap();
     assert_eq!(games.matches("[Event ").count(), 12);
     assert_eq!(games.matches("[Termination \"normal\"]").count(), 12);
-    // The same again: nothing is left to do, and the games are written anew from the log.
-    std::fs::write(folder.path().join("t.pgn"), "gone").unwrap();
+    // The same again: nothing is left to do, and games that are lost are written anew from the log.
+    std::fs::write(folder.path().join("t.pgn"), &games[..games.len() / 2]).unwrap();
     assert!(run(open(&settings)).thread.join().unwrap());
     assert_eq!(std::fs::read_to_string(folder.path().join("t.pgn")).unwrap(), games);
+}
+
+/// A log whose end is lost is sound, but the games that it does not have any more stay in their file.
+#[test]
+fn games_that_are_not_in_the_log_are_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(folder.path(), &TWO.replace("games = 1", "games = 2"));
+    let running = run(open(&settings));
+    let players = ["A", "B"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let [log, pgn] = ["t.log", "t.pgn"].map(|name| folder.path().join(name));
+    let (whole, games) = (std::fs::read_to_string(&log).unwrap(), std::fs::read(&pgn).unwrap());
+    let refused = |told: &str| {
+        let error = Referee::open(&settings).unwrap_err().to_string();
+        assert!(
+            error.contains("t.pgn: the file has games that") && error.contains(told),
+            "{error}"
+        );
+    };
+    let end_of_one = whole.find(" over 1 ").unwrap();
+    let cut = &whole[..end_of_one + whole[end_of_one..].find('\n').unwrap() + 1];
+    std::fs::write(&log, cut).unwrap();
+    refused("it has more than the 1 of the log");
+    assert_eq!(std::fs::read(&pgn).unwrap(), games);
+    std::fs::write(&log, &whole).unwrap();
+    std::fs::write(&pgn, "{mine} 1. e4 *\n").unwrap();
+    refused("game 1 is another");
+    assert_eq!(std::fs::read(&pgn).unwrap(), b"{mine} 1. e4 *\n");
 }
 
 /// Games that are there already are not written over by a tournament that is new.

@@ -14,6 +14,9 @@ mod safety;
 mod schema;
 #[path = "../support/scratch.rs"]
 mod scratch;
+#[path = "../support/seeds.rs"]
+mod seed_files;
+mod seeds;
 #[path = "../support/server.rs"]
 mod server;
 mod settings;

@@ -100,7 +100,8 @@ impl LogReader {
             return Err(self.damaged("expected a check of eight hexadecimal digits"));
         };
         let expected = self.chain.extend(rest);
-        if check != expected {
+        // While fuzzing all checks are taken to hold.
+        if check != expected && !cfg!(fuzzing) {
             return Err(self.damaged(&format!(
                 "the check is {check:08x}, and {expected:08x} by the lines up to here: a line was \
                  changed, lost, repeated or moved"

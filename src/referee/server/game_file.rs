@@ -1,8 +1,8 @@
 //! The file of finished games.
 
-use std::fs::OpenOptions;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::new_file::{NewFile, cannot_write};
@@ -18,9 +18,15 @@ pub(super) struct GameFile {
 }
 
 impl GameFile {
-    /// Writes the games that are over, in place of whatever there is.
+    /// Writes the games that are over, in place of those that there are.
+    ///
+    /// # Errors
+    /// The file has other games than the log, which would be lost, or it cannot be written.
     pub(super) fn rewrite(tournament: &Tournament, games: &[FinishedGame]) -> Result<GameFile> {
         let path = tournament.pgn.clone();
+        if path.is_file() {
+            keep_other_games(&path, tournament, games)?;
+        }
         let unwritten = |error| cannot_write(&path, error);
         let file = NewFile::create(&path).map_err(unwritten)?;
         let mut out = BufWriter::new(file.file());
@@ -43,6 +49,40 @@ impl GameFile {
         });
         Ok(written.map_err(|error| cannot_write(&self.path, error))?)
     }
+}
+
+/// Refuses where a file is not a beginning of these games: a game is noted in the log before it is
+/// added to the file.
+fn keep_other_games(path: &Path, tournament: &Tournament, games: &[FinishedGame]) -> Result<()> {
+    let unread = |error| cannot_read(path, error);
+    let mut file = BufReader::new(File::open(path).map_err(unread)?);
+    for game in games {
+        let expected = game_text(tournament, game)?;
+        let mut found = Vec::new();
+        file.by_ref().take(expected.len() as u64).read_to_end(&mut found).map_err(unread)?;
+        if !expected.starts_with(&found) {
+            return Err(other_games(path, &format!("game {} is another", game.pairing.game)));
+        }
+        if found.len() < expected.len() {
+            return Ok(());
+        }
+    }
+    match file.read(&mut [0]).map_err(unread)? {
+        0 => Ok(()),
+        _ => Err(other_games(path, &format!("it has more than the {} of the log", games.len()))),
+    }
+}
+
+fn other_games(path: &Path, how: &str) -> Error {
+    Error::new(format!(
+        "the file has games that the log of the tournament does not have: {how}. It stays as it is; \
+         move it away, or name another file"
+    ))
+    .in_source(path.display().to_string())
+}
+
+fn cannot_read(path: &Path, error: io::Error) -> Error {
+    Error::new("cannot read the games").because(error).in_source(path.display().to_string())
 }
 
 /// A game as it stands in the file.

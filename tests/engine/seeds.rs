@@ -1,0 +1,11 @@
+//! The inputs that the fuzz target of engines begins with.
+
+use crate::seed_files::feed;
+
+#[path = "../fuzz/engine.rs"]
+mod invariants;
+
+#[test]
+fn seeds_of_engine_output() {
+    feed("engine_output", 9, invariants::engine_output);
+}

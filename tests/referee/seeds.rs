@@ -1,0 +1,16 @@
+//! The inputs that fuzz targets of messages and logs begin with.
+
+use crate::seed_files::feed;
+
+#[path = "../fuzz/referee.rs"]
+mod invariants;
+
+#[test]
+fn seeds_of_messages() {
+    feed("wire", 8, invariants::wire);
+}
+
+#[test]
+fn seeds_of_logs() {
+    feed("referee_log", 3, invariants::log);
+}

@@ -1,0 +1,16 @@
+//! The inputs that the fuzz target of questions begins with.
+
+use crate::scratch::Scratch;
+use crate::seed_files::feed;
+use crate::server::Running;
+
+#[path = "../fuzz/http.rs"]
+mod invariants;
+
+#[test]
+fn seeds_of_questions() {
+    let scratch = Scratch::new();
+    scratch.write("games.pgn", invariants::GAMES);
+    let running = Running::start(&scratch, &["g=games.pgn"]);
+    feed("http_query", 25, |bytes| invariants::query(running.address(), bytes));
+}

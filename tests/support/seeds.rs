@@ -1,0 +1,11 @@
+//! The inputs that fuzz targets begin with, each of which must hold what they check.
+
+use std::fs;
+use std::path::Path;
+
+/// Feeds a folder to a check; there must be so many files at least.
+pub(crate) fn feed(folder: &str, least: usize, check: impl Fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/seeds").join(folder);
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    assert!(files.map(|path| check(&fs::read(path).unwrap())).count() >= least);
+}
