@@ -208,6 +208,17 @@ pub(crate) struct GameReadArgs {
 }
 
 impl GameReadArgs {
+    /// The option, if there is one, that says how positions are taken out of games.
+    pub(crate) fn of_positions(&self) -> Option<&'static str> {
+        let options = [
+            (self.variations, "variations"),
+            (self.game_tags, "game-tags"),
+            (self.game_openings, "game-openings"),
+            (self.game_evals, "game-evals"),
+        ];
+        options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    }
+
     /// Which positions become records, and with which operations.
     pub(crate) fn position_options(&self) -> PositionOptions {
         PositionOptions::new()
@@ -375,6 +386,18 @@ pub(crate) struct OutputArgs {
     /// The format of standard output, or of a file whose name does not tell it
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     pub(crate) to: Option<FileFormat>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+}
+
+/// Whether files are replaced that would otherwise stay.
+#[derive(Args, Clone, Copy, Default, Debug)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct ForceArgs {
+    /// Replace a store or a library that is there already: without this they stay, and only other files
+    /// are replaced; `unpack --verbatim` replaces no file without it
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// The formats that are written.

@@ -17,6 +17,7 @@ mod ledgers;
 mod locale;
 mod man;
 mod message;
+mod obeyed;
 mod outcome;
 mod output;
 mod pipe;
@@ -170,7 +171,8 @@ fn parsed<T>(result: Result<T, clap::Error>) -> T {
 fn prepare(cli: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
     signals::install()?;
     let Called { command, given, .. } = called(cli, matches);
-    places::check(command, given)
+    places::check(command, given)?;
+    obeyed::check(command, given)
 }
 
 /// The command that a command line calls.

@@ -49,7 +49,11 @@ pub(crate) fn open_target(
     options: &TargetOptions,
 ) -> anyhow::Result<Target> {
     Ok(match path {
-        Some(path) if format == FileFormat::Epdb => Target::create_with(path, options)?,
+        Some(path) if format == FileFormat::Epdb => {
+            places::refuse_kept(path)?;
+            let options = options.clone().replace(places::is_forced());
+            Target::create_with(path, &options)?
+        }
         _ => Target::new(open_output_of(path, format)?, format, options)?,
     })
 }

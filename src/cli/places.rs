@@ -9,7 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::{ArgMatches, Command};
 
+use crate::archive::Archive;
 use crate::new_file::destination;
+use crate::source::FileFormat;
 
 use super::outcome::Usage;
 
@@ -74,6 +76,8 @@ struct Files {
     replaced: Option<PathBuf>,
     /// Something that was read is neither written nor kept.
     has_lost: bool,
+    /// Whether the command can be told to replace stores and libraries, and whether it was.
+    force: Option<bool>,
 }
 
 fn files() -> MutexGuard<'static, Files> {
@@ -82,6 +86,7 @@ fn files() -> MutexGuard<'static, Files> {
         written: BTreeSet::new(),
         replaced: None,
         has_lost: false,
+        force: None,
     });
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -113,6 +118,7 @@ fn canonical(path: &Path) -> Option<PathBuf> {
 /// # Errors
 /// Which two they are.
 pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
+    files().force = matches.try_get_one::<bool>("force").ok().flatten().copied();
     let mut written: Vec<(Identity, String, PathBuf)> = Vec::new();
     for id in OUTPUTS {
         for path in values(matches, id) {
@@ -179,6 +185,7 @@ pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Res
 pub(crate) fn claim(path: &Path) -> anyhow::Result<()> {
     let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
     let Some(place) = canonical(path).filter(|_| !is_special) else { return Ok(()) };
+    refuse_kept(path)?;
     let mut files = files();
     anyhow::ensure!(
         files.written.insert(place),
@@ -189,6 +196,34 @@ pub(crate) fn claim(path: &Path) -> anyhow::Result<()> {
         files.replaced = Some(path.to_path_buf());
     }
     Ok(files.check()?)
+}
+
+/// Whether what is there may be replaced, stores and libraries included.
+pub(crate) fn is_forced() -> bool {
+    files().force == Some(true)
+}
+
+/// Refuses to replace a store or a library, which may be the work of years, unless that was said.
+///
+/// # Errors
+/// What is there.
+pub(crate) fn refuse_kept(path: &Path) -> anyhow::Result<()> {
+    let force = files().force;
+    let Some(what) = kept(path).filter(|_| force != Some(true)) else { return Ok(()) };
+    let advice = if force.is_some() { "--force replaces it" } else { "name another file" };
+    Err(Usage(format!("{} is {what} that is there already: {advice}", path.display())).into())
+}
+
+/// What a file is that is not replaced without being asked for.
+fn kept(path: &Path) -> Option<&'static str> {
+    if !path.is_file() {
+        return None;
+    }
+    match FileFormat::of_file(path, None).ok()? {
+        FileFormat::Epdb => Some("a store"),
+        FileFormat::Epa if Archive::open(path).is_ok_and(|it| it.is_library()) => Some("a library"),
+        _ => None,
+    }
 }
 
 /// Refuses to replace an input before all of it is read.

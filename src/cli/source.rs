@@ -14,6 +14,8 @@ use crate::text::{Diagnostic, ParseOptions, Profile};
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
 use super::message::note;
+use super::obeyed;
+use super::outcome::Usage;
 use super::progress::Progress;
 use super::query;
 
@@ -216,7 +218,9 @@ pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Sourc
     if path == Path::new("-") && io::stdin().is_terminal() {
         note!("epdb: reading positions from standard input; end with {END_OF_INPUT}");
     }
-    Ok(Source::open(path, options)?)
+    let source = Source::open(path, options)?;
+    obeyed::check_opened(path, source.format())?;
+    Ok(source)
 }
 
 /// Opens a position that stands where a file could stand.
@@ -306,6 +310,15 @@ impl Reading<'_, '_, '_, '_> {
         args: &ReadArgs,
         options: SourceOptions,
     ) -> anyhow::Result<()> {
+        if self.visit_game.is_some()
+            && let Some(name) = args.form.games.of_positions()
+        {
+            return Err(Usage(format!(
+                "--{name} is for positions of games, and games are taken whole here: say which \
+                 positions, such as --positions all"
+            ))
+            .into());
+        }
         self.diagnostics.watch(args.wanted.filter.as_ref());
         let options = options.count_bytes(Arc::clone(self.progress.bytes()));
         for path in or_stdin(paths) {

@@ -34,6 +34,7 @@ pub(super) struct StoreTarget {
     bytes: Vec<u8>,
     import: Option<Import>,
     new: Option<NewFile>,
+    replace: bool,
 }
 
 struct Import {
@@ -42,15 +43,15 @@ struct Import {
 }
 
 impl StoreTarget {
-    /// Begins a store.
+    /// Begins a store, which may replace what is there if that is said.
     ///
     /// # Errors
     /// The file exists already, or cannot be made.
-    pub(super) fn create(path: &Path, memory: Option<usize>) -> Result<StoreTarget> {
-        if path.exists() {
+    pub(super) fn create(path: &Path, memory: Option<usize>, replace: bool) -> Result<StoreTarget> {
+        if !replace && path.exists() {
             return Err(StoreError::Exists { path: path.to_path_buf() }.into());
         }
-        let mut options = StoreOptions::new();
+        let mut options = StoreOptions::new().replace(replace);
         if let Some(memory) = memory {
             options = options.memory_bytes(memory);
         }
@@ -60,7 +61,7 @@ impl StoreTarget {
         let worker = thread::spawn(move || caught(|| import(store, &received)));
         let import = Some(Import { messages, worker });
         let (batch, bytes) = (EncodedBatch::default(), Vec::new());
-        Ok(StoreTarget { batch, games: Default::default(), bytes, import, new: Some(new) })
+        Ok(StoreTarget { batch, games: Default::default(), bytes, import, new: Some(new), replace })
     }
 
     pub(super) fn push(&mut self, record: &EpdRecord) -> Result<()> {
@@ -118,6 +119,7 @@ impl StoreTarget {
         self.send(Message::Finish)?;
         self.end()?;
         match self.new.take() {
+            Some(new) if self.replace => Ok(Store::publish_over(new)?),
             Some(new) => Ok(Store::publish(new)?),
             None => Ok(()),
         }

@@ -37,6 +37,7 @@ pub struct TargetOptions {
     pgc: PgcEncodeOptions,
     archive: PackOptions,
     store_memory: Option<usize>,
+    replace: bool,
 }
 
 impl TargetOptions {
@@ -78,6 +79,13 @@ impl TargetOptions {
     #[must_use]
     pub fn archive(mut self, options: PackOptions) -> TargetOptions {
         self.archive = options;
+        self
+    }
+
+    /// A store may take the place of a file that is there.
+    #[must_use]
+    pub const fn replace(mut self, replace: bool) -> TargetOptions {
+        self.replace = replace;
         self
     }
 
@@ -199,7 +207,8 @@ impl Target {
             .ok_or_else(|| Error::new(format!("the name {} tells no format", path.display())))?;
         format.check_name(path)?;
         if format == FileFormat::Epdb {
-            let kind = Kind::Store(StoreTarget::create(path, options.store_memory)?);
+            let kind =
+                Kind::Store(StoreTarget::create(path, options.store_memory, options.replace)?);
             return Ok(Target::of(kind));
         }
         Target::new(Output::create(path)?, format, options)

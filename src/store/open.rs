@@ -79,14 +79,24 @@ impl Store {
         })
     }
 
+    /// [`Store::publish`] in the place of what is there.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn publish_over(new: NewFile) -> Result<()> {
+        let path = new.named().to_path_buf();
+        new.finish().map_err(|error| StoreError::Io { path, error })
+    }
+
     /// Makes an empty store in a new file and opens it for writing. It stands in its place when it
     /// was published ([`Store::publish`]), which may be while it is open; errors name that place.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] when there is something of that name; [`StoreError::Io`].
+    /// [`StoreError::Exists`] when there is something of that name, which `options` do not let it replace;
+    /// [`StoreError::Io`].
     pub fn create_in(new: &NewFile, options: &StoreOptions) -> Result<Store> {
         let (path, memory) = (new.named(), options.memory_bytes);
-        if fs::symlink_metadata(new.place()).is_ok() {
+        if !options.replace && fs::symlink_metadata(new.place()).is_ok() {
             return Err(StoreError::Exists { path: path.to_path_buf() });
         }
         let handle = guarded(path, || {

@@ -6,12 +6,13 @@ use super::keys::KeyFunction;
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     pub(super) memory_bytes: usize,
+    pub(super) replace: bool,
     pub(super) key: KeyFunction,
 }
 
 impl Default for StoreOptions {
     fn default() -> StoreOptions {
-        StoreOptions { memory_bytes: 256 << 20, key: |key| key }
+        StoreOptions { memory_bytes: 256 << 20, replace: false, key: |key| key }
     }
 }
 
@@ -25,6 +26,13 @@ impl StoreOptions {
     #[must_use]
     pub fn memory_bytes(mut self, bytes: usize) -> StoreOptions {
         self.memory_bytes = bytes.max(1 << 20);
+        self
+    }
+
+    /// A new store may take the place of a file that is there.
+    #[must_use]
+    pub const fn replace(mut self, replace: bool) -> StoreOptions {
+        self.replace = replace;
         self
     }
 

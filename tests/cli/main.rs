@@ -3,7 +3,7 @@
 //! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
 //! special to a format. `tally`, `kept_games`, `explore`, `name`, `backsolve`, `repertoire`, `book`: libraries of
 //! positions, lines and opening books. `engines`: engines over files. `client`: an engine in a tournament. `report`: what finished suites say.
-//! `sources`: what others publish. `shaping`: filter, table,
+//! `sources`: what others publish. `obeyed`: options that a format cannot obey. `shaping`: filter, table,
 //! join, sets, sort, edit and the like. `registers`. `shell`: commands from a script and typed in a
 //! terminal. `targets`: files appear complete or not at all. `usage`: words and statuses when a command line is
 //! wrong. `typed`: typed operands. `readme`: what the README says. `damaged`: commands on damaged
@@ -29,6 +29,7 @@ mod kept_games;
 #[cfg(unix)]
 mod killed;
 mod name;
+mod obeyed;
 #[cfg(unix)]
 mod readme;
 #[cfg(unix)]

@@ -576,3 +576,53 @@ fn an_input_is_replaced_where_all_of_it_is_written_or_kept() {
     assert_eq!((done.status, scratch.names().len()), (2, 1));
     assert_eq!((split(&["--by", "id"]).status, scratch.names().len()), (0, 2));
 }
+
+/// A store or a library, whatever writes over it, is replaced only when that is said; other files are.
+#[test]
+fn stores_and_libraries_are_replaced_only_by_force() {
+    let scratch = Scratch::with("s.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\";\n");
+    scratch.write("g.pgn", "1. e4 e5 1-0\n");
+    for args in [
+        &["tally", "g.pgn", "-o", "lib.epa"][..],
+        &["tally", "g.pgn", "-o", "lib.epdb"],
+        &["import", "store.epdb", "s.epd"],
+        &["pack", "s.epd", "-o", "plain.epa"],
+    ] {
+        assert_eq!(scratch.run(args).status, 0, "{args:?}");
+    }
+    let kept = ["lib.epa", "lib.epdb", "store.epdb"];
+    let contents = || kept.map(|name| scratch.read(name));
+    let before = contents();
+    for args in [
+        &["tally", "g.pgn", "-o", "lib.epa"][..],
+        &["tally", "g.pgn", "-o", "lib.epdb"],
+        &["convert", "s.epd", "lib.epa"],
+        &["convert", "s.epd", "store.epdb"],
+        &["pack", "s.epd", "-o", "lib.epa"],
+        &["dedupe", "s.epd", "-o", "lib.epa"],
+        &["filter", "--where", "pieces < 9", "lib.epa", "-o", "lib.epa"],
+        &["union", "s.epd", "-o", "lib.epa"],
+    ] {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        assert!(done.err.contains(" is there already: "), "{args:?}: {}", done.err);
+        assert!(done.err.contains("--force replaces it"), "{args:?}: {}", done.err);
+        assert!(contents() == before, "{args:?}");
+    }
+    // A command without the option has no business with such a file.
+    let done = scratch.run(&["table", "s.epd", "--columns", "fen", "-o", "lib.epa"]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(contents() == before);
+    for args in [
+        &["pack", "s.epd", "-o", "plain.epa"][..],
+        &["tally", "g.pgn", "-o", "lib.epa", "--force"],
+        &["tally", "g.pgn", "-o", "lib.epdb", "--force", "--max-ply", "1"],
+        &["convert", "s.epd", "store.epdb", "--force"],
+        &["dedupe", "s.epd", "-o", "lib.epa", "--force"],
+    ] {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+    }
+    let count = |name: &str| scratch.run(&["count", name]).out;
+    assert_eq!(["lib.epa", "lib.epdb", "store.epdb"].map(count), ["1\n", "2\n", "1\n"]);
+}

@@ -181,6 +181,11 @@ impl Archive {
         Ok(())
     }
 
+    /// Whether it says how the tallies among its records came to be.
+    pub fn is_library(&self) -> bool {
+        self.sections.of_file(SectionKind::TallyOrigin).is_some()
+    }
+
     /// How the tallies among the records came to be, and which games they count, where that was
     /// kept.
     ///

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::cli::args::{
-    GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats,
+    ForceArgs, GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats,
 };
 use crate::cli::command::import;
 use crate::cli::diagnostics::Diagnostics;
@@ -24,7 +24,7 @@ use crate::source::{FileFormat, Item};
 ///
 /// Between .epd, .fen, .epb, .epdb and .epa, text also with .gz or .zst; between .pgn and .pgc; and
 /// from games, opening books and what lichess publishes to positions (`epdb help sources`). A store
-/// that is there already is not touched: use `import` to add to it.
+/// or library that is there already is replaced with --force only; `import` adds to a store.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
@@ -42,6 +42,8 @@ pub(crate) struct Args {
     /// The format of OUT where its name does not tell it
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     to: Option<FileFormat>,
+    #[command(flatten)]
+    force: ForceArgs,
     #[command(flatten)]
     tree: TreeArgs,
     #[command(flatten)]
@@ -111,7 +113,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return pipe.run(|game, _, output| output.write(game));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let output = OutputArgs { output: Some(args.output.clone()), to: Some(to) };
+    let output = OutputArgs { output: Some(args.output.clone()), to: Some(to), force: args.force };
     let mut output = RecordOutput::open(&output, &args.write)?;
     let files = std::slice::from_ref(&args.input);
     output.keep_ledger(files, || ledgers::of_records(files, &args.read.wanted, true))?;

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::archive::{ArchiveWriter, Level, PackOptions};
-use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::kept_games::KeptGamesOf;
 use crate::cli::ledgers;
@@ -53,6 +53,8 @@ pub(crate) struct Args {
     /// rejected
     #[arg(long)]
     verbatim: bool,
+    #[command(flatten)]
+    _force: ForceArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf, is_separator};
 
 use anyhow::Context;
 
-use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats};
+use crate::cli::args::{ForceArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::message::note;
@@ -381,7 +381,8 @@ impl Part {
         let output = match args.game_format()? {
             Some(format) => PartOutput::Games(GameOutput::open(Some(&path), format)?),
             None => {
-                let output = OutputArgs { output: Some(path), to: args.to };
+                let output =
+                    OutputArgs { output: Some(path), to: args.to, force: ForceArgs::default() };
                 PartOutput::Records(RecordOutput::open(&output, &args.write)?)
             }
         };

@@ -7,12 +7,13 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 use crate::archive::PackOptions;
-use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{check_name, open_target};
+use crate::cli::places;
 use crate::cli::settings::{self, flag, value};
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::library::same_game::SameGame;
@@ -24,9 +25,8 @@ use crate::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library of the positions of games: what was played in each and what came of it
 ///
-/// A library is a file of records like any other, each with the operation `tally`: in how many games
-/// the position was reached, and for each move played there the games that White won, drew and lost,
-/// the ratings and the years. A game that comes again counts once, and so does a position in a game.
+/// Each record has the operation `tally`: how many games reached the position and, for each move
+/// played there, results, ratings and years. A game counts once, and so does a position in a game.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
@@ -38,6 +38,8 @@ pub(crate) struct Args {
     /// The library: .epdb, .epa, .epb or .epd
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    _force: ForceArgs,
     #[command(flatten)]
     tally: TallyArgs,
     /// Do not keep a digest of each game: games that are added later may count twice
@@ -268,11 +270,14 @@ fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
         format!("{} is no name of a library: .epdb, .epa, .epb or .epd", path.display())
     })?;
     check_name(format, path)?;
-    if format == FileFormat::Epdb && path.try_exists()? {
-        let path = path.display();
-        anyhow::bail!(
-            "{path}: exists already: `epdb import {path} GAMES --tally` adds games to it"
+    if let Err(refusal) = places::refuse_kept(path) {
+        let shown = path.display();
+        anyhow::ensure!(
+            format != FileFormat::Epdb,
+            "{shown} is a store that is there already: `epdb import {shown} GAMES --tally` adds games to \
+             it, --force replaces it"
         );
+        return Err(refusal);
     }
     let options = TargetOptions::new()
         .store_memory_bytes(memory / 2)

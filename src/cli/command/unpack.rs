@@ -37,9 +37,6 @@ pub(crate) struct Args {
     /// written
     #[arg(long, conflicts_with = "range")]
     verbatim: bool,
-    /// Replace files that stand where --verbatim writes
-    #[arg(long, requires = "verbatim")]
-    force: bool,
     #[command(flatten)]
     write: WriteArgs,
     #[command(flatten)]
@@ -126,7 +123,7 @@ fn is_canonical_text(args: &Args) -> bool {
 
 /// Writes the files of a verbatim archive: into the folder at -o if there are several.
 fn restore(archive: &Archive, names: &[String], args: &Args) -> anyhow::Result<()> {
-    let may_replace = args.force;
+    let may_replace = args.output.force.force;
     match args.output.output.as_deref() {
         Some(folder) if names.len() > 1 || folder.is_dir() => {
             restore_into(archive, names, &Folder { path: folder, may_replace })

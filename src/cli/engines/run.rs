@@ -181,7 +181,7 @@ impl EngineRun<'_> {
         desk: &mut Desk<'_>,
     ) -> anyhow::Result<Searched> {
         let store = existing_store(file, &self.pipe.files, self.memory)?;
-        let output = OutputArgs { output: self.path.clone(), to: self.pipe.output.to };
+        let output = OutputArgs { output: self.path.clone(), ..self.pipe.output.clone() };
         let (source, write) = (shown_files(&self.pipe.files), &self.pipe.write);
         let sink = Sink::open(store.as_ref(), &source, &output, write, self.memory)?;
         let searched = search.records(self.pipe, sink, desk)?;

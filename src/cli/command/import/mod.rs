@@ -144,15 +144,22 @@ pub(crate) fn into_new_store(
         return Err(Usage(no_stdout.into()).into());
     }
     let mut diagnostics = Diagnostics::new(&read.form)?;
+    places::refuse_kept(path)?;
+    let replace = places::is_forced();
     let new = NewFile::create(path)?;
-    let store = Store::create_in(&new, &StoreOptions::new().memory_bytes(memory.memory))?;
+    let stores = StoreOptions::new().memory_bytes(memory.memory).replace(replace);
+    let store = Store::create_in(&new, &stores)?;
     let mut options =
         ImportOptions { settings: settings::of_reading(read), ..ImportOptions::default() };
     recognise(&store, source, &mut options)?;
     let how = How { read, allowed: Allowed { mixed: true, overlap: true } };
     import(&store, source, how, &options, &mut diagnostics, &mut None)?;
     store.close()?;
-    Store::publish(new)?;
+    if replace {
+        Store::publish_over(new)?
+    } else {
+        Store::publish(new)?
+    };
     diagnostics.finish()
 }
 

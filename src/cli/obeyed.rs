@@ -1,0 +1,282 @@
+//! Options that only some formats obey: one that no source and no output of a command obeys is an error, so
+//! that nothing that was asked for is passed over.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+
+use crate::source::FileFormat;
+
+use super::outcome::Usage;
+use super::query;
+
+use FileFormat::{Epd, Fen, LichessEvaluations, LichessPuzzles, Pgc, Pgn};
+
+type Formats = &'static [FileFormat];
+
+const LINES: Formats = &[Epd, Fen];
+const TEXT: Formats = &[Epd, Fen, LichessEvaluations, LichessPuzzles];
+const READ: Formats = &[Epd, Fen, LichessEvaluations, LichessPuzzles, Pgn, Pgc];
+const GAMES: Formats = &[Pgn, Pgc];
+
+/// Groups of options that sources of games obey.
+const OF_GAMES: [&str; 2] = ["GameReadArgs", "TallyArgs"];
+
+/// Which sources obey an option, but for [`OF_GAMES`].
+const BY_SOURCES: [(&str, Formats); 11] = [
+    ("profile", READ),
+    ("revision", LINES),
+    ("labels", LINES),
+    ("score_view", &[Epd, Fen, LichessEvaluations]),
+    ("perft", LINES),
+    ("keep_moves", LINES),
+    ("repair_moves", LINES),
+    ("mates", LINES),
+    ("max_line", TEXT),
+    ("language", &[Pgn]),
+    ("charset", &[Pgn]),
+];
+
+/// Which outputs obey an option.
+const BY_OUTPUTS: [(&str, Formats); 12] = [
+    ("format", LINES),
+    ("counters", LINES),
+    ("castling", LINES),
+    ("ep", LINES),
+    ("compat", LINES),
+    ("reduced", &[Pgn]),
+    ("to_charset", &[Pgn]),
+    ("to_language", &[Pgn]),
+    ("escapes", GAMES),
+    ("translit", GAMES),
+    ("lossy", &[Pgc]),
+    ("ext", &[Pgc]),
+];
+
+/// The arguments that name sources.
+const SOURCES: [&str; 14] = [
+    "files", "input", "file", "other", "others", "old", "new", "source", "sources", "queries",
+    "archive", "against", "games", "vs",
+];
+
+/// An option that was given, and the formats that obey it.
+#[derive(Clone, Debug)]
+struct Given {
+    /// As it was written, such as `--labels`.
+    name: String,
+    formats: Formats,
+}
+
+/// Options that only a source can obey whose format is not known before it is opened.
+fn pending() -> MutexGuard<'static, Vec<Given>> {
+    static PENDING: Mutex<Vec<Given>> = Mutex::new(Vec::new());
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses a command line with an option that none of its sources, or not its output, obeys.
+///
+/// # Errors
+/// Which option that is.
+pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
+    check_output(command, given)?;
+    let options = options(command, given, formats_of_sources);
+    let sources = if options.is_empty() { Vec::new() } else { sources(given) };
+    let known: Vec<(&Path, FileFormat)> =
+        sources.iter().filter_map(|path| Some((path.as_path(), format_of(path, given)?))).collect();
+    let is_disobeyed =
+        |option: &Given| !known.iter().any(|(_, format)| option.formats.contains(format));
+    let left: Vec<Given> = options.into_iter().filter(is_disobeyed).collect();
+    match (left.first(), known.first()) {
+        (Some(option), Some((path, format))) if known.len() == sources.len() => {
+            Err(refused(option, path, *format))
+        }
+        _ => {
+            // With two such sources the one may obey what the other does not.
+            if sources.len() - known.len() <= 1 {
+                *pending() = left;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Refuses an option that was left to the source which is now open.
+///
+/// # Errors
+/// Which option that is.
+pub(crate) fn check_opened(path: &Path, format: FileFormat) -> anyhow::Result<()> {
+    let is_known = path.is_file() || query::is_position(path.as_os_str());
+    match pending().iter().find(|option| !option.formats.contains(&format)) {
+        Some(option) if !is_known => Err(refused(option, path, format)),
+        _ => Ok(()),
+    }
+}
+
+fn refused(option: &Given, path: &Path, format: FileFormat) -> anyhow::Error {
+    let name = match path.to_str() {
+        Some("-") => "standard input".into(),
+        _ => path.display().to_string(),
+    };
+    Usage(format!(
+        "{} is for {}, and {name} is {}: leave it out",
+        option.name,
+        described(option.formats),
+        format.description()
+    ))
+    .into()
+}
+
+/// Refuses an option that the output does not obey, if its name or `--to` tells what it will be.
+fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
+    let named = values(given, "output").first().and_then(|path| FileFormat::of_name(path));
+    let said = given.try_get_one::<FileFormat>("to").ok().flatten().copied();
+    let Some(format) = said.or(named) else { return Ok(()) };
+    let options = options(command, given, formats_of_outputs);
+    match options.iter().find(|option| !option.formats.contains(&format)) {
+        None => Ok(()),
+        Some(option) => Err(Usage(format!(
+            "{} is for an output of {}, and {} is written: leave it out",
+            option.name,
+            described(option.formats),
+            format.description()
+        ))
+        .into()),
+    }
+}
+
+/// What sources or outputs are, such as `EPD text or FEN text`.
+fn described(formats: Formats) -> String {
+    let names: Vec<&str> = formats.iter().map(|format| format.description()).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).into(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The options that were given among those that only some formats obey.
+fn options(
+    command: &Command,
+    given: &ArgMatches,
+    formats: impl Fn(&Command, &Arg) -> Option<Formats>,
+) -> Vec<Given> {
+    let is_given = |arg: &&Arg| {
+        given.ids().any(|id| id == arg.get_id())
+            && given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+    };
+    let option = |arg: &Arg| {
+        let name = format!("--{}", arg.get_long()?);
+        Some(Given { name, formats: formats(command, arg)? })
+    };
+    command.get_arguments().filter(is_given).filter_map(option).collect()
+}
+
+fn formats_of_sources(command: &Command, arg: &Arg) -> Option<Formats> {
+    let id = arg.get_id();
+    let own = BY_SOURCES.iter().find(|(name, _)| id == name).map(|(_, formats)| *formats);
+    let is_of_games = || {
+        let mut groups =
+            command.get_groups().filter(|group| OF_GAMES.iter().any(|it| group.get_id() == it));
+        groups.any(|group| group.get_args().any(|one| one == id))
+    };
+    own.or_else(|| is_of_games().then_some(GAMES))
+}
+
+fn formats_of_outputs(_: &Command, arg: &Arg) -> Option<Formats> {
+    let found = BY_OUTPUTS.iter().find(|(name, _)| arg.get_id() == name);
+    found.map(|(_, formats)| *formats)
+}
+
+/// The sources that are named, or standard input.
+fn sources(given: &ArgMatches) -> Vec<PathBuf> {
+    let named = SOURCES.iter().flat_map(|id| values(given, id));
+    let is_source = |path: &PathBuf| {
+        path == Path::new("-") || path.exists() || query::is_position(path.as_os_str())
+    };
+    let found: Vec<PathBuf> = named.filter(is_source).collect();
+    if found.is_empty() { vec!["-".into()] } else { found }
+}
+
+fn values(given: &ArgMatches, id: &str) -> Vec<PathBuf> {
+    match given.try_get_raw(id) {
+        Ok(Some(values)) => values.map(PathBuf::from).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The format of a file; `None` for what is no plain file, or cannot be read.
+fn format_of(path: &Path, given: &ArgMatches) -> Option<FileFormat> {
+    if query::is_position(path.as_os_str()) {
+        return Some(Epd);
+    }
+    let said = given.try_get_one::<FileFormat>("from").ok().flatten().copied();
+    if path.is_file() { FileFormat::of_file(path, said).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Options of reading and writing that need no word on formats: they are about files, threads and
+    /// messages, or hold for any.
+    const FOR_ALL: [&str; 11] = [
+        "filter",
+        "from",
+        "rejects",
+        "repairs",
+        "deny_warnings",
+        "allow_rejects",
+        "all_warnings",
+        "threads",
+        "output",
+        "to",
+        "games",
+    ];
+
+    fn each_command(command: &Command, visit: &mut dyn FnMut(&Command)) {
+        visit(command);
+        command.get_subcommands().for_each(|one| each_command(one, visit));
+    }
+
+    /// Each option by which files are read or written is either obeyed by all formats or names those
+    /// that obey it.
+    #[test]
+    fn each_option_of_reading_and_writing_says_who_obeys_it() {
+        let groups = [
+            "ReadArgs",
+            "FormArgs",
+            "GameReadArgs",
+            "TallyArgs",
+            "WriteArgs",
+            "OutputArgs",
+            "GameWriteArgs",
+            "GameTextArgs",
+            "Wanted",
+        ];
+        let mut cli = crate::cli::Cli::command();
+        cli.build();
+        let mut seen = BTreeSet::new();
+        each_command(&cli, &mut |command| {
+            let groups =
+                command.get_groups().filter(|group| groups.iter().any(|it| group.get_id() == it));
+            let ids: Vec<_> = groups.flat_map(|group| group.get_args()).cloned().collect();
+            for arg in command.get_arguments().filter(|arg| ids.contains(arg.get_id())) {
+                let id = arg.get_id().as_str().to_string();
+                let is_known = FOR_ALL.contains(&id.as_str())
+                    || formats_of_sources(command, arg).is_some()
+                    || formats_of_outputs(command, arg).is_some();
+                assert!(is_known, "{}: --{id}", command.get_name());
+                seen.insert(id);
+            }
+        });
+        for (id, _) in BY_SOURCES.iter().chain(&BY_OUTPUTS) {
+            assert!(seen.contains(*id) || *id == "repair_moves", "{id} is no option");
+        }
+    }
+}
