@@ -14,7 +14,7 @@ use crate::library::expression::Expression;
 use crate::library::field::parse_opcode;
 use crate::model::merge::{BestMoves, MergeRules, Prefer};
 use crate::model::{EpdRecord, Game, Opcode, Speed};
-use crate::source::{FileFormat, Filter, SourceOptions};
+use crate::source::{FileFormat, Filter, SourceOptions, TextEncoding};
 use crate::text::pgn::{
     Charset, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
 };
@@ -23,6 +23,7 @@ use crate::text::{
     ParseOptions, Profile, ScoreView,
 };
 
+use super::charset::TextCharset;
 use super::threads;
 
 /// Which records are taken.
@@ -79,6 +80,7 @@ impl ReadArgs {
         let mut options = SourceOptions::new()
             .text(form.options())
             .games(form.pgn_options())
+            .encoding(form.encoding())
             .deny_warnings(form.deny_warnings);
         if !takes_games {
             options = options.positions(form.games.position_options());
@@ -147,6 +149,10 @@ pub(crate) struct FormArgs {
     /// The format of standard input and of files whose name does not tell it
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
+    /// The character set of text: utf-8, latin-1, or a name such as windows-1251, gbk, shift_jis
+    /// [default: UTF-8, and Windows-1252 what is not UTF-8]
+    #[arg(long, value_name = "CHARSET")]
+    pub(crate) charset: Option<TextCharset>,
     /// Write rejected lines to this file, byte for byte
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
@@ -195,9 +201,6 @@ pub(crate) struct GameReadArgs {
     /// In whose piece letters the moves of games are written, such as german; figurines are read in any
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     pub(crate) language: Language,
-    /// The character set of games [default: decided text by text]
-    #[arg(long, value_enum, value_name = "CHARSET")]
-    pub(crate) charset: Option<Charset>,
     /// The largest game that is read; larger ones are rejected whole
     #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "16M")]
     pub(crate) max_game: usize,
@@ -312,7 +315,7 @@ impl FormArgs {
         PgnReadOptions::new()
             .profile(self.options().profile)
             .language(self.games.language)
-            .charset(self.games.charset)
+            .charset(self.text_charset())
             .limit(self.games.max_game)
             .truncate(self.games.truncate_games)
     }
@@ -327,6 +330,16 @@ impl FormArgs {
             .mates(self.mates)
             .keep_moves(self.keep_moves)
             .repair_moves(self.repair_moves)
+            .charset(self.text_charset())
+    }
+
+    fn text_charset(&self) -> Option<Charset> {
+        self.charset.and_then(TextCharset::charset)
+    }
+
+    /// The encoding of text that the readers themselves do not know.
+    pub(crate) fn encoding(&self) -> Option<TextEncoding> {
+        self.charset.and_then(TextCharset::encoding)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod board;
+mod charset;
 mod columns;
 mod command;
 mod completions;

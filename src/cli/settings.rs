@@ -20,6 +20,7 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         mates,
         max_line,
         from,
+        charset,
         rejects: _,
         repairs: _,
         deny_warnings,
@@ -35,7 +36,6 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         game_openings,
         game_evals,
         language,
-        charset,
         max_game,
         truncate_games,
     } = games;
@@ -56,7 +56,7 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         ("--game-openings", flag(*game_openings)),
         ("--game-evals", flag(*game_evals)),
         ("--language", Some(language.name().to_string())),
-        ("--charset", charset.as_ref().and_then(value)),
+        ("--charset", charset.map(|charset| charset.name().to_string())),
         ("--max-game", Some(max_game.to_string())),
         ("--truncate-games", flag(*truncate_games)),
         // The last one, because it may hold anything.

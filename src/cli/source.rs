@@ -264,6 +264,7 @@ pub(crate) fn open_lines(
     let options = SourceOptions::new()
         .text(args.form.options())
         .deny_warnings(args.form.deny_warnings)
+        .encoding(args.form.encoding())
         .max_line(limit);
     open(path, &options)?.into_lines(&mut |item| {
         if let Item::Diagnostic { diagnostic, place } = item {

@@ -13,7 +13,6 @@ use crate::model::Color;
 use crate::model::merge::{BestMoves, Prefer};
 use crate::source::FileFormat;
 use crate::store::Same;
-use crate::text::pgn::Charset;
 use crate::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ScoreView,
 };
@@ -47,7 +46,6 @@ words! {
     CounterForm { Keep = "keep", Ops = "ops", Fen = "fen", Drop = "drop", }
     CastlingForm { XFen = "xfen", Shredder = "shredder", Keep = "keep", }
     EnPassantForm { Keep = "keep", Legal = "legal", Pseudo = "pseudo", }
-    Charset { Utf8 = "utf-8" | "utf8", Latin1 = "latin-1" | "latin1", }
     Color { White = "white" | "w", Black = "black" | "b", }
     Prefer {
         Later = "later",

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign};
 use super::read_ahead::{ReadAhead, Ready};
-use super::utf16;
 use crate::error::{Error, Result};
 
 /// An opened input.
@@ -62,13 +62,19 @@ pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool
         return Err(foreign.refused(name));
     }
     let is_text = FileFormat::of_name(name) != Some(FileFormat::Pgc);
-    let Some(encoding) = utf16::of_bytes(&input.start).filter(|_| is_text) else {
-        return Ok(input);
-    };
-    let text = Box::new(utf16::Transcoder::new(input.bytes, encoding));
-    let (start, bytes) = peek(text).map_err(|error| cannot_read(name, error))?;
-    let encoding = Some(encoding.name());
-    Ok(Input { bytes, start, ready: None, encoding, is_file: input.is_file })
+    match encoding::of_utf16(&input.start).filter(|_| is_text) {
+        Some(encoding) => input.decoded(encoding).map_err(|error| cannot_read(name, error)),
+        None => Ok(input),
+    }
+}
+
+impl Input {
+    /// The text of an input in UTF-8.
+    pub(super) fn decoded(self, encoding: TextEncoding) -> io::Result<Input> {
+        let (start, bytes) = peek(Box::new(Transcoder::new(self.bytes, encoding)))?;
+        let encoding = Some(encoding.name());
+        Ok(Input { bytes, start, ready: None, encoding, is_file: self.is_file })
+    }
 }
 
 /// Opens a file whose first bytes may be any, or standard input for `-`: it is decompressed only where

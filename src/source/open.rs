@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign};
 use super::input::{self, Input};
 use super::item::{Item, Summary, VisitItem};
@@ -117,6 +118,13 @@ impl Source {
         if let Some(foreign) = Foreign::of_text(&input.start).filter(|_| is_lines) {
             return Err(foreign.refused(path));
         }
+        let input = match options.encoding.filter(|_| format.is_text() && input.encoding.is_none())
+        {
+            Some(encoding) => input.decoded(encoding).map_err(|error| {
+                Error::new(format!("cannot read {}", path.display())).because(error)
+            })?,
+            None => input,
+        };
         let (is_file, encoding) = (input.is_file, input.encoding);
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
         let content = match format {
@@ -158,7 +166,8 @@ impl Source {
         self.is_file
     }
 
-    /// The encoding of a text that is neither in UTF-8 nor in Latin-1: it is read as UTF-8.
+    /// The encoding of a text that is read as UTF-8 though it is in UTF-16, or was declared to be in
+    /// another one.
     pub const fn encoding(&self) -> Option<&'static str> {
         self.encoding
     }
@@ -221,9 +230,12 @@ impl Source {
         Source { options: self.options.records_as_such(), ..self }
     }
 
-    /// Warns of a text that is in UTF-16; only the lenient profile takes it.
+    /// Warns of a text that is in UTF-16 without being declared so; only the lenient profile takes it.
     fn report_encoding<E: From<Error>>(&self, visit: &mut VisitItem<'_, E>) -> Result<(), E> {
-        let Some(encoding) = self.encoding else { return Ok(()) };
+        let declared = self.options.encoding.map(TextEncoding::name);
+        let Some(encoding) = self.encoding.filter(|it| declared != Some(*it)) else {
+            return Ok(());
+        };
         let is_lenient = self.options.text.profile == Profile::Lenient;
         if is_lenient {
             let message = format!("text in {encoding}; read, and written in UTF-8");

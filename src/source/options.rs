@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use super::encoding::TextEncoding;
 use super::format::FileFormat;
 use crate::codec::record::{self, PlainRecord};
 use crate::error::{Place, Result};
@@ -94,6 +95,7 @@ pub struct SourceOptions {
     pub(super) games: PgnReadOptions,
     pub(super) positions: Option<PositionOptions>,
     pub(super) deny_warnings: bool,
+    pub(super) encoding: Option<TextEncoding>,
     pub(super) filter: Option<Arc<dyn Filter>>,
     encode: Option<Arc<dyn Encode>>,
     pub(super) memory: usize,
@@ -116,6 +118,7 @@ impl SourceOptions {
             games: PgnReadOptions::default(),
             positions: None,
             deny_warnings: false,
+            encoding: None,
             filter: None,
             encode: None,
             memory: STORE_MEMORY,
@@ -163,6 +166,14 @@ impl SourceOptions {
     #[must_use]
     pub const fn deny_warnings(mut self, deny: bool) -> SourceOptions {
         self.deny_warnings = deny;
+        self
+    }
+
+    /// The character set of text, which is read as UTF-8 then. Without it, and in UTF-8 and Latin-1, the
+    /// readers of lines and games decide ([`ParseOptions::charset`], [`PgnReadOptions::charset`]).
+    #[must_use]
+    pub const fn encoding(mut self, encoding: Option<TextEncoding>) -> SourceOptions {
+        self.encoding = encoding;
         self
     }
 
@@ -236,6 +247,7 @@ impl fmt::Debug for SourceOptions {
             .field("games", &self.games)
             .field("positions", &self.positions)
             .field("deny_warnings", &self.deny_warnings)
+            .field("encoding", &self.encoding)
             .field("filter", &self.filter.is_some())
             .field("encode", &self.encode.is_some())
             .field("memory", &self.memory)

@@ -320,10 +320,10 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - id\\x00x;",
         "nothing";
     W_LEN_LATIN1 "W-LEN-LATIN1"
-        "a string in Latin-1",
-        "written in UTF-8",
+        "text that is not UTF-8",
+        "read as Windows-1252 and written in UTF-8",
         "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"M\\xfcller\";",
-        "nothing; if the text is in neither, correct it by hand";
+        "nothing; if the text is in another character set, say which";
     W_LEN_LINELEN "W-LEN-LINELEN"
         "the line is longer than 4095 bytes",
         "kept",

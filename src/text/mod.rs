@@ -2,6 +2,7 @@
 //!
 //! No binary and no files.
 
+mod charset;
 mod checks;
 pub mod codes;
 mod diagnostic;

@@ -1,5 +1,7 @@
 //! How text is read and written.
 
+use super::charset::Charset;
+
 /// How much a reader takes, each profile a superset of the one before.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Profile {
@@ -44,6 +46,7 @@ pub struct ParseOptions {
     pub(crate) mates: MateTargets,
     pub(crate) keep_moves: bool,
     pub(crate) repair_moves: bool,
+    pub(crate) charset: Option<Charset>,
 }
 
 /// A setting without which a line or a game is rejected.
@@ -71,6 +74,7 @@ impl ParseOptions {
             mates: MateTargets::Keep,
             keep_moves: false,
             repair_moves: false,
+            charset: None,
         }
     }
 
@@ -122,6 +126,14 @@ impl ParseOptions {
     #[must_use]
     pub const fn repair_moves(mut self, repair_moves: bool) -> ParseOptions {
         self.repair_moves = repair_moves;
+        self
+    }
+
+    /// The character set of strings. When Latin-1 is not declared, each string is read as UTF-8 if it is
+    /// that, and as Windows-1252 if not (lenient only).
+    #[must_use]
+    pub const fn charset(mut self, charset: Option<Charset>) -> ParseOptions {
+        self.charset = charset;
         self
     }
 }

@@ -1,5 +1,7 @@
 //! Characters that word processors and web pages put in place of ASCII.
 
+use super::charset::of_windows_1252;
+
 /// The ASCII text that a typographic character stands for where syntax is expected.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Typographic {
@@ -18,7 +20,7 @@ impl Typographic {
         let first = *text.first().filter(|byte| **byte >= 0x80)?;
         let (character, len) = match first_character(text) {
             Some(character) => (character, character.len_utf8()),
-            None => (of_windows_1252(first)?, 1),
+            None => (of_windows_1252(first), 1),
         };
         Some(Typographic { character, len, ascii: ascii(character)? })
     }
@@ -47,21 +49,6 @@ pub(super) fn shown_character(character: char) -> String {
 fn first_character(text: &[u8]) -> Option<char> {
     let longest = &text[..text.len().min(4)];
     (1..=longest.len()).find_map(|len| std::str::from_utf8(&longest[..len]).ok()?.chars().next())
-}
-
-/// The characters of Windows-1252 and Latin-1 that stand for ASCII.
-const fn of_windows_1252(byte: u8) -> Option<char> {
-    Some(match byte {
-        0x85 => '\u{2026}',
-        0x91 => '\u{2018}',
-        0x92 => '\u{2019}',
-        0x93 => '\u{201c}',
-        0x94 => '\u{201d}',
-        0x96 => '\u{2013}',
-        0x97 => '\u{2014}',
-        0xa0 | 0xab | 0xad | 0xb4 | 0xbb => byte as char,
-        _ => return None,
-    })
 }
 
 const fn ascii(character: char) -> Option<&'static str> {

@@ -206,3 +206,48 @@ fn moves_in_other_notations_are_repaired() {
     let help = scratch.run(&["help", "W-LEN-MOVE"]).out;
     assert!(help.contains("Options: normalize --repair-moves"), "{help}");
 }
+
+/// Text in any character set, in lines and in games; what stands in it for ASCII elsewhere is no ASCII.
+#[test]
+fn character_sets_are_named() {
+    let scratch = Scratch::new();
+    let tal = b"\xd2\xe0\xeb\xfc";
+    let line = [START.as_bytes(), b" id \"", tal, b"\";\n"].concat();
+    scratch.write("tal.epd", &line);
+    let done = scratch.run(&["cat", "tal.epd", "--charset", "Windows-1251"]);
+    let wanted = (format!("{START} id \"\u{422}\u{430}\u{43b}\u{44c}\";\n"), 0, String::new());
+    assert_eq!((done.out, done.status, done.err), wanted);
+    let strict = ["cat", "tal.epd", "--charset", "windows-1251", "--profile", "strict"];
+    assert_eq!(scratch.run(&strict).status, 0);
+    let wanted = format!("{START} id \"\u{d2}\u{e0}\u{eb}\u{fc}\";\n");
+    let latin1 = scratch.run(&["cat", "tal.epd", "--charset", "latin-1"]);
+    assert_eq!((latin1.out.as_str(), latin1.err.as_str()), (wanted.as_str(), ""));
+    let guessed = scratch.run(&["cat", "tal.epd"]);
+    assert_eq!(guessed.out, wanted);
+    assert!(guessed.err.contains("W-LEN-LATIN1"), "{}", guessed.err);
+
+    let game = b"[White \"\x95\x5c\"]\n\n1. e4 {\x83\x7d \x83\x5c} e5 *\n";
+    scratch.write("g.pgn", game);
+    for (output, charset) in [("a.pgn", "shift_jis"), ("b.pgn", "SJIS")] {
+        let done = scratch.run(&["convert", "g.pgn", output, "--charset", charset]);
+        assert_eq!((done.status, done.err.as_str()), (0, ""));
+        let text = scratch.text(output);
+        assert!(text.contains("[White \"\u{8868}\"]"), "{text}");
+        assert!(text.contains("1. e4 {\u{30de} \u{30bd}} e5 *"), "{text}");
+    }
+    let damaged = scratch.run(&["convert", "g.pgn", "-", "--to", "pgn", "--charset", "gb18030"]);
+    assert_eq!(damaged.status, 0, "{}", damaged.err);
+    scratch.write("half.pgn", b"1. e4 {\x83");
+    let half = scratch.run(&["convert", "half.pgn", "-", "--to", "pgn", "--charset", "shift_jis"]);
+    assert_eq!(half.status, 2);
+    assert!(half.err.contains("byte 8: not a character of Shift_JIS"), "{}", half.err);
+
+    let unknown = scratch.run(&["cat", "tal.epd", "--charset", "klingon"]);
+    assert_eq!(unknown.status, 2);
+    assert!(unknown.err.contains("no such character set"), "{}", unknown.err);
+    assert!(unknown.err.contains("encoding.spec.whatwg.org"), "{}", unknown.err);
+    let verbatim = ["pack", "--verbatim", "tal.epd", "-o", "x.epa", "--charset", "windows-1251"];
+    let verbatim = scratch.run(&verbatim);
+    assert_eq!(verbatim.status, 2);
+    assert!(verbatim.err.contains("text in windows-1251, whose bytes"), "{}", verbatim.err);
+}

@@ -97,9 +97,9 @@ fn a_marker_that_is_glued_to_a_move_is_split() {
     assert_eq!((games.len(), games[0].0.as_str()), (2, "E-MOVE-SYNTAX 1:13"));
 }
 
-/// SPEC section 17: Latin-1 is told, unless it was declared.
+/// Text that is not UTF-8 is reported, unless Latin-1 was declared.
 #[test]
-fn latin1_is_told() {
+fn text_that_is_not_utf8_is_reported() {
     let text = b"[White \"M\xfcller\"]\n\n1. e4 {\xe9 \xc3} ;\xe8\n*";
     let games = read(text, &PgnReadOptions::default());
     let (game, told) = &games[0];

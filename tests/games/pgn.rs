@@ -236,7 +236,7 @@ fn sloppy_tags_are_read() {
     assert_eq!(warnings(long.as_bytes()), ["W-PGN-STRING"]);
 }
 
-/// PGN-02: text by text, UTF-8 is kept and everything else is Latin-1.
+/// PGN-02: text by text, UTF-8 is kept and everything else is Windows-1252.
 #[test]
 fn characters_of_both_sets_are_read() {
     let text = b"[White \"M\xfcller\"]\n[Black \"\xc5\x81oz\"]\n\n{\xe9} *";
@@ -257,6 +257,39 @@ fn characters_of_both_sets_are_read() {
     let mut reader = GameReader::new(&text[..], declared);
     let read = reader.next_game().unwrap().unwrap();
     assert_eq!(read.game.unwrap().tag("Black"), Some("\u{c5}\u{81}oz"));
+}
+
+/// Bytes that are not UTF-8 are Windows-1252; the bytes that it does not have are control characters.
+#[test]
+fn what_is_not_utf8_is_windows_1252() {
+    let text = b"[White \"\x8aimi\x9a\"]\n\n{\x93caf\xe9\x94 \x96 \x80\x81\x8d\x8f\x90\x9d} *";
+    let white = |options: PgnReadOptions, text: &[u8]| {
+        let mut reader = GameReader::new(text, options);
+        let game = reader.next_game().unwrap().unwrap().game.unwrap().clone();
+        let mut out = Vec::new();
+        pgn::format(&game, &PgnFormatOptions::new(), &mut out).unwrap();
+        (game, String::from_utf8(out).unwrap())
+    };
+    let (game, written) = white(PgnReadOptions::new(), text);
+    assert_eq!(game.tag("White"), Some("\u{160}imi\u{161}"));
+    let comment = "{\u{201c}caf\u{e9}\u{201d} \u{2013} \u{20ac}\u{81}\u{8d}\u{8f}\u{90}\u{9d}}";
+    assert!(written.contains(comment), "{written:?}");
+    let declared = PgnReadOptions::new().charset(Some(Charset::Latin1));
+    let (game, written) = white(declared.clone(), text);
+    assert_eq!(game.tag("White"), Some("\u{8a}imi\u{9a}"));
+    assert!(written.contains("{\u{93}caf\u{e9}\u{94} \u{96} \u{80}\u{81}"), "{written:?}");
+
+    // Text in Latin-1 cannot have control characters that would be read as other characters.
+    let latin1 = PgnFormatOptions::new().charset(Charset::Latin1);
+    let mut out = Vec::new();
+    let refused = pgn::format(&game, &latin1, &mut out).unwrap_err();
+    assert_eq!((refused.code(), out.len()), ("E-PGC-CHARSET", 0));
+    let losses = pgn::format(&game, &latin1.clone().translit(true), &mut out).unwrap();
+    assert_eq!(losses.characters, 6);
+    let (_, read) = white(PgnReadOptions::new(), &out);
+    assert!(read.contains("{?caf\u{e9}? ? ?\u{81}\u{8d}\u{8f}\u{90}\u{9d}}"), "{read:?}");
+    let (back, _) = white(declared, &out);
+    assert_eq!(back.tag("White"), Some("?imi?"));
 }
 
 /// ERR-02, PGN-47: what is wrong is told with its place, and the next game is read.

@@ -1,6 +1,7 @@
 //! The lenient profile, row by row of SPEC section 17: what becomes of a line, and what is said.
 
 use epdb::text::epd::{self, Line, parse_line};
+use epdb::text::pgn::Charset;
 use epdb::text::{
     Diagnostic, Format, FormatOptions, MateTargets, ParseOptions, Profile, ScoreView, Setting,
     codes,
@@ -205,12 +206,21 @@ fn control_bytes_are_stripped_at_the_end_and_blanks_inside() {
 }
 
 #[test]
-fn strings_are_utf8_or_read_as_latin_1() {
+fn strings_are_utf8_or_read_as_windows_1252() {
     let line = |name: &[u8]| [S.as_bytes(), b" c0 \"", name, b"\"; id \"M\xc3\xbcller\";"].concat();
     let wanted = format!("{S} c0 \"Strangmüller\"; id \"Müller\";");
     let options = ParseOptions::default();
     check_bytes(&line(b"Strangm\xfcller"), &wanted, &[("W-LEN-LATIN1", 58)], &options);
     check_bytes(&line("Strangmüller".as_bytes()), &wanted, &[], &options);
+    // Windows-1252, five bytes of which are control characters of Latin-1.
+    let wanted = format!("{S} c0 \"“€” Š\u{81}\u{9d}\"; id \"Müller\";");
+    let text = line(b"\x93\x80\x94 \x8a\x81\x9d");
+    check_bytes(&text, &wanted, &[("W-LEN-LATIN1", 58)], &options);
+    let latin1 = ParseOptions::default().charset(Some(Charset::Latin1));
+    let wanted = format!("{S} c0 \"\u{93}\u{80}\u{94} \u{8a}\u{81}\u{9d}\"; id \"MÃ¼ller\";");
+    check_bytes(&text, &wanted, &[], &latin1);
+    let standard = ParseOptions::new(Profile::Standard).charset(Some(Charset::Latin1));
+    check_bytes(&text, &wanted, &[], &standard);
     // Outside strings such bytes make an operation that cannot be kept as it is.
     operations("Zz é;", "noop \"Zz é\";", &[("W-LEN-SALVAGED", 54)]);
     operations("é x;", "noop \"é x\";", &[("W-LEN-OPCODE", 54)]);

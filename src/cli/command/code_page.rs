@@ -3,7 +3,7 @@
 use crate::text::codes::{self, Code};
 
 /// Options that have to do with a code.
-const OPTIONS: [(&str, &str); 13] = [
+const OPTIONS: [(&str, &str); 14] = [
     (codes::E_EPD_LABEL, "--labels, --score-view white|mover"),
     (codes::E_EPD_PERFT, "--perft"),
     (codes::E_EPD_LINELEN, "--max-line BYTES"),
@@ -13,6 +13,7 @@ const OPTIONS: [(&str, &str); 13] = [
     (codes::W_LEN_MOVE, "normalize --repair-moves"),
     (codes::E_PGN_SIZE, "--max-game BYTES"),
     (codes::E_PGC_SIZE, "--max-game BYTES"),
+    (codes::W_LEN_LATIN1, "--charset CHARSET"),
     (codes::E_PGC_COMMENT, "--ext, --lossy"),
     (codes::E_PGC_NULL, "--ext"),
     (codes::E_PGC_CHARSET, "--translit"),

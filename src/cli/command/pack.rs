@@ -122,11 +122,11 @@ fn pack_verbatim<W: std::io::Write>(
     let source = source::open(file, &args.read.source_options(false))?;
     let is_text = matches!(source.format(), FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn);
     anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", file.display());
-    anyhow::ensure!(
-        source.encoding().is_none(),
-        "{} is text in UTF-16, whose bytes --verbatim cannot keep: convert it to UTF-8 first",
-        file.display()
-    );
+    if let Some(encoding) = source.encoding() {
+        let file = file.display();
+        let keep = "whose bytes --verbatim cannot keep: convert it to UTF-8 first";
+        anyhow::bail!("{file} is text in {encoding}, {keep}");
+    }
     source::read_open(
         source,
         diagnostics,

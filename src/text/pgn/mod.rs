@@ -5,7 +5,6 @@
 //! NAGs over 255, `;` comments, `%` lines, move numbers), ends a game at a blank line, and does
 //! not say where in the stream it is.
 
-mod charset;
 mod collation;
 mod evaluation;
 mod language;
@@ -15,7 +14,7 @@ mod source;
 pub(crate) mod tags;
 mod write;
 
-pub use charset::{Charset, NotLatin1, from_latin1, put_latin1};
+pub use super::charset::{Charset, NotLatin1, from_latin1, put_latin1};
 pub use collation::{archive_name, collation_key};
 #[cfg(feature = "engine")]
 pub(crate) use evaluation::evaluation_comment;

@@ -1,8 +1,8 @@
 //! Writing games: the export format, to the byte.
 
-use super::charset::{Charset, NotLatin1, put_ascii, put_latin1};
 use super::language::Language;
 use crate::model::{Color, Element, Game, Replay, SEVEN_TAG_ROSTER, Start};
+use crate::text::charset::{Charset, NotLatin1, put_ascii, put_latin1_text};
 use crate::text::{codes, san};
 
 /// How games are written. The default is the export format in UTF-8, of which ISO 8859-1, the
@@ -176,7 +176,7 @@ pub fn format(
         out.truncate(start);
         losses.characters = match options.ascii {
             true => put_ascii(&text, out),
-            false => put_latin1(&text, options.translit, out)?,
+            false => put_latin1_text(&text, options.translit, out)?,
         };
     }
     Ok(losses)

@@ -7,6 +7,7 @@ use super::segment::{Raw, Segment, Taken};
 use super::strings::readable;
 use crate::model::score::{Score, mated_in, mates_in};
 use crate::model::{KeptGames, Opcode, Operand, Operands, Position, Tally};
+use crate::text::charset::{Charset, decode};
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::Profile;
 use crate::text::scan::Word;
@@ -236,7 +237,7 @@ impl Reader<'_, '_> {
     /// Reads the inside of a quoted string.
     pub(super) fn read_string(&mut self, inner: Word, closed: bool) -> Result<Operand, Diagnostic> {
         if !self.is_lenient() {
-            return strict_string(inner);
+            return strict_string(inner, self.options().charset);
         }
         if !closed {
             let message = "string left open; closed at the end of the line";
@@ -250,9 +251,10 @@ impl Reader<'_, '_> {
 
     /// A string operand of bytes as the line has them.
     pub(super) fn string_of(&mut self, word: Word) -> Operand {
-        let text = readable(word.text);
-        if std::str::from_utf8(word.text).is_err() {
-            let message = "string read as Latin-1 and written in UTF-8";
+        let charset = self.options().charset;
+        let text = readable(word.text, charset);
+        if charset != Some(Charset::Latin1) && std::str::from_utf8(word.text).is_err() {
+            let message = "string read as Windows-1252 and written in UTF-8";
             self.repaired(codes::W_LEN_LATIN1, word.at, message, word.text, &text);
         }
         if text.len() > LONGEST {
@@ -294,7 +296,7 @@ fn read_kept_games(segment: &Segment, count: usize) -> Result<Taken, Diagnostic>
     Ok(Taken::new(vec![Operand::string(kept.to_text())], count))
 }
 
-fn strict_string(inner: Word) -> Result<Operand, Diagnostic> {
+fn strict_string(inner: Word, charset: Option<Charset>) -> Result<Operand, Diagnostic> {
     if let Some(place) = inner.text.iter().position(|&byte| byte < b' ' || byte == 0x7f) {
         let message = format!("control byte 0x{:02X} in a string", inner.text[place]);
         return Err(Diagnostic::error(codes::E_EPD_CTRL, inner.column() + place, message));
@@ -303,7 +305,10 @@ fn strict_string(inner: Word) -> Result<Operand, Diagnostic> {
         let message = format!("a string of {} bytes, more than {LONGEST}", inner.text.len());
         return Err(Diagnostic::error(codes::E_EPD_STRLEN, inner.column(), message));
     }
-    Ok(Operand::string(inner.text))
+    Ok(match charset {
+        Some(Charset::Latin1) => Operand::string(decode(inner.text, charset).as_bytes()),
+        _ => Operand::string(inner.text),
+    })
 }
 
 /// An unquoted operand: printing ASCII.

@@ -141,7 +141,7 @@ impl Reader<'_, '_> {
 
     /// Keeps a text as an operand of `noop`.
     pub(super) fn salvage(&mut self, code: &'static str, text: Word, why: &str) {
-        let kept = readable(text.trimmed().text);
+        let kept = readable(text.trimmed().text, self.options.charset);
         let message = format!("{why}; {} kept as noop", shown(text.text));
         let mut after = b"noop ".to_vec();
         let operand = Operand::string(kept);

@@ -1,7 +1,6 @@
 //! Strings: where they end, and what bytes they hold.
 
-use std::borrow::Cow;
-
+use crate::text::charset::{Charset, decode};
 use crate::text::scan::is_blank;
 
 /// The place of the quote that ends a string whose first byte is at `start`; `None` when it is
@@ -44,15 +43,12 @@ fn next_string_is_whole(text: &[u8]) -> bool {
         })
 }
 
-/// Bytes as a string can hold them: quotes as apostrophes, control bytes as blanks, what is not
-/// UTF-8 read as Latin-1.
-pub(super) fn readable(bytes: &[u8]) -> Vec<u8> {
-    let utf8 = match std::str::from_utf8(bytes) {
-        Ok(_) => Cow::Borrowed(bytes),
-        Err(_) => Cow::Owned(bytes.iter().map(|&b| char::from(b)).collect::<String>().into_bytes()),
-    };
-    utf8.iter()
-        .map(|&byte| match byte {
+/// Bytes as a string can hold them: text of a character set in UTF-8, quotes as apostrophes, control
+/// bytes as blanks.
+pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Vec<u8> {
+    decode(bytes, charset)
+        .bytes()
+        .map(|byte| match byte {
             b'"' => b'\'',
             byte if byte < b' ' || byte == 0x7f => b' ',
             byte => byte,

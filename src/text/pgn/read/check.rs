@@ -5,8 +5,8 @@ use std::io::Read;
 use super::GameReader;
 use super::stop::Stop;
 use super::tokens::SPEC_LENGTH;
+use crate::text::charset::Charset;
 use crate::text::diagnostic::shown;
-use crate::text::pgn::charset::Charset;
 use crate::text::pgn::write::{self, PgnFormatOptions};
 use crate::text::{Profile, codes};
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::GameReader;
 use super::blanks::is_white_space;
 use super::stop::Stop;
-use crate::text::pgn::charset::{Charset, decode};
+use crate::text::charset::{Charset, decode};
 use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
@@ -167,7 +167,7 @@ impl<R: Read> GameReader<R> {
         let added = self.builder.add_comment(&text);
         self.built(place.start, added)?;
         if matches!(text, Cow::Owned(_)) {
-            self.note_latin1(place.clone())?;
+            self.note_windows_1252(place.clone())?;
         }
         if raw.iter().any(is_control) {
             let whole = self.source.slice(place.clone());
@@ -199,20 +199,20 @@ impl<R: Read> GameReader<R> {
         let added = self.builder.add_escape(&text.replace('\0', " "));
         self.built(at, added)?;
         match text {
-            Cow::Owned(_) => self.note_latin1(at..at + raw.len()),
+            Cow::Owned(_) => self.note_windows_1252(at..at + raw.len()),
             Cow::Borrowed(_) => Ok(()),
         }
     }
 
-    /// Tells of text that was read as Latin-1 because it is not UTF-8. The standard's own profiles
-    /// take that for granted, and so does who declares it.
-    pub(super) fn note_latin1(&mut self, place: Range<usize>) -> Result<(), Stop> {
+    /// Reports text that was read as Windows-1252 because it is not UTF-8. The standard's own profiles
+    /// expect such text, and so does who declares Latin-1.
+    pub(super) fn note_windows_1252(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let is_declared = self.options.charset == Some(Charset::Latin1);
         if is_declared || self.options.profile != Profile::Lenient {
             return Ok(());
         }
-        let after = decode(self.source.slice(place.clone()), Some(Charset::Latin1)).into_owned();
-        let message = "not UTF-8; read as Latin-1, and written in UTF-8";
+        let after = decode(self.source.slice(place.clone()), None).into_owned();
+        let message = "not UTF-8; read as Windows-1252, and written in UTF-8";
         self.change(codes::W_LEN_LATIN1, place, after, message)
     }
 }

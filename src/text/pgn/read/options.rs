@@ -1,7 +1,7 @@
 //! What a reader of games takes.
 
 use crate::text::Profile;
-use crate::text::pgn::charset::Charset;
+use crate::text::charset::Charset;
 use crate::text::pgn::language::Language;
 
 /// What a reader of games takes.
@@ -41,8 +41,8 @@ impl PgnReadOptions {
         self
     }
 
-    /// The character set. When none is declared each text is read as UTF-8 if it is that, and as
-    /// Latin-1 if not.
+    /// The character set. When Latin-1 is not declared, each text is read as UTF-8 if it is that, and as
+    /// Windows-1252 if not.
     #[must_use]
     pub const fn charset(mut self, charset: Option<Charset>) -> PgnReadOptions {
         self.charset = charset;

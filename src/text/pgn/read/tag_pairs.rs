@@ -14,7 +14,7 @@ use super::tokens::SPEC_LENGTH;
 use crate::model::{
     BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte, is_well_known_tag,
 };
-use crate::text::pgn::charset::{Charset, decode};
+use crate::text::charset::{Charset, decode};
 use crate::text::pgn::tags::{self, TagRepair};
 use crate::text::{Profile, codes};
 
@@ -111,7 +111,7 @@ impl<R: Read> GameReader<R> {
             self.source.at += length;
             self.end_tag();
             self.tag_added(open, added)?;
-            return if recoded { self.note_latin1(value_at) } else { Ok(()) };
+            return if recoded { self.note_windows_1252(value_at) } else { Ok(()) };
         }
         if self.source.rest().first() == Some(&b'[') {
             self.source.at += 1;

@@ -9,7 +9,7 @@ use super::report::{Codes, STRING, UNICODE};
 use super::stop::Stop;
 use super::tokens::SPEC_LENGTH;
 use crate::model::is_well_known_tag;
-use crate::text::pgn::charset::decode;
+use crate::text::charset::decode;
 use crate::text::pgn::write;
 use crate::text::typography::Typographic;
 
@@ -96,7 +96,7 @@ impl<R: Read> GameReader<R> {
         let recoded = matches!(value, Cow::Owned(_));
         let value = value.into_owned();
         if recoded {
-            self.note_latin1(text)?;
+            self.note_windows_1252(text)?;
         }
         if let Some((codes, message)) = written.fault {
             self.repair(codes, place.clone(), write::quoted(&value), message)?;

@@ -1,30 +1,82 @@
-//! Text in UTF-16, read as UTF-8.
+//! Text in other encodings than UTF-8, read as UTF-8.
 
+use std::fmt;
 use std::io::{self, Read};
+use std::str::FromStr;
 
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_16BE, UTF_16LE};
 
 const BUFFER: usize = 16 * 1024;
 
+/// A character set that text is in, by one of the names of the WHATWG Encoding Standard.
+///
+/// ```
+/// use epdb::source::{Source, SourceOptions, TextEncoding};
+/// let cyrillic: TextEncoding = "windows-1251".parse()?;
+/// let line = b"8/8/8/4k3/8/1K6/8/8 b - - id \"\xd2\xe0\xeb\xfc\";\n";
+/// let source = Source::from_bytes("a.epd", line, &SourceOptions::new().encoding(Some(cyrillic)))?;
+/// let record = source.records().next().expect("a record")?;
+/// assert!(record.to_string().contains("\"Таль\""));
+/// assert!("windows-1".parse::<TextEncoding>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct TextEncoding(&'static Encoding);
+
+impl TextEncoding {
+    /// Its name in that standard.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+}
+
+impl FromStr for TextEncoding {
+    type Err = UnknownEncoding;
+
+    /// The encoding of a name, in any case.
+    fn from_str(name: &str) -> Result<TextEncoding, UnknownEncoding> {
+        let encoding = Encoding::for_label_no_replacement(name.as_bytes());
+        encoding.map(TextEncoding).ok_or(UnknownEncoding)
+    }
+}
+
+/// A name that no encoding has.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct UnknownEncoding;
+
+impl fmt::Display for UnknownEncoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "no such character set: there are utf-8, latin-1, windows-1250 to windows-1258, \
+             iso-8859-2 to iso-8859-16, koi8-r, koi8-u, macintosh, gbk, gb18030, big5, shift_jis, \
+             euc-jp and euc-kr; https://encoding.spec.whatwg.org/#names-and-labels lists all names",
+        )
+    }
+}
+
+impl std::error::Error for UnknownEncoding {}
+
 /// The encoding of a text that is in UTF-16: by its byte order mark, or because its first
 /// characters are all ASCII with a zero byte at the same side, as no other text is.
-pub(super) fn of_bytes(start: &[u8]) -> Option<&'static Encoding> {
+pub(super) fn of_utf16(start: &[u8]) -> Option<TextEncoding> {
     let is_text = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let pairs = || start.chunks_exact(2);
     match start {
         [0xff, 0xfe, 0, 0, ..] => None,
-        [0xff, 0xfe, ..] => Some(UTF_16LE),
-        [0xfe, 0xff, ..] => Some(UTF_16BE),
+        [0xff, 0xfe, ..] => Some(TextEncoding(UTF_16LE)),
+        [0xfe, 0xff, ..] => Some(TextEncoding(UTF_16BE)),
         _ if start.len() < 8 => None,
-        _ if pairs().all(|pair| is_text(pair[0]) && pair[1] == 0) => Some(UTF_16LE),
-        _ if pairs().all(|pair| is_text(pair[1]) && pair[0] == 0) => Some(UTF_16BE),
+        _ if pairs().all(|pair| is_text(pair[0]) && pair[1] == 0) => Some(TextEncoding(UTF_16LE)),
+        _ if pairs().all(|pair| is_text(pair[1]) && pair[0] == 0) => Some(TextEncoding(UTF_16BE)),
         _ => None,
     }
 }
 
-/// Gives the text of an input in UTF-8, without its byte order mark.
+/// Gives the text of an input in UTF-8, without its byte order mark. A byte order mark of UTF-8 or
+/// UTF-16 decides against the encoding.
 pub(super) struct Transcoder<R> {
     input: R,
+    encoding: TextEncoding,
     decoder: Decoder,
     /// Bytes of the input that are not decoded yet: `bytes[start..filled]`.
     bytes: Box<[u8]>,
@@ -41,10 +93,11 @@ pub(super) struct Transcoder<R> {
 }
 
 impl<R: Read> Transcoder<R> {
-    pub(super) fn new(input: R, encoding: &'static Encoding) -> Transcoder<R> {
+    pub(super) fn new(input: R, encoding: TextEncoding) -> Transcoder<R> {
         Transcoder {
             input,
-            decoder: encoding.new_decoder_with_bom_removal(),
+            encoding,
+            decoder: encoding.0.new_decoder(),
             bytes: vec![0; BUFFER].into(),
             start: 0,
             filled: 0,
@@ -73,7 +126,8 @@ impl<R: Read> Transcoder<R> {
             DecoderResult::InputEmpty => self.is_done = self.at_end,
             DecoderResult::OutputFull => {}
             DecoderResult::Malformed(..) => {
-                let message = format!("byte {}: not UTF-16, as what stands before it", self.offset);
+                let message =
+                    format!("byte {}: not a character of {}", self.offset, self.encoding.name());
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
         }
@@ -112,7 +166,7 @@ mod tests {
         for little in [true, false] {
             for mark in ["", "\u{feff}"] {
                 let bytes = utf16(&format!("{mark}{text}"), little);
-                let encoding = of_bytes(&bytes[..16]).unwrap();
+                let encoding = of_utf16(&bytes[..16]).unwrap();
                 let mut read = String::new();
                 Transcoder::new(&bytes[..], encoding).read_to_string(&mut read).unwrap();
                 assert_eq!(read, text);
@@ -120,14 +174,16 @@ mod tests {
         }
         for other in [&b"8/8/8/4k3/8/1K6/8"[..], b"\xff\xfe\0\0", b"8\0", b"\xef\xbb\xbf8/8/8", b""]
         {
-            assert_eq!(of_bytes(other), None);
+            assert_eq!(of_utf16(other), None);
         }
     }
 
     #[test]
     fn half_a_character_is_an_error() {
         for bytes in [&b"8\0/\0\0\xd8x\0"[..], b"8\0/"] {
-            let error = Transcoder::new(bytes, UTF_16LE).read_to_end(&mut Vec::new()).unwrap_err();
+            let error = Transcoder::new(bytes, TextEncoding(UTF_16LE))
+                .read_to_end(&mut Vec::new())
+                .unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         }
     }
