@@ -153,7 +153,7 @@ pub(crate) struct FormArgs {
     /// [default: UTF-8, and Windows-1252 what is not UTF-8]
     #[arg(long, value_name = "CHARSET")]
     pub(crate) charset: Option<TextCharset>,
-    /// Write rejected lines to this file, byte for byte
+    /// Write rejected lines and games to this file, byte for byte, and whole games that are cut short
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Write every repair to this file: file, line, code, before, after
@@ -162,7 +162,7 @@ pub(crate) struct FormArgs {
     /// Reject every line that has a warning
     #[arg(long)]
     pub(crate) deny_warnings: bool,
-    /// Rejected lines do not change the exit status
+    /// Rejected lines, and games that are cut short, do not change the exit status
     #[arg(long)]
     pub(crate) allow_rejects: bool,
     /// Print every warning, not only the first 20 of each code
@@ -204,8 +204,8 @@ pub(crate) struct GameReadArgs {
     /// The largest game that is read; larger ones are rejected whole
     #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "16M")]
     pub(crate) max_game: usize,
-    /// Of a game with a move that cannot be made, take the moves before it, and the rest as a
-    /// comment; else the game is rejected whole
+    /// Take games that are cut short before a move that cannot be made like whole ones: tallies and
+    /// books count them, and the exit status is 0
     #[arg(long)]
     pub(crate) truncate_games: bool,
 }
@@ -312,12 +312,12 @@ impl GameWriteArgs {
 impl FormArgs {
     /// The options of the reader of games.
     pub(crate) fn pgn_options(&self) -> PgnReadOptions {
-        PgnReadOptions::new()
+        let options = PgnReadOptions::new()
             .profile(self.options().profile)
             .language(self.games.language)
             .charset(self.text_charset())
-            .limit(self.games.max_game)
-            .truncate(self.games.truncate_games)
+            .limit(self.games.max_game);
+        if self.games.truncate_games { options.truncate(true) } else { options }
     }
 
     /// The options of the text reader.

@@ -38,6 +38,8 @@ pub(crate) struct Tally {
     pub(crate) rejected: u64,
     /// Those of them that were to be taken as games.
     pub(crate) rejected_games: u64,
+    /// Games that end before a move that cannot be made; they are no [`Tally::games`].
+    pub(crate) cut_short: u64,
     /// Games in PGC without a checksum.
     pub(crate) unchecked_games: u64,
     /// Positions of variations that were left out.
@@ -50,15 +52,30 @@ pub(crate) struct Tally {
     pub(crate) book: BookFindings,
 }
 
+impl Tally {
+    /// What was rejected, and games that are cut short.
+    pub(crate) const fn not_whole(&self) -> u64 {
+        self.rejected + self.cut_short
+    }
+}
+
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { records, games, left_out, skipped, rejected, rejected_games, .. } = *self;
-        let has_games = games + rejected_games > 0;
+        let Tally {
+            records, games, left_out, skipped, rejected, rejected_games, cut_short, ..
+        } = *self;
+        let has_games = games + rejected_games > 0 || records + skipped == 0 && cut_short > 0;
         if has_games {
             write!(f, "{games} games, ")?;
         }
         if !has_games || records + skipped > 0 {
             write!(f, "{records} records, {skipped} blank or comment lines, ")?;
+        }
+        match cut_short {
+            0 => {}
+            count if has_games => write!(f, "{count} cut short, ")?,
+            1 => f.write_str("1 game cut short, ")?,
+            count => write!(f, "{count} games cut short, ")?,
         }
         write!(f, "{rejected} rejected")?;
         match left_out {
@@ -68,15 +85,26 @@ impl fmt::Display for Tally {
     }
 }
 
+/// What the output has byte for byte of that which is not taken.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum InOutput {
+    Nothing,
+    /// What is rejected.
+    Rejected,
+    /// Whole games that are cut short, too.
+    Everything,
+}
+
 /// Collects what a run has to say.
 pub(crate) struct Diagnostics {
     codes: BTreeMap<&'static str, CodeCount>,
     all: bool,
     deny_warnings: bool,
     allow_rejects: bool,
+    /// Games that are cut short are as good as whole ones.
+    takes_cut_short: bool,
     rejects: Option<Output>,
-    /// Rejected lines are kept in the output.
-    has_rejects_in_output: bool,
+    kept_in_output: InOutput,
     repairs: Option<Output>,
     /// The expression of `--where`, which knows what no record had.
     filter: Option<Expression>,
@@ -106,8 +134,9 @@ impl Diagnostics {
             all: args.all_warnings,
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
+            takes_cut_short: args.games.truncate_games,
             rejects: args.rejects.as_deref().map(create_file).transpose()?,
-            has_rejects_in_output: false,
+            kept_in_output: InOutput::Nothing,
             repairs,
             filter: None,
             tally: Tally::default(),
@@ -162,14 +191,28 @@ impl Diagnostics {
         self.reject_sink()?.write_all(raw)
     }
 
+    /// Counts a game that is cut short and keeps its bytes.
+    ///
+    /// # Errors
+    /// As [`Diagnostics::keep_reject`].
+    pub(crate) fn cut_short(&mut self, raw: &[u8]) -> io::Result<()> {
+        self.tally.cut_short += 1;
+        self.sink(InOutput::Everything)?.write_all(raw)
+    }
+
     /// A sink for the bytes of a rejected line.
     ///
     /// # Errors
     /// As [`Diagnostics::keep_reject`].
     pub(crate) fn reject_sink(&mut self) -> io::Result<Box<dyn Write + '_>> {
+        self.sink(InOutput::Rejected)
+    }
+
+    /// A sink for bytes that are not lost where the output has so much.
+    fn sink(&mut self, enough: InOutput) -> io::Result<Box<dyn Write + '_>> {
         match &mut self.rejects {
             Some(file) => return Ok(Box::new(file)),
-            None if self.has_rejects_in_output => {}
+            None if self.kept_in_output >= enough => {}
             None => note_loss()?,
         }
         Ok(Box::new(io::sink()))
@@ -177,7 +220,12 @@ impl Diagnostics {
 
     /// Says that the output has rejected lines as they are, so that none is lost.
     pub(crate) const fn keep_rejects_in_output(&mut self) {
-        self.has_rejects_in_output = true;
+        self.kept_in_output = InOutput::Rejected;
+    }
+
+    /// Says that the output has everything that is read as it is.
+    pub(crate) const fn keep_everything_in_output(&mut self) {
+        self.kept_in_output = InOutput::Everything;
     }
 
     fn note(&mut self, place: &Place, diagnostic: &Diagnostic) -> io::Result<()> {
@@ -216,7 +264,9 @@ impl Diagnostics {
             }
             writeln!(err, "{}", self.tally)?;
         }
-        let is_whole = self.tally.rejected == 0 && self.tally.book.unknown_entries == 0;
+        let Tally { rejected, cut_short, book, .. } = self.tally;
+        let is_cut = cut_short > 0 && !self.takes_cut_short;
+        let is_whole = rejected == 0 && book.unknown_entries == 0 && !is_cut;
         Ok(Outcome::different_if(!is_whole && !self.allow_rejects))
     }
 }

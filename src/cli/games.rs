@@ -7,6 +7,7 @@ use anyhow::Context;
 
 use crate::error::Place;
 use crate::library::sets::Ordered;
+use crate::library::tally::TallyBuilder;
 use crate::model::Game;
 use crate::source::{FileFormat, GameFormat, Item, Output};
 use crate::text::Diagnostic;
@@ -223,23 +224,42 @@ pub(crate) fn each(
     source::read_with_games(files, read, diagnostics, &mut no_games, visit)
 }
 
-/// [`each`], but `visit` also sees that `--where` leaves a game out: then it gets none.
-pub(crate) fn each_or_left_out(
+/// Counts all games of files; files of positions are refused.
+pub(crate) fn count_all(
     files: &[PathBuf],
     read: &ReadArgs,
     diagnostics: &mut Diagnostics,
-    mut visit: impl FnMut(Option<&Game>, &Place) -> anyhow::Result<()>,
+    builder: &mut TallyBuilder,
 ) -> anyhow::Result<()> {
     anyhow::ensure!(read.form.games.positions.is_none(), WHOLE);
     source::read_items(files, read, diagnostics, &mut |item| {
-        match item {
-            Item::Game { game, place, .. } => visit(Some(game), place)?,
-            Item::LeftOut { record: None, place, .. } => visit(None, place)?,
-            Item::Record { .. } | Item::LeftOut { .. } => anyhow::bail!(NO_GAMES),
+        match &item {
+            Item::Record { .. } | Item::LeftOut { record: Some(_), .. } => anyhow::bail!(NO_GAMES),
+            Item::Game { place, .. } | Item::LeftOut { place, .. } => {
+                builder.begin_source(&place.source);
+            }
             _ => {}
         }
+        count(&item, read, builder)?;
         Ok(true)
     })
+}
+
+/// Counts a game, or notes that it is left out: for `--where`, or because it is cut short.
+pub(crate) fn count(
+    item: &Item<'_>,
+    read: &ReadArgs,
+    builder: &mut TallyBuilder,
+) -> anyhow::Result<()> {
+    match item {
+        Item::Game { is_cut_short: true, .. } if !read.form.games.truncate_games => {
+            builder.leave_out_cut_short();
+        }
+        Item::Game { game, .. } => drop(builder.add(game)?),
+        Item::LeftOut { record: None, .. } => builder.leave_out(),
+        _ => {}
+    }
+    Ok(())
 }
 
 const WHOLE: &str = "games are taken whole here: --positions is for an output of positions";

@@ -248,6 +248,9 @@ pub(crate) struct Import {
     /// Games that the options leave out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) games_left_out: Option<u64>,
+    /// Those of them that are cut short before a move that cannot be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) games_cut_short: Option<u64>,
     /// Differences between games that were counted before and the copies that came first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) merged_games: Option<MergedGames>,
@@ -270,6 +273,7 @@ impl Import {
             games: None,
             duplicate_games: None,
             games_left_out: None,
+            games_cut_short: None,
             merged_games: None,
             already_imported_as: None,
         }

@@ -96,8 +96,8 @@ impl Files {
     fn check(&self) -> io::Result<()> {
         match &self.replaced {
             Some(path) if self.has_lost => Err(io::Error::other(format!(
-                "{path} would be replaced, and what was rejected would be lost: nothing is written; \
-                 keep it with --rejects FILE, or name another output",
+                "{path} would be replaced, and what was rejected or cut short would be lost: nothing is \
+                 written; keep it with --rejects FILE, or name another output",
                 path = path.display()
             ))),
             _ => Ok(()),

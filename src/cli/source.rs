@@ -159,7 +159,7 @@ pub(crate) fn read_items(
     visit: &mut VisitItem<'_>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
-    let options = args.source_options(true);
+    let options = args.source_options(args.form.games.positions.is_none());
     Reading { diagnostics, progress: &mut progress, visit, visit_game: None }
         .read_with(paths, args, options)
 }
@@ -349,10 +349,15 @@ impl Reading<'_, '_, '_, '_> {
                 self.diagnostics.report(place, diagnostic)?;
                 return Ok(true);
             }
-            Item::Game { game, place, raw } if self.visit_game.is_some() => {
-                self.progress.record();
-                return self.take_game(game, place, raw);
+            Item::CutShort { raw, .. } => {
+                self.diagnostics.cut_short(raw)?;
+                return Ok(true);
             }
+            Item::Game { game, place, raw, is_cut_short } if self.visit_game.is_some() => {
+                self.progress.record();
+                return self.take_game(game, place, raw, is_cut_short);
+            }
+            Item::Game { raw, is_cut_short: true, .. } => self.diagnostics.cut_short(raw)?,
             Item::Game { .. } => tally.games += 1,
             Item::Record { .. } => tally.records += 1,
             Item::Encoded { records, .. } => {
@@ -377,7 +382,13 @@ impl Reading<'_, '_, '_, '_> {
         (self.visit)(item)
     }
 
-    fn take_game(&mut self, game: &Game, place: &Place, raw: &[u8]) -> anyhow::Result<bool> {
+    fn take_game(
+        &mut self,
+        game: &Game,
+        place: &Place,
+        raw: &[u8],
+        is_cut_short: bool,
+    ) -> anyhow::Result<bool> {
         let Some(visit_game) = &mut self.visit_game else { return Ok(true) };
         let goes_on = match visit_game(game, place)? {
             Visited::Taken => true,
@@ -389,7 +400,10 @@ impl Reading<'_, '_, '_, '_> {
                 return Ok(true);
             }
         };
-        self.diagnostics.tally.games += 1;
+        match is_cut_short {
+            true => self.diagnostics.cut_short(raw)?,
+            false => self.diagnostics.tally.games += 1,
+        }
         Ok(goes_on)
     }
 }

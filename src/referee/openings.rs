@@ -8,6 +8,7 @@ use crate::library::random;
 use crate::model::rules::{Move, Playable};
 use crate::model::{Counters, EpdRecord, Game, Opcode, Replay, Start};
 use crate::source::{OwnedItem, Source, SourceOptions};
+use crate::text::pgn::PgnReadOptions;
 
 /// From where a game begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,7 +78,9 @@ pub fn read_with(
 ) -> Result<Vec<Opening>> {
     let before_first = usize::try_from(source.first.saturating_sub(1)).unwrap_or(usize::MAX);
     let mut chosen = Chosen::new(source.order, seed, before_first.saturating_add(wanted));
-    for item in Source::open(&source.file, &SourceOptions::new())?.items() {
+    // What cannot be played to its end is an error, not another opening.
+    let options = SourceOptions::new().games(PgnReadOptions::new().truncate(false));
+    for item in Source::open(&source.file, &options)?.items() {
         let item = item?;
         let place = item.place().clone();
         let Some(opening) = of_item(item, source.plies).map_err(|error| error.at(place.clone()))?

@@ -161,7 +161,8 @@ fn counters_of(record: &EpdRecord) -> Counters {
 
 /// The first game of a text, if it is one without errors.
 fn parse_game(text: &str) -> Option<Game> {
-    let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+    let options = PgnReadOptions::default().truncate(false);
+    let mut reader = GameReader::new(text.as_bytes(), options);
     let game = reader.next_game().ok()??.game.ok()?.clone();
     let is_playable = Playable::new(&game.start().position).is_ok();
     (is_playable && game.main_line().next().is_some()).then_some(game)

@@ -18,6 +18,12 @@ struct Games<'o> {
     summary: Summary,
 }
 
+/// A game that was read.
+struct TakenGame<'g> {
+    game: &'g Game,
+    is_cut_short: bool,
+}
+
 /// Reads games in PGN.
 pub(super) fn read_pgn<E: From<Error>>(
     input: Box<dyn Read + Send>,
@@ -40,7 +46,8 @@ pub(super) fn read_pgn<E: From<Error>>(
         let may_stand = read.warnings.is_empty() || !options.deny_warnings;
         games.place.at = At::Line(read.line);
         let game = match read.game {
-            Ok(game) => Some(game).filter(|_| may_stand),
+            Ok(game) if may_stand => Some(TakenGame { game, is_cut_short: read.is_cut_short }),
+            Ok(_) => None,
             Err(mut error) => {
                 let is_long = read.raw.is_empty();
                 if is_long {
@@ -76,7 +83,7 @@ pub(super) fn read_pgc<E: From<Error>>(
         let game = match read.game {
             Ok(game) => {
                 games.summary.unchecked_games += u64::from(!read.has_checksum);
-                Some(game)
+                Some(TakenGame { game, is_cut_short: false })
             }
             Err(error) => {
                 visit(Item::Diagnostic {
@@ -156,17 +163,22 @@ impl<'o> Games<'o> {
     /// Hands on a game, or its positions, or the bytes of one that was refused.
     fn hand_on<E: From<Error>>(
         &mut self,
-        game: Option<&Game>,
+        game: Option<TakenGame<'_>>,
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         let (place, is_game) = (&self.place, self.takes_games());
-        let Some(game) = game else {
+        let Some(TakenGame { game, is_cut_short }) = game else {
             return visit(Item::Rejected { raw, place, is_more: false, is_game });
         };
         match &self.options.positions {
-            Some(options) => self.hand_on_positions(game, raw, options, visit),
-            None if self.options.takes_game(game, place) => visit(Item::Game { game, place, raw }),
+            Some(options) => {
+                let is_wanted = !is_cut_short || visit(Item::CutShort { raw, place })?;
+                Ok(is_wanted && self.hand_on_positions(game, raw, options, visit)?)
+            }
+            None if self.options.takes_game(game, place) => {
+                visit(Item::Game { game, place, raw, is_cut_short })
+            }
             None => visit(Item::LeftOut { record: None, place, raw }),
         }
     }

@@ -41,6 +41,16 @@ pub enum Item<'a> {
         place: &'a Place,
         /// The bytes it was read from.
         raw: &'a [u8],
+        /// Whether it ends before a move that cannot be made.
+        is_cut_short: bool,
+    },
+    /// A game that ends before a move that cannot be made, and is taken as its positions: they come
+    /// next, with the bytes of the game.
+    CutShort {
+        /// The bytes of the game, which are those of its positions.
+        raw: &'a [u8],
+        /// Where it is.
+        place: &'a Place,
     },
     /// Something that the filter leaves out.
     LeftOut {
@@ -125,7 +135,7 @@ impl<'a> EncodedRecords<'a> {
 }
 
 impl Item<'_> {
-    /// The bytes of the source that the item was made of.
+    /// The bytes of the source that the item was made of; those of all items together are the source.
     pub const fn raw(&self) -> &[u8] {
         match self {
             Item::Record { raw, .. }
@@ -134,7 +144,7 @@ impl Item<'_> {
             | Item::LeftOut { raw, .. }
             | Item::Rejected { raw, .. }
             | Item::Skipped { raw, .. } => raw,
-            Item::Diagnostic { .. } | Item::Waiting => &[],
+            Item::CutShort { .. } | Item::Diagnostic { .. } | Item::Waiting => &[],
         }
     }
 }
@@ -215,6 +225,8 @@ pub enum OwnedItem {
         game: Box<Game>,
         /// Where it came from.
         place: Place,
+        /// Whether it ends before a move that cannot be made.
+        is_cut_short: bool,
     },
     /// A line or a game that was rejected.
     Rejected {

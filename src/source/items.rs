@@ -131,9 +131,9 @@ impl Outbox {
             Item::Record { record, place, .. } => {
                 self.batch.push(Ok(OwnedItem::Record { record, place: place.clone() }));
             }
-            Item::Game { game, place, .. } => {
-                let game = Box::new(game.clone());
-                self.batch.push(Ok(OwnedItem::Game { game, place: place.clone() }));
+            Item::Game { game, place, is_cut_short, .. } => {
+                let (game, place) = (Box::new(game.clone()), place.clone());
+                self.batch.push(Ok(OwnedItem::Game { game, place, is_cut_short }));
             }
             Item::Rejected { is_more: true, .. } => {}
             Item::Rejected { raw, place, .. } => {
@@ -148,6 +148,8 @@ impl Outbox {
                     self.batch.push(Ok(OwnedItem::Warning { diagnostic, place }));
                 }
             },
+            // Whoever takes the positions has been warned.
+            Item::CutShort { .. } => {}
             Item::Encoded { .. } | Item::LeftOut { .. } | Item::Skipped { .. } => {}
             Item::Waiting => return self.send(),
         }

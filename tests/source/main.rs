@@ -19,7 +19,7 @@ const TEXT: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id \"on
                     \n\
                     no position\n\
                     4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id \"two\";\n";
-const GAMES: &str = "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n1. e4 e4 *\n";
+const GAMES: &str = "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n1. e5 e4 *\n";
 
 fn records(path: impl AsRef<Path>) -> Vec<EpdRecord> {
     source::open(path).unwrap().records().collect::<Result<_>>().unwrap()
@@ -89,7 +89,15 @@ fn games_come_as_games_or_as_their_positions() {
     let options = SourceOptions::new();
     let items = Source::from_bytes("a.pgn", GAMES, &options).unwrap().items();
     let games: Vec<OwnedItem> = items.map(Result::unwrap).collect();
-    assert!(matches!(&games[..], [OwnedItem::Game { .. }, OwnedItem::Rejected { .. }]));
+    let is_whole = |item: &OwnedItem| matches!(item, OwnedItem::Game { is_cut_short: false, .. });
+    assert!(is_whole(&games[0]) && matches!(games[1..], [OwnedItem::Rejected { .. }]));
+    let cut = Source::from_bytes("a.pgn", "1. e4 e5 2. Ke3 *", &options).unwrap().items();
+    let cut: Vec<OwnedItem> = cut.map(Result::unwrap).collect();
+    let [OwnedItem::Warning { .. }, OwnedItem::Game { game, is_cut_short: true, .. }] = &cut[..]
+    else {
+        panic!()
+    };
+    assert_eq!(game.main_line().count(), 2);
     let options = options.positions(PositionOptions::default());
     let source = Source::from_bytes("a.pgn", GAMES, &options).unwrap();
     assert_eq!(source.records().filter_map(Result::ok).count(), 4);

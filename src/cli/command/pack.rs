@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut writer =
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {
-        diagnostics.keep_rejects_in_output();
+        diagnostics.keep_everything_in_output();
         let files = source::or_stdin(&args.files);
         for (file, name) in files.iter().zip(names(&files)?) {
             writer.begin_file(&name)?;

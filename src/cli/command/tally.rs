@@ -212,14 +212,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut target = open_library(&args.output, memory)?;
     let directory = directory_beside(&args.output);
     let mut builder = TallyBuilder::new(args.tally.options(), directory, memory);
-    games::each_or_left_out(&args.files, &args.read, &mut diagnostics, |game, place| {
-        builder.begin_source(&place.source);
-        match game {
-            Some(game) => drop(builder.add(game)?),
-            None => builder.leave_out(),
-        }
-        Ok(())
-    })?;
+    games::count_all(&args.files, &args.read, &mut diagnostics, &mut builder)?;
     keep_ledger(args, &mut builder, &mut target)?;
     let order = match FileFormat::of_name(&args.output) {
         Some(FileFormat::Epa) => TallyOrder::Games,
@@ -291,6 +284,7 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
         games,
         duplicates,
         left_out,
+        cut_short,
         at_null_move,
         plies,
         wide_moves,
@@ -298,7 +292,13 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
         positions,
     } = *counts;
     let before = counted_before(duplicates, merged);
-    let left_out = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
+    let left_out = match (left_out, cut_short) {
+        (0, _) => String::new(),
+        (count, 0) => format!(", {count} left out"),
+        (count, cut) => {
+            format!(", {count} left out ({cut} cut short: --truncate-games takes them)")
+        }
+    };
     let positions = match positions {
         0 => String::new(),
         positions => format!(", {positions} positions"),

@@ -42,10 +42,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
     for path in &args.files {
         let mut findings = Findings { name: path.display().to_string(), out: &mut out, count: 0 };
-        let before = diagnostics.tally.rejected;
+        let before = diagnostics.tally.not_whole();
         let unchecked = diagnostics.tally.unchecked_games;
         let checked = check(path, args, &mut diagnostics, &mut findings);
-        let is_sound = findings.count == 0 && diagnostics.tally.rejected == before;
+        let is_sound = findings.count == 0 && diagnostics.tally.not_whole() == before;
         let verdict = match checked {
             Ok(()) if is_sound => "sound",
             Ok(()) => "not sound",

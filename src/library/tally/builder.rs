@@ -108,8 +108,10 @@ pub struct TallyCounts {
     pub games: u64,
     /// Games that were counted before.
     pub duplicates: u64,
-    /// Games that the options leave out.
+    /// Games that the options, or whoever reads them, leave out.
     pub left_out: u64,
+    /// Those of them that have a move that cannot be made.
+    pub cut_short: u64,
     /// Games that count up to a null move.
     pub at_null_move: u64,
     /// Moves made in the games that count.
@@ -301,6 +303,12 @@ impl TallyBuilder {
     /// Notes a game that whoever reads them leaves out.
     pub fn leave_out(&mut self) {
         self.note(Taken::LeftOut);
+    }
+
+    /// [`TallyBuilder::leave_out`] for a game that has a move that cannot be made.
+    pub fn leave_out_cut_short(&mut self) {
+        self.leave_out();
+        self.counts.cut_short += 1;
     }
 
     fn note(&mut self, taken: Taken) {

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
 use crate::server::settings::SourceSpec;
 use crate::source::{FileFormat, Item, OpenLookup, Source, SourceOptions};
-use crate::text::Severity;
+use crate::text::{Diagnostic, Severity, codes};
 
 /// So many of the best rated and of the latest games of each position are kept where games are served.
 const KEPT_GAMES: u8 = 15;
@@ -57,6 +57,7 @@ fn of_games(source: Source, memory: usize) -> Result<OpenLookup> {
     source.read(&mut |item| {
         findings.note(&item);
         match item {
+            Item::Game { is_cut_short: true, .. } => builder.leave_out_cut_short(),
             Item::Game { game, .. } => drop(builder.add(game)?),
             Item::Rejected { is_more: false, .. } => builder.leave_out(),
             _ => {}
@@ -107,8 +108,10 @@ struct Findings {
 impl Findings {
     fn note(&mut self, item: &Item<'_>) {
         match item {
-            Item::Rejected { is_more: false, .. } => self.rejected += 1,
-            Item::Diagnostic { diagnostic, place } if diagnostic.severity == Severity::Error => {
+            Item::Rejected { is_more: false, .. } | Item::Game { is_cut_short: true, .. } => {
+                self.rejected += 1;
+            }
+            Item::Diagnostic { diagnostic, place } if is_reason(diagnostic) => {
                 self.first.get_or_insert_with(|| format!("{place}:{diagnostic}"));
             }
             _ => {}
@@ -122,6 +125,11 @@ impl Findings {
             tracing::warn!(source, rejected, first, "lines or games that cannot be served");
         }
     }
+}
+
+/// Whether a finding is why something is not served.
+fn is_reason(finding: &Diagnostic) -> bool {
+    finding.severity == Severity::Error || finding.code == codes::W_PGN_TRUNCATED
 }
 
 #[cfg(test)]

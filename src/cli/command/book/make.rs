@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::command::tally::{TallyArgs, directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
 use crate::cli::repertoire;
-use crate::cli::source::{self, Visited};
+use crate::cli::source;
 use crate::codec::polyglot::Writer;
 use crate::codec::record;
 use crate::library::book::{BookMaker, MakeOptions, repertoire_entries};
@@ -100,27 +101,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let options = TallyOptions { polyglot_en_passant: true, ..args.tally.options() };
     let mut builder = TallyBuilder::new(options, directory, memory);
     let mut bytes = Vec::new();
-    source::read_with_games(
-        &args.files,
-        &args.read,
-        &mut diagnostics,
-        &mut |item| {
-            if let Item::Record { record, .. } = item {
-                bytes.clear();
-                record::encode(&record, &mut bytes)?;
-                maker.add(&bytes)?;
-            }
-            Ok(true)
-        },
-        &mut |game, _| {
-            builder.add(game)?;
-            Ok(Visited::Taken)
-        },
-    )?;
+    source::read_items(&args.files, &args.read, &mut diagnostics, &mut |item| {
+        if let Item::Record { record, .. } = &item {
+            bytes.clear();
+            record::encode(record, &mut bytes)?;
+            maker.add(&bytes)?;
+        }
+        games::count(&item, &args.read, &mut builder)?;
+        Ok(true)
+    })?;
     let merged = builder.take_merged_games()?;
     let counts = builder
         .finish(TallyOrder::Key, &mut |batch| batch.each(&mut |record| maker.add(record)))?;
-    if counts.games > 0 {
+    if counts.games + counts.left_out > 0 {
         report("epdb", &counts, &merged);
     }
     if maker.without_tally() > 0 {

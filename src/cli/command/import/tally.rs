@@ -6,6 +6,7 @@ use super::args::Args;
 use super::open_store::publish;
 use crate::cli::command::tally::{directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games;
 use crate::cli::json;
 use crate::cli::ledgers;
 use crate::cli::source;
@@ -49,18 +50,10 @@ pub(super) fn import(
             }
             return Ok(true);
         }
-        match item {
-            Item::Game { game, .. } => {
-                counting.builder.add(game)?;
-            }
-            Item::LeftOut { record: None, .. } => counting.builder.leave_out(),
-            Item::Record { .. } => {
-                anyhow::bail!(
-                    "{name}: positions are no games: with --tally it must be .pgn or .pgc"
-                )
-            }
-            _ => {}
+        if let Item::Record { .. } = item {
+            anyhow::bail!("{name}: positions are no games: with --tally it must be .pgn or .pgc")
         }
+        games::count(&item, &args.read, &mut counting.builder)?;
         if counting.builder.is_full() {
             counting.collect()?;
             counting.importer.commit_at(place)?;
@@ -81,6 +74,7 @@ pub(super) fn import(
         games: Some(counts.games),
         duplicate_games: Some(counts.duplicates),
         games_left_out: Some(counts.left_out),
+        games_cut_short: Some(counts.cut_short),
         merged_games: Some(json::MergedGames::new(&merged)),
         ..json::Import::new(name.to_string(), &records)
     };

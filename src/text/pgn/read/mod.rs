@@ -34,6 +34,8 @@ pub struct GameRead<'a> {
     pub line: u64,
     /// The game, or why it is none. The next one can be read all the same.
     pub game: Result<&'a Game, Finding>,
+    /// Whether the game has a move that cannot be made, so that it ends before it.
+    pub is_cut_short: bool,
     /// What was repaired or is doubtful.
     pub warnings: &'a [Finding],
     /// Its bytes as they stand in the stream, blank lines behind it included. Empty when the game
@@ -143,6 +145,7 @@ impl<R: Read> GameReader<R> {
         Ok(Some(GameRead {
             number: self.number,
             line,
+            is_cut_short: self.is_truncated && game.is_ok(),
             game: game.map(|()| self.builder.game()),
             warnings: &self.warnings,
             raw: self.source.slice(0..raw_end),

@@ -11,7 +11,8 @@ pub struct PgnReadOptions {
     pub(crate) language: Language,
     pub(crate) charset: Option<Charset>,
     pub(crate) limit: usize,
-    pub(crate) truncate: bool,
+    /// `None`: as the profile has it.
+    truncate: Option<bool>,
 }
 
 impl PgnReadOptions {
@@ -22,7 +23,7 @@ impl PgnReadOptions {
             language: Language::ENGLISH,
             charset: None,
             limit: 16 << 20,
-            truncate: false,
+            truncate: None,
         }
     }
 
@@ -57,12 +58,20 @@ impl PgnReadOptions {
         self
     }
 
-    /// Of a game whose main line has a move that cannot be made, the moves before it are taken and
-    /// the rest becomes a comment. Else such a game is refused.
+    /// Whether a game whose main line has a move that cannot be made is cut short: the moves before it
+    /// are taken, and the rest becomes a comment. Else such a game is refused.
+    ///
+    /// When nothing is said the lenient profile cuts games short, unless it is their first move that
+    /// cannot be made, and the others refuse them.
     #[must_use]
     pub const fn truncate(mut self, truncate: bool) -> PgnReadOptions {
-        self.truncate = truncate;
+        self.truncate = Some(truncate);
         self
+    }
+
+    /// Whether a game is cut short that has moves before the one that cannot be made, or none.
+    pub(super) fn cuts_short(&self, has_moves: bool) -> bool {
+        self.truncate.unwrap_or(has_moves && self.profile == Profile::Lenient)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
     /// Sees to a place from which on the line cannot be played: what is left of a variation becomes
-    /// comments, and so does, on request, what is left of the game. Else the game is refused.
+    /// comments, and so does what is left of a game that may be cut short. Else the game is refused.
     pub(super) fn give_up_line(
         &mut self,
         code: &'static str,
@@ -21,12 +21,12 @@ impl<R: Read> GameReader<R> {
     ) -> Result<(), Stop> {
         let is_lenient = self.options.profile == Profile::Lenient;
         match self.builder.depth() {
-            0 if self.options.truncate => {
+            0 if self.may_cut_short() => {
                 self.is_truncated = true;
                 let message = message + "; the rest of the game is kept as a comment";
                 self.keep_rest(codes::W_PGN_TRUNCATED, at, message)
             }
-            1.. if is_lenient || self.options.truncate => {
+            1.. if is_lenient || self.may_cut_short() => {
                 let message = message + "; the rest of the variation is kept as a comment";
                 self.keep_rest(codes::W_PGN_VARIATION, at, message)
             }
@@ -36,6 +36,10 @@ impl<R: Read> GameReader<R> {
                 Err(self.refused_move(code, at, message))
             }
         }
+    }
+
+    fn may_cut_short(&self) -> bool {
+        self.options.cuts_short(self.builder.game().plies().next().is_some())
     }
 
     /// Makes comments of what is left of a line. The comments in it stay comments, and `%` lines
