@@ -599,6 +599,21 @@ codes! {
         "split",
         "1. e4 e51-0",
         "nothing";
+    W_PGN_PAIR "W-PGN-PAIR"
+        "two moves without a blank between them",
+        "split",
+        "1. e4e5 2. Nf3Nc6 *",
+        "nothing";
+    W_PGN_SPLIT "W-PGN-SPLIT"
+        "a blank or an end of line inside a move, which can be read in one way only",
+        "joined",
+        "1. e4 e5 2. N f3 *",
+        "look whether it is the move that was played";
+    W_PGN_NEXT "W-PGN-NEXT"
+        "the number 1 behind a blank line, with a move that can be made in the start array",
+        "the next game begins there",
+        "1. e4 e5 2. Nf3\n\n1. d4 d5 *",
+        "nothing";
     W_PGN_VARIATION "W-PGN-VARIATION"
         "a move in a variation that cannot be made",
         "the variation from there on is kept as a comment",

@@ -4,6 +4,7 @@
 mod found;
 mod hostile;
 mod null_moves;
+mod odd_moves;
 mod pgc;
 mod pgn;
 #[path = "../support/samples.rs"]

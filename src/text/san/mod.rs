@@ -1,11 +1,13 @@
 //! Standard Algebraic Notation: moves read and written.
 
 mod notations;
+mod odd;
 mod quick;
 mod read;
 mod write;
 
 pub(crate) use notations::{fitting, is_note};
+pub(crate) use odd::{castling_of_circles, circles, is_mark, odd, usual, without_notes};
 pub(crate) use quick::{Situation, Token, quick};
 pub(crate) use read::find;
 pub use read::{MoveError, SanRead, parse};

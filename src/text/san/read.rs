@@ -223,16 +223,16 @@ fn castle(playable: &Playable, side: Side) -> Option<Move> {
 
 /// What a text says of a move other than castling.
 #[derive(Copy, Clone)]
-struct Pattern {
+pub(super) struct Pattern {
     /// `None` where no letter says it: a pawn, or in coordinate notation any piece.
     role: Option<Role>,
-    from_file: Option<u8>,
-    from_rank: Option<u8>,
-    to: Square,
-    promotion: Option<Role>,
-    captures: bool,
+    pub(super) from_file: Option<u8>,
+    pub(super) from_rank: Option<u8>,
+    pub(super) to: Square,
+    pub(super) promotion: Option<Role>,
+    pub(super) captures: bool,
     /// A hyphen joins the squares: long algebraic notation.
-    hyphen: bool,
+    pub(super) hyphen: bool,
 }
 
 /// Tries the readings of a text: `b` first as a file, `B` first as a bishop.
@@ -262,7 +262,7 @@ fn find_move(
 
 /// How the first letter is to be taken where `b` may be a bishop or a file.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Leading {
+pub(super) enum Leading {
     Piece,
     File,
     Any,
@@ -270,7 +270,7 @@ enum Leading {
 
 impl Pattern {
     /// `[piece][file][rank][x|:|-]square[promotion]`.
-    fn read(text: &[u8], leading: Leading) -> Option<Pattern> {
+    pub(super) fn read(text: &[u8], leading: Leading) -> Option<Pattern> {
         let (body, promotion) = split_promotion(text)?;
         let [prefix @ .., file, rank] = body else { return None };
         let to = Square::at(file_of(*file)?, rank_of(*rank)?);

@@ -7,6 +7,7 @@ mod movetext;
 mod options;
 mod repair;
 mod report;
+mod rereading;
 mod result;
 mod skip;
 mod stop;

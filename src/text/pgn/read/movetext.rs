@@ -64,6 +64,12 @@ impl<R: Read> GameReader<R> {
                 self.source.at += 1;
                 return self.marker(at, GameResult::Unknown);
             }
+            b'1' if self.begins_game_by_number() => {
+                let message = "move numbers begin again behind a blank line; read as another game";
+                self.lenient_only(codes::E_PGN_MOVENUM, at, message)?;
+                self.warn(codes::W_PGN_NEXT, at, message)?;
+                return Ok(Step::End(None));
+            }
             b'0'..=b'9' if self.move_number(at)? => {}
             _ if is_symbol(byte) => return self.symbol(at),
             b',' => {
@@ -187,7 +193,10 @@ impl<R: Read> GameReader<R> {
     pub(super) fn move_number(&mut self, at: usize) -> Result<bool, Stop> {
         let rest = self.source.rest();
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let is_zero = rest[..digits].iter().all(|digit| *digit == b'0');
         match rest.get(digits) {
+            // No move has the number 0: these are circles of castling.
+            next if is_zero && (digits > 1 || next != Some(&b'.')) => return Ok(false),
             Some(b'-' | b'/' | b'\xbd' | b'\xe2' | b'=' | b'+' | b'#' | b':') => return Ok(false),
             _ if SPACED_MARKERS.into_iter().any(|marker| rest.starts_with(marker)) => {
                 return Ok(false);
@@ -268,15 +277,34 @@ impl<R: Read> GameReader<R> {
         san::find(&replay.playable(), &text, Profile::Lenient).is_ok()
     }
 
-    /// What is no move may be a mark that stands apart from its move.
+    /// Whether the number here begins another game, which has no tags.
+    fn begins_game_by_number(&self) -> bool {
+        let has_begun = self.is_truncated || self.builder.game().plies().next().is_some();
+        has_begun && self.builder.depth() == 0 && self.counts_from_one_again()
+    }
+
+    /// What is no move may be a mark that stands apart from its move, or one that is oddly written.
     pub(super) fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
         let place = at..self.source.at;
         let text = self.source.slice(place.clone());
         let kept = match text {
-            b"+" | b"#" | b"++" | b"ep" | b"e.p." | b"ch" | b"mate" => Some(None),
+            b"ep" | b"e.p." => Some(None),
+            _ if san::is_mark(text) => Some(None),
             _ => position_sign(text).map(Some),
         };
-        match kept.filter(|_| self.builder.has_move()) {
+        let kept = kept.filter(|_| self.builder.has_move());
+        let is_letter = matches!(text, [letter] if letter.is_ascii_alphabetic());
+        let is_lenient = self.options.profile == Profile::Lenient;
+        let was_reread = match kept {
+            Some(_) if is_letter && is_lenient => self.reread_sign(place.clone())?,
+            None if is_lenient => self.reread(place.clone())?,
+            _ => false,
+        };
+        if was_reread {
+            return Ok(());
+        }
+        let text = self.source.slice(place.clone());
+        match kept {
             Some(Some(nag)) => {
                 let message = format!("a sign in place of a NAG; read as ${nag}");
                 let codes = (codes::E_PGN_TOKEN, codes::W_PGN_NAG);
@@ -289,7 +317,6 @@ impl<R: Read> GameReader<R> {
             }
             None => {
                 let message = format!("{}: {}", shown(text), error.message);
-                let is_lenient = self.options.profile == Profile::Lenient;
                 let head = glued_marker(text).filter(|length| self.is_move(&text[..*length]));
                 match head.filter(|_| is_lenient) {
                     Some(length) => self.split_marker(place, length),

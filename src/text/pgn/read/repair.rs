@@ -88,6 +88,9 @@ impl<R: Read> GameReader<R> {
                 b')' if in_variation && *depth == 0 => return Ok(None),
                 b'(' => *depth += 1,
                 b')' => *depth = depth.saturating_sub(1),
+                b'1' if !in_variation && *depth == 0 && self.counts_from_one_again() => {
+                    return Ok(None);
+                }
                 _ => {
                     let text = symbol(self.source.rest());
                     let length = text.len().max(1);
@@ -121,7 +124,7 @@ impl<R: Read> GameReader<R> {
     }
 
     /// The place of the number that stands before a move, or of the move.
-    fn start_of_number(&self, at: usize) -> usize {
+    pub(super) fn start_of_number(&self, at: usize) -> usize {
         let between = self.source.slice(self.number_at..at.max(self.number_at));
         let is_number = between.first().is_some_and(u8::is_ascii_digit)
             && between

@@ -26,6 +26,7 @@ impl<R: Read> GameReader<R> {
             self.source.at = self.source.end_of_line(self.source.at)?;
             self.end_tag();
         }
+        let mut is_in_moves = false;
         while let Some(byte) = self.next_byte(false)? {
             match byte {
                 b'{' | b';' => self.skip_comment(byte)?,
@@ -35,8 +36,9 @@ impl<R: Read> GameReader<R> {
                     }
                     self.skip_tag()?;
                 }
+                b'1' if is_in_moves && self.counts_from_one_again() => return Ok(()),
                 _ => {
-                    self.in_movetext = true;
+                    (self.in_movetext, is_in_moves) = (true, true);
                     let text = symbol(self.source.rest());
                     let is_marker = byte == b'*'
                         || termination_marker(text).is_some()

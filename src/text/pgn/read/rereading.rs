@@ -1,0 +1,233 @@
+//! What is no move as it stands: a move in parts, two moves in one, a move in an odd notation. It is read if that
+//! can be done in exactly one way.
+
+use std::fmt;
+use std::io::Read;
+use std::ops::Range;
+
+use super::GameReader;
+use super::blanks::{has_blank_line, trim_blanks};
+use super::stop::Stop;
+use super::tokens::{symbol, termination_marker};
+use crate::model::rules::{Move, Playable};
+use crate::model::{Position, San};
+use crate::text::diagnostic::shown;
+use crate::text::pgn::source::LONGEST_TOKEN;
+use crate::text::{codes, san};
+
+/// No move is written in more parts, as `e x d 8 = Q`.
+const MOST_PARTS: usize = 6;
+
+/// A way to read a text that is no move.
+pub(super) struct Reading {
+    mv: Move,
+    san: San,
+    form: Form,
+}
+
+enum Form {
+    /// It has blanks in it, and ends here.
+    Parts(usize),
+    /// It is spelled oddly.
+    Odd,
+    /// Another move follows it without a blank, behind so many bytes.
+    Pair(usize),
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.form {
+            Form::Pair(_) => write!(f, "`{}` with another move behind it", self.san),
+            _ => write!(f, "`{}`", self.san),
+        }
+    }
+}
+
+impl<R: Read> GameReader<R> {
+    /// Takes a text that is no move, and what belongs to it, as what alone it can mean; false where it
+    /// means nothing. What can mean several things is a move that cannot be made.
+    pub(super) fn reread(&mut self, place: Range<usize>) -> Result<bool, Stop> {
+        let readings = self.readings(place.clone())?;
+        match &readings[..] {
+            [] => Ok(false),
+            [reading] => self.take_reading(place, reading).map(|()| true),
+            [first, second, ..] => {
+                let others = format!("{first} and as {second}");
+                self.give_up_ambiguous(place, &others).map(|()| true)
+            }
+        }
+    }
+
+    /// Takes a letter that is a sign of printed annotation, or the piece of the move that follows
+    /// it; false where it is the sign. Behind a number there is nothing that a sign could be about.
+    pub(super) fn reread_sign(&mut self, place: Range<usize>) -> Result<bool, Stop> {
+        let parts = self.in_parts(place.clone())?;
+        let next = self.parts_behind(place.end).into_iter().next();
+        let next = next.map(|next| self.source.slice(next).to_vec()).unwrap_or_default();
+        let is_behind_number = self.start_of_number(place.start) != place.start;
+        match &parts[..] {
+            [] if is_behind_number && is_end_of_move(&next) => {
+                let message = format!(
+                    "{}: no legal move with what follows it",
+                    shown(self.source.slice(place.clone()))
+                );
+                self.give_up_line(codes::E_MOVE_ILLEGAL, place.start, message)?;
+            }
+            [] => return Ok(false),
+            [part] if is_behind_number || !self.is_move(&next) => self.take_reading(place, part)?,
+            [part, ..] => {
+                let others = format!("{part} and as a sign before {}", shown(&next));
+                self.give_up_ambiguous(place, &others)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn give_up_ambiguous(&mut self, place: Range<usize>, readings: &str) -> Result<(), Stop> {
+        let text = shown(self.source.slice(place.clone()));
+        let message = format!("{text} can be read as {readings}");
+        self.give_up_line(codes::E_MOVE_AMBIG, place.start, message)
+    }
+
+    fn take_reading(&mut self, place: Range<usize>, reading: &Reading) -> Result<(), Stop> {
+        let at = place.start;
+        let Reading { mv, san, form } = reading;
+        match *form {
+            Form::Parts(end) => {
+                let message = format!("a blank inside a move; read as `{san}`");
+                self.change(codes::W_PGN_SPLIT, at..end, san.as_bytes(), message)?;
+                self.source.at = end;
+            }
+            Form::Odd => {
+                let message =
+                    format!("{} read as `{san}`", shown(self.source.slice(place.clone())));
+                self.change(codes::W_LEN_SPELLING, place, san.as_bytes(), message)?;
+            }
+            Form::Pair(length) => {
+                let (head, tail) = self.source.slice(place.clone()).split_at(length);
+                let after = [head, b" ", tail].concat();
+                let message = "two moves without a blank between them; split";
+                self.change(codes::W_PGN_PAIR, place.clone(), after, message)?;
+                self.play(at..at + length)?;
+                return self.play(at + length..place.end);
+            }
+        }
+        let played = self.builder.play_legal(*mv);
+        self.built(at, played)
+    }
+
+    fn readings(&mut self, place: Range<usize>) -> Result<Vec<Reading>, Stop> {
+        let mut readings = self.in_parts(place.clone())?;
+        let Some(replay) = self.builder.replay() else { return Ok(readings) };
+        let playable = replay.playable();
+        let text = self.source.slice(place.clone());
+        let castles = san::castling_of_circles(&playable, text)
+            .filter(|_| self.leaves_castlings(san::without_notes(text), place.end));
+        let odd = san::odd(&playable, &self.options.language.to_english(san::without_notes(text)));
+        for mv in odd.into_iter().chain(castles) {
+            readings.push(Reading { mv, san: san::format(&playable, mv), form: Form::Odd });
+        }
+        for length in 1..text.len() {
+            let (head, tail) = text.split_at(length);
+            let Some(mv) = self.usual_move(&playable, head) else { continue };
+            if self.usual_move(&playable.after(mv), tail).is_some() {
+                let form = Form::Pair(length);
+                readings.push(Reading { mv, san: san::format(&playable, mv), form });
+            }
+        }
+        Ok(readings)
+    }
+
+    /// The moves that a text begins, with blanks in them.
+    fn in_parts(&mut self, place: Range<usize>) -> Result<Vec<Reading>, Stop> {
+        self.source.want_token()?;
+        let mut readings = Vec::new();
+        let Some(replay) = self.builder.replay() else { return Ok(readings) };
+        let playable = replay.playable();
+        let mut text = self.source.slice(place.clone()).to_vec();
+        for part in self.parts_behind(place.end) {
+            text.extend_from_slice(self.source.slice(part.clone()));
+            let castles = || san::castling_of_circles(&playable, &text);
+            let Some(mv) = self.usual_move(&playable, &text).or_else(castles) else { continue };
+            if self.leaves_castlings(san::without_notes(&text), part.end) {
+                let form = Form::Parts(part.end);
+                readings.push(Reading { mv, san: san::format(&playable, mv), form });
+            }
+        }
+        Ok(readings)
+    }
+
+    fn usual_move(&self, playable: &Playable, text: &[u8]) -> Option<Move> {
+        san::usual(playable, &self.options.language.to_english(text))
+    }
+
+    /// Whether circles leave none over behind them: what follows of them is castling again.
+    fn leaves_castlings(&self, text: &[u8], end: usize) -> bool {
+        let circles = |part: Range<usize>| san::circles(self.source.slice(part));
+        let behind: usize = self.parts_behind(end).into_iter().map_while(circles).sum();
+        san::circles(text).is_none() || matches!(behind, 0 | 2 | 3)
+    }
+
+    /// The symbols that follow a place in the same paragraph and may belong to a move that begins
+    /// before them.
+    fn parts_behind(&self, end: usize) -> Vec<Range<usize>> {
+        let known = self.source.slice(self.source.at..self.source.at + LONGEST_TOKEN);
+        let known_end = self.source.at + known.len();
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let mut end = end;
+        while parts.len() < MOST_PARTS {
+            let rest = self.source.slice(end..known_end);
+            let text = trim_blanks(rest);
+            let blanks = &rest[..rest.len() - text.len()];
+            let part = symbol(text);
+            let is_number = text[part.len()..].starts_with(b".") && is_number(part);
+            // What reaches the end of what is known may go on behind it.
+            let is_whole = part.len() < text.len() || known.len() < LONGEST_TOKEN;
+            let is_part = !part.is_empty() && !is_number && is_whole;
+            if !is_part || blanks.is_empty() || has_blank_line(blanks) || is_marker(part) {
+                break;
+            }
+            let start = end + blanks.len();
+            end = start + part.len();
+            parts.push(start..end);
+        }
+        parts
+    }
+
+    /// Whether a number 1 here begins the moves of another game: behind a blank line, with a move that can be
+    /// made in the start array.
+    pub(super) fn counts_from_one_again(&self) -> bool {
+        let rest = self.source.rest();
+        let [b'1', b'.', behind @ ..] = rest else { return false };
+        let text = trim_blanks(&behind[..behind.len().min(LONGEST_TOKEN - 2)]);
+        let before = self.source.slice(0..self.source.at);
+        let is_blank = |byte: &u8| byte.is_ascii_whitespace();
+        let blanks = before.iter().rev().take_while(|byte| is_blank(byte)).count();
+        if !has_blank_line(&before[before.len() - blanks..]) {
+            return false;
+        }
+        let first = symbol(text);
+        Playable::new(&Position::START).is_ok_and(|start| {
+            self.usual_move(&start, first).is_some()
+                || (1..first.len()).any(|length| {
+                    let mv = self.usual_move(&start, &first[..length]);
+                    mv.is_some_and(|mv| {
+                        self.usual_move(&start.after(mv), &first[length..]).is_some()
+                    })
+                })
+        })
+    }
+}
+
+fn is_number(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_digit)
+}
+
+fn is_marker(text: &[u8]) -> bool {
+    termination_marker(text).is_some()
+}
+
+/// Whether a text can be what is left of a move without its piece: `f3`, `xd4`, `bd7`.
+fn is_end_of_move(text: &[u8]) -> bool {
+    matches!(text.first(), Some(b'a'..=b'h' | b'1'..=b'8' | b'x' | b'X' | b':' | b'-'))
+}
