@@ -102,7 +102,7 @@ codes! {
     E_FEN_CASTLE "E-FEN-CASTLE"
         "the castling field is malformed or names a right twice",
         REJECTED,
-        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KKq -",
         "write the rights that there are, White's in capitals: `KQkq`, or the files of the rooks: `HAha`";
     E_FEN_EP "E-FEN-EP"
         "the en passant field is no square, or does not fit the side to move",
@@ -125,7 +125,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0 01",
         "write what the message expects, or read in another profile, which changes it";
     E_POS_CASTLE "E-POS-CASTLE"
-        "a castling right has no king and rook",
+        "a castling right has no king and rook, or its king stands on the a or h file",
         REJECTED,
         "4k3/8/8/8/8/8/8/4K3 w KQ -",
         "take the right out; the lenient profile does";
@@ -300,10 +300,10 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm Ke1d2;",
         "write the shortest form with its check or mate mark, or read in another profile";
     W_LEN_COMMENT "W-LEN-COMMENT"
-        "a line beginning with #",
-        "skipped",
-        "# endgames",
-        "nothing; no comment is written back";
+        "a comment, a line beginning with #, whose record is left out or for which the output has no place",
+        "not written",
+        "…",
+        "nothing, or write text, in which comments go with their records";
     W_LEN_UTF16 "W-LEN-UTF16"
         "a file in UTF-16",
         "read, and written in UTF-8",
@@ -355,15 +355,35 @@ codes! {
         "startpos moves e2e4",
         "ask for the first position (ParseOptions::keep_moves) if it is the one that is meant";
     W_LEN_CASTLE "W-LEN-CASTLE"
-        "a castling right without its king and rook",
+        "a castling right without its king and rook, or of a king on the a or h file",
         "dropped",
         "4k3/8/8/8/8/8/8/4K2R w KQ -",
         "nothing";
+    W_LEN_FIELDS "W-LEN-FIELDS"
+        "a line of nothing but one to three of the four fields",
+        "White to move, no castling rights and no en passant square are put in",
+        "4k3/8/8/8/8/8/4P3/4K3 b",
+        "look whether the side to move and the castling rights are meant so";
+    W_LEN_UNDERSCORE "W-LEN-UNDERSCORE"
+        "underscores between the fields, as in addresses of the web",
+        "read as blanks",
+        "4k3/8/8/8/8/8/4P3/4K3_w_-_-",
+        "nothing";
+    W_LEN_SOLIDUS "W-LEN-SOLIDUS"
+        "a solidus behind the last rank",
+        "dropped",
+        "4k3/8/8/8/8/8/4P3/4K3/ w - -",
+        "nothing";
+    W_LEN_CASTLECASE "W-LEN-CASTLECASE"
+        "a castling field of four letters, some in the wrong case, where all four rights are there",
+        "read as KQkq",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -",
+        "nothing";
     W_LEN_CHESS960 "W-LEN-CHESS960"
-        "a castling right that only Chess960 has, beside one without its king and rook",
-        "kept",
+        "a castling right that only Chess960 has, beside one of the same king without its rook",
+        "kept if the other side has rights with king and rook, else dropped",
         "4k3/8/8/8/8/8/8/R5K1 w KQ -",
-        "take the right out if the king has castled";
+        "say the right alone, as in `Q`, if it is one of Chess960";
     W_LEN_EP "W-LEN-EP"
         "an en passant square that no double step can have left",
         "dropped",
@@ -740,10 +760,15 @@ codes! {
         "…",
         "look whether the file is the evaluations of lichess, and whole";
     E_LINE_CSV "E-LINE-CSV"
-        "a line of puzzles that has not their columns, or a column that is not what its name says",
+        "a line of puzzles that has not the columns of the header, a header without one that puzzles need, or a column that is not what its name says",
         REJECTED,
         "…",
         "look whether the file is the puzzles of lichess, and whole";
+    W_LINE_COLUMN "W-LINE-COLUMN"
+        "a table or an object has a column or member that is not known",
+        "it is left out, and named once for each source",
+        "…",
+        "nothing, or rename the column if it is one of the known ones";
     W_LINE_CUT "W-LINE-CUT"
         "a move of an evaluated line or of a solution that cannot be made",
         "the moves before it are kept",

@@ -249,6 +249,13 @@ impl FormatOptions {
         self
     }
 
+    /// Whether lines are in canonical form but for counters that stand as fields: they may be
+    /// operations.
+    pub(crate) fn has_canonical_operations(self) -> bool {
+        let is_form = matches!(self.counters, CounterForm::Keep | CounterForm::Ops);
+        is_form && self.counters(CounterForm::Keep) == FormatOptions::default()
+    }
+
     /// For whom.
     #[must_use]
     pub const fn compat(mut self, compat: Compat) -> FormatOptions {

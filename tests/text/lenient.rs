@@ -187,10 +187,9 @@ fn white_space_and_byte_order_mark_are_accepted() {
 }
 
 #[test]
-fn comment_lines_are_skipped_with_a_warning() {
+fn comment_lines_are_told_from_records() {
     let (result, warnings) = read(b"  # 4 piece endgames", Profile::Lenient);
-    assert_eq!(result, Ok(Line::Comment));
-    assert_eq!((warnings[0].code, warnings[0].column), ("W-LEN-COMMENT", 3));
+    assert_eq!((result, warnings), (Ok(Line::Comment), Vec::new()));
 }
 
 #[test]
@@ -243,10 +242,10 @@ fn what_is_no_position_is_rejected_with_a_suggestion() {
     let fen = |turn: &str| S.replace(" w KQkq -", turn);
     rejected("hehe;ad", "E-EPD-FIELDS", 1, "1 of the four");
     rejected("r3k3/pQ3prp/8/8/8/8/8/8 ; ", "E-EPD-FIELDS", 1, "2 of the four");
-    rejected(&fen(" w KQkq"), "E-EPD-FIELDS", 1, "3 of the four");
+    rejected(&fen(" w KQkq bm"), "E-FEN-EP", 52, "field missing");
     rejected("a8/Q e1/Q 4 Qd5+ Kb4", "E-FEN-RANKS", 1, "2 ranks");
     rejected(&fen(" x KQkq -"), "E-FEN-COLOR", 45, "`w` or `b`");
-    rejected(&fen(" w Kqkq -"), "E-FEN-CASTLE", 50, "`KQkq`?");
+    rejected(&fen(" w Kqkqk -"), "E-FEN-CASTLE", 50, "stands twice");
     rejected(&fen(" w KQxq -"), "E-FEN-CASTLE", 49, "`x`");
     rejected(&fen(" w - bm e4;"), "E-FEN-EP", 49, "field missing");
     rejected(&fen(" w KQkq E6"), "E-FEN-EP", 52, "`e6`?");
@@ -402,11 +401,11 @@ fn castling_in_any_letters_and_rights_without_rooks() {
         "4k3/8/8/8/8/8/8/4K3 w - -",
         &[("W-LEN-CASTLE", 23), ("W-LEN-CASTLE", 24), ("W-LEN-CASTLE", 25), ("W-LEN-CASTLE", 26)],
     );
-    // C-D22: a right of Chess960 is no matter, unless the field beside it shows that it is none.
+    // A right of Chess960 is no matter, unless the field beside it shows that it is none.
     let castled = "r4rk1/8/8/8/8/8/8/R4RK1 w KQkq -";
     check(
         castled,
-        &castled.replace("KQkq", "Qq"),
+        &castled.replace("KQkq", "-"),
         &[
             ("W-LEN-CASTLE", 27),
             ("W-LEN-CHESS960", 28),
@@ -417,6 +416,51 @@ fn castling_in_any_letters_and_rights_without_rooks() {
     check(&castled.replace("KQkq", "Qq"), &castled.replace("KQkq", "Qq"), &[]);
     let classic = "r3k3/8/8/8/8/8/8/4K2R w KQq -";
     check(classic, &classic.replace("KQq", "Kq"), &[("W-LEN-CASTLE", 26)]);
+    // They stay where those of the other side are sound.
+    let one = "r4rk1/8/8/8/8/8/8/1RK3R1 w KQkq -";
+    check(one, &one.replace("KQkq", "KQq"), &[("W-LEN-CASTLE", 30), ("W-LEN-CHESS960", 31)]);
+    let inner = "4k3/8/8/8/8/8/8/1R2K1R1 w KQ -";
+    check(inner, inner, &[]);
+    let half = "4k3/8/8/8/8/8/8/4K1R1 w KQ -";
+    check(half, &half.replace("KQ", "-"), &[("W-LEN-CHESS960", 25), ("W-LEN-CASTLE", 26)]);
+    let castled = "rn4k1/pppb1ppp/8/3P4/2BP2n1/2N1r3/PP1BNqP1/R2QR2K b KQkq -";
+    let (result, _) = read(castled.as_bytes(), Profile::Lenient);
+    let Ok(Line::Record(record)) = result else { panic!("{result:?}") };
+    assert_eq!(record.to_string(), castled.replace("KQkq", "-"));
+}
+
+#[test]
+fn kings_at_the_edge_have_no_rights() {
+    for (line, column) in [
+        ("4k3/8/8/8/8/8/8/R6K w Q -", 23),
+        ("4k3/8/8/8/8/8/8/R6K w A -", 23),
+        ("4k3/8/8/8/8/8/8/K6R w K -", 23),
+        ("4k3/8/8/8/8/8/8/KR5R w B -", 24),
+        ("r6k/8/8/8/8/8/8/4K3 b q -", 23),
+        ("r1n3nk/8/8/8/8/8/8/4K3 b q -", 26),
+        ("k6r/8/8/8/8/8/8/4K3 b h -", 23),
+    ] {
+        let (before, right) = line.split_at(column - 1);
+        let wanted = format!("{before}-{}", &right[1..]);
+        check(line, &wanted, &[("W-LEN-CASTLE", column)]);
+        let (result, _) = read(line.as_bytes(), Profile::Standard);
+        assert_eq!(result.unwrap_err().code, "E-POS-CASTLE", "{line}");
+    }
+    let line = "4k3/8/8/8/8/8/8/R6K w KQ -";
+    check(line, &line.replace("KQ", "-"), &[("W-LEN-CASTLE", 23), ("W-LEN-CASTLE", 24)]);
+    // Of the other king they stay.
+    let line = "r2q2nk/8/8/8/8/8/8/R3K2R w KQq -";
+    check(line, &line.replace("KQq", "KQ"), &[("W-LEN-CASTLE", 30)]);
+}
+
+#[test]
+fn all_rights_in_any_case_are_known() {
+    for field in ["Kqkq", "KQKQ", "kqkq", "kQkq", "KQkQ"] {
+        check(&S.replace("KQkq", field), S, &[("W-LEN-CASTLECASE", 47)]);
+    }
+    rejected(&S.replace("KQkq", "KKkq"), "E-FEN-CASTLE", 48, "stands twice");
+    let half = "rnbqkbn1/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -";
+    rejected(half, "E-FEN-CASTLE", 50, "stands twice");
 }
 
 #[test]
@@ -462,9 +506,9 @@ fn an_opcode_twice() {
 #[test]
 fn opcodes_that_are_none() {
     operations(
-        "PV: e4; id: \"x\";",
-        "PV e4; id \"x\";",
-        &[("W-LEN-COLON", 54), ("W-LEN-COLON", 62)],
+        "Pv1: e4; id: \"x\";",
+        "Pv1 e4; id \"x\";",
+        &[("W-LEN-COLON", 54), ("W-LEN-COLON", 63)],
     );
     operations("v=-407;", "noop \"v=-407\";", &[("W-LEN-OPCODE", 54)]);
     operations(
@@ -829,4 +873,108 @@ fn descriptive_and_numeric_notation() {
     // Nothing of it unless it is asked for.
     operations("bm P-K4;", "bm P-K4;", &[(codes::W_LEN_MOVE, 57)]);
     operations("bm 5254;", "bm 5254;", &[(codes::W_LEN_MOVE, 57)]);
+}
+
+#[test]
+fn text_glued_to_a_counter_leaves_the_number() {
+    for (tail, wanted, column) in [
+        ("0 33:e2e4:128", "fmvn 33; hmvc 0; noop \":e2e4:128\";", 31),
+        ("0 33:", "fmvn 33; hmvc 0; noop \":\";", 31),
+        ("12 1:x bm Kd2;", "fmvn 1; hmvc 12; noop \":x bm Kd2\";", 32),
+    ] {
+        let found = [
+            ("W-LEN-GLUED", column),
+            ("W-LEN-OPCODE", column + tail.find(':').unwrap() - tail.find(' ').unwrap() - 1),
+        ];
+        check(&format!("{K} {tail}"), &format!("{K} {wanted}"), &found);
+    }
+    let labels = ParseOptions::default().labels(true);
+    let (text, _) = normalise_with(&format!("{K} 0 33[0.5]"), &labels);
+    assert_eq!(text, Ok(format!("{K} c9 \"1/2-1/2\"; fmvn 33; hmvc 0;")));
+}
+
+#[test]
+fn opcodes_in_capitals_before_a_colon_are_those_of_the_standard() {
+    check(
+        &format!("{K} bm Kd2; PV: e1d2 e8d7 d2d3;"),
+        &format!("{K} bm Kd2; pv Kd2 Kd7 Kd3;"),
+        &[("W-LEN-COLON", 37)],
+    );
+    check(&format!("{K} ID: \"x\";"), &format!("{K} id \"x\";"), &[("W-LEN-COLON", 29)]);
+    check(&format!("{K} Elo: 7;"), &format!("{K} Elo 7;"), &[("W-LEN-COLON", 29)]);
+    check(&format!("{K} PV e4;"), &format!("{K} PV e4;"), &[]);
+}
+
+#[test]
+fn fewer_than_four_fields_are_filled() {
+    let board = "4k3/8/8/8/8/8/4P3/4K3";
+    check(board, &format!("{board} w - -"), &[("W-LEN-FIELDS", 1)]);
+    check(&format!("{board} b"), &format!("{board} b - -"), &[("W-LEN-FIELDS", 1)]);
+    check(&format!("{board} b - "), &format!("{board} b - -"), &[("W-LEN-FIELDS", 1)]);
+    let rooks = "r3k2r/8/8/8/8/8/8/R3K2R";
+    check(&format!("{rooks} b KQ"), &format!("{rooks} b KQ -"), &[("W-LEN-FIELDS", 1)]);
+    for bad in
+        ["e4", "4k3/8 w - -", "4k3/8/8/8/8/8/4P3/4K3 x", "4k3/8/8/8/8/8/4P3/4K3 w bm", "hello"]
+    {
+        assert!(read(bad.as_bytes(), Profile::Lenient).0.is_err(), "{bad}");
+    }
+    for profile in [Profile::Standard, Profile::Strict] {
+        assert_eq!(read(board.as_bytes(), profile).0.unwrap_err().code, "E-EPD-FIELDS");
+    }
+}
+
+#[test]
+fn underscores_between_fields_are_blanks() {
+    let found = [("W-LEN-UNDERSCORE", 1)];
+    check(&S.replace(' ', "_"), S, &found);
+    check(&format!("{}_3_9", S.replace(' ', "_")), &format!("{S} 3 9"), &found);
+    check(&format!("{} bm e4;", S.replace(' ', "_")), &format!("{S} bm e4;"), &found);
+    check(
+        &format!("{}_0_1 id \"a_b\";", S.replace(' ', "_")),
+        &format!("{S} fmvn 1; hmvc 0; id \"a_b\";"),
+        &found,
+    );
+    check(
+        "4k3/8/8/8/8/8/4P3/4K3_b",
+        "4k3/8/8/8/8/8/4P3/4K3 b - -",
+        &[("W-LEN-UNDERSCORE", 1), ("W-LEN-FIELDS", 1)],
+    );
+    check(&S.replace([' ', '/'], "_"), S, &found);
+    let other = S.replace('/', "_");
+    check(&other, S, &found);
+    let kept = "4k3/8/8/8/8/8/4P3/4K3 w - - zz_y 1;";
+    check(kept, kept, &[]);
+}
+
+#[test]
+fn a_solidus_behind_the_last_rank_is_dropped() {
+    let line = S.replacen(" w", "/ w", 1);
+    check(&line, S, &[("W-LEN-SOLIDUS", 44)]);
+    rejected("4k3/8/8/8/8/8/4P3/4K3// w - -", "E-FEN-RANKS", 1, "ranks");
+}
+
+#[test]
+fn results_behind_the_fields_are_labels() {
+    let labels = ParseOptions::default().labels(true).score_view(Some(ScoreView::White));
+    let read = |line: &str| normalise_with(line, &labels).0;
+    let black = "4k3/8/8/8/8/8/4P3/4K3 b - -";
+    for (tail, wanted) in [
+        (" 1-0", "c9 \"1-0\";"),
+        (" 1/2-1/2", "c9 \"1/2-1/2\";"),
+        ("; 0.5", "c9 \"1/2-1/2\";"),
+        (";0-1", "c9 \"0-1\";"),
+        (" 0.5", "c9 \"1/2-1/2\";"),
+        (",0.5", "c9 \"1/2-1/2\";"),
+        (",23,0.5", "c9 \"1/2-1/2\"; ce -23;"),
+        ("; 23; 1.0", "c9 \"1-0\"; ce -23;"),
+        (" 0 1,23,0.5", "c9 \"1/2-1/2\"; ce -23; fmvn 1; hmvc 0;"),
+        (" 0 1 1-0", "c9 \"1-0\"; fmvn 1; hmvc 0;"),
+        (" 0 1;0.0", "c9 \"0-1\"; fmvn 1; hmvc 0;"),
+    ] {
+        assert_eq!(read(&format!("{black}{tail}")), Ok(format!("{black} {wanted}")), "{tail}");
+    }
+    let unsaid = ParseOptions::default().labels(true);
+    assert_eq!(normalise_with(&format!("{black},23,0.5"), &unsaid).0, Err("E-EPD-LABEL"));
+    // Scores of chessdb stay such.
+    assert_eq!(read(&format!("{black}; 23;")), Ok(format!("{black} ce 23;")));
 }

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::back_ranks::with_rights;
+use super::back_ranks::{edges, with_rights};
 use super::read::{HOMES, Identity, identify, read_bytewise};
 use super::write::{Beside, KingCounts, LETTERS, write_anywhere};
 use crate::codec::key::NUMBERS;
@@ -86,8 +86,10 @@ fn outermost_rooks(
     let first = _bzhi_u32(u32::MAX, (occupied as u8).count_ones());
     let last = !_bzhi_u32(u32::MAX, pieces.count - of_last_rank);
     let rooks = [places(pieces.codes, WHITE_ROOK), places(pieces.codes, BLACK_ROOK)];
-    let white = with_rights(castling & 3, rooks[0] & first, kings[0] & first)?;
-    let black = with_rights(castling >> 2, rooks[1] & last, kings[1] & last)?;
+    let away = edges((occupied >> 56) as u8, 1) << (pieces.count - of_last_rank);
+    let white =
+        with_rights(castling & 3, rooks[0] & first, kings[0] & first, edges(occupied as u8, 1))?;
+    let black = with_rights(castling >> 2, rooks[1] & last, kings[1] & last, away)?;
     Some(white | black)
 }
 

@@ -33,6 +33,8 @@ pub(super) struct BackRank {
     codes: u32,
     /// A 1 at the bottom of each.
     ones: u32,
+    /// A 1 at the bottom of those on the a and h files.
+    pub(super) edges: u32,
 }
 
 impl BackRank {
@@ -40,7 +42,8 @@ impl BackRank {
     pub(super) fn both(occupied: u64, codes: u128, last: u32) -> [BackRank; 2] {
         [(occupied, codes), (occupied >> 56, codes >> last)].map(|(files, codes)| {
             let len = 4 * (files as u8).count_ones();
-            BackRank { codes: codes as u32, ones: ONES & ((1u64 << len) - 1) as u32 }
+            let ones = ONES & ((1u64 << len) - 1) as u32;
+            BackRank { codes: codes as u32, ones, edges: edges(files as u8, 4) }
         })
     }
 
@@ -61,12 +64,22 @@ pub(super) fn outermost(rooks: u32, king: u32) -> Option<[u32; 2]> {
     Some([of_king_side, of_queen_side])
 }
 
+/// The bottoms of the codes, of this many bits each, of the pieces on the a and h files.
+pub(super) const fn edges(files: u8, bits: u32) -> u32 {
+    let on_h = (files >> 7) as u32;
+    (files & 1) as u32 | on_h << (bits * files.count_ones().saturating_sub(1))
+}
+
 /// Of the rooks beside a king those that rights mean, bit 0 the king's side, bit 1 the queen's: the
-/// outermost ones. `None` when there is not one king, or no rook for a right.
+/// outermost ones. `None` when there is not one king, or it is one of those at the edges, or no rook for
+/// a right.
 #[inline(always)]
-pub(super) fn with_rights(rights: u8, rooks: u32, king: u32) -> Option<u32> {
+pub(super) fn with_rights(rights: u8, rooks: u32, king: u32, edges: u32) -> Option<u32> {
     if rights == 0 {
         return Some(0);
+    }
+    if king & edges != 0 {
+        return None;
     }
     let [of_king_side, of_queen_side] = outermost(rooks, king)?;
     let [has_k, has_q] = [rights & 1, rights >> 1].map(u32::from);

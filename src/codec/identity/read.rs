@@ -148,8 +148,8 @@ impl Home {
 fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]> {
     let [white, black] = BackRank::both(pieces.occupied, pieces.codes, last);
     Some([
-        with_rights(castling & 3, white.each(WHITE_ROOK), white.each(WHITE_KING))?,
-        with_rights(castling >> 2, black.each(BLACK_ROOK), black.each(BLACK_KING))?,
+        with_rights(castling & 3, white.each(WHITE_ROOK), white.each(WHITE_KING), white.edges)?,
+        with_rights(castling >> 2, black.each(BLACK_ROOK), black.each(BLACK_KING), black.edges)?,
     ])
 }
 

@@ -31,26 +31,25 @@ pub(super) fn read(
     if matches!(word.text, b"-" | b"nil") {
         return Ok(rights);
     }
+    if profile == Profile::Lenient && has_all_rights_in_other_case(word.text, board) {
+        let message = format!("castling field {}; read as `KQkq`", shown(word.text));
+        warnings.push(
+            Diagnostic::warning(codes::W_LEN_CASTLECASE, word.column(), message)
+                .with_repair(word.text, b"KQkq"),
+        );
+        return read(Word { text: b"KQkq", ..word }, board, profile, warnings);
+    }
     check_letters(word)?;
-    let before = warnings.len();
     for (place, &letter) in word.text.iter().enumerate() {
         let letter_word = word.part(place, place + 1);
         rights.only_files &= !matches!(letter, b'K' | b'Q' | b'k' | b'q');
-        let color = if letter.is_ascii_uppercase() { Color::White } else { Color::Black };
-        let Some((side, file)) = find_right(board, color, letter.to_ascii_lowercase()) else {
+        let Some((color, side, file)) = find_right(board, letter) else {
             if profile != Profile::Lenient {
                 let message =
-                    format!("{} has no king and rook on their squares", shown(letter_word.text));
+                    format!("{} {}", shown(letter_word.text), why_impossible(board, letter));
                 return Err(Diagnostic::error(codes::E_POS_CASTLE, letter_word.column(), message));
             }
-            let message = format!(
-                "castling right {} has no king and rook on their squares; dropped",
-                shown(letter_word.text)
-            );
-            warnings.push(
-                Diagnostic::warning(codes::W_LEN_CASTLE, letter_word.column(), message)
-                    .with_repair(letter_word.text, b""),
-            );
+            warnings.push(dropped(codes::W_LEN_CASTLE, letter_word, why_impossible(board, letter)));
             continue;
         };
         if rights.castling.rook(color, side).is_some() {
@@ -60,34 +59,74 @@ pub(super) fn read(
         }
         rights.castling.set(color, side, Some(file));
     }
-    if warnings.len() > before {
-        report_chess960(word, board, &rights.castling, warnings);
+    if !warnings.is_empty() {
+        drop_doubtful(word, board, &mut rights.castling, warnings);
     }
     Ok(rights)
 }
 
-/// Reports rights that only Chess960 has and that stand in a field beside rights of the same side
-/// without king and rook: it is likely that the side has castled.
-fn report_chess960(word: Word, board: &Board, castling: &Castling, warnings: &mut Vec<Diagnostic>) {
-    for (place, &letter) in word.text.iter().enumerate() {
-        let color = if letter.is_ascii_uppercase() { Color::White } else { Color::Black };
-        let right = |letter: u8| find_right(board, color, letter.to_ascii_lowercase());
-        let is_dropped = |other: &u8| {
-            other.is_ascii_uppercase() == letter.is_ascii_uppercase() && right(*other).is_none()
-        };
-        let (Some((side, file)), Some(king)) = (right(letter), board.king(color)) else { continue };
-        let classic = king.file() == 4 && matches!(file, 0 | 7);
-        if classic || castling.rook(color, side) != Some(file) || !word.text.iter().any(is_dropped)
-        {
+/// Whether these are the four letters of all rights, one of them twice and so another in the wrong case, and
+/// there are all rights.
+fn has_all_rights_in_other_case(text: &[u8], board: &Board) -> bool {
+    text.eq_ignore_ascii_case(b"KQkq")
+        && (text[0] == text[2] || text[1] == text[3])
+        && b"KQkq".iter().all(|letter| find_right(board, *letter).is_some())
+}
+
+/// Finds rights that only Chess960 has where another right of the same king is impossible. They stay if
+/// the other side has rights that are sound; else the king has castled, and the field was not kept.
+fn drop_doubtful(
+    word: Word,
+    board: &Board,
+    castling: &mut Castling,
+    warnings: &mut Vec<Diagnostic>,
+) {
+    let is_sound =
+        |letter: &u8| find_right(board, *letter).is_some() && !is_doubtful(word, board, *letter);
+    for (place, letter) in word.text.iter().enumerate() {
+        let Some((color, side, file)) = find_right(board, *letter) else { continue };
+        if !is_doubtful(word, board, *letter) {
             continue;
         }
-        let letter = word.part(place, place + 1);
-        let rook = Square::at(file, color.back_rank());
-        let message = format!(
-            "castling right {} kept as one of Chess960: king {king}, rook {rook}",
-            shown(letter.text)
-        );
-        warnings.push(Diagnostic::warning(codes::W_LEN_CHESS960, letter.column(), message));
+        let of_other = |other: &&u8| color_of(**other) != color;
+        let (text, code) = (word.part(place, place + 1), codes::W_LEN_CHESS960);
+        if word.text.iter().filter(of_other).any(is_sound) {
+            let message = format!(
+                "castling right {} kept as one of Chess960: rook {}",
+                shown(text.text),
+                Square::at(file, color.back_rank())
+            );
+            warnings.push(Diagnostic::warning(code, text.column(), message));
+        } else {
+            castling.set(color, side, None);
+            let why = "is one of Chess960, and the other right of the king is none";
+            warnings.push(dropped(code, text, why));
+        }
+    }
+}
+
+/// Whether a right is one that only Chess960 has, and another one of its king is impossible.
+fn is_doubtful(word: Word, board: &Board, letter: u8) -> bool {
+    let Some((color, _, file)) = find_right(board, letter) else { return false };
+    let is_impossible =
+        |other: &u8| color_of(*other) == color && find_right(board, *other).is_none();
+    let is_classic = board.king(color).is_some_and(|king| king.file() == 4) && is_at_edge(file);
+    !is_classic && word.text.iter().any(is_impossible)
+}
+
+fn dropped(code: &'static str, letter: Word, why: &str) -> Diagnostic {
+    let message = format!("castling right {} {why}; dropped", shown(letter.text));
+    Diagnostic::warning(code, letter.column(), message).with_repair(letter.text, b"")
+}
+
+/// Why a letter names no right.
+fn why_impossible(board: &Board, letter: u8) -> &'static str {
+    let color = color_of(letter);
+    match board.king(color) {
+        Some(king) if king.rank() == color.back_rank() && is_at_edge(king.file()) => {
+            "is of a king on the a or h file, which never has any"
+        }
+        _ => "has no king and rook on their squares",
     }
 }
 
@@ -116,19 +155,33 @@ fn check_letters(word: Word) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The side and the rook's file that a castling letter in lower case names.
-fn find_right(board: &Board, color: Color, letter: u8) -> Option<(Side, u8)> {
+const fn color_of(letter: u8) -> Color {
+    if letter.is_ascii_uppercase() { Color::White } else { Color::Black }
+}
+
+/// Whether a file is a or h, where no king begins: in Chess960 too it stands between the rooks.
+const fn is_at_edge(file: u8) -> bool {
+    matches!(file, 0 | 7)
+}
+
+/// The right that a castling letter names: whose, on which side, and the file of the rook.
+fn find_right(board: &Board, letter: u8) -> Option<(Color, Side, u8)> {
+    let color = color_of(letter);
     let rank = color.back_rank();
     let king = board.king(color).filter(|king| king.rank() == rank)?.file();
-    let has_rook = |file: &u8| board.pieces(color, Role::Rook) & Square::at(*file, rank).bit() != 0;
-    match letter {
-        b'k' => (king + 1..8).rev().find(has_rook).map(|file| (Side::King, file)),
-        b'q' => (0..king).find(has_rook).map(|file| (Side::Queen, file)),
-        _ => {
-            let file = letter.checked_sub(b'a').filter(|file| *file < 8).filter(has_rook)?;
-            Some((if file > king { Side::King } else { Side::Queen }, file))
-        }
+    if is_at_edge(king) {
+        return None;
     }
+    let has_rook = |file: &u8| board.pieces(color, Role::Rook) & Square::at(*file, rank).bit() != 0;
+    let (side, file) = match letter.to_ascii_lowercase() {
+        b'k' => (Side::King, (king + 1..8).rev().find(has_rook)?),
+        b'q' => (Side::Queen, (0..king).find(has_rook)?),
+        letter => {
+            let file = letter.checked_sub(b'a').filter(|file| *file < 8).filter(has_rook)?;
+            (if file > king { Side::King } else { Side::Queen }, file)
+        }
+    };
+    Some((color, side, file))
 }
 
 /// The text of the field.

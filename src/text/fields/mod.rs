@@ -42,6 +42,7 @@ pub(super) fn read(
     profile: Profile,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(Position, CastlingDialect), Diagnostic> {
+    let placement = without_last_solidus(placement, profile, warnings);
     let board =
         placement::read_board(placement.text).ok_or_else(|| placement::diagnose(placement))?;
     let turn = read_turn(turn)?;
@@ -58,6 +59,28 @@ pub(super) fn read(
     }
     let dialect = rights.dialect();
     Ok((position, dialect))
+}
+
+/// Whether a text is a placement, a solidus behind it aside.
+pub(super) fn is_placement(text: &[u8]) -> bool {
+    placement::read_board(text.strip_suffix(b"/").unwrap_or(text)).is_some()
+}
+
+/// The placement without a solidus behind the last rank (lenient only).
+fn without_last_solidus<'a>(
+    placement: Word<'a>,
+    profile: Profile,
+    warnings: &mut Vec<Diagnostic>,
+) -> Word<'a> {
+    let Some(text) = placement.text.strip_suffix(b"/") else { return placement };
+    if profile != Profile::Lenient || placement::read_board(text).is_none() {
+        return placement;
+    }
+    let message = "a solidus behind the last rank dropped";
+    let column = placement.column() + text.len();
+    let warning = Diagnostic::warning(codes::W_LEN_SOLIDUS, column, message);
+    warnings.push(warning.with_repair(*b"/", *b""));
+    Word { text, ..placement }
 }
 
 fn read_turn(word: Word) -> Result<Color, Diagnostic> {

@@ -24,6 +24,8 @@ pub enum Line {
     Record(EpdRecord),
 }
 
+const RANKS: usize = 8;
+
 impl Reader<'_, '_> {
     pub(super) fn line(mut self, line: &[u8]) -> Result<Line, Diagnostic> {
         let rest = self.check_bytes(line)?.trimmed();
@@ -34,6 +36,8 @@ impl Reader<'_, '_> {
             return self.comment(rest);
         }
         let (begin, rest) = self.skip_words(rest);
+        let parted = self.without_underscores(rest);
+        let rest = parted.as_deref().map_or(rest, |text| Word { text, ..rest });
         let (mut record, at, rest) = self.read_position(begin, rest)?;
         let rest = self.read_moves_behind(&mut record, begin, rest)?;
         let position = *record.position();
@@ -115,12 +119,11 @@ impl Reader<'_, '_> {
         Ok(Line::Blank)
     }
 
-    fn comment(mut self, rest: Word) -> Result<Line, Diagnostic> {
+    fn comment(self, rest: Word) -> Result<Line, Diagnostic> {
         if !self.is_lenient() {
             let message = "a comment, and EPD has none";
             return Err(Diagnostic::error(codes::E_EPD_FIELDS, rest.column(), message));
         }
-        self.warn(codes::W_LEN_COMMENT, rest.at, "comment line skipped");
         Ok(Line::Comment)
     }
 
@@ -162,6 +165,11 @@ impl Reader<'_, '_> {
         let en_passant = rest.part(0, end);
         let fields = [placement, turn, castling, en_passant];
         let count = fields.iter().take_while(|field| !field.text.is_empty()).count();
+        if count < 4
+            && let Some(fields) = self.fill_fields(line, fields, count)
+        {
+            return Ok((fields, line.part(line.text.len(), line.text.len())));
+        }
         if count < 4 {
             let message = format!(
                 "{} has {count} of the four fields placement, side to move, castling, en passant",
@@ -170,6 +178,56 @@ impl Reader<'_, '_> {
             return Err(Diagnostic::error(codes::E_EPD_FIELDS, line.column(), message));
         }
         Ok((fields, rest.part(end, rest.text.len())))
+    }
+
+    /// The text with blanks for underscores between the fields, as in addresses of the web, if it has such
+    /// (lenient only).
+    fn without_underscores(&mut self, line: Word) -> Option<Vec<u8>> {
+        let (first, _) = line.split_word();
+        let parts: Vec<&[u8]> = first.text.split(|byte| *byte == b'_').collect();
+        // Those of the web may also be in the place of solidi.
+        let ranks = if first.text.contains(&b'/') { 1 } else { RANKS };
+        if !self.is_lenient() || parts.len() < ranks.max(2) {
+            return None;
+        }
+        let placement = parts[..ranks].join(&b'/');
+        if !fields::is_placement(&placement) {
+            return None;
+        }
+        let (_, behind) = line.text.split_at(first.end() - line.at);
+        let after = [&[&*placement], &parts[ranks..]].concat().join(&b' ');
+        let message = format!("underscores in {} read as blanks", shown(first.text));
+        self.repaired(codes::W_LEN_UNDERSCORE, first.at, message, first.text, &after);
+        Some([&after[..], behind].concat())
+    }
+
+    /// All four fields of a line that ends behind one to three, if these are what they should be (lenient
+    /// only).
+    fn fill_fields<'a>(
+        &mut self,
+        line: Word<'a>,
+        mut fields: [Word<'a>; 4],
+        count: usize,
+    ) -> Option<[Word<'a>; 4]> {
+        const DEFAULTS: [&[u8]; 4] = [b"", b"w", b"-", b"-"];
+        let [placement, turn, castling, _] = fields.map(|field| field.text);
+        let is_position = fields::is_placement(placement)
+            && (count < 2 || matches!(turn, b"w" | b"b"))
+            && (count < 3
+                || castling.iter().all(|letter| b"-KQkqABCDEFGHabcdefgh".contains(letter)));
+        if !is_position || !self.is_lenient() {
+            return None;
+        }
+        for (field, text) in fields.iter_mut().zip(DEFAULTS).skip(count) {
+            *field = Word { at: line.trimmed().end(), text };
+        }
+        let missing = DEFAULTS[count..].join(&b' ');
+        let message = format!(
+            "{count} of the four fields; read with `{}` for the others",
+            String::from_utf8_lossy(&missing)
+        );
+        self.repaired(codes::W_LEN_FIELDS, line.at, message, b"", &missing);
+        Some(fields)
     }
 
     /// Puts the counters of fields 5 and 6 before the line's own operations.

@@ -125,13 +125,20 @@ impl Reader<'_, '_> {
         if !self.is_lenient() {
             return Err(Diagnostic::error(codes::E_EPD_OPCODE, name.column(), what));
         }
-        if let Some(opcode) = name.text.strip_suffix(b":").and_then(|name| Opcode::new(name).ok()) {
+        if let Some(opcode) = name.text.strip_suffix(b":").and_then(|name| self.as_meant(name)) {
             let message = format!("colon after opcode `{opcode}` dropped");
             self.repaired(codes::W_LEN_COLON, name.at, message, name.text, opcode.as_bytes());
             return Ok(Some(opcode));
         }
         self.salvage(codes::W_LEN_OPCODE, text, &what);
         Ok(None)
+    }
+
+    /// The opcode that a name before a colon means, which is no spelling of EPD: `PV` is `pv`.
+    fn as_meant(&self, name: &[u8]) -> Option<Opcode> {
+        let known = Opcode::new(&name.to_ascii_lowercase()).ok();
+        let known = known.filter(|opcode| self.standard(*opcode).is_some());
+        known.or_else(|| Opcode::new(name).ok())
     }
 
     /// Reads a segment into an operation, or salvages it. Gives the number of operands it took:

@@ -112,6 +112,7 @@ impl Reader<'_, '_> {
             let start = behind.trimmed_start();
             let ends = |&byte: &u8| is_blank(byte) || matches!(byte, b';' | b',');
             let end = start.text.iter().position(ends).unwrap_or(start.text.len());
+            let end = if count == 1 { self.end_of_number(start.part(0, end)) } else { end };
             let word = start.part(0, end);
             if self.is_lenient() && !word.text.is_empty() && word.text.iter().all(|&b| b == b'-') {
                 dashes.get_or_insert(word);
@@ -128,6 +129,19 @@ impl Reader<'_, '_> {
             self.repaired(codes::W_LEN_DASHES, dash.at, message, dash.text, b"");
         }
         (numbers, count, behind)
+    }
+
+    /// Where a fullmove number ends: before text that is glued to it (lenient only).
+    fn end_of_number(&mut self, word: Word) -> usize {
+        let digits = word.text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let is_glued = digits > 0 && matches!(word.text.get(digits), Some(b':' | b'|' | b'['));
+        if !is_glued || !self.is_lenient() {
+            return word.text.len();
+        }
+        let message = format!("{}: text glued to a counter; taken apart", shown(word.text));
+        let after = [&word.text[..digits], &word.text[digits..]].join(&b' ');
+        self.repaired(codes::W_LEN_GLUED, word.at, message, word.text, &after);
+        digits
     }
 
     /// A fifth field without a sixth, or with the sixth glued to it: `01`.
@@ -176,6 +190,9 @@ impl Reader<'_, '_> {
             Some(b'[' | b'|') if self.options().labels && !strict => {
                 self.read_labels(position, rest)
             }
+            Some(_) if self.options().labels && !strict && bare_label(rest).is_some() => {
+                self.read_bare_label(position, rest)
+            }
             Some(b'[' | b'|') if self.is_lenient() => {
                 let message =
                     format!("{} looks like the label of a training set", shown(rest.text));
@@ -211,13 +228,16 @@ impl Reader<'_, '_> {
         if before.text == b";" { before.part(0, 0) } else { before }
     }
 
+    /// Labels without brackets: ` 1-0`, `; 0.5`, `,23,0.5`.
+    fn read_bare_label(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
+        let Some((score, result)) = bare_label(rest) else { return Ok(()) };
+        self.add_label(position, score, result, rest)
+    }
+
     /// Labels of training sets: `[0.5]`, `| 0.5`, `| 23 | 0.5`. The result is White's, the score
     /// whose the options say.
     fn read_labels(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
-        let refuse = |column, what: &str| {
-            let message = format!("{what}, in {}", shown(rest.text));
-            Err(Diagnostic::error(codes::E_EPD_LABEL, column, message))
-        };
+        let refuse = |column, what: &str| refused_label(rest, column, what);
         let line = rest.trimmed();
         let (score, result) = if line.text.starts_with(b"[") {
             let Some(end) = line.text.iter().position(|&byte| byte == b']') else {
@@ -235,6 +255,18 @@ impl Reader<'_, '_> {
                 None => (None, behind.trimmed()),
             }
         };
+        self.add_label(position, score, result, rest)
+    }
+
+    /// The operations of a result and of a score, which `whole` has.
+    fn add_label(
+        &mut self,
+        position: &Position,
+        score: Option<Word>,
+        result: Word,
+        whole: Word,
+    ) -> Result<(), Diagnostic> {
+        let refuse = |column, what: &str| refused_label(whole, column, what);
         let Some(text) = result_text(result.text) else {
             return refuse(result.column(), "a label must be a result such as `0.5` or `1-0`");
         };
@@ -352,6 +384,27 @@ fn score_of_chessdb(label: &[u8]) -> Option<(i128, Option<&[u8]>)> {
         number => integer(number).flatten().filter(|value| value.abs() <= 32000)?,
     };
     if ply.is_some_and(|ply| !is_count(ply)) { None } else { Some((ce, ply)) }
+}
+
+fn refused_label(whole: Word, column: usize, what: &str) -> Result<(), Diagnostic> {
+    let message = format!("{what}, in {}", shown(whole.text));
+    Err(Diagnostic::error(codes::E_EPD_LABEL, column, message))
+}
+
+/// A result that is all that follows the fields, behind a blank, a semicolon or a comma; and the score
+/// before it, behind a comma of its own.
+fn bare_label(rest: Word) -> Option<(Option<Word>, Word)> {
+    let line = rest.trimmed();
+    let separator = line.text.first().copied().filter(|first| matches!(first, b',' | b';'));
+    let text = line.part(usize::from(separator.is_some()), line.text.len());
+    let split = separator.and_then(|it| text.text.iter().position(|byte| *byte == it));
+    let (score, result) = match split {
+        Some(at) => (Some(text.part(0, at).trimmed()), text.part(at + 1, text.text.len())),
+        None => (None, text),
+    };
+    let is_label = result_text(result.trimmed().text).is_some()
+        && score.is_none_or(|score| integer(score.text).is_some());
+    is_label.then_some((score, result.trimmed()))
 }
 
 /// How EPD writes the result of a label.
