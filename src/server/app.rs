@@ -29,6 +29,9 @@ impl App {
     pub(super) fn open(settings: ServerSettings, begins: &dyn Fn(&SourceSpec)) -> Result<App> {
         let mut names = Names::new();
         settings.openings.iter().try_for_each(|file| names.add_file(file))?;
+        for (place, found) in names.warnings() {
+            tracing::warn!("{}:{}:{found}", place.source, place.number());
+        }
         let sources = Sources::open(&settings.sources, settings.memory, begins)?;
         let answers = cache::answers(settings.memory / ANSWERS_OF_MEMORY);
         Ok(App { settings, sources, names, answers, metrics: Metrics::new() })

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::lichess::puzzle;
 use crate::error::{Error, Result};
 
 /// The formats that are read, and most of them written.
@@ -152,7 +153,7 @@ impl FileFormat {
             _ if start.starts_with(&crate::archive::MAGIC) => Some(FileFormat::Epa),
             _ if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) => Some(FileFormat::Pgn),
             _ if begins_evaluation(text) => Some(FileFormat::LichessEvaluations),
-            _ if text.starts_with(b"PuzzleId,FEN") => Some(FileFormat::LichessPuzzles),
+            _ if puzzle::begins_with_header(text) => Some(FileFormat::LichessPuzzles),
             _ => None,
         }
     }
@@ -265,10 +266,23 @@ impl Foreign {
     }
 }
 
-/// Whether a text begins with an object of which `fen` is the first member.
+/// Whether a text begins with an object that has a member of an evaluated position. Its members may
+/// have any order.
 fn begins_evaluation(text: &[u8]) -> bool {
-    let member = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
-    member.is_some_and(|member| member.starts_with(b"\"fen\""))
+    let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
+    let has = |member: &[u8]| memchr::memmem::find(line, member).is_some();
+    line.starts_with(b"{") && (has(b"\"fen\"") || has(b"\"evals\""))
+}
+
+/// Whether the first line of a text has to be known whole to tell its format: it is an object or
+/// the header of a table.
+pub(super) fn is_told_by_line(start: &[u8]) -> bool {
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    let name = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    match text {
+        [b'{' | b'"', ..] => true,
+        _ => name > 0 && text.get(name) == Some(&b','),
+    }
 }
 
 /// Whether this is the first entry of a book of Polyglot: it has no mark, but its 16 bytes are

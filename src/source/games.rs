@@ -37,7 +37,8 @@ pub(super) fn read_pgn<E: From<Error>>(
         let read = reader.next_game().map_err(|error| games.cannot_read_on("line", error))?;
         let Some(read) = read else {
             let raw = reader.rest();
-            let goes_on = raw.is_empty() || visit(Item::Skipped { raw, is_game: true })?;
+            let goes_on =
+                raw.is_empty() || visit(Item::Skipped { raw, is_game: true, aside: None })?;
             return Ok(if goes_on { games.summary } else { games.stopped() });
         };
         for warning in read.warnings {
@@ -200,7 +201,7 @@ impl<'o> Games<'o> {
         let mut rest = raw;
         let mut records = positions(game, options).peekable();
         if records.peek().is_none() {
-            return visit(Item::Skipped { raw, is_game: true });
+            return visit(Item::Skipped { raw, is_game: true, aside: None });
         }
         while let Some(record) = records.next() {
             let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };

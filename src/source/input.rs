@@ -6,8 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use memchr::memchr2;
+
 use super::encoding::{self, TextEncoding, Transcoder};
-use super::format::{Compression, FileFormat, Foreign};
+use super::format::{Compression, FileFormat, Foreign, is_told_by_line};
 use super::read_ahead::{ReadAhead, Ready};
 use crate::error::{Error, Result};
 
@@ -219,18 +221,43 @@ const ENOUGH: usize = 16;
 /// The most white space that is passed over to find them.
 const MOST_WHITE_SPACE: usize = 64 * 1024;
 
+/// The most bytes of a first line that decide it, where the line has to be known.
+const MOST_OF_LINE: usize = 64 * 1024;
+
 /// Reads on behind the first bytes of an input until there are enough, white space not counted, or the
-/// input ends.
+/// input ends; the whole first line where that tells more.
 fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
     loop {
         let here = start.trim_ascii_start().len();
-        if here >= ENOUGH || start.len() > MOST_WHITE_SPACE {
+        if start.len() > MOST_WHITE_SPACE {
             return Ok(());
+        }
+        if here >= ENOUGH {
+            break;
         }
         if input.by_ref().take((ENOUGH - here) as u64).read_to_end(start)? == 0 {
             return Ok(());
         }
     }
+    match is_told_by_line(start) {
+        true => read_line(start, input),
+        false => Ok(()),
+    }
+}
+
+/// Reads on to the end of the first line, if that is near, and as far behind it as is at hand.
+fn read_line(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
+    let mut bytes = [0; 4096];
+    let mut from = start.len() - start.trim_ascii_start().len();
+    while start.len() < MOST_OF_LINE && memchr2(b'\r', b'\n', &start[from..]).is_none() {
+        from = start.len();
+        let taken = input.read(&mut bytes)?;
+        if taken == 0 {
+            break;
+        }
+        start.extend_from_slice(&bytes[..taken]);
+    }
+    Ok(())
 }
 
 /// The first bytes of an input, and the whole input all the same.

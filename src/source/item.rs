@@ -77,8 +77,10 @@ pub enum Item<'a> {
         /// Its bytes, line end included.
         raw: &'a [u8],
         /// Whether it is of games: one of which no position is taken, or what follows the last one; else
-        /// it is a blank line or a comment.
+        /// it is a blank line, a comment, or the header of a table.
         is_game: bool,
+        /// Where it is, if it is a comment or a blank line between records: it belongs to the next one.
+        aside: Option<&'a Place>,
     },
     /// What was repaired or is doubtful, or why something is rejected.
     Diagnostic {

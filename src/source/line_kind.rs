@@ -1,6 +1,7 @@
 //! What is on the lines of a text, each of which is a record.
 
 use super::format::FileFormat;
+use super::lichess::puzzle::Columns;
 use super::lichess::{evaluation, puzzle};
 use crate::text::epd::{self, Line};
 use crate::text::{Diagnostic, ParseOptions, fen};
@@ -33,13 +34,14 @@ impl LineKind {
         matches!(self, LineKind::Epd | LineKind::Fen)
     }
 
-    /// Reads a line without its line end.
+    /// Reads a line without its line end, of a table with these columns where it is one.
     ///
     /// # Errors
     /// Why it is no record, with the column.
     pub(super) fn parse(
         self,
         line: &[u8],
+        columns: &Columns,
         options: &ParseOptions,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Line, Diagnostic> {
@@ -47,7 +49,7 @@ impl LineKind {
             LineKind::Epd => epd::parse_line(line, options, warnings),
             LineKind::Fen => fen::parse_line(line, options, warnings),
             LineKind::Evaluation => evaluation::parse_line(line, options, warnings),
-            LineKind::Puzzle => puzzle::parse_line(line, options, warnings),
+            LineKind::Puzzle => puzzle::parse_line(line, columns, options, warnings),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! gathers the next lines, which no other does meanwhile, and reads them; whoever takes the items
 //! has batches of before and never waits for more than one.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -15,6 +16,7 @@ use rayon::{Scope, Yield};
 use super::games::Pieces;
 use super::input::Input;
 use super::item::{EncodedRecords, Item, Summary, VisitItem};
+use super::lichess::puzzle::Columns;
 use super::line_kind::LineKind;
 use super::options::{Encode, SourceOptions};
 use super::perft_blocks::{Block, BlockLine};
@@ -23,9 +25,9 @@ use super::read_ahead::Ready;
 use crate::codec::identity;
 use crate::error::{At, Error, Place, Result, caught};
 use crate::model::EpdRecord;
-use crate::text::Diagnostic;
 use crate::text::epd::{Line, parse_line};
 use crate::text::lines::{LineEnd, LineReader, Next, too_long};
+use crate::text::{Diagnostic, Setting, codes};
 
 /// How many lines are read at a time, and how many bytes of them at the most.
 const BATCH_LINES: usize = 1024;
@@ -39,6 +41,7 @@ pub struct Lines {
     reader: LineReader<Box<dyn Read + Send>>,
     ready: Option<Ready>,
     kind: LineKind,
+    columns: Columns,
 }
 
 impl fmt::Debug for Lines {
@@ -52,8 +55,9 @@ impl fmt::Debug for Lines {
 
 impl Lines {
     pub(super) fn new(input: Input, kind: LineKind, options: &SourceOptions) -> Lines {
+        let columns = Columns::of_start(&input.start);
         let reader = LineReader::new(input.bytes, options.line_limit());
-        Lines { reader, ready: input.ready, kind }
+        Lines { reader, ready: input.ready, kind, columns }
     }
 
     /// What is on each.
@@ -119,7 +123,14 @@ struct HandingOn<'o> {
     block: Option<Block>,
     /// The line `id NAME` that was read last, and its number, if nothing came behind it.
     id: Option<(u64, Vec<u8>)>,
+    /// Whether blank lines and comments belong to records, as in text of EPD and FEN.
+    has_asides: bool,
+    /// The unknown columns that were warned of: one warning is enough for all lines.
+    told: HashSet<String>,
 }
+
+/// How many unknown columns are remembered.
+const MOST_COLUMNS: usize = 1000;
 
 /// Lines that are read at once, one behind the other.
 #[derive(Default)]
@@ -262,9 +273,12 @@ pub(super) fn read<E: From<Error>>(
     let kind = lines.kind;
     let kind = if kind == LineKind::Fen && has_more { LineKind::Epd } else { kind };
     let place = Place::new(Arc::clone(&name), At::Line(0));
-    let handing_on = HandingOn { options, place, block: None, id: None };
+    let columns = lines.columns.clone();
+    let (told, has_asides) = (HashSet::new(), kind.may_be_plain());
+    let handing_on = HandingOn { options, place, block: None, id: None, has_asides, told };
     let plain = options.encode_plain().filter(|_| kind.may_be_plain());
-    let is_whole = handing_on.read(lines, &Parser { options, name, kind, plain }, visit)?;
+    let is_whole =
+        handing_on.read(lines, &Parser { options, name, kind, columns, plain }, visit)?;
     Ok(Summary { was_stopped: !is_whole, ..Summary::default() })
 }
 
@@ -273,6 +287,7 @@ struct Parser<'o> {
     options: &'o SourceOptions,
     name: Arc<str>,
     kind: LineKind,
+    columns: Columns,
     /// What encodes lines of nothing but fields.
     plain: Option<&'o dyn Encode>,
 }
@@ -338,7 +353,7 @@ impl Parser<'_> {
         }
         let start = encoded.len();
         let mut warnings = Vec::new();
-        let result = self.kind.parse(text, &options.text, &mut warnings);
+        let result = self.kind.parse(text, &self.columns, &options.text, &mut warnings);
         let place = || Place::new(Arc::clone(&self.name), At::Line(batch.number(line)));
         let is_taken = match (&options.filter, &result) {
             (Some(filter), Ok(Line::Record(record))) => filter.takes(record, None, &place()),
@@ -469,16 +484,28 @@ impl HandingOn<'_> {
         !self.options.deny_warnings || line.warnings.is_empty()
     }
 
-    fn report<E>(&self, found: &[Diagnostic], visit: &mut VisitItem<'_, E>) -> Result<(), E> {
+    fn report<E>(&mut self, found: &[Diagnostic], visit: &mut VisitItem<'_, E>) -> Result<(), E> {
         for diagnostic in found {
+            if diagnostic.code == codes::W_LINE_COLUMN && self.was_told(&diagnostic.message) {
+                continue;
+            }
             visit(Item::Diagnostic { diagnostic, place: &self.place })?;
         }
         Ok(())
     }
 
+    /// Whether this was said of a line before.
+    fn was_told(&mut self, message: &str) -> bool {
+        let was_told = self.told.contains(message);
+        if !was_told && self.told.len() < MOST_COLUMNS {
+            self.told.insert(message.to_string());
+        }
+        was_told
+    }
+
     /// Hands on what a line became; `encoded` has the encoded records of its batch.
     fn hand_on<E: From<Error>>(
-        &self,
+        &mut self,
         line: ReadLine,
         encoded: &[u8],
         raw: &[u8],
@@ -496,10 +523,12 @@ impl HandingOn<'_> {
                 self.hand_on_record(record, line.is_taken, raw, visit)
             }
             Ok(Content::Line(Line::Blank | Line::Comment)) if may_stand => {
-                visit(Item::Skipped { raw, is_game: false })
+                let aside = self.has_asides.then_some(&self.place);
+                visit(Item::Skipped { raw, is_game: false, aside })
             }
             result => {
-                self.report(result.err().as_slice(), visit)?;
+                let error = result.err().map(|error| with_advice(error, raw));
+                self.report(error.as_slice(), visit)?;
                 let place = &self.place;
                 visit(Item::Rejected { raw, place, is_more: false, is_game: false })
             }
@@ -528,6 +557,9 @@ impl HandingOn<'_> {
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
+        if matches!(line.result, Ok(Content::Line(Line::Comment))) && self.may_stand(&line) {
+            return self.gather_comment(raw, visit);
+        }
         let kind = BlockLine::of(raw);
         if let (Some(BlockLine::Count(opcode, nodes)), Some(block)) = (&kind, &mut self.block)
             && block.add(*opcode, nodes)
@@ -552,6 +584,23 @@ impl HandingOn<'_> {
         Ok(true)
     }
 
+    /// Keeps a comment with the block in which it stands.
+    fn gather_comment<E: From<Error>>(
+        &mut self,
+        raw: &[u8],
+        visit: &mut VisitItem<'_, E>,
+    ) -> Result<bool, E> {
+        let block = self.block.as_mut().map(|block| &mut block.raw);
+        match block.or_else(|| self.id.as_mut().map(|(_, id)| id)) {
+            Some(lines) => lines.extend_from_slice(raw),
+            None => {
+                let aside = self.has_asides.then_some(&self.place);
+                return visit(Item::Skipped { raw, is_game: false, aside });
+            }
+        }
+        Ok(true)
+    }
+
     /// Hands on what is left of a block; of one that has no position yet only if none comes.
     fn end_block<E: From<Error>>(
         &mut self,
@@ -568,7 +617,8 @@ impl HandingOn<'_> {
         if let Some((line, raw)) = self.id.take_if(|_| !position_comes) {
             self.place.at = At::Line(line);
             let mut warnings = Vec::new();
-            let result = parse_line(raw.trim_ascii_end(), &self.options.text, &mut warnings);
+            let own = raw.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or(&raw);
+            let result = parse_line(own, &self.options.text, &mut warnings);
             let line = ReadLine { result: result.map(Content::Line), warnings, is_taken: true };
             goes_on = goes_on && self.hand_on(line, &[], &raw, visit)?;
         }
@@ -590,4 +640,25 @@ impl HandingOn<'_> {
         pieces.finish(copied.map(drop))?;
         Ok(true)
     }
+}
+
+/// The error about a line that is one of a file of another kind, with what to do about it.
+fn with_advice(error: Diagnostic, raw: &[u8]) -> Diagnostic {
+    if error.code != codes::E_EPD_FIELDS {
+        return error;
+    }
+    if matches!(BlockLine::of(raw), Some(BlockLine::Id(_) | BlockLine::Count(..))) {
+        return error.with_setting(Setting::Perft);
+    }
+    let mut words = raw.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let is_plain = match (words.next(), words.next(), words.next()) {
+        (Some(b"e"), None, None) => true,
+        (Some(name), Some(_), None) => matches!(name, b"move" | b"score" | b"ply" | b"result"),
+        _ => false,
+    };
+    if !is_plain {
+        return error;
+    }
+    let advice = "a line of a .plain file of training positions: `grep ^fen` gives the positions";
+    Diagnostic { message: format!("{}; {advice}", error.message), ..error }
 }

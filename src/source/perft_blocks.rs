@@ -54,7 +54,8 @@ impl Block {
         raw: &[u8],
     ) -> Block {
         let mut lines = id.map(|(_, id)| id).unwrap_or_default();
-        if let Some(BlockLine::Id(name)) = BlockLine::of(&lines)
+        let own = lines.split_inclusive(|byte| matches!(byte, b'\r' | b'\n')).next();
+        if let Some(BlockLine::Id(name)) = own.and_then(BlockLine::of)
             && record.operands(Opcode::ID).is_none()
         {
             record.set(Operation { opcode: Opcode::ID, operands: vec![Operand::string(name)] });

@@ -132,3 +132,37 @@ fn published_tables_name_their_own_lines() {
     let table = scratch.run(&["table", "--columns", "eco,v0", "--no-header", "n.epd"]);
     assert_eq!(table.out, wanted);
 }
+
+/// A table goes by the names of its columns, and those that nobody knows are named once.
+#[test]
+fn unknown_columns_of_tables_are_named() {
+    let scratch = scratch();
+    scratch.write("a.epd", format!("{SICILIAN}\n"));
+    let table = |header: &str| {
+        let row = header.split('\t').map(|name| match name.trim() {
+            "eco" => "B20",
+            "name" => "Sicilian",
+            "pgn" => "1. e4 c5",
+            _ => "x",
+        });
+        format!("{header}\n{}\n", row.collect::<Vec<_>>().join("\t"))
+    };
+    for (header, unknown) in [
+        ("pgn\tname\teco", &[][..]),
+        ("eco\tname\tpgn\tuci\tepd", &[]),
+        ("more\tpgn\tname\trating \teco", &[("more", 1), ("rating", 15)]),
+    ] {
+        scratch.write("b.tsv", table(header));
+        for args in [&["a.epd"][..], &["g.pgn", "--games"]] {
+            scratch.write("g.pgn", "1. e4 c5 *\n");
+            let done = scratch.run(&[&["name", "--openings", "b.tsv"], args].concat());
+            assert!(done.out.contains("\"Sicilian\""), "{} {}", done.out, done.err);
+            for (name, column) in unknown {
+                let wanted =
+                    format!("b.tsv:1:{column}: warning[W-LINE-COLUMN]: column `{name}` is");
+                assert_eq!(done.err.matches(&wanted).count(), 1, "{}", done.err);
+            }
+            assert_eq!(done.err.matches("W-LINE-COLUMN").count(), unknown.len(), "{}", done.err);
+        }
+    }
+}

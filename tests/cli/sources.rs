@@ -252,7 +252,7 @@ fn assert_rejected(file: &str, text: String, bad: &str, place: &str, wanted: &st
     let scratch = Scratch::with(file, text);
     let done = scratch.run(&["normalize", file, "--rejects", "bad"]);
     assert_eq!(done.status, 1, "{bad}\n{}", done.err);
-    assert!(done.err.starts_with(&format!("{place}: error[")), "{bad}\n{}", done.err);
+    assert!(done.err.contains(&format!("{place}: error[")), "{bad}\n{}", done.err);
     assert!(done.err.contains(wanted), "{bad}\n{}", done.err);
     assert_eq!(scratch.text("bad"), format!("{bad}\n"));
     done.out.lines().count()
@@ -305,9 +305,11 @@ fn bad_lines_of_puzzles_are_rejected() {
         (",mate,", ",\"mate,", 90, "E-LINE-CSV]: the quoted field is not closed"),
         (",mate,", ",\"mate\"x,", 96, "E-LINE-CSV]: expected a comma behind the quoted field"),
         (",mate,", ",ma\u{7}te,", 90, "E-LINE-CSV]: expected text in UTF-8 without control"),
-        (",mate,", ",,,,,,", 1, "E-LINE-CSV]: 11 columns; expected the 10 of puzzles"),
+        (",mate,", ",,,,,,", 1, "E-LINE-CSV]: 14 columns; expected the 10 that the header names"),
+        (",81,97,", ",97,", 85, "E-LINE-CSV]: NbPlays `mate`: expected a number"),
+        (",81,97,1234,", ",", 1, "E-LINE-CSV]: 7 columns; expected the 10 that the header names"),
         ("RNBQKBNR w", "RNBQKBNR x", 52, "E-FEN-COLOR]: the side to move"),
-        ("p1,", "PuzzleId,", 10, "E-LINE-CSV]: column `rnbqkbnr/"),
+        ("RNBQKBNR w KQkq - 0 2,g2g4 d8h4", "", 4, "E-FEN-RANKS]: "),
     ] {
         let bad = good.replacen(from, to, 1);
         assert_ne!(bad, good, "{from}");
@@ -319,6 +321,115 @@ fn bad_lines_of_puzzles_are_rejected() {
     let old = format!("p1,{FOOL},g2g4 d8h4,612,81,97,1234,mate,https://lichess.org/abc#3\n");
     let done = Scratch::new().run_with(&["normalize", "--from", "csv"], old);
     assert_eq!((done.status, done.out.lines().count()), (0, 1), "{}", done.err);
+}
+
+/// The columns of a file by the names in its header, in any order.
+#[test]
+fn columns_of_puzzles_go_by_their_names() {
+    let names: Vec<&str> = HEADER.trim_end().split(',').chain(["DailyDate"]).collect();
+    let row: Vec<&str> = "p1|FOOL|g2g4 d8h4|612|81|97|1234|mate|u|Barnes|1722470400000"
+        .split('|')
+        .map(|field| if field == "FOOL" { FOOL } else { field })
+        .collect();
+    let solved = |date: &str| {
+        format!(
+            "{AFTER} {date}bm Qh4#; c0 \"mate\"; c1 \"u\"; c2 \"Barnes\"; fmvn 2; hmvc 0; id \"p1\"; \
+             plays 1234; popularity 97; pv Qh4#; rating 612; rating_dev 81;\n"
+        )
+    };
+    let dated = solved("DailyDate 1722470400000; ");
+    let text = |order: &[usize]| {
+        let line =
+            |fields: &[&str]| order.iter().map(|at| fields[*at]).collect::<Vec<_>>().join(",");
+        format!("{}\n{}\n", line(&names), line(&row))
+    };
+    let scratch = Scratch::new();
+    for order in [
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+        [10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+        [4, 0, 9, 2, 1, 3, 10, 8, 7, 6, 5],
+    ] {
+        scratch.write("a.csv", text(&order));
+        let done = scratch.run(&["normalize", "a.csv"]);
+        assert_eq!((&*done.out, done.status, &*done.err), (&*dated, 0, ""), "{order:?}");
+        assert_eq!(scratch.run_with(&["normalize"], text(&order)).out, dated, "{order:?}");
+        let quoted = text(&order).replacen("FEN", "\"fen\"", 1).replace('\n', "\r\n");
+        assert_eq!(scratch.run_with(&["normalize"], quoted).out, dated, "{order:?}");
+    }
+    // Two files one behind the other, and the date, which is mostly empty.
+    let twice = text(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).replace("1722470400000", "").repeat(2);
+    let done = scratch.run_with(&["normalize"], twice);
+    assert_eq!((done.out, done.err), (solved("").repeat(2), String::new()));
+    // Without a header the order is the published one.
+    for (row, wanted) in [
+        (&row[..], dated.clone()),
+        (&row[..10], solved("")),
+        (&row[..9], solved("").replace("c2 \"Barnes\"; ", "")),
+    ] {
+        let done = scratch.run_with(&["normalize", "--from", "csv"], row.join(",") + "\n");
+        assert_eq!((done.out, done.status), (wanted, 0), "{}", done.err);
+    }
+    let other = text(&[1, 0, 2, 3, 4, 5, 6, 7, 8, 9]);
+    let mixed = text(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]) + other.lines().next().unwrap() + "\n";
+    let done = scratch.run_with(&["normalize"], mixed);
+    assert_eq!((done.out.lines().count(), done.status), (1, 1));
+    assert!(
+        done.err.contains("-:3:1: error[E-LINE-CSV]: a header that is not the first line"),
+        "{}",
+        done.err
+    );
+}
+
+/// A column that nobody knows is one warning, and one that is missing is named.
+#[test]
+fn unknown_and_missing_columns_are_named() {
+    let row = |id: usize| format!("x,p{id},{FOOL},g2g4 d8h4,612,81,97,1234,y,mate,u,\n");
+    let header = format!("New,{}", HEADER.replace(",Themes", ",Newer,Themes"));
+    let rows: String = (0..3000).map(row).collect();
+    let scratch = Scratch::with("a.csv", format!("{header}{rows}"));
+    let done = scratch.run(&["normalize", "a.csv"]);
+    assert_eq!((done.out.lines().count(), done.status), (3000, 0));
+    let [first, second, ..] = *done.err.lines().collect::<Vec<_>>() else { panic!("{}", done.err) };
+    assert_eq!(first, "a.csv:1:1: warning[W-LINE-COLUMN]: column `New` is unknown: it is left out");
+    assert!(second.starts_with("a.csv:1:66: warning[W-LINE-COLUMN]: column `Newer`"), "{second}");
+    assert!(done.err.contains("W-LINE-COLUMN      warning           2"), "{}", done.err);
+    for name in HEADER.trim_end().split(',').take(9) {
+        let names = format!(",{header}").replace(&format!(",{name},"), ",X,");
+        let done = scratch.run_with(&["normalize"], format!("{}{}", &names[1..], row(1)));
+        let wanted =
+            format!("-:1:1: error[E-LINE-CSV]: the header has no column {name}: puzzles need ");
+        assert!(done.err.starts_with(&wanted), "{name}: {}", done.err);
+        let wanted =
+            format!("-:2:1: error[E-LINE-CSV]: the header of the file has no column {name}");
+        assert!(done.err.contains(&wanted), "{name}: {}", done.err);
+        assert_eq!((done.out.as_str(), done.status), ("", 1));
+    }
+}
+
+/// Members of an evaluation in any order; those that nobody knows are named once.
+#[test]
+fn unknown_members_of_evaluations_are_named_once() {
+    let line = format!(
+        "{{\"id\":7,\"evals\":[{{\"time\":{{\"a\":[1]}},\"depth\":1,\"pvs\":[{{\"line\":\"\",\"wdl\":[1,2,3],\
+         \"cp\":5}}],\"knodes\":1}}],\"fen\":\"{START}\"}}\n"
+    );
+    let scratch = Scratch::new();
+    let done = scratch.run_with(&["normalize"], line.repeat(3000));
+    assert_eq!(
+        (done.out, done.status),
+        (format!("{START} acd 1; acn 1000; ce 5;\n").repeat(3000), 0)
+    );
+    for name in ["id", "time", "wdl"] {
+        let wanted = format!("-:1:1: warning[W-LINE-COLUMN]: member `{name}` is unknown");
+        assert!(done.err.contains(&wanted), "{}", done.err);
+    }
+    assert!(done.err.contains("W-LINE-COLUMN      warning           3"), "{}", done.err);
+    for name in ["fen", "evals", "pvs", "knodes", "depth", "line"] {
+        let other = line.replace(&format!("\"{name}\""), "\"other\"");
+        let done = scratch.run_with(&["normalize", "--from", "jsonl"], other);
+        assert_eq!(done.status, 1);
+        assert!(done.err.contains(&format!("missing field `{name}`")), "{}", done.err);
+    }
 }
 
 #[test]

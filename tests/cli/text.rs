@@ -251,3 +251,56 @@ fn character_sets_are_named() {
     assert_eq!(verbatim.status, 2);
     assert!(verbatim.err.contains("text in windows-1251, whose bytes"), "{}", verbatim.err);
 }
+
+/// A comment in a block of perft counts stays with it, and what only such blocks have says so.
+#[test]
+fn comments_break_no_block_of_perft_counts() {
+    let text = format!(
+        "id x-11\n#note\nepd {PAWN}\n# more\nperft 1 6\n#\nperft 2 30\n\nid y\n# of y\nepd {START}\nperft 1 20\n"
+    );
+    let scratch = Scratch::with("a.epd", text);
+    let done = scratch.run(&["normalize", "a.epd", "--perft"]);
+    let wanted = format!(
+        "#note\n# more\n#\n{PAWN} D1 6; D2 30; id \"x-11\";\n\n# of y\n{START} D1 20; id \"y\";\n"
+    );
+    assert_eq!((done.out, done.status), (wanted, 0), "{}", done.err);
+    let done = scratch.run(&["normalize", "a.epd"]);
+    assert_eq!(
+        (done.status, done.err.matches("--perft takes them").count()),
+        (1, 5),
+        "{}",
+        done.err
+    );
+    // What follows a name that stands alone is no part of a block.
+    scratch.write("b.epd", format!("id z\n# note\n{PAWN}\n"));
+    let done = scratch.run(&["normalize", "b.epd", "--perft", "--rejects", "bad"]);
+    assert_eq!((done.out, done.status), (format!("{PAWN}\n"), 1), "{}", done.err);
+    assert_eq!(scratch.text("bad"), "id z\n# note\n");
+}
+
+/// Lines of training positions that are no positions say which lines are.
+#[test]
+fn plain_files_of_training_positions_say_what_to_do() {
+    let text = format!("fen {START} 0 1\nmove e2e4\nscore 54\nply 0\nresult 1\ne\n");
+    let done = Scratch::with("a.plain", text).run(&["normalize", "a.plain"]);
+    assert_eq!((done.out, done.status), (format!("{START} 0 1\n"), 1));
+    assert_eq!(done.err.matches("`grep ^fen` gives the positions").count(), 5, "{}", done.err);
+}
+
+/// An expression that cannot be read is not told whole.
+#[test]
+fn long_mistakes_are_told_in_short() {
+    let scratch = Scratch::with("a.epd", format!("{START}\n"));
+    let long = "x".repeat(50_000);
+    for expression in [
+        format!("{long} == 1"),
+        format!("id == '{long}"),
+        format!("'{long}' == 1"),
+        format!("(\n{long}"),
+    ] {
+        let done = scratch.run(&["filter", "a.epd", "--where", &expression]);
+        assert_eq!(done.status, 2);
+        assert!(done.err.len() < 2000 && done.err.lines().count() < 8, "{}", done.err);
+        assert!(done.err.contains("column"), "{}", done.err);
+    }
+}

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::ArgAction;
 
+use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::message::note;
+use crate::cli::openings::read_names;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
@@ -60,10 +62,7 @@ impl Counts {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut names = Names::new();
-    for path in &args.openings {
-        names.add_file(path)?;
-    }
+    let names = read_names(&args.openings)?;
     let naming = Naming { replace: args.replace };
     match args.pipe.games(&args.games)? {
         Some(pipe) => name_games(pipe, &names, naming),
@@ -74,6 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn name_records(pipe: &Pipe, names: &Names, naming: Naming) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
     let mut output = RecordOutput::open(&pipe.output, &pipe.write)?;
+    output.carry_comments(diagnostics.comments(), Way::Stream);
     let mut names = LineNames::new(names);
     let mut counts = Counts::default();
     source::read(&pipe.files, &pipe.read, &mut diagnostics, &mut |item| {

@@ -7,12 +7,13 @@ what becomes of each part, and where it was seen whose view the scores are.
 Evaluations of lichess    lichess_db_eval.jsonl: told by its begin or .jsonl, else --from jsonl
   acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. The file has White's
                           view, ce is that of the side to move (--score-view mover: the file too)
-Puzzles of lichess        lichess_db_puzzle.csv: told by its header, else --from csv
+Puzzles of lichess        lichess_db_puzzle.csv: told by its header, else --from csv. Columns go by the
+                          names in the header; an unknown one is left out with a warning
   position                the one after the first move, which is the opponent's
   bm, pv, id              the first move and the whole solution, the PuzzleId
   rating, rating_dev, popularity, plays
                           the columns of numbers: op(rating) and so on in --where
-  c0, c1, c2              themes, URL of the game, opening tags
+  c0, c1, c2, DailyDate   themes, URL of the game, opening tags, when it was the puzzle of the day
 Opening books             of Polyglot, .bin, else --from bin. A book has keys and no positions: they are
                           looked for by its moves from the start array (`epdb help book list`)
   bm, c0                  the moves with a weight over 0; all moves with their weights

@@ -57,7 +57,7 @@ impl Expression {
     /// # Errors
     /// [`ExpressionError`] with the column.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        let root = parse::parse(text)?;
+        let root = parse::parse(text).map_err(ExpressionError::shortened)?;
         let mut fields = Vec::new();
         root.fields(&mut fields);
         let is_of_record = fields.iter().any(Field::is_of_record);

@@ -9,7 +9,7 @@ use crate::model::rules::Move;
 use crate::model::{Game, Position, Replay, Start};
 use crate::source::{FileFormat, Lines, Source, SourceOptions};
 use crate::text::lines::Next;
-use crate::text::{PositionLine, Profile};
+use crate::text::{Diagnostic, PositionLine, Profile, codes};
 
 /// A code and a name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -49,6 +49,8 @@ pub struct Names {
     by_identity: HashMap<Position, OpeningName>,
     /// No named position has fewer pieces.
     fewest_pieces: u32,
+    /// What is to be said of the files.
+    warnings: Vec<(Place, Diagnostic)>,
 }
 
 impl Default for Names {
@@ -60,14 +62,15 @@ impl Default for Names {
 impl Names {
     /// A table without names.
     pub fn new() -> Names {
-        Names { by_identity: HashMap::new(), fewest_pieces: u32::MAX }
+        Names { by_identity: HashMap::new(), fewest_pieces: u32::MAX, warnings: Vec::new() }
     }
 
     /// Adds the names of a file, which may be compressed; a position that has a name already gets the new
     /// one.
     ///
     /// The file has a line for each name, with tabs between the columns. The first line names these:
-    /// `eco`, `name` and `pgn`, the moves that lead to the position, must be among them, in any order.
+    /// `eco`, `name` and `pgn`, the moves that lead to the position, must be among them, in any order. Of
+    /// columns that are not known there are [`Names::warnings`].
     ///
     /// # Errors
     /// The file cannot be read, or a line of it: names before that line were added.
@@ -97,10 +100,16 @@ impl Names {
             };
             read.map_err(|what| Error::new(what).at(at(number)))?;
         }
-        if columns.is_none() {
+        let Some(columns) = columns else {
             return Err(Error::new("no names: the file is empty").in_source(file.clone()));
-        }
+        };
+        self.warnings.extend(columns.unknown().map(|found| (at(1), found)));
         Ok(())
+    }
+
+    /// What is to be said of the files that were read: a warning for each column that is not known.
+    pub fn warnings(&self) -> &[(Place, Diagnostic)] {
+        &self.warnings
     }
 
     /// Takes a line; the first says what the columns are.
@@ -169,6 +178,9 @@ const fn pieces(position: &Position) -> u32 {
     position.board().occupied().count_ones()
 }
 
+/// The columns that are read, and those of published tables that say the same in other words.
+const KNOWN: [&str; 7] = ["eco", "name", "pgn", "uci", "epd", "eco-volume", "img"];
+
 /// Where the columns are.
 struct Columns {
     /// The line that says it, which comes again where files were put behind each other.
@@ -191,6 +203,18 @@ impl Columns {
         };
         let (eco, name, pgn) = (place("eco")?, place("name")?, place("pgn")?);
         Ok(Columns { line: line.to_string(), eco, name, pgn })
+    }
+
+    /// Warnings about the columns that are not known.
+    fn unknown(&self) -> impl Iterator<Item = Diagnostic> + use<'_> {
+        let title = |at: usize| self.line[..at].rsplit('\t').next().unwrap_or_default();
+        let ends = self.line.match_indices('\t').map(|(at, _)| at).chain([self.line.len()]);
+        ends.map(move |end| (end - title(end).len() + 1, title(end).trim()))
+            .filter(|(_, title)| !KNOWN.contains(title))
+            .map(|(at, title)| {
+                let message = format!("column `{title}` is unknown: it is left out");
+                Diagnostic::warning(codes::W_LINE_COLUMN, at, message)
+            })
     }
 
     /// The name and the moves on a line.

@@ -1,10 +1,12 @@
 //! Lines of `lichess_db_eval.jsonl`: `{"fen":…,"evals":[{"pvs":[{"cp":…,"line":…}],"knodes":…,"depth":…}]}`.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use super::part::{Part, put};
+use super::part::{Part, put, shown};
 use crate::model::score::Evaluation;
 use crate::model::{Color, EpdRecord, Opcode, Operand};
 use crate::text::epd::{self, Line};
@@ -17,6 +19,8 @@ struct Evaluated<'l> {
     fen: Cow<'l, str>,
     #[serde(borrow)]
     evals: Vec<Analysis<'l>>,
+    #[serde(flatten)]
+    others: Others,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +30,8 @@ struct Analysis<'l> {
     pvs: Vec<Variation<'l>>,
     knodes: u64,
     depth: u32,
+    #[serde(flatten)]
+    others: Others,
 }
 
 #[derive(Deserialize)]
@@ -35,6 +41,21 @@ struct Variation<'l> {
     mate: Option<i64>,
     #[serde(borrow)]
     line: Cow<'l, str>,
+    #[serde(flatten)]
+    others: Others,
+}
+
+/// The members that nobody knows.
+type Others = BTreeMap<String, IgnoredAny>;
+
+impl Evaluated<'_> {
+    /// The names of the members that nobody knows, wherever they are.
+    fn unknown(&self) -> BTreeSet<&str> {
+        let variations = self.evals.iter().flat_map(|analysis| &analysis.pvs);
+        let analyses = self.evals.iter().map(|analysis| &analysis.others);
+        let all = analyses.chain(variations.map(|variation| &variation.others));
+        all.chain([&self.others]).flat_map(BTreeMap::keys).map(String::as_str).collect()
+    }
 }
 
 /// Reads a line: the position with the deepest of its evaluations.
@@ -50,8 +71,13 @@ pub(in crate::source) fn parse_line(
     if !whole.text.trim_ascii_start().starts_with(b"{") {
         return Err(whole.error(codes::E_LINE_JSON, "no evaluated position: expected `{`"));
     }
-    let Evaluated { fen, evals } =
+    let evaluated: Evaluated<'_> =
         serde_json::from_slice(whole.text).map_err(|error| refused(&whole, &error))?;
+    for name in evaluated.unknown() {
+        let message = format!("member {} is unknown: it is left out", shown(name.as_bytes()));
+        warnings.push(whole.warning(codes::W_LINE_COLUMN, message));
+    }
+    let Evaluated { fen, evals, .. } = evaluated;
     let fen = Part::of(line, fen.as_bytes());
     let mut record = fen.read_position(epd::parse_line, options.profile, warnings)?;
     let best = deepest(&evals).and_then(|best| Some((best, best.pvs.first()?)));

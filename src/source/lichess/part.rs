@@ -35,6 +35,11 @@ impl<'l> Part<'l> {
         Diagnostic::error(code, self.at + 1, message)
     }
 
+    /// A warning about it.
+    pub(super) fn warning(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::warning(code, self.at + 1, message)
+    }
+
     /// The piece from a place within this one on.
     fn behind(&self, from: usize) -> Part<'l> {
         let from = from.min(self.text.len());

@@ -9,8 +9,24 @@ use crate::model::{EpdRecord, Opcode, Operand};
 use crate::text::epd::Line;
 use crate::text::{Diagnostic, ParseOptions, Profile, codes, fen, san};
 
-/// The header. The last column is missing in older files.
-const COLUMNS: [&str; 10] = [
+/// A column, in the order of files without a header.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Column {
+    PuzzleId,
+    Fen,
+    Moves,
+    Rating,
+    RatingDeviation,
+    Popularity,
+    NbPlays,
+    Themes,
+    GameUrl,
+    OpeningTags,
+    DailyDate,
+}
+
+/// The names of the columns. Those behind the first nine are missing in older files.
+const NAMES: [&str; 11] = [
     "PuzzleId",
     "FEN",
     "Moves",
@@ -21,20 +37,28 @@ const COLUMNS: [&str; 10] = [
     "Themes",
     "GameUrl",
     "OpeningTags",
+    "DailyDate",
 ];
-const FEWEST: usize = COLUMNS.len() - 1;
+const REQUIRED: usize = Column::GameUrl as usize + 1;
 
 /// The columns of numbers, and the opcodes that they become.
-const NUMBERS: [(usize, Opcode); 4] = [
-    (3, private(b"rating")),
-    (4, private(b"rating_dev")),
-    (5, private(b"popularity")),
-    (6, private(b"plays")),
+const NUMBERS: [(Column, Opcode); 4] = [
+    (Column::Rating, private(b"rating")),
+    (Column::RatingDeviation, private(b"rating_dev")),
+    (Column::Popularity, private(b"popularity")),
+    (Column::NbPlays, private(b"plays")),
 ];
 
 /// The columns of text, and the opcodes that they become.
-const TEXTS: [(usize, Opcode); 4] =
-    [(0, Opcode::ID), (7, Opcode::C0), (8, Opcode::C1), (9, Opcode::C2)];
+const TEXTS: [(Column, Opcode); 4] = [
+    (Column::PuzzleId, Opcode::ID),
+    (Column::Themes, Opcode::C0),
+    (Column::GameUrl, Opcode::C1),
+    (Column::OpeningTags, Opcode::C2),
+];
+
+/// The day on which it was the puzzle of the day, in milliseconds since 1970.
+const DAILY_DATE: Opcode = private(b"DailyDate");
 
 /// An opcode that is none of the standard's.
 const fn private(name: &[u8]) -> Opcode {
@@ -51,9 +75,123 @@ struct Field<'l> {
 }
 
 impl Field<'_> {
+    fn is_named(&self, name: &str) -> bool {
+        self.text.trim_ascii().eq_ignore_ascii_case(name.as_bytes())
+    }
+
     fn part(&self) -> Part<'_> {
         Part { at: self.at, text: &self.text }
     }
+}
+
+/// Where the columns of a file are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::source) struct Columns {
+    /// The place of each in a line, as far as the file has it.
+    places: [Option<usize>; NAMES.len()],
+    /// The number of columns of a line, whatever they are; the header's where there is one.
+    count: usize,
+    has_header: bool,
+}
+
+impl Columns {
+    /// The columns of a file by its first bytes, which have the whole header where there is one.
+    pub(in crate::source) fn of_start(start: &[u8]) -> Columns {
+        let header =
+            first_line(start).and_then(|line| split(&line).ok()).filter(|it| is_header(it));
+        header.map_or_else(Columns::without_header, |fields| Columns::of_header(&fields))
+    }
+
+    fn without_header() -> Columns {
+        let places = std::array::from_fn(Some);
+        Columns { places, count: NAMES.len(), has_header: false }
+    }
+
+    fn of_header(fields: &[Field<'_>]) -> Columns {
+        let places = NAMES.map(|name| fields.iter().position(|field| field.is_named(name)));
+        Columns { places, count: fields.len(), has_header: true }
+    }
+
+    /// The name of a column that the header has to have and has not.
+    fn missing(&self) -> Option<&'static str> {
+        let required = self.places.iter().zip(NAMES).take(REQUIRED);
+        required.filter(|(place, _)| place.is_none()).map(|(_, name)| name).next()
+    }
+
+    /// Refuses the header of another file, and one that lacks a column; warns of those that nobody knows.
+    fn check_header(
+        &self,
+        fields: &[Field<'_>],
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Line, Diagnostic> {
+        let first = &fields[0].part();
+        if *self != Columns::of_header(fields) {
+            let message = "a header that is not the first line, with other columns than before: \
+                           what stands behind it is another file";
+            return Err(first.error(codes::E_LINE_CSV, message));
+        }
+        if let Some(name) = self.missing() {
+            let message = format!("the header has no column {name}: puzzles need {}", required());
+            return Err(first.error(codes::E_LINE_CSV, message));
+        }
+        for (place, field) in fields.iter().enumerate() {
+            if self.places.contains(&Some(place)) {
+                continue;
+            }
+            let message = format!("column {} is unknown: it is left out", shown(&field.text));
+            warnings.push(field.part().warning(codes::W_LINE_COLUMN, message));
+        }
+        Ok(Line::Comment)
+    }
+
+    /// Refuses a line that has not the columns of the header; the last ones may be missing if they may be
+    /// missing in the header.
+    fn check_line(&self, whole: &Part<'_>, fields: &[Field<'_>]) -> Result<(), Diagnostic> {
+        if let Some(name) = self.missing() {
+            let message = format!("the header of the file has no column {name}");
+            return Err(whole.error(codes::E_LINE_CSV, message));
+        }
+        let last_required = self.places[..REQUIRED].iter().flatten().max();
+        let fewest = last_required.map_or(0, |last| last + 1);
+        if (fewest..=self.count).contains(&fields.len()) {
+            return Ok(());
+        }
+        let (found, wanted) = (fields.len(), self.count);
+        let message = match self.has_header {
+            true => format!("{found} columns; expected the {wanted} that the header names"),
+            false => {
+                format!("{found} columns; expected the {wanted} of puzzles: {}", NAMES.join(","))
+            }
+        };
+        Err(whole.error(codes::E_LINE_CSV, message))
+    }
+
+    /// A column of a line, if the line has it.
+    fn get<'f, 'l>(&self, fields: &'f [Field<'l>], column: Column) -> Option<&'f Field<'l>> {
+        fields.get(self.places[column as usize]?)
+    }
+}
+
+fn required() -> String {
+    NAMES[..REQUIRED].join(", ")
+}
+
+/// The first line that is not blank, if it is there.
+fn first_line(start: &[u8]) -> Option<Part<'_>> {
+    let text = Part::of_line(start)?.text.trim_ascii_start();
+    let end = memchr::memchr2(b'\r', b'\n', text).unwrap_or(text.len());
+    Some(Part { at: 0, text: &text[..end] })
+}
+
+/// Whether the first line of a text is the header of puzzles, or was meant to be it.
+pub(in crate::source) fn begins_with_header(start: &[u8]) -> bool {
+    first_line(start).is_some_and(|line| split(&line).is_ok_and(|fields| is_header(&fields)))
+}
+
+fn is_header(fields: &[Field<'_>]) -> bool {
+    let has = |name| fields.iter().any(|field| field.is_named(name));
+    has("FEN") && has("Moves")
+        || has("PuzzleId") && NAMES.iter().filter(|name| has(name)).count() > 1
 }
 
 /// Reads a line; the header is a comment.
@@ -62,48 +200,38 @@ impl Field<'_> {
 /// It has not the columns of a puzzle, or the position or one of the first two moves is none.
 pub(in crate::source) fn parse_line(
     line: &[u8],
+    columns: &Columns,
     options: &ParseOptions,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Line, Diagnostic> {
     let Some(whole) = Part::of_line(line) else { return Ok(Line::Blank) };
     let fields = split(&whole)?;
-    if !(FEWEST..=COLUMNS.len()).contains(&fields.len()) {
-        let message = format!(
-            "{} columns; expected the {} of puzzles: {}",
-            fields.len(),
-            COLUMNS.len(),
-            COLUMNS.join(",")
-        );
-        return Err(whole.error(codes::E_LINE_CSV, message));
+    if is_header(&fields) {
+        return columns.check_header(&fields, warnings);
     }
-    if *fields[0].text == *COLUMNS[0].as_bytes() {
-        return check_header(&fields);
-    }
-    let before = fields[1].part().read_position(fen::parse_line, options.profile, warnings)?;
-    let (mut record, solution) = play_first(&before, &fields[2].part())?;
+    columns.check_line(&whole, &fields)?;
+    let get = |column| columns.get(&fields, column);
+    let needed = |column: Column| {
+        let none = || whole.error(codes::E_LINE_CSV, format!("no {}", NAMES[column as usize]));
+        get(column).ok_or_else(none)
+    };
+    let before =
+        needed(Column::Fen)?.part().read_position(fen::parse_line, options.profile, warnings)?;
+    let (mut record, solution) = play_first(&before, &needed(Column::Moves)?.part())?;
     let moves = read_solution(&record, &solution, warnings)?;
     let best = moves.iter().take(1).cloned().collect();
     put(&mut record, Opcode::BM, best);
     put(&mut record, Opcode::PV, moves);
     for (column, opcode) in NUMBERS {
-        put(&mut record, opcode, vec![number(column, &fields[column])?]);
+        put(&mut record, opcode, vec![number(column, needed(column)?)?]);
     }
     for (column, opcode) in TEXTS {
-        let text = fields.get(column).filter(|field| !field.text.is_empty());
+        let text = get(column).filter(|field| !field.text.is_empty());
         put(&mut record, opcode, text.map(string).transpose()?.into_iter().collect());
     }
+    let date = get(Column::DailyDate).filter(|field| !field.text.is_empty());
+    put(&mut record, DAILY_DATE, date.map(time).transpose()?.into_iter().collect());
     Ok(Line::Record(record))
-}
-
-fn check_header(fields: &[Field<'_>]) -> Result<Line, Diagnostic> {
-    let wrong = fields.iter().zip(COLUMNS).find(|(field, name)| *field.text != *name.as_bytes());
-    match wrong {
-        None => Ok(Line::Comment),
-        Some((field, name)) => {
-            let message = format!("column {}; expected {name}", shown(&field.text));
-            Err(field.part().error(codes::E_LINE_CSV, message))
-        }
-    }
 }
 
 /// The record after the opponent's move, and the moves of the solution.
@@ -144,13 +272,22 @@ fn read_solution(
     Ok(moves)
 }
 
-fn number(column: usize, field: &Field<'_>) -> Result<Operand, Diagnostic> {
+fn number(column: Column, field: &Field<'_>) -> Result<Operand, Diagnostic> {
     let digits = field.text.strip_prefix(b"-").unwrap_or(&field.text);
     if !(1..=9).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
-        let message = format!("{} {}: expected a number", COLUMNS[column], shown(&field.text));
+        let name = NAMES[column as usize];
+        let message = format!("{name} {}: expected a number", shown(&field.text));
         return Err(field.part().error(codes::E_LINE_CSV, message));
     }
     Ok(Operand::token(&*field.text))
+}
+
+/// A number of milliseconds; anything else is kept as a string.
+fn time(field: &Field<'_>) -> Result<Operand, Diagnostic> {
+    match field.text.len() <= 18 && field.text.iter().all(u8::is_ascii_digit) {
+        true => Ok(Operand::token(&*field.text)),
+        false => string(field),
+    }
 }
 
 /// A string, in which quotes become apostrophes.
@@ -189,8 +326,7 @@ fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
         fields.push(Field { at: line.at + at, text });
         match rest.get(len) {
             None => return Ok(fields),
-            Some(b',') if fields.len() <= COLUMNS.len() => at += len + 1,
-            Some(b',') => return Ok(fields),
+            Some(b',') => at += len + 1,
             Some(_) => {
                 let place = Part { at: line.at + at + len, text: rest };
                 return Err(

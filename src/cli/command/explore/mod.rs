@@ -10,6 +10,7 @@ use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::message::print_line;
+use crate::cli::openings::read_names;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::query;
@@ -18,7 +19,6 @@ use crate::codec::packed::PackedBoard;
 use crate::codec::query::Query;
 use crate::library::explore::object::{PositionObject, Shown};
 use crate::library::explore::{self, ExploreOptions, SortBy};
-use crate::library::names::Names;
 use crate::model::{EpdRecord, Position, San};
 use crate::text::PositionLine;
 
@@ -95,8 +95,7 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let line = query::parse_position(&args.position, &args.read.form.options())?;
-    let mut names = Names::new();
-    args.openings.iter().try_for_each(|file| names.add_file(file))?;
+    let names = read_names(&args.openings)?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut searcher = Searcher::open(&args.source, args, &mut diagnostics)?;
     searcher.prepare(&line)?;
