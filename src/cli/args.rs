@@ -125,7 +125,8 @@ pub(crate) struct FormArgs {
     /// Read by the text of 1994, which lacks cc, ptp, refcom, refreq, sv and ts
     #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
     pub(crate) revision: Revision,
-    /// Take labels: of training files, `FEN [0.5]`, `FEN | 23 | 0.5`, and of chessdb, `FEN ; 23;`
+    /// Take labels: of training files, `FEN [0.5]`, `FEN | 23 | 0.5`, `FEN; 0.5`, `FEN,23,0.5`, `FEN 1-0`,
+    /// and of chessdb, `FEN ; 23;`
     #[arg(long)]
     pub(crate) labels: bool,
     /// From whose side the scores of labelled files are seen
@@ -350,9 +351,10 @@ pub(crate) struct WriteArgs {
     /// EPD, six-field FEN, or FEN followed by operations [default: by the output's suffix, or epd]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// Counters as they were, as hmvc and fmvn, as FEN fields, or not at all
-    #[arg(long, value_enum, default_value_t = CounterForm::Keep, value_name = "FORM")]
-    pub(crate) counters: CounterForm,
+    /// Counters as they were, as hmvc and fmvn, as FEN fields, or not at all [default: keep, and ops in
+    /// a file whose name ends in .epd]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(crate) counters: Option<CounterForm>,
     /// Castling letters: KQkq with file letters for inner rooks only, the rooks' files, or as given
     #[arg(long, value_enum, default_value_t = CastlingForm::XFen, value_name = "FORM")]
     pub(crate) castling: CastlingForm,
@@ -370,19 +372,24 @@ impl WriteArgs {
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.compat.is_none()
-                || self.counters != CounterForm::Fen && self.format != Some(Format::FenOps),
+                || self.counters != Some(CounterForm::Fen) && self.format != Some(Format::FenOps),
             "python-chess takes counters only as hmvc and fmvn: --compat python-chess does not go \
              with --counters fen or --format fen+ops"
         );
         Ok(())
     }
 
-    /// The options of the text writer for an output of this format.
-    pub(crate) fn options(&self, output: FileFormat) -> FormatOptions {
+    /// The options of the text writer for an output of this format; `named` is the one that its name
+    /// says.
+    pub(crate) fn options(&self, output: FileFormat, named: Option<FileFormat>) -> FormatOptions {
         let usual = if output == FileFormat::Fen { Format::Fen } else { Format::Epd };
+        let counters = match named {
+            Some(FileFormat::Epd) => CounterForm::Ops,
+            _ => CounterForm::Keep,
+        };
         FormatOptions::new()
             .format(self.format.unwrap_or(usual))
-            .counters(self.counters)
+            .counters(self.counters.unwrap_or(counters))
             .castling(self.castling)
             .en_passant(self.ep)
             .compat(self.compat.unwrap_or_default())

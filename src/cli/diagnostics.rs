@@ -12,6 +12,7 @@ use crate::source::{BookFindings, Output};
 use crate::text::{Diagnostic, Setting, Severity};
 
 use super::args::FormArgs;
+use super::comments::Comments;
 use super::escape::escaped;
 use super::locale::Letters;
 use super::message::{is_quiet, note, print_line};
@@ -108,6 +109,8 @@ pub(crate) struct Diagnostics {
     repairs: Option<Output>,
     /// The expression of `--where`, which knows what no record had.
     filter: Option<Expression>,
+    /// Comments and blank lines on their way to the output.
+    comments: Comments,
     /// What became of the lines.
     pub(crate) tally: Tally,
 }
@@ -139,6 +142,7 @@ impl Diagnostics {
             kept_in_output: InOutput::Nothing,
             repairs,
             filter: None,
+            comments: Comments::default(),
             tally: Tally::default(),
         })
     }
@@ -244,8 +248,16 @@ impl Diagnostics {
         Ok(())
     }
 
+    /// Comments and blank lines on their way to the output.
+    pub(crate) const fn comments(&self) -> &Comments {
+        &self.comments
+    }
+
     /// Completes the files and prints the table of codes.
-    pub(crate) fn finish(self) -> anyhow::Result<Outcome> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
+        for (place, warning) in self.comments.clone().warnings() {
+            self.report(&place, &warning)?;
+        }
         self.report_what_is_missing();
         self.rejects.map(Output::finish).transpose()?;
         self.repairs.map(Output::finish).transpose()?;

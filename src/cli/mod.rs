@@ -5,6 +5,7 @@ mod board;
 mod charset;
 mod columns;
 mod command;
+mod comments;
 mod completions;
 mod described;
 mod diagnostics;
@@ -19,6 +20,7 @@ mod locale;
 mod man;
 mod message;
 mod obeyed;
+mod openings;
 mod outcome;
 mod output;
 mod pipe;
@@ -42,6 +44,7 @@ mod values;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use command::*;
@@ -68,8 +71,12 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Normalize(Described<normalize::Args>),
-    #[command(name = "pfdn", about = "normalize with counters as operations: pure EPD")]
+    #[command(
+        name = "pfdn",
+        about = "normalize to pure EPD: counters as operations, operands sorted"
+    )]
     Pfdn(Described<normalize::Args>),
+    #[command(alias = "pfop")]
     Purge(Described<purge::Args>),
     Convert(Described<convert::Args>),
     Import(Described<import::Args>),
@@ -159,6 +166,7 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
 /// What was parsed; what cannot be is told, and ends the process.
 fn parsed<T>(result: Result<T, clap::Error>) -> T {
     result.unwrap_or_else(|error| {
+        let error = shortened(error);
         let text = error.render().to_string();
         if text.lines().all(|line| !line.contains(char::is_control)) {
             error.exit();
@@ -166,6 +174,20 @@ fn parsed<T>(result: Result<T, clap::Error>) -> T {
         text.lines().for_each(message::print_line);
         std::process::exit(error.exit_code())
     })
+}
+
+/// The same error with no more than the begin of a value that is long.
+fn shortened(mut error: clap::Error) -> clap::Error {
+    const MOST: usize = 120;
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
+        let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
+        let mut short: String = value.chars().take(MOST).map(plain).collect();
+        if value.chars().nth(MOST).is_some() {
+            short.push('…');
+        }
+        error.insert(ContextKind::InvalidValue, ContextValue::String(short));
+    }
+    error
 }
 
 /// Makes the process ready for a command, and looks whether the command may be run at all.
@@ -200,7 +222,7 @@ fn called<'c>(cli: &'c clap::Command, matches: &'c ArgMatches) -> Called<'c> {
 fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Normalize(args) => normalize::run(&args),
-        Command::Pfdn(args) => normalize::run(&args.0.with_counters_as_operations()),
+        Command::Pfdn(args) => normalize::run(&args.0.in_normal_form()),
         Command::Purge(args) => purge::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Import(args) => import::run(&args),

@@ -13,6 +13,7 @@ use crate::model::{EpdRecord, Game, Opcode, Operand};
 use crate::source::{Encode, EncodedRecords, Item};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
+use super::comments::Way;
 use super::diagnostics::{Diagnostics, report_never_met};
 use super::games::{GamePipe, GamesArgs};
 use super::ledgers;
@@ -51,6 +52,7 @@ impl Pipe {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = self.open_output()?;
+        output.carry_comments(diagnostics.comments(), Way::Stream);
         source::read(&self.files, &self.read, &mut diagnostics, &mut |item| match item {
             Item::Record { record, place, .. } => step(record, place, &mut output),
             Item::Waiting => output.hand_on().map(|()| true).map_err(Into::into),
@@ -69,6 +71,7 @@ impl Pipe {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = self.open_output()?;
+        output.carry_comments(diagnostics.comments(), Way::Collect(By::Record));
         let mut places = Places::default();
         each(&self.files, &self.read, &mut diagnostics, |record, place| {
             collect(&mut all, &record, places.number(place))?;
@@ -102,6 +105,7 @@ impl Pipe {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
+        output.carry_comments(diagnostics.comments(), Way::Collect(by));
         output.keep_ledger(&self.files, || Ok(ledger))?;
         let mut places = Places::default();
         let encode: Arc<dyn Encode> = match keeps_lines && output.is_canonical_text() {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use crate::codec::record;
 use crate::codec::tally_origin::TallyLedger;
 use crate::library::sets::Ordered;
 use crate::model::EpdRecord;
@@ -10,6 +11,7 @@ use crate::source::{FileFormat, Target, TargetOptions};
 use crate::text::epd::Losses;
 
 use super::args::{OutputArgs, WriteArgs};
+use super::comments::{Block, Comments, Way};
 use super::kept_games::KeptGamesOf;
 use super::message::note;
 use super::outcome::Outcome;
@@ -22,6 +24,9 @@ const FEW_LINES: usize = 8;
 pub(crate) struct RecordOutput {
     target: Target,
     games: KeptGamesOf,
+    comments: Comments,
+    /// Whether who reads the output knows comments.
+    has_comments: bool,
 }
 
 impl RecordOutput {
@@ -39,8 +44,15 @@ impl RecordOutput {
             format != FileFormat::Epdb,
             "a store is not written in one piece: use `epdb import` or `epdb convert`"
         );
-        let options = TargetOptions::new().text(write.options(format));
-        Ok(RecordOutput::of(open_target(output.output.as_deref(), format, &options)?))
+        let options = TargetOptions::new().text(write.options(format, named));
+        let target = open_target(output.output.as_deref(), format, &options)?;
+        Ok(RecordOutput { has_comments: write.compat.is_none(), ..RecordOutput::of(target) })
+    }
+
+    /// Writes the comments that belong to the records, which come to the output on this way.
+    pub(crate) fn carry_comments(&mut self, comments: &Comments, way: Way) {
+        self.comments = comments.clone();
+        self.comments.follow(way);
     }
 
     /// [`RecordOutput::open`], which also makes a store; it takes about half of `memory`.
@@ -59,7 +71,19 @@ impl RecordOutput {
     }
 
     fn of(target: Target) -> RecordOutput {
-        RecordOutput { target, games: KeptGamesOf::default() }
+        let (games, comments) = (KeptGamesOf::default(), Comments::default());
+        RecordOutput { target, games, comments, has_comments: true }
+    }
+
+    /// Writes lines that are no records, where the output has a place for them.
+    fn put(&mut self, block: Block) -> io::Result<()> {
+        match self.target.text_output().filter(|_| self.has_comments) {
+            Some(output) => output.write_all(&block.text),
+            None => {
+                self.comments.drop(block);
+                Ok(())
+            }
+        }
     }
 
     /// Says how the tallies among the records of files came to be, if the output has a place for it, and
@@ -86,12 +110,17 @@ impl RecordOutput {
 
     /// Writes a record that is canonical text already; a line begins with the tag and a tab.
     pub(crate) fn write_line(&mut self, tag: Option<u64>, text: &[u8]) -> anyhow::Result<()> {
+        self.put(self.comments.next())?;
         self.write_tag(tag)?;
         Ok(self.target.write_canonical(text)?)
     }
 
-    /// Writes one encoded record.
+    /// Writes one encoded record that was collected.
     pub(crate) fn write_encoded(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.put(self.comments.next())?;
+        if self.comments.are_collected() {
+            self.put(self.comments.of(&record::decode(bytes)?.0))?;
+        }
         self.games.note_encoded(bytes)?;
         Ok(self.target.write_encoded(bytes)?)
     }
@@ -99,7 +128,11 @@ impl RecordOutput {
     /// Writes encoded records in their order, many at a time, since their text is made on all threads;
     /// where lines stand for them, those as they are.
     pub(crate) fn write_all_encoded(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
-        let RecordOutput { target, games } = self;
+        self.put(self.comments.next())?;
+        if self.comments.are_collected() {
+            return self.write_with_comments(records);
+        }
+        let RecordOutput { target, games, .. } = self;
         while let Some(is_line) = records.begins_with_line()? {
             if is_line {
                 target.write_canonical_lines(records.next_lines()?)?;
@@ -126,6 +159,15 @@ impl RecordOutput {
         Ok(())
     }
 
+    /// Writes records, before some of which there are comments, in their order.
+    fn write_with_comments(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
+        while let Some(record) = records.next_record()? {
+            self.put(self.comments.of(&record))?;
+            self.write(&record)?;
+        }
+        Ok(())
+    }
+
     /// Hands on the lines written so far, where someone may be waiting for them.
     pub(crate) fn hand_on(&mut self) -> io::Result<()> {
         match self.target.text_output() {
@@ -136,6 +178,7 @@ impl RecordOutput {
 
     /// Writes one record.
     pub(crate) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
+        self.put(self.comments.next())?;
         self.games.note(record);
         Ok(self.target.write(record)?)
     }
@@ -146,6 +189,7 @@ impl RecordOutput {
         tag: Option<u64>,
         record: &EpdRecord,
     ) -> anyhow::Result<()> {
+        self.put(self.comments.next())?;
         self.write_tag(tag)?;
         self.write(record)
     }
@@ -159,6 +203,7 @@ impl RecordOutput {
 
     /// Writes bytes as they are, where the output is text.
     pub(crate) fn write_verbatim(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.put(self.comments.next())?;
         match self.target.text_output() {
             Some(output) => output.write_all(bytes),
             None => Ok(()),
@@ -167,6 +212,7 @@ impl RecordOutput {
 
     /// Completes the output and says what its format could not carry.
     pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
+        self.put(self.comments.rest())?;
         self.games.each(&mut |game| self.target.keep_game(game))?;
         let losses = self.target.finish()?.records;
         report_losses(&losses);

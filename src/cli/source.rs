@@ -48,8 +48,7 @@ pub(crate) fn read(
     visit: &mut VisitItem<'_>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
-    Reading { diagnostics, progress: &mut progress, visit, visit_game: None }
-        .read_all(paths, args, None)
+    Reading::new(diagnostics, &mut progress, visit, None).read_all(paths, args, None)
 }
 
 /// [`read`] for a command that shows its own progress.
@@ -63,8 +62,7 @@ pub(crate) fn read_unseen(
     visit: &mut VisitItem<'_>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::hidden();
-    Reading { diagnostics, progress: &mut progress, visit, visit_game: None }
-        .read_all(paths, args, None)
+    Reading::new(diagnostics, &mut progress, visit, None).read_all(paths, args, None)
 }
 
 /// [`read`] for records as they are encoded, where that can be done on all threads, and as records
@@ -81,11 +79,7 @@ pub(crate) fn read_encoded(
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
     let mut visit = |item: Item<'_>| visit(item).map(|()| true);
-    Reading { diagnostics, progress: &mut progress, visit: &mut visit, visit_game: None }.read_all(
-        paths,
-        args,
-        Some(encode),
-    )
+    Reading::new(diagnostics, &mut progress, &mut visit, None).read_all(paths, args, Some(encode))
 }
 
 /// [`read_encoded`], but every record is encoded.
@@ -125,11 +119,7 @@ pub(crate) fn read_encoded_with_games(
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
     let visit_game = args.form.games.positions.is_none().then_some(visit_game);
-    Reading { diagnostics, progress: &mut progress, visit, visit_game }.read_all(
-        paths,
-        args,
-        Some(encode),
-    )
+    Reading::new(diagnostics, &mut progress, visit, visit_game).read_all(paths, args, Some(encode))
 }
 
 /// [`read`], but games come as games unless `--positions` was said.
@@ -145,7 +135,7 @@ pub(crate) fn read_with_games(
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
     let visit_game = args.form.games.positions.is_none().then_some(visit_game);
-    Reading { diagnostics, progress: &mut progress, visit, visit_game }.read_all(paths, args, None)
+    Reading::new(diagnostics, &mut progress, visit, visit_game).read_all(paths, args, None)
 }
 
 /// [`read_with_games`], but games are items too: whoever counts the bytes of a source sees all of them.
@@ -160,8 +150,7 @@ pub(crate) fn read_items(
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
     let options = args.source_options(args.form.games.positions.is_none());
-    Reading { diagnostics, progress: &mut progress, visit, visit_game: None }
-        .read_with(paths, args, options)
+    Reading::new(diagnostics, &mut progress, visit, None).read_with(paths, args, options)
 }
 
 /// Reads a source that is open; what it holds comes as it was opened for, games only if `visit_game`
@@ -176,7 +165,7 @@ pub(crate) fn read_open(
     visit_game: Option<&mut VisitGame<'_>>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(None);
-    Reading { diagnostics, progress: &mut progress, visit, visit_game }.read(source).map(drop)
+    Reading::new(diagnostics, &mut progress, visit, visit_game).read(source).map(drop)
 }
 
 /// The paths, or standard input when there is none.
@@ -289,9 +278,20 @@ struct Reading<'r, 'd, 'v, 'g> {
     progress: &'r mut Progress,
     visit: &'r mut VisitItem<'v>,
     visit_game: Option<&'r mut VisitGame<'g>>,
+    /// How the lines of a text are read.
+    form: ParseOptions,
 }
 
-impl Reading<'_, '_, '_, '_> {
+impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
+    fn new(
+        diagnostics: &'d mut Diagnostics,
+        progress: &'r mut Progress,
+        visit: &'r mut VisitItem<'v>,
+        visit_game: Option<&'r mut VisitGame<'g>>,
+    ) -> Reading<'r, 'd, 'v, 'g> {
+        Reading { diagnostics, progress, visit, visit_game, form: ParseOptions::default() }
+    }
+
     fn read_all(
         self,
         paths: &[PathBuf],
@@ -321,6 +321,7 @@ impl Reading<'_, '_, '_, '_> {
             .into());
         }
         self.diagnostics.watch(args.wanted.filter.as_ref());
+        self.form = args.form.options();
         let options = options.count_bytes(Arc::clone(self.progress.bytes()));
         for path in or_stdin(paths) {
             if !self.read(open(path, &options)?)? {
@@ -332,7 +333,18 @@ impl Reading<'_, '_, '_, '_> {
 
     /// Reads a source; false when no more is wanted.
     fn read(&mut self, source: Source) -> anyhow::Result<bool> {
-        let summary = source.read(&mut |item| self.take(item))?;
+        let comments = self.diagnostics.comments().clone();
+        comments.begin_source();
+        let summary = source.read(&mut |item| {
+            let is_record = matches!(item, Item::Record { .. });
+            comments.before(&item, &self.form);
+            let goes_on = self.take(item);
+            if is_record {
+                comments.behind();
+            }
+            goes_on
+        })?;
+        comments.end_source();
         self.diagnostics.tally.of_variations += summary.variation_positions;
         self.diagnostics.tally.behind_null_moves += summary.null_move_positions;
         self.diagnostics.tally.unchecked_games += summary.unchecked_games;

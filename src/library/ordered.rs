@@ -66,6 +66,16 @@ pub(super) fn push_key(by: By, record: &EpdRecord, key: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
+/// Bytes that are equal exactly for records that count as the same.
+///
+/// # Errors
+/// The record has no binary form.
+pub fn key(by: By, record: &EpdRecord) -> Result<Vec<u8>> {
+    let mut key = Vec::new();
+    push_key(by, record, &mut key)?;
+    Ok(key)
+}
+
 fn board_alone(record: &EpdRecord) -> Position {
     let board: Board = *record.position().board();
     Position::new(board, Color::White, Castling::NONE, None).unwrap_or(*record.position())

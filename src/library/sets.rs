@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use super::by_key::{ByKey, List, Number};
-pub use super::ordered::{By, ByLines, Ordered, Origin};
+pub use super::ordered::{By, ByLines, Ordered, Origin, key};
 use super::ordered::{
     KeyedRecord, Reorder, are_alike, changed, fields, is_line, record_of, split_hash, without_line,
 };

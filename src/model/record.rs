@@ -345,6 +345,22 @@ impl EpdRecord {
         self
     }
 
+    /// The same record with operands in ASCII order that have none of their own: those of `noop` and of
+    /// opcodes that nobody defines. A line of several, such as `pv2`, keeps its order.
+    #[must_use]
+    pub fn with_operands_in_order(mut self) -> EpdRecord {
+        for Operation { opcode, operands } in &mut self.operations {
+            if *opcode == Opcode::NOOP || opcode.standard().is_none() && !opcode.is_line() {
+                operands.sort_by_cached_key(|operand| {
+                    let mut text = Vec::new();
+                    operand.write_to(&mut text);
+                    text
+                });
+            }
+        }
+        self
+    }
+
     /// Takes an operation out.
     pub fn remove(&mut self, opcode: Opcode) -> Option<Operation> {
         let place = self.find(opcode).ok()?;

@@ -41,7 +41,7 @@ pub struct Lines {
     reader: LineReader<Box<dyn Read + Send>>,
     ready: Option<Ready>,
     kind: LineKind,
-    columns: Columns,
+    columns: Arc<Columns>,
 }
 
 impl fmt::Debug for Lines {
@@ -55,7 +55,7 @@ impl fmt::Debug for Lines {
 
 impl Lines {
     pub(super) fn new(input: Input, kind: LineKind, options: &SourceOptions) -> Lines {
-        let columns = Columns::of_start(&input.start);
+        let columns = Arc::new(Columns::of_start(&input.start));
         let reader = LineReader::new(input.bytes, options.line_limit());
         Lines { reader, ready: input.ready, kind, columns }
     }
@@ -273,7 +273,7 @@ pub(super) fn read<E: From<Error>>(
     let kind = lines.kind;
     let kind = if kind == LineKind::Fen && has_more { LineKind::Epd } else { kind };
     let place = Place::new(Arc::clone(&name), At::Line(0));
-    let columns = lines.columns.clone();
+    let columns = Arc::clone(&lines.columns);
     let (told, has_asides) = (HashSet::new(), kind.may_be_plain());
     let handing_on = HandingOn { options, place, block: None, id: None, has_asides, told };
     let plain = options.encode_plain().filter(|_| kind.may_be_plain());
@@ -287,7 +287,7 @@ struct Parser<'o> {
     options: &'o SourceOptions,
     name: Arc<str>,
     kind: LineKind,
-    columns: Columns,
+    columns: Arc<Columns>,
     /// What encodes lines of nothing but fields.
     plain: Option<&'o dyn Encode>,
 }

@@ -1,7 +1,7 @@
 //! Writing records and games in any format.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::encoded_batch::{EncodedBatch, PartText};
@@ -17,7 +17,7 @@ use crate::model::{EpdRecord, Game};
 use crate::text::epd::{self, Losses};
 use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::pgn::{self, GameLosses, PgnFormatOptions};
-use crate::text::{Diagnostic, Format, FormatOptions};
+use crate::text::{CounterForm, Diagnostic, Format, FormatOptions};
 
 /// How targets are written.
 ///
@@ -187,6 +187,38 @@ impl fmt::Debug for Target {
     }
 }
 
+/// Writes canonical lines, the last of which may lack its end. Counters become operations if the options
+/// say so.
+fn write_lines(output: &mut Output, options: &FormatOptions, lines: &[u8]) -> io::Result<()> {
+    if options.counters == CounterForm::Keep {
+        return output.write_all(lines);
+    }
+    let mut written = 0;
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', lines).chain([lines.len()]) {
+        if let Some((fields, clock, number)) = split_counters(&lines[start..end]) {
+            output.write_all(&lines[written..start + fields])?;
+            output.write_all(&[b" fmvn ", number, b"; hmvc ", clock, b";"].concat())?;
+            written = end;
+        }
+        start = (end + 1).min(lines.len());
+    }
+    output.write_all(&lines[written..])
+}
+
+/// The length of the four fields of a line that ends in two counters, and these. Only lines without
+/// operations do.
+fn split_counters(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
+    let digits = |text: &[u8]| text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let word_before = |end: usize| {
+        let start = end - digits(&line[..end]);
+        (start < end && line[..start].ends_with(b" ")).then_some(start)
+    };
+    let number = word_before(line.len())?;
+    let clock = word_before(number - 1)?;
+    Some((clock - 1, &line[clock..number - 1], &line[number..]))
+}
+
 impl Target {
     /// Begins a file of the format and compression that its name stands for.
     ///
@@ -335,9 +367,9 @@ impl Target {
     }
 
     fn write_texts(&mut self, texts: &[PartText]) -> Result<()> {
-        let Kind::Text { output, .. } = &mut self.kind else { return Ok(()) };
+        let Kind::Text { output, options } = &mut self.kind else { return Ok(()) };
         for PartText { lines, long_lines, error } in texts {
-            output.write_all(lines)?;
+            write_lines(output, options, lines)?;
             self.lost.records.long_lines += long_lines;
             if let Some(error) = error {
                 return Err(error.clone().into());
@@ -346,15 +378,16 @@ impl Target {
         Ok(())
     }
 
-    /// Writes a line that is a record in canonical form, where the target is of such lines.
+    /// Writes a line that is a record in canonical form, where the target is of such lines. Its counters
+    /// become operations if the target has them so.
     ///
     /// # Errors
     /// The output fails, or is no canonical text.
     pub fn write_canonical(&mut self, line: &[u8]) -> Result<()> {
         match &mut self.kind {
-            Kind::Text { output, options } if *options == FormatOptions::default() => {
+            Kind::Text { output, options } if options.has_canonical_operations() => {
                 self.lost.records.long_lines += u64::from(line.len() > SPEC_LINE_LIMIT);
-                output.write_all(line)?;
+                write_lines(output, options, line)?;
                 Ok(output.write_all(b"\n")?)
             }
             _ => Err(Error::new("this is no output of canonical text")),
@@ -368,8 +401,8 @@ impl Target {
     /// As [`Target::write_canonical`].
     pub fn write_canonical_lines(&mut self, lines: &[u8]) -> Result<()> {
         match &mut self.kind {
-            Kind::Text { output, options } if *options == FormatOptions::default() => {
-                Ok(output.write_all(lines)?)
+            Kind::Text { output, options } if options.has_canonical_operations() => {
+                Ok(write_lines(output, options, lines)?)
             }
             _ => Err(Error::new("this is no output of canonical text")),
         }
@@ -388,9 +421,9 @@ impl Target {
         Ok(output.write_all(&self.bytes)?)
     }
 
-    /// Whether it is lines of canonical text.
+    /// Whether it is lines of canonical text, in which counters may have become operations.
     pub fn is_canonical_text(&self) -> bool {
-        matches!(&self.kind, Kind::Text { options, .. } if *options == FormatOptions::default())
+        matches!(&self.kind, Kind::Text { options, .. } if options.has_canonical_operations())
     }
 
     /// The output itself where it is lines of text, to put something between them.

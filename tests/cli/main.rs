@@ -16,6 +16,7 @@ mod book;
 #[path = "../support/browser.rs"]
 mod browser;
 mod client;
+mod comments;
 mod cut_short;
 mod damaged;
 mod engines;

@@ -58,7 +58,11 @@ fn canonical_lines_and_others_keep_their_order() {
     scratch.write("blanks.epd", lines.join(" \n"));
     for by in ["record", "position"] {
         for memory in ["64M", "1M"] {
-            let of = |file| out(&scratch, &["dedupe", file, "--by", by, "--memory", memory, "-q"]);
+            let of = |file| {
+                let out = out(&scratch, &["dedupe", file, "--by", by, "--memory", memory, "-q"]);
+                let records = out.split_inclusive('\n').filter(|line| !line.starts_with('#'));
+                records.collect::<String>()
+            };
             let expected = of("blanks.epd");
             assert!(of("lf.epd") == expected, "{by} {memory}");
             assert!(of("crlf.epd") == expected, "{by} {memory}");
@@ -288,7 +292,7 @@ fn split_makes_a_file_for_each_value() {
     let scratch = suite();
     let done = scratch.run(&["split", "--by", "stm", "suite.epd", "-o", "%s.epd"]);
     assert!(done.status == 0 && done.err.contains("epdb: 3 records to w.epd\n"), "{}", done.err);
-    assert_eq!(scratch.text("w.epd"), out(&scratch, &["normalize", "suite.epd"]));
+    assert_eq!(scratch.text("w.epd"), out(&scratch, &["pfdn", "suite.epd"]));
     scratch.write(
         "e.epd",
         format!(
@@ -514,7 +518,7 @@ fn flip_twice_is_the_input() {
             .unwrap()
             .starts_with("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - bm d5 e5; ce 20;")
     );
-    let normal = out(&scratch, &["normalize", "suite.epd"]);
+    let normal = out(&scratch, &["pfdn", "suite.epd"]);
     assert_eq!(out(&scratch, &["flip", "flipped.epd"]), normal);
     let done = scratch.run(&["flip", "--mirror", "files", "suite.epd"]);
     assert!(done.err.contains("4 castling rights dropped"), "{}", done.err);

@@ -306,7 +306,7 @@ fn bad_lines_of_puzzles_are_rejected() {
         (",mate,", ",\"mate\"x,", 96, "E-LINE-CSV]: expected a comma behind the quoted field"),
         (",mate,", ",ma\u{7}te,", 90, "E-LINE-CSV]: expected text in UTF-8 without control"),
         (",mate,", ",,,,,,", 1, "E-LINE-CSV]: 14 columns; expected the 10 that the header names"),
-        (",81,97,", ",97,", 85, "E-LINE-CSV]: NbPlays `mate`: expected a number"),
+        (",81,97,", ",97,", 87, "E-LINE-CSV]: NbPlays `mate`: expected a number"),
         (",81,97,1234,", ",", 1, "E-LINE-CSV]: 7 columns; expected the 10 that the header names"),
         ("RNBQKBNR w", "RNBQKBNR x", 52, "E-FEN-COLOR]: the side to move"),
         ("RNBQKBNR w KQkq - 0 2,g2g4 d8h4", "", 4, "E-FEN-RANKS]: "),

@@ -128,7 +128,8 @@ fn perft_reads_all_dialects() {
     }
     let scratch = Scratch::with("blocks.epd", &blocks);
     let done = scratch.run(&["normalize", "blocks.epd", "--perft"]);
-    let wanted = format!("{START} D1 20; D2 400; id \"start\";\n{PAWN} D1 7; id \"pawn\";\n");
+    let wanted =
+        format!("# comment\n\n{START} D1 20; D2 400; id \"start\";\n\n{PAWN} D1 7; id \"pawn\";\n");
     assert_eq!((done.out, done.status), (wanted, 0));
 
     scratch.write("plain.epd", format!("{START}\n"));

@@ -417,7 +417,7 @@ fn castling_in_any_letters_and_rights_without_rooks() {
     let classic = "r3k3/8/8/8/8/8/8/4K2R w KQq -";
     check(classic, &classic.replace("KQq", "Kq"), &[("W-LEN-CASTLE", 26)]);
     // They stay where those of the other side are sound.
-    let one = "r4rk1/8/8/8/8/8/8/1RK3R1 w KQkq -";
+    let one = "r4rk1/8/8/8/8/8/8/1RK3R1 b KQkq -";
     check(one, &one.replace("KQkq", "KQq"), &[("W-LEN-CASTLE", 30), ("W-LEN-CHESS960", 31)]);
     let inner = "4k3/8/8/8/8/8/8/1R2K1R1 w KQ -";
     check(inner, inner, &[]);
@@ -449,7 +449,7 @@ fn kings_at_the_edge_have_no_rights() {
     let line = "4k3/8/8/8/8/8/8/R6K w KQ -";
     check(line, &line.replace("KQ", "-"), &[("W-LEN-CASTLE", 23), ("W-LEN-CASTLE", 24)]);
     // Of the other king they stay.
-    let line = "r2q2nk/8/8/8/8/8/8/R3K2R w KQq -";
+    let line = "r2q2nk/8/8/8/8/8/8/R3K2R b KQq -";
     check(line, &line.replace("KQq", "KQ"), &[("W-LEN-CASTLE", 30)]);
 }
 

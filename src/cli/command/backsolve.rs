@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::cli::args::MemoryArgs;
+use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
@@ -51,10 +52,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let Pipe { files, read, write, output } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
-    let output = match args.dry_run {
+    let mut output = match args.dry_run {
         true => None,
         false => Some(RecordOutput::open_library(output, write, args.memory.memory)?),
     };
+    if let Some(output) = &mut output {
+        output.carry_comments(diagnostics.comments(), Way::Queue);
+    }
     let options = BacksolveOptions {
         own_scores: if args.replace { OwnScores::Replaced } else { OwnScores::LowerBound },
         provenance: args.provenance,

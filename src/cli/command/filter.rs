@@ -1,6 +1,7 @@
 //! `epdb filter`: the records, or games, for which an expression holds.
 
 use crate::cli::args::Wanted;
+use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::ledgers;
@@ -62,6 +63,7 @@ fn filter_records(
     let output = || RecordOutput::open(&pipe.output, &pipe.write);
     let mut output = (!only_count).then(output).transpose()?;
     if let Some(output) = &mut output {
+        output.carry_comments(diagnostics.comments(), Way::Stream);
         output.keep_ledger(&pipe.files, || {
             ledgers::of_records(&pipe.files, &pipe.read.wanted, inverted.is_none())
         })?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
@@ -10,6 +11,7 @@ use crate::cli::pipe::{Findings, Places, each, shown_conflict, temporary_directo
 use crate::cli::record_output::RecordOutput;
 use crate::library::field::parse_opcode;
 use crate::library::join::{Join, Meet};
+use crate::library::sets::By;
 use crate::model::Opcode;
 
 /// Take operations over from the records of another source
@@ -53,6 +55,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
+    output.carry_comments(diagnostics.comments(), Way::Collect(By::Position));
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let mut join = Join::new(args.by, args.take.clone(), args.merge.rules(), directory, memory);
     let mut places = Places::default();
@@ -60,6 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         join.add(&record, places.number(place))?;
         Ok(true)
     })?;
+    diagnostics.comments().pause();
     each(std::slice::from_ref(&args.other), &args.read, &mut diagnostics, |record, place| {
         join.add_other(&record, places.number(place))?;
         Ok(true)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::args::{OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
@@ -27,6 +28,9 @@ pub(crate) struct Args {
     /// in SAN where exactly one legal move fits
     #[arg(long)]
     repair_moves: bool,
+    /// Sort operands without an order.
+    #[arg(skip)]
+    sorts_operands: bool,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -37,11 +41,10 @@ pub(crate) struct Args {
 
 impl Args {
     /// The arguments of `pfdn`, the verb of the specification, whose normal form has counters as
-    /// operations.
-    pub(crate) fn with_counters_as_operations(mut self) -> Args {
-        if self.write.counters == CounterForm::Keep {
-            self.write.counters = CounterForm::Ops;
-        }
+    /// operations, and operands in ASCII order where they have no order of their own.
+    pub(crate) fn in_normal_form(mut self) -> Args {
+        self.write.counters.get_or_insert(CounterForm::Ops);
+        self.sorts_operands = true;
         self
     }
 }
@@ -58,8 +61,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         diagnostics.keep_rejects_in_output();
     }
     let mut output = RecordOutput::open(&args.output, &args.write)?;
+    output.carry_comments(diagnostics.comments(), Way::Stream);
     source::read(&args.files, &read, &mut diagnostics, &mut |item| {
         match item {
+            Item::Record { record, .. } if args.sorts_operands => {
+                output.write(&record.with_operands_in_order())?;
+            }
             Item::Record { record, .. } => output.write(&record)?,
             Item::Rejected { raw, .. } if args.keep_bad => output.write_verbatim(raw)?,
             Item::Waiting => output.hand_on()?,

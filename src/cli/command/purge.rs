@@ -16,6 +16,8 @@ use crate::text::lines::{self, Next};
 use crate::text::purge::purge;
 
 /// Drop operations and leave the rest of each line byte for byte
+///
+/// `pfop` is the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb purge acd,acn,acs,ce,pv analysed.epd -o bare.epd")]
 pub(crate) struct Args {

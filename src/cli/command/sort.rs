@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use crate::cli::args::MemoryArgs;
+use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::ledgers;
@@ -15,6 +16,7 @@ use crate::cli::source::read_encoded;
 use crate::codec::record::PlainRecord;
 use crate::error::{self, Place};
 use crate::library::order::{RecordSorter, SortOrder};
+use crate::library::sets::By;
 use crate::library::subject::{Subject, record_of_game};
 use crate::model::EpdRecord;
 use crate::source::{Encode, Item};
@@ -81,6 +83,7 @@ fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
     let Pipe { files, read, write, output } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open(output, write)?;
+    output.carry_comments(diagnostics.comments(), Way::Collect(By::Record));
     output.keep_ledger(files, || ledgers::of_records(files, &read.wanted, true))?;
     let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
     let never_met = NeverMet::new(order.fields());

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf, is_separator};
 use anyhow::Context;
 
 use crate::cli::args::{ForceArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats};
+use crate::cli::comments::{self, Comments};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::message::note;
@@ -20,6 +21,7 @@ use crate::library::edit::Numbering;
 use crate::library::field::Field;
 use crate::library::random;
 use crate::library::sample::part_of;
+use crate::library::sets::By;
 use crate::library::subject::{Subject, record_of_game};
 use crate::model::{EpdRecord, Game};
 use crate::source::{FileFormat, GameFormat};
@@ -208,6 +210,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(diagnostics.finish()?.and(written))
 }
 
+impl Way {
+    /// How records get to the parts.
+    const fn of_comments(&self) -> comments::Way {
+        match self.by.is_empty() {
+            true => comments::Way::Stream,
+            false => comments::Way::Collect(By::Record),
+        }
+    }
+}
+
 impl Args {
     /// How games are written; `None` when records are.
     fn game_format(&self) -> anyhow::Result<Option<GameFormat>> {
@@ -242,8 +254,10 @@ fn each_unit(
 
 fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let numbers = 1..=ratio.0.len() as u64;
-    let mut parts =
-        numbers.map(|number| Part::open(args, number, &[])).collect::<Result<Vec<_>, _>>()?;
+    let comments = diagnostics.comments();
+    let mut parts = numbers
+        .map(|number| Part::open(args, number, &[], comments))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut count = 0;
     each_unit(args, diagnostics, &mut |unit, _| {
         let number = match unit {
@@ -262,9 +276,10 @@ fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow
 fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
     // Parts appear before all is read.
+    let comments = diagnostics.comments().clone();
     let open = |number| {
         places::refuse_input(Path::new(&args.output.write(number, &[])))?;
-        Part::open(args, number, &[])
+        Part::open(args, number, &[], &comments)
     };
     let mut part = open(1)?;
     each_unit(args, diagnostics, &mut |unit, _| {
@@ -284,6 +299,7 @@ fn by_fields(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
     let format = args.game_format()?;
+    diagnostics.comments().follow(comments::Way::Collect(By::Record));
     let mut sorter = Sorter::new(temporary_directory(), args.memory.memory);
     let never_met = NeverMet::new(fields.iter());
     let mut values = HashSet::new();
@@ -318,6 +334,7 @@ fn by_fields(
         Ok(Visited::Taken)
     })?;
     never_met.report();
+    let comments = diagnostics.comments();
     let mut sorted = sorter.finish()?;
     let mut outcome = Outcome::Done;
     let mut part: Option<(Vec<u8>, Part)> = None;
@@ -327,7 +344,7 @@ fn by_fields(
             if let Some((_, done)) = part.take() {
                 outcome = outcome.and(done.finish()?);
             }
-            part = Some((key.to_vec(), Part::open(args, number, &names(key))?));
+            part = Some((key.to_vec(), Part::open(args, number, &names(key), comments)?));
         }
         if let Some((_, part)) = &mut part {
             part.write_encoded(bytes)?;
@@ -371,7 +388,12 @@ enum PartOutput {
 }
 
 impl Part {
-    fn open(args: &Args, number: u64, values: &[String]) -> anyhow::Result<Part> {
+    fn open(
+        args: &Args,
+        number: u64,
+        values: &[String],
+        comments: &Comments,
+    ) -> anyhow::Result<Part> {
         let name = args.output.write(number, values);
         let path = PathBuf::from(&name);
         if let Some(folder) = path.parent().filter(|_| args.output.has_folders()) {
@@ -381,9 +403,11 @@ impl Part {
         let output = match args.game_format()? {
             Some(format) => PartOutput::Games(GameOutput::open(Some(&path), format)?),
             None => {
-                let output =
-                    OutputArgs { output: Some(path), to: args.to, force: ForceArgs::default() };
-                PartOutput::Records(RecordOutput::open(&output, &args.write)?)
+                let force = ForceArgs::default();
+                let output = OutputArgs { output: Some(path), to: args.to, force };
+                let mut output = RecordOutput::open(&output, &args.write)?;
+                output.carry_comments(comments, args.way.of_comments());
+                PartOutput::Records(output)
             }
         };
         Ok(Part { number, name, count: 0, output })

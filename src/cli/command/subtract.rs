@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{temporary_directory, write_all};
@@ -42,6 +43,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, keep: Keep) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
+    output.carry_comments(diagnostics.comments(), Way::Collect(args.by));
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let encode: Arc<dyn Encode> = Arc::new(args.by);
     let mut selection = Selection::new(keep, args.by, directory, memory);
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &Args, keep: Keep) -> anyhow::Result<Outcome> {
     read_all_encoded(own, &args.read, &mut diagnostics, &encode, |records, _| {
         Ok(selection.add_encoded(records)?)
     })?;
+    diagnostics.comments().pause();
     for (number, other) in args.others.iter().enumerate() {
         if number > 0 {
             selection.next_other();

@@ -224,7 +224,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut table = Table {
         args,
         shape: Shape::of(args),
-        forms: args.write.options(FileFormat::Epd),
+        forms: args.write.options(FileFormat::Epd, None),
         never_met: NeverMet::new(fields.iter().copied()),
         groups: args.groups(),
         out: open_other_output(args.output.as_deref(), "a table")?,

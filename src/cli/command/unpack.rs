@@ -10,12 +10,11 @@ use anyhow::Context;
 use crate::archive::{Archive, ArchiveError, Restored};
 use crate::cli::args::{MemoryArgs, OutputArgs, WriteArgs};
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{open_output, open_output_of};
+use crate::cli::output::{open_output, open_target};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::threads;
 use crate::new_file::{NewFile, sync_files};
-use crate::source::{FileFormat, Local, Output};
-use crate::text::FormatOptions;
+use crate::source::{FileFormat, Local, Output, TargetOptions};
 
 /// Write the records of an archive, or the files it was packed from
 ///
@@ -94,10 +93,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let range = args.range.unwrap_or(Wanted { start: 0, end: None });
     let range = range.of(&archive).with_context(name)?;
-    if is_canonical_text(args) {
-        let mut output = open_output_of(args.output.output.as_deref(), FileFormat::Epd)?;
+    if let Some(options) = canonical_text(args) {
+        let path = args.output.output.as_deref();
+        let mut output = open_target(path, FileFormat::Epd, &options)?;
         let written = archive.each_text(range, &mut Vec::new(), |text| {
-            output.write_all(text)?;
+            output.write_canonical_lines(text)?;
             text.clear();
             Ok::<(), anyhow::Error>(())
         });
@@ -115,10 +115,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// Whether the output is what the archive writes without making records.
-fn is_canonical_text(args: &Args) -> bool {
+/// How lines are written that are canonical but for the form of their counters.
+fn canonical_text(args: &Args) -> Option<TargetOptions> {
     let named = args.output.output.as_deref().and_then(FileFormat::of_name);
-    args.output.to.or(named).unwrap_or(FileFormat::Epd) == FileFormat::Epd
-        && args.write.options(FileFormat::Epd) == FormatOptions::default()
+    let options = args.write.options(FileFormat::Epd, named);
+    let is_epd = args.output.to.or(named).unwrap_or(FileFormat::Epd) == FileFormat::Epd;
+    (is_epd && options.has_canonical_operations()).then(|| TargetOptions::new().text(options))
 }
 
 /// Writes the files of a verbatim archive: into the folder at -o if there are several.

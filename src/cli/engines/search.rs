@@ -53,6 +53,7 @@ impl Search {
     ) -> anyhow::Result<Searched> {
         let Pipe { files, read, .. } = pipe;
         let mut diagnostics = Diagnostics::new(&read.form)?;
+        sink.carry_comments(diagnostics.comments());
         let mut places: VecDeque<Place> = VecDeque::new();
         let mut emit = |places: &mut VecDeque<Place>, finished: Finished| {
             desk.tell(&places.pop_front().context("a record is from nowhere")?, &finished);

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{OutputArgs, WriteArgs};
+use crate::cli::comments::{Comments, Way};
 use crate::cli::outcome::Outcome;
 use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
@@ -46,6 +47,14 @@ impl<'s> Sink<'s> {
         let merge = OnDuplicate::Merge(MergeRules::default());
         let options = ImportOptions::new().on_duplicate(merge).restart(true);
         Ok(Sink::Store(Box::new(store.importer(source, &options)?)))
+    }
+
+    /// Writes the comments of the records too, where there is a place for them.
+    pub(super) fn carry_comments(&mut self, comments: &Comments) {
+        match self {
+            Sink::Output(output) => output.carry_comments(comments, Way::Queue),
+            Sink::Store(_) => comments.follow(Way::Drop),
+        }
     }
 
     /// Writes a record, at once if somebody may be waiting for it.

@@ -12,6 +12,7 @@ pub(crate) use args::Args;
 use open_store::{OpenStore, publish};
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::ledgers;
@@ -181,6 +182,7 @@ fn import(
     diagnostics: &mut Diagnostics,
     new: &mut Option<NewFile>,
 ) -> anyhow::Result<ImportReport> {
+    diagnostics.comments().follow(Way::Drop);
     let ledger = ledger_with(store, source, read, allowed)?;
     let is_library = store.tally_ledger()?.is_some();
     if is_library || ledger.is_some() {

@@ -1,0 +1,312 @@
+//! Comments and blank lines on their way from text to text.
+//!
+//! The lines before a record belong to it and are written before it, wherever it goes. A first block that
+//! ends in a blank line is the header of its file: it stays first, and what follows the last record of
+//! a file stays behind it.
+
+use std::collections::{HashMap, VecDeque};
+use std::mem::take;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::Place;
+use crate::library::sets::{self, By};
+use crate::model::EpdRecord;
+use crate::source::Item;
+use crate::text::epd::{Line, parse_line};
+use crate::text::{Diagnostic, ParseOptions, codes};
+
+/// The most bytes of lines that wait for their records. Lines beyond are dropped.
+const MOST_BYTES: usize = 64 << 20;
+
+/// How records get from the source to the output.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Way {
+    /// Nothing is written that could have comments, or what is written is something else.
+    #[default]
+    None,
+    /// Each is written before the next one is read, or is left out.
+    Stream,
+    /// All are written in their order, but maybe later.
+    Queue,
+    /// All are read before any is written. One is known again by what makes it the same as another.
+    Collect(By),
+    /// To a place that has no comments.
+    Drop,
+}
+
+/// The comments of a run, which its sources give and its output takes.
+#[derive(Clone, Default)]
+pub(crate) struct Comments(Arc<Mutex<State>>);
+
+/// Lines as they are written, and how many of them are comments.
+#[derive(Default)]
+pub(crate) struct Block {
+    pub(crate) text: Vec<u8>,
+    comments: u64,
+    /// Where the first comment is.
+    first: Option<Place>,
+}
+
+#[derive(Default)]
+struct State {
+    way: Way,
+    /// What is read now is not what is written.
+    is_paused: bool,
+    /// Lines that go before whatever is written next.
+    head: Block,
+    /// Lines of the source up to its last blank one before the first record.
+    header: Block,
+    /// Lines before the next record, behind those of the header.
+    block: Block,
+    /// Lines that go behind everything.
+    tail: Block,
+    /// No record of the source has come.
+    is_begin: bool,
+    /// Blocks by the key of their record, in order.
+    by_key: HashMap<Vec<u8>, VecDeque<Block>>,
+    /// Blocks by the number of their record.
+    queue: VecDeque<(u64, Block)>,
+    read: u64,
+    written: u64,
+    /// The number of bytes of all blocks that wait.
+    waiting: usize,
+    left_out: Dropped,
+    without_place: Dropped,
+}
+
+/// Comments that are not written.
+#[derive(Default)]
+struct Dropped {
+    count: u64,
+    first: Option<Place>,
+}
+
+impl Block {
+    /// Adds a line, and says whether it is blank.
+    fn push(&mut self, line: &[u8], place: &Place) -> bool {
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        let is_blank = line.trim_ascii().is_empty();
+        if !is_blank {
+            let ends = line.iter().rev().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            self.text.extend_from_slice(&line[..line.len() - ends]);
+            self.comments += 1;
+            self.first.get_or_insert_with(|| place.clone());
+        }
+        self.text.push(b'\n');
+        is_blank
+    }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    fn append(&mut self, mut other: Block) {
+        self.text.append(&mut other.text);
+        self.comments += other.comments;
+        self.first = self.first.take().or(other.first);
+    }
+}
+
+impl Dropped {
+    fn add(&mut self, block: Block) {
+        self.count += block.comments;
+        self.first = self.first.take().or(block.first);
+    }
+
+    /// The warning about all of them.
+    fn warning(&self, why: &str) -> Option<(Place, Diagnostic)> {
+        let Dropped { count, first: Some(place) } = self else { return None };
+        let comments = if *count == 1 { "comment is" } else { "comments are" };
+        let message = format!("{count} {comments} not written: {why}");
+        let warning = Diagnostic::warning(codes::W_LEN_COMMENT, 1, message);
+        let findings = u32::try_from(*count).unwrap_or(u32::MAX);
+        Some((place.clone(), Diagnostic { findings, ..warning }))
+    }
+}
+
+impl Comments {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how the records of what is read from now on get to the output.
+    pub(crate) fn follow(&self, way: Way) {
+        self.state().way = way;
+    }
+
+    /// Says that what is read from now on is not written.
+    pub(crate) fn pause(&self) {
+        self.state().is_paused = true;
+    }
+
+    /// Says that another source begins.
+    pub(crate) fn begin_source(&self) {
+        let state = &mut *self.state();
+        state.is_begin = true;
+        match state.way {
+            Way::Queue => state.block = take(&mut state.tail),
+            Way::Stream => state.head.append(take(&mut state.tail)),
+            Way::None | Way::Collect(_) | Way::Drop => {}
+        }
+    }
+
+    /// Says that a source ended: what follows its last record belongs to none.
+    pub(crate) fn end_source(&self) {
+        let state = &mut *self.state();
+        state.tail.append(take(&mut state.header));
+        state.tail.append(take(&mut state.block));
+    }
+
+    /// Looks at an item before it is handed on.
+    pub(crate) fn before(&self, item: &Item<'_>, options: &ParseOptions) {
+        let state = &mut *self.state();
+        match item {
+            Item::Skipped { raw, aside: Some(place), .. } => state.push(raw, place),
+            Item::Record { record, raw, place, game } => {
+                // No record in binary form begins with a letter.
+                if game.is_none() && raw.first().is_some_and(u8::is_ascii_alphabetic) {
+                    state.push_inner(raw, place);
+                }
+                state.meet(&mut || Some(record.clone()));
+            }
+            Item::Encoded { raw, .. } => state.meet(&mut || first_record(raw, options)),
+            Item::LeftOut { .. } => state.leave_out(),
+            _ => {}
+        }
+    }
+
+    /// Says that a record was handed on: what was not written before it will not be.
+    pub(crate) fn behind(&self) {
+        let state = &mut *self.state();
+        if state.way == Way::Stream {
+            state.leave_out();
+        }
+    }
+
+    /// What is to be written before the next record.
+    pub(crate) fn next(&self) -> Block {
+        let state = &mut *self.state();
+        let mut next = take(&mut state.head);
+        state.written += 1;
+        if state.way == Way::Stream {
+            next.append(take(&mut state.block));
+        }
+        let written = state.written;
+        if let Some((_, block)) = state.queue.pop_front_if(|(number, _)| *number <= written) {
+            next.append(block);
+        }
+        state.waiting = state.waiting.saturating_sub(next.text.len());
+        next
+    }
+
+    /// Whether records were collected that have comments.
+    pub(crate) fn are_collected(&self) -> bool {
+        !self.state().by_key.is_empty()
+    }
+
+    /// What is to be written before this record, which was collected.
+    pub(crate) fn of(&self, record: &EpdRecord) -> Block {
+        let state = &mut *self.state();
+        let Way::Collect(by) = state.way else { return Block::default() };
+        let key = sets::key(by, record).unwrap_or_default();
+        state.by_key.get_mut(&key).and_then(VecDeque::pop_front).unwrap_or_default()
+    }
+
+    /// What is to be written behind the last record.
+    pub(crate) fn rest(&self) -> Block {
+        let state = &mut *self.state();
+        let mut rest = take(&mut state.head);
+        rest.append(take(&mut state.tail));
+        for block in state.by_key.drain().flat_map(|(_, blocks)| blocks) {
+            state.left_out.add(block);
+        }
+        rest
+    }
+
+    /// Counts lines for which the output has no place.
+    pub(crate) fn drop(&self, block: Block) {
+        self.state().without_place.add(block);
+    }
+
+    /// Warnings about the comments that were not written.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = (Place, Diagnostic)> {
+        let state = self.state();
+        let left_out = state.left_out.warning("the records that they belong to are left out");
+        let without_place = state.without_place.warning("the output has no place for them");
+        [left_out, without_place].into_iter().flatten()
+    }
+}
+
+impl State {
+    fn push(&mut self, raw: &[u8], place: &Place) {
+        if self.way == Way::None || self.is_paused {
+            return;
+        }
+        let is_blank = self.block.push(raw, place);
+        if is_blank && self.is_begin {
+            self.header.append(take(&mut self.block));
+        }
+        self.waiting += raw.len();
+        if self.way == Way::Drop || self.waiting > MOST_BYTES {
+            self.waiting -= raw.len();
+            self.without_place.add(take(&mut self.block));
+            self.without_place.add(take(&mut self.header));
+        }
+    }
+
+    /// Takes the comments among the lines of a record that has several.
+    fn push_inner(&mut self, lines: &[u8], place: &Place) {
+        let Some(first) = memchr::memchr2(b'\r', b'\n', lines) else { return };
+        let lines = lines[first..].split(|byte| matches!(byte, b'\r' | b'\n'));
+        for line in lines.filter(|line| line.trim_ascii_start().starts_with(b"#")) {
+            self.push(line, place);
+        }
+    }
+
+    /// A record comes to which the block belongs.
+    fn meet(&mut self, record: &mut dyn FnMut() -> Option<EpdRecord>) {
+        self.read += 1;
+        let mut header = self.end_header();
+        match self.way {
+            Way::Queue => {
+                header.append(take(&mut self.block));
+                if !header.is_empty() {
+                    self.queue.push_back((self.read, header));
+                }
+                return;
+            }
+            Way::Collect(by) if !self.block.is_empty() => {
+                let block = take(&mut self.block);
+                match record().and_then(|record| sets::key(by, &record).ok()) {
+                    Some(key) => self.by_key.entry(key).or_default().push_back(block),
+                    None => header.append(block),
+                }
+            }
+            Way::None | Way::Stream | Way::Collect(_) | Way::Drop => {}
+        }
+        self.head.append(header);
+    }
+
+    /// The header, which ends with the first record.
+    fn end_header(&mut self) -> Block {
+        self.is_begin = false;
+        take(&mut self.header)
+    }
+
+    /// The record to which the block belongs is left out.
+    fn leave_out(&mut self) {
+        let header = self.end_header();
+        self.head.append(header);
+        self.waiting = self.waiting.saturating_sub(self.block.text.len());
+        self.left_out.add(take(&mut self.block));
+    }
+}
+
+/// The record of the first of some lines.
+fn first_record(lines: &[u8], options: &ParseOptions) -> Option<EpdRecord> {
+    let line = lines.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
+    match parse_line(line, options, &mut Vec::new()) {
+        Ok(Line::Record(record)) => Some(record),
+        _ => None,
+    }
+}
