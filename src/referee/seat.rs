@@ -87,7 +87,7 @@ impl SeatState {
     }
 }
 
-/// The place of one player in the tournament, with or without a client on it.
+/// The place of one client of a player, with or without a client on it.
 #[derive(Clone, Debug)]
 pub(super) struct Seat {
     pub(super) state: SeatState,
@@ -102,6 +102,8 @@ pub(super) struct Seat {
     pub(super) starts: u32,
     /// What its client that was started last has as its address when it signs on.
     pub(super) token: Option<String>,
+    /// The address of the client that signed on last.
+    pub(super) address: String,
     /// How often it went away in its game.
     pub(super) departures: u32,
     /// Until when one that is away is awaited.
@@ -122,6 +124,7 @@ impl Seat {
             has_come: false,
             starts: 0,
             token: None,
+            address: String::new(),
             departures: 0,
             awaited_until: None,
             faults: 0,
@@ -134,7 +137,7 @@ impl Seat {
     }
 
     /// A client has signed on.
-    pub(super) const fn sign_on(&mut self, channel: ChannelId) {
+    pub(super) fn sign_on(&mut self, channel: ChannelId) {
         self.channel = Some(channel);
         self.awaited_until = None;
         self.has_come = true;

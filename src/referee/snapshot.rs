@@ -22,7 +22,8 @@ pub struct Snapshot<'a> {
     pub finished: &'a [FinishedGame],
     /// The games that are neither over nor played, in their order, as far as they can be said by now.
     pub to_come: Vec<Pairing>,
-    /// The players, in the order of the settings.
+    /// The seats of clients: the first ones of all players in the order of the settings, then their second
+    /// ones, and so on.
     pub seats: Vec<SeatView>,
     /// Whether the supervisor lets no game begin and nobody move.
     pub is_paused: bool,
@@ -37,10 +38,12 @@ impl Snapshot<'_> {
     }
 }
 
-/// A player and its client.
+/// A client of a player.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct SeatView {
-    /// What its client is doing, in a word.
+    /// The player, by place.
+    pub player: usize,
+    /// What the client is doing, in a word.
     pub state: &'static str,
     /// The game that it plays, by number.
     pub game: Option<u32>,

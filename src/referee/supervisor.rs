@@ -10,7 +10,7 @@ pub const COMMANDS: &str = "\
 pause                      begin no game and ask for no move
 resume                     go on
 adjudicate GAME RESULT     end a game: 1-0, 0-1, 1/2-1/2 or *
-restart NAME               close the channel of a player and start it again
+restart NAME               close the channel of a client, A or A (2), and start it again
 silence conclude|reset TIME  how long clients are left alone, such as 5s
 standings                  the table
 stop, quit                 end; the tournament goes on when it is called again
@@ -55,8 +55,8 @@ pub fn typed(line: &str, tournament: &Tournament, silences: Silences) -> Result<
         ("resume", "") => Order::Resume,
         ("adjudicate", rest) => adjudication(rest)?,
         ("restart", name) => {
-            let place = tournament.players.iter().position(|player| player.name == name);
-            Order::Restart(place.ok_or_else(|| format!("no player is called `{name}`"))?)
+            let seat = tournament.seat_named(name);
+            Order::Restart(seat.ok_or_else(|| format!("no client is called `{name}`"))?)
         }
         ("silence", rest) => Order::Silences(changed(silences, rest)?),
         _ => return Err(format!("`{line}` is no command; help shows them")),

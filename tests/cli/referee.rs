@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-use epdb::referee::log::{LogReader, Recovered};
+use epdb::referee::log::{Entry, LogReader, Recovered};
 
 use crate::engines_at_hand::example;
 use crate::referee_client;
@@ -151,7 +151,7 @@ fn a_supervisor_types() {
         "clients are awaited at 127.0.0.1:",
         "adjudicate GAME RESULT",
         "`nonsense` is no command; help shows them",
-        "no player is called `C`",
+        "no client is called `C`",
         "no game 1 is played",
         "who has to sign on: A, B",
         "resume goes on",
@@ -249,6 +249,41 @@ fn a_client_may_close_its_standard_error() {
     let again = scratch.run(&["referee", "t.toml"]);
     assert!(again.err.contains("over already: A "), "{}", again.err);
     assert!(again.err.contains("t.log away to begin anew"), "{}", again.err);
+}
+
+/// `-concurrency 2` of two engines: two games are played at once, also after a kill, and each once.
+#[test]
+fn two_engines_play_on_two_boards() {
+    let engine = crate::engines_at_hand::scripted().display().to_string();
+    let scratch = Scratch::with("script", "");
+    let words = format!(
+        "referee -engine cmd={engine} arg=script name=A -engine cmd={engine} arg=script name=B -each tc=60+1 \
+         -rounds 4 -games 2 -concurrency 2 -maxmoves 6 -pgnout t.pgn -log t.log"
+    );
+    let words: Vec<&str> = words.split(' ').collect();
+    let mut referee = scratch.spawn(&words);
+    wait_for_log(&scratch, 9000, &mut referee);
+    referee.kill().unwrap();
+    referee.wait().unwrap();
+    let done = scratch.run(&words);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(!done.err.contains("at once"), "{}", done.err);
+    let mut reader = LogReader::open(&scratch.path("t.log")).unwrap();
+    let (_, Entry::Settings(settings)) = reader.next_entry().unwrap().unwrap() else { panic!() };
+    let mut recovered = Recovered::begin(settings).unwrap();
+    let mut most = 0;
+    while let Some((at, entry)) = reader.next_entry().unwrap() {
+        recovered.take(at, entry).unwrap();
+        most = most.max(recovered.arbiter.snapshot(at).running.len());
+    }
+    assert_eq!(most, 2);
+    let mut games: Vec<u32> =
+        recovered.arbiter.finished().iter().map(|game| game.pairing.game).collect();
+    games.sort_unstable();
+    assert_eq!(games, (1..=8).collect::<Vec<u32>>());
+    assert_eq!(scratch.text("t.pgn").matches("[Termination \"adjudication\"]").count(), 8);
+    assert_eq!(scratch.text("t.pgn").matches("[White \"A\"]").count(), 4);
+    assert!(scratch.text("t.log").contains("A (2) has signed on"));
 }
 
 /// A command that cannot be started is told at once.

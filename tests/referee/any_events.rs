@@ -13,12 +13,13 @@ use crate::hall::{START, tournament};
 
 const SETTINGS: &str = "concurrency = 2\ntime = '3+0.1'\nreturn = '2s'\nrestarts = 1\n\
     silences = { conclude = '1s', reset = '500ms' }\n\
-    [[player]]\nname = 'A'\ncommand = ['a']\n[[player]]\nname = 'B'\n[[player]]\nname = 'C'\ncommand = ['c']\n";
+    [[player]]\nname = 'A'\ncommand = ['a']\ntoken = true\n[[player]]\nname = 'B'\n[[player]]\nname = 'C'\ncommand = ['c']\n";
 
 /// What may happen next.
 #[derive(Copy, Clone, Debug)]
 enum Happening {
-    SignOn(usize),
+    /// A player and which of its clients it is.
+    SignOn(usize, usize),
     Reply(usize),
     Resign(usize),
     Noise(u64, usize),
@@ -37,15 +38,16 @@ fn happening() -> impl Strategy<Value = Happening> {
         Order::Resume,
         Order::Resume,
         Order::Restart(1),
+        Order::Restart(4),
         Order::Adjudicate { game: 2, result: GameResult::Draw },
     ]);
     prop_oneof![
-        4 => (0..3usize).prop_map(Happening::SignOn),
+        4 => (0..3usize, 0..2usize).prop_map(|(player, row)| Happening::SignOn(player, row)),
         8 => (0..3usize).prop_map(Happening::Reply),
         1 => (0..3usize).prop_map(Happening::Resign),
         2 => (0..9u64, 0..5usize).prop_map(|(channel, kind)| Happening::Noise(channel, kind)),
         1 => (0..9u64).prop_map(Happening::Close),
-        1 => (0..3usize).prop_map(Happening::Exit),
+        1 => (0..6usize).prop_map(Happening::Exit),
         1 => orders.prop_map(Happening::Order),
         1 => Just(Happening::Session),
         6 => (0..3000u64).prop_map(Happening::Wait),
@@ -73,6 +75,7 @@ impl Logged {
                     self.happen(Event::Written(channel))
                 }
                 Action::GameOver { game, .. } => self.games.push(game),
+                Action::Start(seat) => self.happen(Event::Token(seat, format!("seat {seat}"))),
                 _ => {}
             }
         }
@@ -81,12 +84,15 @@ impl Logged {
     fn act(&mut self, happening: Happening) {
         let name = |player: usize| ["A", "B", "C"][player];
         match happening {
-            Happening::SignOn(player) => {
+            Happening::SignOn(player, row) => {
                 self.channels += 1;
                 let channel = self.channels;
                 self.happen(Event::Opened(channel));
-                let line =
-                    Request::SignOn { address: "x".into(), name: name(player).into() }.line();
+                let line = Request::SignOn {
+                    address: format!("seat {}", player + 3 * row),
+                    name: name(player).into(),
+                }
+                .line();
                 self.happen(Event::Line(channel, line));
             }
             Happening::Reply(game) | Happening::Resign(game) => {
@@ -98,7 +104,7 @@ impl Logged {
                 reply.resigns = matches!(happening, Happening::Resign(_));
                 // Who it is does not matter: one of the channels is right.
                 let line = Request::Reply(reply).line();
-                for channel in self.channels.saturating_sub(3)..=self.channels {
+                for channel in self.channels.saturating_sub(6)..=self.channels {
                     self.happen(Event::Line(channel, line.clone()));
                 }
             }

@@ -608,6 +608,161 @@ fn each_game_of_a_round_robin_is_played_once() {
     assert_eq!((games.len(), hall.finished().len()), (20, 20));
 }
 
+/// The games that are played now, and the players who are to move in them.
+fn running(hall: &Hall) -> Vec<(u32, usize)> {
+    let snapshot = hall.arbiter.snapshot(hall.now);
+    let mover =
+        |game: &epdb::referee::RunningGame| game.sides[game.position.turn() as usize].player;
+    snapshot.running.iter().map(|game| (game.pairing.game, mover(game))).collect()
+}
+
+const AT_ONCE: &str = "games = 6\nconcurrency = 2\ntime = '10'\nrestarts = 1\n\
+    silences = { conclude = '0s', reset = '0s' }\n";
+
+/// Two players play as many games at once as are asked for: each has a client for each of them.
+#[test]
+fn a_match_is_played_on_several_boards() {
+    let token = "command = ['x']\ntoken = true\n";
+    let text = format!("{AT_ONCE}[[player]]\nname = 'A'\n{token}[[player]]\nname = 'B'\n{token}");
+    let mut hall = Hall::new(&text);
+    assert_eq!(hall.started, [0, 1, 2, 3]);
+    // The second clients come first, each by its own token.
+    for (channel, token, name) in [(1, 3, "A"), (2, 4, "B"), (3, 1, "A"), (4, 2, "B")] {
+        hall.open(channel);
+        hall.say(channel, &format!("{START} refreq sign_on; tcsi \"token {token}\" \"{name}\";"));
+    }
+    assert!(hall.closed.is_empty());
+    let said = ["A (2) has signed on", "B (2) has signed on", "A has signed on", "B has signed on"];
+    assert!(said.iter().all(|said| hall.messages.contains(&said.to_string())));
+    assert_eq!(running(&hall), [(1, 0), (2, 1)]);
+    // On the wire a player has one name.
+    let tags = hall.heard(2).into_iter().find(|line| line.contains("refcom inform")).unwrap();
+    assert!(tags.contains("White \"B\" Black \"A\""), "{tags}");
+    // A move and an ending of one game do not touch the other.
+    hall.say(3, &format!("{START} refreq reply; sm e4;"));
+    assert_eq!(running(&hall), [(1, 1), (2, 1)]);
+    hall.say(2, &format!("{START} refreq reply; resign;"));
+    assert_eq!(running(&hall), [(1, 1), (3, 0)]);
+    assert!(hall.messages.contains(&"game 2: B - A 0-1 (White resigns)".to_string()));
+    // A client that goes away is started again, with a token of its own.
+    hall.happen(Event::Closed(4));
+    assert_eq!(hall.started, [0, 1, 2, 3, 1]);
+    hall.open(5);
+    hall.say(5, &format!("{START} refreq sign_on; tcsi \"token 2\" \"B\";"));
+    assert_eq!(hall.closed, [5], "the token of before");
+    hall.open(6);
+    hall.say(6, &format!("{START} refreq sign_on; tcsi \"token 5\" \"B\";"));
+    assert_eq!(hall.commands(6), ["reset", "inform", "respond"]);
+    // One that does not come back loses its game only.
+    hall.happen(Event::Closed(6));
+    hall.happen(Event::Exited(1));
+    assert_eq!(running(&hall), [(3, 0), (4, 1)]);
+    let abandoned =
+        hall.finished().iter().filter(|it| it.outcome.termination == Termination::Abandoned);
+    assert_eq!(abandoned.map(|it| it.pairing.game).collect::<Vec<u32>>(), [1]);
+}
+
+/// Clients that come by themselves are told apart by nothing but their channels.
+#[test]
+fn clients_that_come_by_themselves_play_on_several_boards() {
+    let text = format!("{AT_ONCE}[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n");
+    let mut hall = Hall::new(&text);
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "B");
+    hall.sign_on(3, "B");
+    assert_eq!(running(&hall), [(1, 0)], "A has one client");
+    hall.open(4);
+    hall.say(4, &format!("{START} refreq sign_on; tcsi \"other\" \"A\";"));
+    assert_eq!(running(&hall), [(1, 0), (2, 1)]);
+    hall.sign_on(5, "A");
+    assert_eq!(hall.closed, [5], "as many clients as games at once");
+    assert!(hall.heard(5)[0].contains("2 clients have signed on as A already"));
+    // Both go away; each comes back to its own game by its address, in any order.
+    hall.happen(Event::Closed(1));
+    hall.happen(Event::Closed(4));
+    hall.open(6);
+    hall.say(6, &format!("{START} refreq sign_on; tcsi \"other\" \"A\";"));
+    assert!(hall.heard(6)[1].contains("Round \"2\""));
+    // Another one takes the seat of the game that waits.
+    hall.open(7);
+    hall.say(7, &format!("{START} refreq sign_on; tcsi \"third\" \"A\";"));
+    assert!(hall.heard(7)[1].contains("Round \"1\""));
+    // With another referee too.
+    hall.happen(Event::Session { unix: 1_800_000_000 });
+    for (channel, address, name) in [(11, "third", "A"), (12, "x@host", "B"), (13, "x@host", "B")] {
+        hall.open(channel);
+        hall.say(channel, &format!("{START} refreq sign_on; tcsi \"{address}\" \"{name}\";"));
+    }
+    assert_eq!(hall.commands(11), ["reset", "inform", "respond"]);
+    // Who does not come back loses the game of its seat only.
+    hall.pass(seconds(5));
+    hall.say(11, &format!("{START} refreq reply; resign;"));
+    hall.pass(seconds(4));
+    hall.say(11, &format!("{START} refreq reply; resign;"));
+    assert_eq!(running(&hall)[0].0, 2);
+    hall.pass(seconds(60));
+    let games: Vec<_> =
+        hall.finished().iter().map(|it| (it.pairing.game, it.outcome.termination)).collect();
+    assert!(games.contains(&(2, Termination::Abandoned)), "{games:?}");
+}
+
+/// Players that play nothing play first; only where there are too few of them one plays several games.
+#[test]
+fn a_round_robin_reaches_its_concurrency() {
+    let player = |name| format!("[[player]]\nname = '{name}'\ncommand = ['x']\ntoken = true\n");
+    let of = |concurrency: usize| {
+        let text =
+            format!("concurrency = {concurrency}\n") + &["A", "B", "C", "D"].map(player).concat();
+        let hall = Hall::new(&text);
+        assert_eq!(running(&hall).len(), concurrency.min(12));
+        let mut started = hall.started;
+        started.sort_unstable();
+        started
+    };
+    assert_eq!(of(1), [0, 3]);
+    assert_eq!(of(2), [0, 1, 2, 3]);
+    assert_eq!(of(3), [0, 1, 2, 3, 4, 7]);
+    assert_eq!(of(20), (0..24).collect::<Vec<usize>>());
+}
+
+/// Clients of a command without a token cannot be told apart: their player plays one game at a time.
+#[test]
+fn a_command_without_a_token_plays_one_game_at_a_time() {
+    let text =
+        format!("{AT_ONCE}[[player]]\nname = 'A'\n[[player]]\nname = 'B'\ncommand = ['x']\n");
+    let mut hall = Hall::new(&text);
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "A");
+    assert_eq!((hall.started.as_slice(), running(&hall).len()), (&[1][..], 1));
+    hall.sign_on(3, "B");
+    hall.sign_on(4, "B");
+    assert_eq!(hall.closed, [4]);
+}
+
+/// A supervisor holds one game and starts one client again; the others go on.
+#[test]
+fn a_supervisor_decides_on_one_of_several_boards() {
+    let text = format!("{AT_ONCE}[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n");
+    let mut hall = Hall::new(&text);
+    hall.order(Order::Attend);
+    for (channel, name) in [(1, "A"), (2, "B"), (3, "A"), (4, "B")] {
+        hall.sign_on(channel, name);
+    }
+    hall.say(4, &format!("{START} refreq reply; sm e5;"));
+    hall.say(1, &format!("{START} refreq reply; sm e4;"));
+    assert!(hall.messages.contains(&"game 2 waits for the supervisor".to_string()));
+    assert_eq!(running(&hall), [(1, 1), (2, 1)]);
+    let snapshot = hall.arbiter.snapshot(hall.now);
+    assert_eq!(snapshot.running.iter().map(|game| game.is_held).collect::<Vec<_>>(), [false, true]);
+    let Some(seat) = hall.arbiter.tournament().seat_named("B (2)") else { panic!() };
+    hall.order(Order::Restart(seat));
+    assert_eq!(hall.closed, [4]);
+    hall.sign_on(5, "B");
+    assert_eq!(hall.commands(5), ["reset", "inform", "respond"]);
+    hall.order(Order::Restart(99));
+    assert!(hall.finished().is_empty());
+}
+
 /// A sequential test lets no game begin when it has its answer.
 #[test]
 fn a_sequential_test_ends_the_tournament() {

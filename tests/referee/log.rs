@@ -20,7 +20,7 @@ fn golden() -> Vec<Entry> {
 fn the_golden_sample_comes_back() {
     let text = include_str!("../../formats/golden/referee.log");
     let (header, lines) = text.split_once('\n').unwrap();
-    assert_eq!(header, "epdb referee log 2");
+    assert_eq!(header, "epdb referee log 3");
     for line in lines.lines() {
         let rest = line.splitn(3, ' ').nth(2).unwrap();
         assert_eq!(Entry::parse(rest).expect(line).text(), rest);
@@ -150,7 +150,7 @@ fn damaged_logs_are_refused() {
     let good = fs::read_to_string(&path).unwrap();
     for (text, place) in [
         ("epdb referee log 1\n".to_string(), "t.log:1:"),
-        ("epdb referee log 2\n0 tick\n".to_string(), "t.log:2:"),
+        ("epdb referee log 3\n0 tick\n".to_string(), "t.log:2:"),
         (format!("{good}x tick\n"), "t.log:3:"),
         (format!("{good}00000000 5 tick\n"), "t.log:3:"),
         (format!("{good}5 \u{e9}\n"), "t.log:3:"),

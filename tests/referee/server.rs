@@ -177,6 +177,42 @@ fn games_that_are_not_in_the_log_are_not_written_over() {
     assert_eq!(std::fs::read(&pgn).unwrap(), b"{mine} 1. e4 *\n");
 }
 
+/// A match of two players with two clients each: two games are in progress at once, and the log has all of it.
+#[test]
+fn a_match_is_played_on_two_boards() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = TWO.replace("games = 1", "games = 8\nconcurrency = 2");
+    let running = run(open(&settings(folder.path(), &text)));
+    let players = ["A", "B", "B", "A"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let log = folder.path().join("t.log");
+    let (arbiter, wanted, noted) = replayed(&log);
+    assert_eq!((arbiter.finished().len(), wanted == noted), (8, true));
+    assert_eq!(most_at_once(&log), 2);
+    let games = std::fs::read_to_string(folder.path().join("t.pgn")).unwrap();
+    for tag in ["[White \"A\"]\n[Black \"B\"]", "[White \"B\"]\n[Black \"A\"]"] {
+        assert_eq!(games.matches(tag).count(), 4, "{games}");
+    }
+    let standings = arbiter.snapshot(Duration::ZERO).standings();
+    assert_eq!(standings.rows[0].pairs.iter().sum::<u64>(), 4, "whatever the order of the games");
+}
+
+/// As many games as were in progress at one moment of a log.
+fn most_at_once(log: &Path) -> usize {
+    let mut reader = LogReader::open(log).unwrap();
+    let (_, Entry::Settings(settings)) = reader.next_entry().unwrap().unwrap() else {
+        panic!("no settings")
+    };
+    let mut recovered = Recovered::begin(settings).unwrap();
+    let mut most = 0;
+    while let Some((at, entry)) = reader.next_entry().unwrap() {
+        recovered.take(at, entry).unwrap();
+        most = most.max(recovered.arbiter.snapshot(at).running.len());
+    }
+    most
+}
+
 /// Games that are there already are not written over by a tournament that is new.
 #[test]
 fn a_new_tournament_writes_over_no_games() {
@@ -235,7 +271,7 @@ fn a_log_is_of_one_tournament() {
     assert!(error.to_string().contains(told), "{error}");
     std::fs::write(folder.path().join("t.log"), "hello\n").unwrap();
     let error = Referee::open(&settings(folder.path(), TWO)).unwrap_err();
-    assert!(error.to_string().contains("t.log:1: expected `epdb referee log 2`"), "{error}");
+    assert!(error.to_string().contains("t.log:1: expected `epdb referee log 3`"), "{error}");
 }
 
 /// ARG-10: the lock of the log says who is the referee; who looks on takes over when it is free.

@@ -22,15 +22,16 @@ impl Arbiter {
         self.channels.clear();
         let now = self.now;
         self.games.values_mut().for_each(|game| game.interrupt(now, false));
-        for player in 0..self.seats.len() {
-            let is_awaited = self.seats[player].has_come && !self.can_be_started(player);
-            let seat = &mut self.seats[player];
-            seat.leave();
-            (seat.starts, seat.departures) = (0, 0);
-            seat.token = None;
-            seat.awaited_until = is_awaited.then_some(now + self.tournament.return_within);
+        for seat in 0..self.seats.len() {
+            let can_start = self.can_be_started(self.player_of(seat));
+            let is_awaited = self.seats[seat].has_come && !can_start;
+            let client = &mut self.seats[seat];
+            client.leave();
+            (client.starts, client.departures) = (0, 0);
+            client.token = None;
+            client.awaited_until = is_awaited.then_some(now + self.tournament.return_within);
             if is_awaited {
-                self.tell(format!("{} is awaited", self.name(player)));
+                self.tell(format!("{} is awaited", self.client_name(seat)));
             }
         }
         self.asked_openings.clear();
@@ -48,14 +49,14 @@ impl Arbiter {
 
     pub(super) fn admit(&mut self, channel: ChannelId) {
         let sign_on_until = self.now + SIGN_ON_WITHIN;
-        self.channels.insert(channel, Guest { player: None, sign_on_until, unwritten: 0 });
+        self.channels.insert(channel, Guest { seat: None, sign_on_until, unwritten: 0 });
     }
 
     pub(super) fn hear(&mut self, at: Duration, channel: ChannelId, line: Vec<u8>) {
         match self.channels.get(&channel) {
             None => {}
-            Some(Guest { player: None, .. }) => self.hear_stranger(channel, &line),
-            Some(Guest { player: Some(player), .. }) => self.hear_player(at, *player, line),
+            Some(Guest { seat: None, .. }) => self.hear_stranger(channel, &line),
+            Some(Guest { seat: Some(seat), .. }) => self.hear_client(at, *seat, line),
         }
     }
 
@@ -63,74 +64,106 @@ impl Arbiter {
         let error = too_long();
         match self.channels.get(&channel) {
             None => {}
-            Some(Guest { player: None, .. }) => self.turn_away(channel, &error),
-            Some(Guest { player: Some(player), .. }) => self.hear_wrong(*player, &error),
+            Some(Guest { seat: None, .. }) => self.turn_away(channel, &error),
+            Some(Guest { seat: Some(seat), .. }) => self.hear_wrong(*seat, &error),
         }
     }
 
     /// A line on a channel on which nobody has signed on yet.
     fn hear_stranger(&mut self, channel: ChannelId, line: &[u8]) {
         match self.newcomer(line) {
-            Ok(player) => {
-                self.seats[player].says_ready = Request::has_ready(line);
-                self.seat(player, channel);
+            Ok((seat, address)) => {
+                self.make_seat(seat);
+                self.seats[seat].says_ready = Request::has_ready(line);
+                self.seats[seat].address = address;
+                self.seat(seat, channel);
             }
             Err(error) => self.turn_away(channel, &error),
         }
     }
 
-    /// The player as whom somebody signs on by the first line of a channel.
+    /// Checks the first line of a channel.
     ///
     /// # Errors
     /// It is no `sign_on`, or nobody may sign on so.
-    pub fn newcomer(&self, line: &[u8]) -> Result<usize, WireError> {
+    pub fn check_newcomer(&self, line: &[u8]) -> Result<(), WireError> {
+        self.newcomer(line).map(drop)
+    }
+
+    /// The seat on which somebody signs on by the first line of a channel, and its address.
+    fn newcomer(&self, line: &[u8]) -> Result<(usize, String), WireError> {
         match Request::parse(line)? {
-            Request::SignOn { address, name } => self
-                .player_to_seat(&address, &name)
-                .map_err(|why| WireError::new(codes::E_REF_STATE, why)),
+            Request::SignOn { address, name } => match self.seat_for(&address, &name) {
+                Ok(seat) => Ok((seat, address)),
+                Err(why) => Err(WireError::new(codes::E_REF_STATE, why)),
+            },
             _ => Err(WireError::new(codes::E_REF_STATE, "the first message is sign_on")),
         }
     }
 
-    fn player_to_seat(&self, address: &str, name: &str) -> Result<usize, String> {
+    fn seat_for(&self, address: &str, name: &str) -> Result<usize, String> {
         let player = self.player(name).ok_or_else(|| format!("no player is called {name}"))?;
-        if !self.seats[player].is_away() {
-            return Err(format!("a client has signed on as {name} already"));
+        match self.takes_token(player) {
+            true => self.seat_by_token(player, address),
+            false => self.seat_by_address(player, address),
         }
-        if self.takes_token(player) && self.seats[player].token.as_deref() != Some(address) {
-            return Err(format!("the client of {name} is started by the referee"));
-        }
-        Ok(player)
     }
 
-    /// Whether only the client that was started last may sign on as this player.
+    /// The seat of the client that was started with this token.
+    fn seat_by_token(&self, player: usize, token: &str) -> Result<usize, String> {
+        let is_started = |seat: &usize| self.seats[*seat].token.as_deref() == Some(token);
+        let name = self.player_name(player);
+        match self.seats_of(player).find(is_started) {
+            Some(seat) if self.seats[seat].is_away() => Ok(seat),
+            Some(_) => Err(format!("a client has signed on as {name} already")),
+            None => Err(format!("the client of {name} is started by the referee")),
+        }
+    }
+
+    /// An empty seat: one in a game first, and rather one that had a client of this address.
+    fn seat_by_address(&self, player: usize, address: &str) -> Result<usize, String> {
+        let empty = self.seats_of(player).filter(|seat| self.seats[*seat].is_away());
+        let seat = empty.min_by_key(|seat| {
+            let client = &self.seats[*seat];
+            (client.game.is_none(), client.address != address, *seat)
+        });
+        seat.or_else(|| self.next_seat_of(player)).ok_or_else(|| {
+            let name = self.player_name(player);
+            match self.tournament.most_clients(player) {
+                1 => format!("a client has signed on as {name} already"),
+                most => format!("{most} clients have signed on as {name} already"),
+            }
+        })
+    }
+
+    /// Whether only clients that were started may sign on as this player.
     fn takes_token(&self, player: usize) -> bool {
         let launch = self.tournament.players.get(player).and_then(|player| player.launch.as_ref());
         launch.is_some_and(Launch::takes_token)
     }
 
-    pub(super) fn give_token(&mut self, player: usize, token: String) {
-        if let Some(seat) = self.seats.get_mut(player) {
-            seat.token = Some(token);
+    pub(super) fn give_token(&mut self, seat: usize, token: String) {
+        if let Some(client) = self.seats.get_mut(seat) {
+            client.token = Some(token);
         }
     }
 
-    pub(super) fn seat(&mut self, player: usize, channel: ChannelId) {
+    pub(super) fn seat(&mut self, seat: usize, channel: ChannelId) {
         if let Some(guest) = self.channels.get_mut(&channel) {
-            guest.player = Some(player);
+            guest.seat = Some(seat);
         }
-        self.seats[player].sign_on(channel);
-        self.tell(format!("{} has signed on", self.name(player)));
-        self.reset(player);
+        self.seats[seat].sign_on(channel);
+        self.tell(format!("{} has signed on", self.client_name(seat)));
+        self.reset(seat);
     }
 
     /// Makes a client ready for a game.
-    pub(super) fn reset(&mut self, player: usize) {
-        self.say(player, &Directive::new(Command::Reset, Position::START));
-        self.seats[player].state = SeatState::Resetting { until: self.now + self.silences.reset };
+    pub(super) fn reset(&mut self, seat: usize) {
+        self.say(seat, &Directive::new(Command::Reset, Position::START));
+        self.seats[seat].state = SeatState::Resetting { until: self.now + self.silences.reset };
     }
 
-    /// A channel without a player is sent a fault and closed.
+    /// A channel without a client is sent a fault and closed.
     fn turn_away(&mut self, channel: ChannelId, error: &WireError) {
         self.send(channel, &fault(Position::START, error), false);
         self.actions.push(Action::Close(channel));
@@ -138,64 +171,68 @@ impl Arbiter {
         self.tell(format!("channel {channel} closed: {error}"));
     }
 
-    /// A player is sent a fault, but nothing into a silence. Whoever makes too many of them is closed.
-    pub(super) fn send_fault(&mut self, player: usize, error: &WireError) {
-        if self.seats[player].state.silent_until().is_none() {
-            let directive = fault(self.position_of(player), error);
-            self.say(player, &directive);
+    /// A client is sent a fault, but nothing into a silence. Whoever makes too many of them is closed.
+    pub(super) fn send_fault(&mut self, seat: usize, error: &WireError) {
+        if self.seats[seat].state.silent_until().is_none() {
+            let directive = fault(self.position_of(seat), error);
+            self.say(seat, &directive);
         }
-        self.tell(format!("fault of {}: {error}", self.name(player)));
-        self.seats[player].faults += 1;
-        if self.seats[player].faults >= MOST_FAULTS {
-            self.tell(format!("{} is closed: {MOST_FAULTS} faults", self.name(player)));
-            self.close(player);
+        let name = self.client_name(seat);
+        self.tell(format!("fault of {name}: {error}"));
+        self.seats[seat].faults += 1;
+        if self.seats[seat].faults >= MOST_FAULTS {
+            self.tell(format!("{name} is closed: {MOST_FAULTS} faults"));
+            self.close(seat);
         }
     }
 
-    /// Closes the channel of a player.
-    pub(super) fn close(&mut self, player: usize) {
-        if let Some(channel) = self.seats[player].channel {
+    /// Closes the channel of a client.
+    pub(super) fn close(&mut self, seat: usize) {
+        if let Some(channel) = self.seats[seat].channel {
             self.actions.push(Action::Close(channel));
             self.channels.remove(&channel);
         }
-        self.vacate(player, self.now);
+        self.vacate(seat, self.now);
     }
 
     pub(super) fn forget_channel(&mut self, at: Duration, channel: ChannelId) {
-        if let Some(Guest { player: Some(player), .. }) = self.channels.remove(&channel) {
-            self.tell(format!("{} has gone away", self.name(player)));
-            self.vacate(player, at);
+        if let Some(Guest { seat: Some(seat), .. }) = self.channels.remove(&channel) {
+            self.tell(format!("{} has gone away", self.client_name(seat)));
+            self.vacate(seat, at);
         }
     }
 
-    /// Nobody sits for a player any more; its clock stands.
-    pub(super) fn vacate(&mut self, player: usize, at: Duration) {
-        self.seats[player].leave();
-        self.seats[player].departures += 1;
-        if self.seats[player].game.is_none() {
-            self.seats[player].awaited_until = Some(at + self.tournament.return_within);
+    /// Nobody sits on a seat any more; its clock stands.
+    pub(super) fn vacate(&mut self, seat: usize, at: Duration) {
+        self.seats[seat].leave();
+        self.seats[seat].departures += 1;
+        if self.seats[seat].game.is_none() {
+            self.seats[seat].awaited_until = Some(at + self.tournament.return_within);
         }
-        let game = self.seats[player].game.and_then(|game| self.games.get_mut(&game));
-        if let Some(game) = game.filter(|game| game.mover() == player) {
+        let game = self.seats[seat].game.and_then(|game| self.games.get_mut(&game));
+        if let Some(game) = game.filter(|game| game.mover_seat() == seat) {
             game.interrupt(at, true);
         }
     }
 
-    pub(super) fn restart(&mut self, player: usize) {
-        self.close(player);
-        (self.seats[player].starts, self.seats[player].departures) = (0, 0);
-        let game = self.seats[player].game.and_then(|game| self.games.get_mut(&game));
+    pub(super) fn restart(&mut self, seat: usize) {
+        if seat >= self.seats.len() {
+            return self.tell(format!("{} was never there", self.client_name(seat)));
+        }
+        self.close(seat);
+        (self.seats[seat].starts, self.seats[seat].departures) = (0, 0);
+        let game = self.seats[seat].game.and_then(|game| self.games.get_mut(&game));
         if let Some(game) = game {
             game.is_held = false;
         }
     }
 
-    /// The program of a player has ended: it is of no use to wait for it.
-    pub(super) fn note_exit(&mut self, player: usize) {
-        if let Some(seat) = self.seats.get_mut(player).filter(|seat| seat.is_away())
-            && seat.awaited_until.is_some()
+    /// The program of a client has ended: it is of no use to wait for it.
+    pub(super) fn note_exit(&mut self, seat: usize) {
+        if let Some(client) = self.seats.get_mut(seat).filter(|client| client.is_away())
+            && client.awaited_until.is_some()
         {
-            seat.awaited_until = Some(self.now);
+            client.awaited_until = Some(self.now);
         }
     }
 
@@ -203,7 +240,7 @@ impl Arbiter {
     /// say who it is.
     pub(super) fn await_clients(&mut self) -> bool {
         let late = |(channel, guest): (&ChannelId, &Guest)| {
-            (guest.player.is_none() && guest.sign_on_until <= self.now).then_some(*channel)
+            (guest.seat.is_none() && guest.sign_on_until <= self.now).then_some(*channel)
         };
         let late: Vec<ChannelId> = self.channels.iter().filter_map(late).collect();
         for &channel in &late {
@@ -211,42 +248,42 @@ impl Arbiter {
             self.turn_away(channel, &error);
         }
         let mut has_changed = !late.is_empty();
-        for player in 0..self.seats.len() {
-            let seat = &self.seats[player];
-            let is_due = seat.awaited_until.is_none_or(|until| until <= self.now);
-            let plays = seat.game.is_some_and(|number| self.games.contains_key(&number));
-            if plays && seat.is_away() && is_due {
-                self.await_client(player);
+        for seat in 0..self.seats.len() {
+            let client = &self.seats[seat];
+            let is_due = client.awaited_until.is_none_or(|until| until <= self.now);
+            let plays = client.game.is_some_and(|number| self.games.contains_key(&number));
+            if plays && client.is_away() && is_due {
+                self.await_client(seat);
                 has_changed = true;
             }
         }
         has_changed
     }
 
-    fn await_client(&mut self, player: usize) {
+    fn await_client(&mut self, seat: usize) {
         let until = self.now + self.tournament.return_within;
-        let can_start = self.can_be_started(player);
-        let has_gone = self.has_gone_too_often(player);
-        let seat = &mut self.seats[player];
-        if can_start && seat.starts <= self.tournament.restarts {
-            seat.starts += 1;
-            seat.awaited_until = Some(until);
-            self.actions.push(Action::Start(player));
-        } else if !can_start && !has_gone && seat.awaited_until.is_none() {
-            seat.awaited_until = Some(until);
-            self.tell(format!("{} is awaited", self.name(player)));
-        } else if can_start && !seat.has_come {
+        let can_start = self.can_be_started(self.player_of(seat));
+        let has_gone = self.has_gone_too_often(seat);
+        let client = &mut self.seats[seat];
+        if can_start && client.starts <= self.tournament.restarts {
+            client.starts += 1;
+            client.awaited_until = Some(until);
+            self.actions.push(Action::Start(seat));
+        } else if !can_start && !has_gone && client.awaited_until.is_none() {
+            client.awaited_until = Some(until);
+            self.tell(format!("{} is awaited", self.client_name(seat)));
+        } else if can_start && !client.has_come {
             // No game is lost by a command that is wrong.
-            seat.awaited_until = Some(Duration::MAX);
-            self.actions.push(Action::GiveUp(player));
+            client.awaited_until = Some(Duration::MAX);
+            self.actions.push(Action::GiveUp(seat));
         } else {
-            self.abandon(player);
+            self.abandon(seat);
         }
     }
 
-    /// Whether a player went away more often than one may come back to a game.
-    pub(super) fn has_gone_too_often(&self, player: usize) -> bool {
-        self.seats[player].departures > self.tournament.restarts
+    /// Whether a client went away more often than one may come back to a game.
+    pub(super) fn has_gone_too_often(&self, seat: usize) -> bool {
+        self.seats[seat].departures > self.tournament.restarts
     }
 
     pub(super) fn can_be_started(&self, player: usize) -> bool {

@@ -23,9 +23,9 @@ pub enum Event {
     Written(ChannelId),
     /// The channel was closed by the other side.
     Closed(ChannelId),
-    /// The program of a player has ended.
+    /// The program on a seat has ended.
     Exited(usize),
-    /// The client of a player that is started next signs on with this as its address.
+    /// The client that is started next for a seat signs on with this as its address.
     Token(usize, String),
     /// An opening that was asked for.
     Opening(usize, Opening),
@@ -53,7 +53,7 @@ pub enum Order {
         /// How it ends.
         result: GameResult,
     },
-    /// Close the channel of a player and let it begin again.
+    /// Close the channel of a client, by its seat, and let it begin again.
     Restart(usize),
     /// Change the silences.
     Silences(Silences),
@@ -73,9 +73,9 @@ pub enum Action {
     },
     /// Close a channel when all is sent.
     Close(ChannelId),
-    /// Start the client of a player. [`Event::Token`] says with which token.
+    /// Start the client of a seat. [`Event::Token`] says with which token.
     Start(usize),
-    /// End without an end of the tournament: the client of this player cannot be started.
+    /// End without an end of the tournament: the client of this seat cannot be started.
     GiveUp(usize),
     /// Say an opening by its place, as [`Event::Opening`].
     FetchOpening(usize),

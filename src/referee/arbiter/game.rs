@@ -48,10 +48,20 @@ pub(super) enum Asked {
     Written,
 }
 
+/// A game whose players sit already, and whose opening is awaited.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct CalledGame {
+    pub(super) pairing: Pairing,
+    /// The seats of White and of Black.
+    pub(super) seats: [usize; 2],
+}
+
 /// A game that is played.
 #[derive(Clone, Debug)]
 pub(super) struct GameInPlay {
     pub(super) pairing: Pairing,
+    /// The seats of White and of Black.
+    pub(super) seats: [usize; 2],
     pub(super) opening: Opening,
     pub(super) date: String,
     pub(super) board: GameBoard,
@@ -74,7 +84,7 @@ pub(super) struct GameInPlay {
 impl GameInPlay {
     /// A game before its first move; `None` where no move can be made.
     pub(super) fn new(
-        pairing: Pairing,
+        CalledGame { pairing, seats }: CalledGame,
         opening: Opening,
         date: String,
         times: [&TimeControl; 2],
@@ -87,6 +97,7 @@ impl GameInPlay {
         }
         Some(GameInPlay {
             pairing,
+            seats,
             opening,
             date,
             board,
@@ -112,9 +123,14 @@ impl GameInPlay {
         self.players()[self.board.turn() as usize]
     }
 
-    /// The side of a player.
-    pub(super) fn color_of(&self, player: usize) -> Color {
-        if self.pairing.white == player { Color::White } else { Color::Black }
+    /// The seat of the player on move.
+    pub(super) fn mover_seat(&self) -> usize {
+        self.seats[self.board.turn() as usize]
+    }
+
+    /// The side that a seat plays.
+    pub(super) fn color_of(&self, seat: usize) -> Color {
+        if self.seats[0] == seat { Color::White } else { Color::Black }
     }
 
     /// How the game ends if a side loses it by its time or by breaking the rules, and what there is to say

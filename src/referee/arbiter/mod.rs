@@ -8,6 +8,7 @@ mod event;
 mod game;
 mod play;
 mod schedule;
+mod seats;
 mod speech;
 mod view;
 
@@ -20,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::game::GameInPlay;
+use self::game::{CalledGame, GameInPlay};
 use super::openings::Opening;
 use super::pairing::Pairing;
 use super::seat::{ChannelId, Seat, SeatState};
@@ -54,10 +55,11 @@ pub struct Arbiter {
     now: Duration,
     /// When the session began, on both scales.
     session: (Duration, u64),
+    /// The first seats of all players, then their second ones, and so on.
     seats: Vec<Seat>,
     channels: BTreeMap<ChannelId, Guest>,
-    /// Those games to come whose players sit already, and whose opening is awaited.
-    called: BTreeMap<u32, Pairing>,
+    /// Games to come whose opening is awaited.
+    called: BTreeMap<u32, CalledGame>,
     games: BTreeMap<u32, GameInPlay>,
     finished: Vec<FinishedGame>,
     /// The games that are not over, in their order.
@@ -76,7 +78,7 @@ pub struct Arbiter {
 /// The other side of a channel.
 #[derive(Copy, Clone, Debug)]
 struct Guest {
-    player: Option<usize>,
+    seat: Option<usize>,
     /// Until when it must have signed on.
     sign_on_until: Duration,
     /// How many `respond` are on their way to it.
@@ -138,7 +140,7 @@ impl Arbiter {
         let awaited = self.seats.iter().filter_map(|seat| {
             seat.awaited_until.filter(|until| seat.game.is_some() || *until > self.now)
         });
-        let strangers = self.channels.values().filter(|guest| guest.player.is_none());
+        let strangers = self.channels.values().filter(|guest| guest.seat.is_none());
         let strangers = strangers.map(|guest| guest.sign_on_until);
         let flags = self.games.values().filter_map(|game| self.flag_falls(game));
         silences.chain(awaited).chain(strangers).chain(flags).min()
@@ -184,8 +186,8 @@ impl Arbiter {
             Event::TooLong(channel) => self.hear_too_long(channel),
             Event::Written(channel) => self.note_written(at, channel),
             Event::Closed(channel) => self.forget_channel(at, channel),
-            Event::Exited(player) => self.note_exit(player),
-            Event::Token(player, token) => self.give_token(player, token),
+            Event::Exited(seat) => self.note_exit(seat),
+            Event::Token(seat, token) => self.give_token(seat, token),
             Event::Opening(number, opening) => drop(self.openings.insert(number, opening)),
             Event::Order(order) => self.obey(order),
             Event::Tick => {}
@@ -199,7 +201,7 @@ impl Arbiter {
             Order::Pause => self.is_paused = true,
             Order::Resume => self.is_paused = false,
             Order::Adjudicate { game, result } => self.adjudicate(game, result),
-            Order::Restart(player) => self.restart(player),
+            Order::Restart(seat) => self.restart(seat),
             Order::Silences(silences) => self.silences = silences,
         }
     }
@@ -207,24 +209,24 @@ impl Arbiter {
     /// Ends what is over of the time in which a client is sent nothing, or gets ready.
     fn end_silences(&mut self) -> bool {
         let mut has_changed = false;
-        for player in 0..self.seats.len() {
-            let state = self.seats[player].state;
+        for seat in 0..self.seats.len() {
+            let state = self.seats[seat].state;
             if state.ends().is_none_or(|until| until > self.now) {
                 continue;
             }
             has_changed = true;
             match state {
-                SeatState::Preparing { .. } => self.note_ready(player),
-                SeatState::Concluding { .. } if self.has_games_left() => self.reset(player),
-                _ => self.seats[player].state = SeatState::SignedOn,
+                SeatState::Preparing { .. } => self.note_ready(seat),
+                SeatState::Concluding { .. } if self.has_games_left() => self.reset(seat),
+                _ => self.seats[seat].state = SeatState::SignedOn,
             }
         }
         has_changed
     }
 
-    /// Says something to a player, if there is one.
-    fn say(&mut self, player: usize, directive: &Directive) {
-        if let Some(channel) = self.seats[player].channel {
+    /// Says something to a client, if there is one.
+    fn say(&mut self, seat: usize, directive: &Directive) {
+        if let Some(channel) = self.seats[seat].channel {
             self.send(channel, directive, false);
         }
     }
@@ -237,13 +239,9 @@ impl Arbiter {
         self.actions.push(Action::Message(message.into()));
     }
 
-    fn name(&self, player: usize) -> &str {
-        self.tournament.players.get(player).map_or("?", |player| &player.name)
-    }
-
-    /// The position that a record to a player has where it is about none.
-    fn position_of(&self, player: usize) -> Position {
-        let game = self.seats[player].game.and_then(|game| self.games.get(&game));
+    /// The position that a record to a client has where it is about none.
+    fn position_of(&self, seat: usize) -> Position {
+        let game = self.seats[seat].game.and_then(|game| self.games.get(&game));
         game.map_or(Position::START, |game| game.board.place().position)
     }
 }

@@ -27,42 +27,42 @@ impl Arbiter {
 
     fn brief(&mut self, number: u32, color: Color) -> bool {
         let Some(game) = self.games.get(&number) else { return false };
-        let player = game.players()[color as usize];
-        let Seat { state: SeatState::SignedOn, says_ready, .. } = self.seats[player] else {
+        let [player, seat] = [game.players(), game.seats].map(|both| both[color as usize]);
+        let Seat { state: SeatState::SignedOn, says_ready, .. } = self.seats[seat] else {
             return false;
         };
         let mut tags = speech::tags(&self.tournament, game, player);
         tags.ready = says_ready;
         let history = speech::history(game, color);
-        self.say(player, &tags);
-        history.iter().for_each(|directive| self.say(player, directive));
+        self.say(seat, &tags);
+        history.iter().for_each(|directive| self.say(seat, directive));
         let until = self.now + self.tournament.return_within;
-        self.seats[player].state = SeatState::Preparing { until };
+        self.seats[seat].state = SeatState::Preparing { until };
         if !says_ready {
-            self.note_ready(player);
+            self.note_ready(seat);
         }
         true
     }
 
     /// A client is ready for its game.
-    pub(super) fn note_ready(&mut self, player: usize) {
-        let SeatState::Preparing { .. } = self.seats[player].state else { return };
-        let number = self.seats[player].game.unwrap_or_default();
-        let players = self.games.get(&number).map(GameInPlay::players).unwrap_or_default();
-        let is_waiting = players
+    pub(super) fn note_ready(&mut self, seat: usize) {
+        let SeatState::Preparing { .. } = self.seats[seat].state else { return };
+        let number = self.seats[seat].game.unwrap_or_default();
+        let seats = self.games.get(&number).map(|game| game.seats).unwrap_or_default();
+        let is_waiting = seats
             .into_iter()
-            .any(|other| other != player && self.seats[other].state == SeatState::Thinking);
+            .any(|other| other != seat && self.seats[other].state == SeatState::Thinking);
         let state = if is_waiting { SeatState::Waiting } else { SeatState::Informed };
-        self.seats[player].state = state;
+        self.seats[seat].state = state;
     }
 
     /// Asks those players for a move whose turn it is, where both are there.
     pub(super) fn ask_for_moves(&mut self) -> bool {
-        let is_ready = |player: usize| {
-            matches!(self.seats[player].state, SeatState::Informed | SeatState::Waiting)
+        let is_ready = |seat: usize| {
+            matches!(self.seats[seat].state, SeatState::Informed | SeatState::Waiting)
         };
         let is_due = |game: &GameInPlay| {
-            game.asked == Asked::No && !game.is_held && game.players().into_iter().all(is_ready)
+            game.asked == Asked::No && !game.is_held && game.seats.into_iter().all(is_ready)
         };
         let due = self.games.values().filter(|game| !self.is_paused && is_due(game));
         let due: Vec<u32> = due.map(|game| game.pairing.game).collect();
@@ -74,9 +74,9 @@ impl Arbiter {
         let Some(game) = self.games.get_mut(&number) else { return };
         let directive = speech::respond(&self.tournament, game);
         game.asked = Asked::Sent;
-        let (mover, players) = (game.mover(), game.players());
-        for player in players {
-            self.seats[player].state = SeatState::Waiting;
+        let (mover, seats) = (game.mover_seat(), game.seats);
+        for seat in seats {
+            self.seats[seat].state = SeatState::Waiting;
         }
         self.seats[mover].state = SeatState::Thinking;
         if let Some(channel) = self.seats[mover].channel {
@@ -94,16 +94,16 @@ impl Arbiter {
             return;
         };
         guest.unwritten -= 1;
-        let Some(player) = guest.player.filter(|_| guest.unwritten == 0) else { return };
-        let number = self.seats[player].game;
+        let Some(seat) = guest.seat.filter(|_| guest.unwritten == 0) else { return };
+        let number = self.seats[seat].game;
         let Some(game) = number.and_then(|number| self.games.get_mut(&number)) else { return };
-        if game.mover() != player || game.asked != Asked::Sent {
+        if game.mover_seat() != seat || game.asked != Asked::Sent {
             return;
         }
         game.asked = Asked::Written;
         game.clocks.start(game.board.turn(), at);
         if let Some((at, line)) = game.early.take() {
-            self.hear_player(at, player, line);
+            self.hear_client(at, seat, line);
         }
     }
 
@@ -125,20 +125,21 @@ impl Arbiter {
         let Some(game) = self.games.get(&number) else { return };
         let (result, rest) = game.loss_of(game.board.turn());
         let outcome = Outcome { result, termination: Termination::TimeForfeit };
-        let why = format!("{} has used more time than it had{rest}", self.name(game.mover()));
+        let why =
+            format!("{} has used more time than it had{rest}", self.player_name(game.mover()));
         self.finish(number, outcome, &why);
     }
 
-    /// A line of a player.
-    pub(super) fn hear_player(&mut self, at: Duration, player: usize, line: Vec<u8>) {
-        let state = self.seats[player].state;
-        let number = self.seats[player].game.unwrap_or_default();
+    /// A line of a client.
+    pub(super) fn hear_client(&mut self, at: Duration, seat: usize, line: Vec<u8>) {
+        let state = self.seats[seat].state;
+        let number = self.seats[seat].game.unwrap_or_default();
         let request = Request::parse(&line);
         if let Ok(Request::Ready) = request {
-            return self.note_ready(player);
+            return self.note_ready(seat);
         }
-        if self.seats[player].owes_reply && self.is_late(player, &request) {
-            self.seats[player].owes_reply = false;
+        if self.seats[seat].owes_reply && self.is_late(seat, &request) {
+            self.seats[seat].owes_reply = false;
             return;
         }
         if state == SeatState::Thinking
@@ -147,49 +148,49 @@ impl Arbiter {
         {
             match game.early {
                 None => game.early = Some((at, line)),
-                Some(_) => self.send_fault(player, &unasked()),
+                Some(_) => self.send_fault(seat, &unasked()),
             }
             return;
         }
         let checked = request.and_then(|request| state.check(&request).map(|()| request));
         match checked {
-            Err(error) => self.hear_wrong(player, &error),
-            Ok(Request::Reply(reply)) => self.hear_reply(at, player, &reply),
-            Ok(Request::SignOn { name, .. }) => self.hear_again(at, player, &name),
+            Err(error) => self.hear_wrong(seat, &error),
+            Ok(Request::Reply(reply)) => self.hear_reply(at, seat, &reply),
+            Ok(Request::SignOn { name, .. }) => self.hear_again(at, seat, &name),
             Ok(Request::SignOff) => {
-                self.tell(format!("{} has signed off", self.name(player)));
-                self.close(player);
+                self.tell(format!("{} has signed off", self.client_name(seat)));
+                self.close(seat);
             }
-            Ok(Request::Fault { reason }) => self.hear_fault(player, reason),
+            Ok(Request::Fault { reason }) => self.hear_fault(seat, reason),
             Ok(Request::Ready) => {}
         }
     }
 
     /// Nobody sees that a serial line was closed: there, who signs on again has gone away and come back.
-    fn hear_again(&mut self, at: Duration, player: usize, name: &str) {
-        let channel = self.seats[player].channel;
+    fn hear_again(&mut self, at: Duration, seat: usize, name: &str) {
+        let channel = self.seats[seat].channel;
         let is_serial = matches!(self.tournament.listen, Listen::Serial(_));
-        match channel.filter(|_| is_serial && name == self.name(player)) {
+        match channel.filter(|_| is_serial && name == self.name(seat)) {
             Some(channel) => {
-                self.vacate(player, at);
-                if self.has_gone_too_often(player) {
-                    self.abandon(player);
+                self.vacate(seat, at);
+                if self.has_gone_too_often(seat) {
+                    self.abandon(seat);
                 }
-                self.seat(player, channel);
+                self.seat(seat, channel);
             }
             None => {
-                let state = self.seats[player].state.word();
+                let state = self.seats[seat].state.word();
                 let message = format!("a second sign_on; the client is {state}");
-                self.send_fault(player, &WireError::new(codes::E_REF_STATE, message));
+                self.send_fault(seat, &WireError::new(codes::E_REF_STATE, message));
             }
         }
     }
 
     /// Whether a line is the reply that was under way when the last game ended.
-    fn is_late(&self, player: usize, request: &Result<Request, WireError>) -> bool {
-        match (self.seats[player].state, request) {
+    fn is_late(&self, seat: usize, request: &Result<Request, WireError>) -> bool {
+        match (self.seats[seat].state, request) {
             (SeatState::Thinking, Ok(Request::Reply(reply))) => {
-                reply.position.identity() != self.position_of(player).identity()
+                reply.position.identity() != self.position_of(seat).identity()
             }
             (SeatState::Thinking, _) => false,
             (_, Ok(Request::Reply(_)) | Err(_)) => true,
@@ -198,42 +199,42 @@ impl Arbiter {
     }
 
     /// A client that cannot go on has lost its game, and may play the next one.
-    fn hear_fault(&mut self, player: usize, reason: Option<String>) {
+    fn hear_fault(&mut self, seat: usize, reason: Option<String>) {
         let reason = reason.unwrap_or_else(|| "it says no reason".into());
-        let what = format!("{} cannot go on: {reason}", self.name(player));
+        let what = format!("{} cannot go on: {reason}", self.name(seat));
         self.tell(what.clone());
-        match self.seats[player].game.is_some_and(|number| self.games.contains_key(&number)) {
-            true => self.note_infraction(player, &what),
-            false => self.close(player),
+        match self.seats[seat].game.is_some_and(|number| self.games.contains_key(&number)) {
+            true => self.note_infraction(seat, &what),
+            false => self.close(seat),
         }
     }
 
     /// Something that is no message, or does not belong here: in place of a move it is an infraction.
-    pub(super) fn hear_wrong(&mut self, player: usize, error: &WireError) {
-        match self.seats[player].state {
-            SeatState::Thinking => self.refuse_move(player, error),
-            _ => self.send_fault(player, error),
+    pub(super) fn hear_wrong(&mut self, seat: usize, error: &WireError) {
+        match self.seats[seat].state {
+            SeatState::Thinking => self.refuse_move(seat, error),
+            _ => self.send_fault(seat, error),
         }
     }
 
     /// What came in place of a move is none.
-    fn refuse_move(&mut self, player: usize, error: &WireError) {
-        self.send_fault(player, error);
-        let why = format!("{}: {error}", self.name(player));
-        self.note_infraction(player, &why);
+    fn refuse_move(&mut self, seat: usize, error: &WireError) {
+        self.send_fault(seat, error);
+        let why = format!("{}: {error}", self.name(seat));
+        self.note_infraction(seat, &why);
     }
 
-    fn hear_reply(&mut self, at: Duration, player: usize, reply: &Reply) {
+    fn hear_reply(&mut self, at: Duration, seat: usize, reply: &Reply) {
         let margin = self.tournament.time_margin;
-        let Some(number) = self.seats[player].game else { return };
+        let Some(number) = self.seats[seat].game else { return };
         let Some(game) = self.games.get_mut(&number) else { return };
-        let seat = &mut self.seats[player];
-        (seat.state, seat.owes_reply) = (SeatState::Waiting, false);
+        let thinker = &mut self.seats[seat];
+        (thinker.state, thinker.owes_reply) = (SeatState::Waiting, false);
         if game.clocks.is_overstepped(at, margin) {
             return self.forfeit_on_time(number);
         }
         match judged(game, reply) {
-            Err(error) => self.refuse_move(player, &error),
+            Err(error) => self.refuse_move(seat, &error),
             Ok(Judged::Over(outcome, why)) => self.finish(number, outcome, &why),
             Ok(Judged::Move(mv)) => {
                 let ended = game.make(mv, reply, at);
@@ -241,40 +242,40 @@ impl Arbiter {
                 if let Some((outcome, why)) = ended {
                     self.finish(number, outcome, why);
                 } else if is_claim {
-                    self.tell(format!("the claim of {} is wrong", self.name(player)));
+                    self.tell(format!("the claim of {} is wrong", self.name(seat)));
                 }
             }
         }
     }
 
-    /// A player has broken the rules. Where a supervisor is there, it decides; otherwise the game is lost.
-    fn note_infraction(&mut self, player: usize, why: &str) {
+    /// A client has broken the rules. Where a supervisor is there, it decides; otherwise the game is lost.
+    fn note_infraction(&mut self, seat: usize, why: &str) {
         let now = self.now;
-        if self.seats[player].state == SeatState::Thinking {
-            self.seats[player].state = SeatState::Waiting;
+        if self.seats[seat].state == SeatState::Thinking {
+            self.seats[seat].state = SeatState::Waiting;
         }
-        let Some(number) = self.seats[player].game else { return };
+        let Some(number) = self.seats[seat].game else { return };
         let Some(game) = self.games.get_mut(&number) else { return };
         if self.is_attended {
-            if game.mover() == player {
+            if game.mover_seat() == seat {
                 game.interrupt(now, true);
             }
             game.is_held = true;
             self.tell(format!("game {number} waits for the supervisor"));
             return;
         }
-        let (result, rest) = game.loss_of(game.color_of(player));
+        let (result, rest) = game.loss_of(game.color_of(seat));
         let outcome = Outcome { result, termination: Termination::RulesInfraction };
         self.finish(number, outcome, &format!("{why}{rest}"));
     }
 
-    /// A player does not come back.
-    pub(super) fn abandon(&mut self, player: usize) {
-        let Some(number) = self.seats[player].game else { return };
-        let why = format!("{} is not there", self.name(player));
+    /// A client does not come back.
+    pub(super) fn abandon(&mut self, seat: usize) {
+        let Some(number) = self.seats[seat].game else { return };
+        let why = format!("{} is not there", self.name(seat));
         let Some(game) = self.games.get(&number) else { return };
-        let color = game.color_of(player);
-        let opponent = game.players()[!color as usize];
+        let color = game.color_of(seat);
+        let opponent = game.seats[!color as usize];
         let result = match self.seats[opponent].is_away() {
             true => GameResult::Unknown,
             false => GameResult::win_of(!color),
@@ -297,26 +298,27 @@ impl Arbiter {
     pub(super) fn finish(&mut self, number: u32, outcome: Outcome, why: &str) {
         let Some(game) = self.games.remove(&number) else { return };
         let words = speech::last_words(&game, &outcome);
-        for player in game.players() {
+        for seat in game.seats {
             let until = self.now + self.silences.conclude;
             // One that is started is started for its next game; another one is waited for no more.
-            let is_given_up = self.seats[player].is_away() && !self.can_be_started(player);
-            let seat = &mut self.seats[player];
+            let can_start = self.can_be_started(self.player_of(seat));
+            let is_given_up = self.seats[seat].is_away() && !can_start;
+            let client = &mut self.seats[seat];
             let is_briefed = matches!(
-                seat.state,
+                client.state,
                 SeatState::Preparing { .. }
                     | SeatState::Informed
                     | SeatState::Thinking
                     | SeatState::Waiting
             );
-            seat.owes_reply |= seat.state == SeatState::Thinking;
-            (seat.game, seat.awaited_until) = (None, is_given_up.then_some(self.now));
+            client.owes_reply |= client.state == SeatState::Thinking;
+            (client.game, client.awaited_until) = (None, is_given_up.then_some(self.now));
             if is_briefed {
-                seat.state = SeatState::Concluding { until };
-                words.iter().for_each(|directive| self.say(player, directive));
+                client.state = SeatState::Concluding { until };
+                words.iter().for_each(|directive| self.say(seat, directive));
             }
         }
-        let [white, black] = game.players().map(|player| self.name(player));
+        let [white, black] = game.players().map(|player| self.player_name(player));
         let Outcome { result, termination } = outcome;
         let how = match termination {
             Termination::Normal => String::new(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::game::{GameInPlay, outcomes};
+use super::game::{CalledGame, GameInPlay, outcomes};
 use super::{Action, Arbiter, FinishedGame};
 use crate::model::{GameResult, Position};
 use crate::referee::openings::Opening;
@@ -55,14 +55,16 @@ impl Arbiter {
         }
         let players = self.to_come.iter().flat_map(|pairing| [pairing.white, pairing.black]);
         let is_missed = |player: &usize| {
-            let seat = &self.seats[*player];
-            seat.is_away() && seat.awaited_until.is_none() && !self.can_be_started(*player)
+            let is_awaited = |seat: usize| self.seats[seat].awaited_until.is_some();
+            !self.is_present(*player)
+                && !self.seats_of(*player).any(is_awaited)
+                && !self.can_be_started(*player)
         };
         let missed: BTreeSet<usize> = players.filter(is_missed).collect();
         for &player in &missed {
             let until = self.now + self.tournament.return_within;
             self.seats[player].awaited_until = Some(until);
-            self.tell(format!("{} is awaited", self.name(player)));
+            self.tell(format!("{} is awaited", self.player_name(player)));
         }
         !missed.is_empty()
     }
@@ -72,54 +74,79 @@ impl Arbiter {
         let mut has_changed = false;
         while !self.is_paused
             && self.called.len() + self.games.len() < self.tournament.concurrency
-            && let Some(pairing) = self.next_pairing()
+            && let Some(called) = self.next_game()
         {
-            for player in [pairing.white, pairing.black] {
-                let seat = &mut self.seats[player];
-                seat.game = Some(pairing.game);
-                seat.starts = u32::from(!seat.is_away());
-                seat.departures = 0;
-                if self.can_be_started(player) {
-                    self.seats[player].awaited_until = None;
+            let CalledGame { pairing, seats } = called;
+            for seat in seats {
+                self.make_seat(seat);
+                let can_start = self.can_be_started(self.player_of(seat));
+                let client = &mut self.seats[seat];
+                client.game = Some(pairing.game);
+                client.starts = u32::from(!client.is_away());
+                client.departures = 0;
+                if can_start {
+                    client.awaited_until = None;
                 }
             }
-            self.called.insert(pairing.game, pairing);
+            self.called.insert(pairing.game, called);
             has_changed = true;
         }
         has_changed
     }
 
-    /// The next game whose players are free and can come. Where nothing else is left to do, one whose
-    /// players went away too long ago is called too: they lose it.
-    fn next_pairing(&self) -> Option<Pairing> {
-        let is_free = |player: usize| self.seats[player].game.is_none();
-        let comes = |player: usize| !self.seats[player].is_away() || self.can_be_started(player);
-        let is_given_up =
-            |player: usize| self.seats[player].awaited_until.is_some_and(|until| until <= self.now);
-        let is_decided = |player: usize| comes(player) || is_given_up(player);
-        let both = |pairing: &Pairing, holds: &dyn Fn(usize) -> bool| {
-            holds(pairing.white) && holds(pairing.black)
+    /// The next game for which there are clients, or for which they can be started: first of players that play
+    /// no other one, then of any. Where nothing else is left to do, one whose players went away too long ago is
+    /// called too: they lose it.
+    fn next_game(&self) -> Option<CalledGame> {
+        let players = 0..self.tournament.players.len();
+        let free: Vec<Option<usize>> =
+            players.clone().map(|player| self.free_seat(player)).collect();
+        let is_idle: Vec<bool> = players.map(|player| self.is_idle(player)).collect();
+        let seats_of = |pairing: &Pairing| Some([free[pairing.white]?, free[pairing.black]?]);
+        let called = |pairing: &Pairing| {
+            let pairing = *pairing;
+            Some(CalledGame { pairing, seats: seats_of(&pairing)? })
         };
-        let mut free = self.to_come.iter().filter(|pairing| both(pairing, &is_free));
-        let mut again = free.clone();
-        let is_idle = self.called.is_empty() && self.games.is_empty();
-        let next = free.find(|pairing| both(pairing, &comes));
-        next.or_else(|| again.find(|pairing| is_idle && both(pairing, &is_decided))).copied()
+        let is_begun = |game: &u32| self.games.contains_key(game) || self.called.contains_key(game);
+        let to_come = self.to_come.iter().filter(|pairing| !is_begun(&pairing.game));
+        let of_idle = |pairing: &&Pairing| is_idle[pairing.white] && is_idle[pairing.black];
+        to_come
+            .clone()
+            .filter(of_idle)
+            .find_map(called)
+            .or_else(|| to_come.clone().find_map(called))
+            .or_else(|| self.lost_game())
+    }
+
+    /// The next game whose players went away too long ago, if nothing else is left to do.
+    fn lost_game(&self) -> Option<CalledGame> {
+        if !self.called.is_empty() || !self.games.is_empty() {
+            return None;
+        }
+        let seat = |player| {
+            let given_up = || self.is_given_up(player).then_some(player);
+            self.free_seat(player).or_else(given_up)
+        };
+        self.to_come.iter().find_map(|pairing| {
+            let seats = [seat(pairing.white)?, seat(pairing.black)?];
+            Some(CalledGame { pairing: *pairing, seats })
+        })
     }
 
     /// Begins the games whose openings are known.
     pub(super) fn begin_games(&mut self) -> bool {
-        let called: Vec<Pairing> = self.called.values().copied().collect();
-        called.into_iter().filter(|pairing| self.begin_game(pairing)).count() > 0
+        let called: Vec<CalledGame> = self.called.values().copied().collect();
+        called.into_iter().filter(|called| self.begin_game(called)).count() > 0
     }
 
-    fn begin_game(&mut self, pairing: &Pairing) -> bool {
+    fn begin_game(&mut self, called: &CalledGame) -> bool {
+        let CalledGame { pairing, seats } = called;
         let number = self.tournament.opening_of(pairing);
         let Some(opening) = self.opening(number) else { return false };
         self.called.remove(&pairing.game);
         let times = [pairing.white, pairing.black].map(|player| self.tournament.time_of(player));
         let rules = self.tournament.adjudication;
-        let game = GameInPlay::new(*pairing, opening.clone(), self.date(), times, rules);
+        let game = GameInPlay::new(*called, opening.clone(), self.date(), times, rules);
         match game {
             Some(game) => {
                 let ending = game.board.ending();
@@ -131,15 +158,15 @@ impl Arbiter {
                     self.finish(pairing.game, outcome, &format!("{why} in the opening"));
                 }
             }
-            None => self.strike_out(pairing, opening),
+            None => self.strike_out(pairing, *seats, opening),
         }
         true
     }
 
     /// A game that cannot be begun.
-    fn strike_out(&mut self, pairing: &Pairing, opening: Opening) {
-        for player in [pairing.white, pairing.black] {
-            self.seats[player].game = None;
+    fn strike_out(&mut self, pairing: &Pairing, seats: [usize; 2], opening: Opening) {
+        for seat in seats {
+            self.seats[seat].game = None;
         }
         let outcome =
             Outcome { result: GameResult::Unknown, termination: Termination::Unterminated };
@@ -198,9 +225,9 @@ impl Arbiter {
         if self.has_ended || self.has_games_left() || !self.games.is_empty() || is_busy {
             return false;
         }
-        for player in 0..self.seats.len() {
-            self.say(player, &Directive::new(Command::Disconnect, Position::START));
-            self.close(player);
+        for seat in 0..self.seats.len() {
+            self.say(seat, &Directive::new(Command::Disconnect, Position::START));
+            self.close(seat);
         }
         self.has_ended = true;
         self.actions.push(Action::Ended);

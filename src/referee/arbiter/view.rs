@@ -15,14 +15,18 @@ impl Arbiter {
         let is_called =
             |game: u32| self.games.contains_key(&game) || self.called.contains_key(&game);
         let to_come = self.to_come.iter().filter(|pairing| !is_called(pairing.game));
-        let seat = |seat: &Seat| SeatView { state: seat.state.word(), game: seat.game };
+        let seat = |(place, seat): (usize, &Seat)| SeatView {
+            player: self.player_of(place),
+            state: seat.state.word(),
+            game: seat.game,
+        };
         Snapshot {
             tournament: &self.tournament,
             now,
             running: self.games.values().map(|game| self.view(game, now)).collect(),
             finished: &self.finished,
             to_come: to_come.copied().collect(),
-            seats: self.seats.iter().map(seat).collect(),
+            seats: self.seats.iter().enumerate().map(seat).collect(),
             is_paused: self.is_paused,
             has_ended: self.has_ended,
         }
@@ -46,7 +50,7 @@ impl Arbiter {
     }
 
     fn side_view(&self, game: &GameInPlay, color: Color, now: Duration) -> SideView {
-        let player = game.players()[color as usize];
+        let [player, seat] = [game.players(), game.seats].map(|both| both[color as usize]);
         // The last move is the opponent's of who is to move.
         let back = if game.board.turn() == color { 2 } else { 1 };
         let last = game.played.len().checked_sub(back).and_then(|ply| game.played.get(ply));
@@ -56,7 +60,7 @@ impl Arbiter {
         });
         SideView {
             player,
-            state: self.seats[player].state.word(),
+            state: self.seats[seat].state.word(),
             left,
             score: last.and_then(|played| played.score),
             depth: last.and_then(|played| played.depth),

@@ -9,7 +9,7 @@ use super::entry::Entry;
 use crate::error::{At, Error, Place, Result};
 
 /// First line of a log.
-pub(super) const HEADER: &str = "epdb referee log 2";
+pub(super) const HEADER: &str = "epdb referee log 3";
 /// The longest line that is read.
 const LONGEST_LINE: usize = 16 << 20;
 const CHUNK: usize = 64 << 10;

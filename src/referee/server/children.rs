@@ -21,7 +21,7 @@ const WAITING_LINES: usize = 16;
 /// The longest line of a client's standard error that is repeated.
 const LONGEST_LINE: u64 = 400;
 
-/// The clients that were started, by player.
+/// The clients that were started, by seat.
 #[derive(Debug)]
 pub(super) struct Children {
     running: BTreeMap<usize, (u64, Child)>,
@@ -34,23 +34,24 @@ impl Children {
         Children { running: BTreeMap::new(), starts: 0, queue }
     }
 
-    /// Whether it is the last start of a player that has this number.
-    pub(super) fn is_current(&self, player: usize, start: u64) -> bool {
-        self.running.get(&player).is_some_and(|(current, _)| *current == start)
+    /// Whether it is the last start of a client that has this number.
+    pub(super) fn is_current(&self, seat: usize, start: u64) -> bool {
+        self.running.get(&seat).is_some_and(|(current, _)| *current == start)
     }
 
-    /// Starts the client of a player, in place of one that runs.
+    /// Starts the client of a seat, in place of one that runs.
     pub(super) fn start(
         &mut self,
-        (player, settings): (usize, &Player),
+        seat: usize,
         tournament: &Tournament,
         address: &Address,
         token: &str,
     ) -> io::Result<()> {
-        if let Some((_, child)) = self.running.remove(&player) {
+        if let Some((_, child)) = self.running.remove(&seat) {
             kill(child);
         }
-        let Some(words) = words(settings, tournament, address)? else { return Ok(()) };
+        let player = &tournament.players[seat % tournament.players.len()];
+        let Some(words) = words(player, tournament, address)? else { return Ok(()) };
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::NotFound)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -63,14 +64,14 @@ impl Children {
         let told = queue.clone();
         let telling = thread::spawn(move || {
             if let Some(errors) = errors {
-                hand_on(errors, player, &told);
+                hand_on(errors, seat, &told);
             }
         });
         thread::spawn(move || {
             wait(process, telling);
-            queue.send(Input::Exited(player, start)).ok();
+            queue.send(Input::Exited(seat, start)).ok();
         });
-        self.running.insert(player, (start, child));
+        self.running.insert(seat, (start, child));
         Ok(())
     }
 
@@ -114,7 +115,7 @@ fn wait(_: u32, telling: JoinHandle<()>) {
 }
 
 /// Tells what a client says on its standard error, until it ends or nobody listens.
-fn hand_on(errors: impl Read, player: usize, queue: &Queue) {
+fn hand_on(errors: impl Read, seat: usize, queue: &Queue) {
     let mut errors = BufReader::new(errors);
     let mut line = Vec::new();
     let permits = Permits::new(WAITING_LINES);
@@ -138,7 +139,7 @@ fn hand_on(errors: impl Read, player: usize, queue: &Queue) {
             text = format!("({left_out} lines are left out) {text}");
             left_out = 0;
         }
-        if queue.send(Input::Complaint(player, permit, text)).is_err() {
+        if queue.send(Input::Complaint(seat, permit, text)).is_err() {
             return;
         }
     }

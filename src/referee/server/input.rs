@@ -33,9 +33,9 @@ pub(super) enum Input {
     Written(ChannelId),
     /// Nothing more will come.
     Closed(Number),
-    /// The client of a player, by the number of its start, has ended.
+    /// The client of a seat, by the number of its start, has ended.
     Exited(usize, u64),
-    /// The client of a player has something to say to people.
+    /// The client of a seat has something to say to people.
     Complaint(usize, Permit, String),
     /// A supervisor wants something.
     Wish(Wish),

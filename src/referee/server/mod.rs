@@ -273,16 +273,25 @@ impl Referee {
         if !self.arbiter.finished().is_empty() {
             watch.message(&format!("the tournament goes on: {score}"));
         }
-        if *concurrency > players.len() / 2 {
-            let most = players.len() / 2;
+        let names = |holds: &dyn Fn(usize) -> bool| {
+            let all = players.iter().enumerate().filter(|(player, _)| holds(*player));
+            all.map(|(_, player)| player.name.as_str()).collect::<Vec<&str>>().join(", ")
+        };
+        let tournament = self.arbiter.tournament();
+        let alone = names(&|player| tournament.most_clients(player) < *concurrency);
+        if !alone.is_empty() && *concurrency > players.len() / 2 {
             watch.message(&format!(
-                "at most {most} of {concurrency} games are played at once: a player plays one at a time"
+                "one game at a time is played by {alone}: several clients of a player come over TCP, and a \
+                 command for them has `token = true`"
             ));
         }
-        let awaited = players.iter().filter(|player| player.launch.is_none());
-        let awaited: Vec<&str> = awaited.map(|player| player.name.as_str()).collect();
+        let awaited = names(&|player| players[player].launch.is_none());
         if !awaited.is_empty() {
-            watch.message(&format!("who has to sign on: {}", awaited.join(", ")));
+            let each = match concurrency {
+                1 => String::new(),
+                most => format!(", each with up to {most} clients"),
+            };
+            watch.message(&format!("who has to sign on: {awaited}{each}"));
         }
     }
 
@@ -366,13 +375,12 @@ impl Referee {
                     Ok(())
                 }
             },
-            Input::Exited(player, start) if self.children.is_current(player, start) => {
-                self.happen(at, Event::Exited(player), watch)
+            Input::Exited(seat, start) if self.children.is_current(seat, start) => {
+                self.happen(at, Event::Exited(seat), watch)
             }
             Input::Exited(..) | Input::Wish(Wish::Stop) => Ok(()),
-            Input::Complaint(player, _permit, text) => {
-                let players = &self.arbiter.tournament().players;
-                let name = players.get(player).map_or("?", |player| &player.name);
+            Input::Complaint(seat, _permit, text) => {
+                let name = self.arbiter.tournament().client_name(seat);
                 watch.message(&format!("{name}: {text}"));
                 Ok(())
             }
@@ -415,8 +423,8 @@ impl Referee {
     ) -> Result<()> {
         let Some(channel) = self.lobby.remove(id) else { return Ok(()) };
         let (line, error) = match incoming {
-            Incoming::Line(line) => match self.arbiter.newcomer(&line) {
-                Ok(_) => {
+            Incoming::Line(line) => match self.arbiter.check_newcomer(&line) {
+                Ok(()) => {
                     self.channels.insert(id, channel);
                     self.happen(at, Event::Opened(id), watch)?;
                     return self.happen(at, Event::Line(id, line), watch);
@@ -478,10 +486,9 @@ impl Referee {
                 }
             }
             Action::Close(channel) => self.close(channel, at),
-            Action::Start(player) => self.start(player, at, watch)?,
-            Action::GiveUp(player) => {
-                let players = &self.arbiter.tournament().players;
-                let name = players.get(player).map_or("?", |player| &player.name);
+            Action::Start(seat) => self.start(seat, at, watch)?,
+            Action::GiveUp(seat) => {
+                let name = self.arbiter.tournament().client_name(seat);
                 return Err(Error::new(format!(
                     "{name} was started and did not sign on; call again when its command is right"
                 )));
@@ -520,19 +527,14 @@ impl Referee {
         }
     }
 
-    /// Starts the client of a player. What comes from it is taken behind its token.
-    fn start(&mut self, player: usize, at: Duration, watch: &mut dyn Watch) -> Result<()> {
+    /// Starts the client of a seat. What comes from it is taken behind its token.
+    fn start(&mut self, seat: usize, at: Duration, watch: &mut dyn Watch) -> Result<()> {
         let token = token::random()?;
-        self.waiting.push_back((at, Event::Token(player, token.clone())));
-        let Some(settings) = self.arbiter.tournament().players.get(player) else { return Ok(()) };
-        if let Err(why) = self.children.start(
-            (player, settings),
-            self.arbiter.tournament(),
-            &self.address,
-            &token,
-        ) {
-            watch.message(&format!("{} cannot be started: {why}", settings.name));
-            self.waiting.push_back((at, Event::Exited(player)));
+        self.waiting.push_back((at, Event::Token(seat, token.clone())));
+        let tournament = self.arbiter.tournament();
+        if let Err(why) = self.children.start(seat, tournament, &self.address, &token) {
+            watch.message(&format!("{} cannot be started: {why}", tournament.client_name(seat)));
+            self.waiting.push_back((at, Event::Exited(seat)));
         }
         Ok(())
     }

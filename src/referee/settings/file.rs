@@ -1,7 +1,7 @@
 //! Tournaments in files of TOML.
 
 use super::table::{Document, Table};
-use super::{Launch, Listen, MOST, MOST_PLIES, Player, Silences, Sprt, Tournament};
+use super::{Launch, Listen, MOST, MOST_AT_ONCE, MOST_PLIES, Player, Silences, Sprt, Tournament};
 use crate::engine::{EngineSpec, SearchLimits};
 use crate::error::{Error, Result};
 use crate::referee::adjudication::{AdjudicationRules, DrawRule, ResignRule};
@@ -74,7 +74,7 @@ impl Tournament {
         }
         put(&mut tournament.time, root.parsed("time")?);
         put(&mut tournament.time_margin, root.duration("margin")?);
-        put(&mut tournament.concurrency, root.number("concurrency", 1..=1024)?);
+        put(&mut tournament.concurrency, root.number("concurrency", 1..=MOST_AT_ONCE.into())?);
         put(&mut tournament.restarts, root.number("restarts", 0..=MOST)?);
         put(&mut tournament.return_within, root.duration("return")?);
         put(&mut tournament.log, root.parsed("log")?);

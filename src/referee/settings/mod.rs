@@ -133,6 +133,39 @@ impl Tournament {
         self.search.get(player).copied().unwrap_or_default()
     }
 
+    /// How many clients of a player may be there at once, each on a seat of its own: as many as games are
+    /// played at once. One on a serial line, and one of a command without a token, as such clients cannot be
+    /// told apart.
+    pub fn most_clients(&self, player: usize) -> usize {
+        let launch = self.players.get(player).and_then(|player| player.launch.as_ref());
+        let is_alone = matches!(launch, Some(Launch::Client { token: false, .. }));
+        match self.listen {
+            Listen::Tcp(_) if !is_alone => self.concurrency,
+            _ => 1,
+        }
+    }
+
+    /// The name of the client on a seat: `A` for the first one of player A, `A (2)` for its second one.
+    pub fn client_name(&self, seat: usize) -> String {
+        let players = self.players.len().max(1);
+        let name = self.players.get(seat % players).map_or("?", |player| &player.name);
+        match seat / players {
+            0 => name.to_string(),
+            row => format!("{name} ({})", row + 1),
+        }
+    }
+
+    /// The seat of a client by its [name](Tournament::client_name).
+    pub fn seat_named(&self, name: &str) -> Option<usize> {
+        let player = |name| self.players.iter().position(|player| player.name == name);
+        player(name).or_else(|| {
+            let (name, number) = name.strip_suffix(')')?.rsplit_once(" (")?;
+            let row = number.parse::<usize>().ok()?.checked_sub(1)?;
+            let player = player(name)?;
+            (row < self.most_clients(player)).then(|| player + row * self.players.len())
+        })
+    }
+
     /// How long a player may think.
     pub fn time_of(&self, player: usize) -> &TimeControl {
         self.players.get(player).and_then(|player| player.time.as_ref()).unwrap_or(&self.time)
@@ -256,6 +289,7 @@ fn check_name(name: &str) -> Result<(), String> {
 /// What tournaments have at most.
 const MOST_PLAYERS: usize = 256;
 const MOST_GAMES: u32 = 1_000_000;
+const MOST_AT_ONCE: u32 = 1024;
 /// Of rounds, of games of an encounter, of moves.
 const MOST: u64 = 1_000_000;
 /// Of a search.

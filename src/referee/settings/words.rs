@@ -3,7 +3,9 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{Launch, Listen, MOST_PLIES, Player, Silences, Sprt, Tournament, of_name, unknown};
+use super::{
+    Launch, Listen, MOST_AT_ONCE, MOST_PLIES, Player, Silences, Sprt, Tournament, of_name, unknown,
+};
 use crate::engine::{EngineSpec, SearchLimits};
 use crate::error::{Error, Result};
 use crate::referee::adjudication::{DrawRule, ResignRule};
@@ -97,18 +99,18 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
             "engine" => engines.push(group.engine()?),
             "each" => each.add(group.engine()?),
             "quick" => engines.extend(quick(&group, &mut tournament, &mut rule)?),
-            "games" => tournament.games_per_encounter = group.number(1)?,
-            "rounds" => rule.rounds = Some(group.number(1)?),
-            "seeds" => rule.challengers = Some(group.number(1)?),
+            "games" => tournament.games_per_encounter = group.number()?,
+            "rounds" => rule.rounds = Some(group.number()?),
+            "seeds" => rule.challengers = Some(group.number()?),
             "tournament" => rule.name = Some(group.one()?.to_string()),
-            "concurrency" => tournament.concurrency = group.number(1)? as usize,
+            "concurrency" => tournament.concurrency = group.number_to(MOST_AT_ONCE)? as usize,
             "openings" => {
                 let (source, is_by_round) = openings(group)?;
                 (tournament.openings, tournament.opening_by_round) = (Some(source), is_by_round);
             }
             "draw" => tournament.adjudication.draw = Some(draw(group)?),
             "resign" => tournament.adjudication.resign = Some(resign(group)?),
-            "maxmoves" => tournament.adjudication.max_moves = Some(group.number(1)?),
+            "maxmoves" => tournament.adjudication.max_moves = Some(group.number()?),
             "sprt" => tournament.sprt = Some(sprt(group)?),
             "pgnout" => {
                 tournament.pgn = group.games_file()?.into();
@@ -243,14 +245,16 @@ impl<'w> Group<'w> {
         }
     }
 
-    fn number(&self, least: u32) -> Result<u32, String> {
+    /// The only word, a number of rounds, games or moves.
+    fn number(&self) -> Result<u32, String> {
+        self.number_to(1_000_000)
+    }
+
+    fn number_to(&self, most: u32) -> Result<u32, String> {
         let word = self.one()?;
-        let number = word.parse().ok().filter(|number| (least..=1_000_000).contains(number));
+        let number = word.parse().ok().filter(|number| (1..=most).contains(number));
         number.ok_or_else(|| {
-            format!(
-                "-{}: expected a whole number from {least} to 1000000, found `{word}`",
-                self.flag
-            )
+            format!("-{}: expected a whole number from 1 to {most}, found `{word}`", self.flag)
         })
     }
 

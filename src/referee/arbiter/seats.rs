@@ -1,0 +1,77 @@
+//! The seats of players. A player that plays several games at once has a client for each, and each client a
+//! seat of its own.
+
+use super::Arbiter;
+use crate::referee::seat::Seat;
+use crate::referee::settings::Tournament;
+
+impl Arbiter {
+    /// The player of a seat. The first seats of all players come first, in the order of the settings, then
+    /// their second seats, and so on.
+    pub(super) fn player_of(&self, seat: usize) -> usize {
+        seat % self.tournament.players.len().max(1)
+    }
+
+    /// The seats of a player, the first one first.
+    pub(super) fn seats_of(&self, player: usize) -> impl Iterator<Item = usize> + Clone {
+        let most = self.tournament.most_clients(player);
+        (player..self.seats.len()).step_by(self.tournament.players.len().max(1)).take(most)
+    }
+
+    /// The next seat of a player, which does not exist by now; `None` if it has as many as it may have.
+    pub(super) fn next_seat_of(&self, player: usize) -> Option<usize> {
+        let count = self.seats_of(player).count();
+        let Tournament { players, .. } = &*self.tournament;
+        (count < self.tournament.most_clients(player)).then(|| player + count * players.len())
+    }
+
+    /// Makes the seats up to this one, a row for all players at a time.
+    pub(super) fn make_seat(&mut self, seat: usize) {
+        let players = self.tournament.players.len().max(1);
+        let rows = seat / players + 1;
+        if rows * players > self.seats.len() {
+            self.seats.resize(rows * players, Seat::new());
+        }
+    }
+
+    /// The name of the player on a seat.
+    pub(super) fn name(&self, seat: usize) -> &str {
+        self.player_name(self.player_of(seat))
+    }
+
+    pub(super) fn player_name(&self, player: usize) -> &str {
+        self.tournament.players.get(player).map_or("?", |player| &player.name)
+    }
+
+    /// The name of a client: that of its player, and which of its clients it is from the second one on.
+    pub(super) fn client_name(&self, seat: usize) -> String {
+        self.tournament.client_name(seat)
+    }
+
+    /// True if a client of the player is there.
+    pub(super) fn is_present(&self, player: usize) -> bool {
+        self.seats_of(player).any(|seat| !self.seats[seat].is_away())
+    }
+
+    /// True if the player plays no game.
+    pub(super) fn is_idle(&self, player: usize) -> bool {
+        self.seats_of(player).all(|seat| self.seats[seat].game.is_none())
+    }
+
+    /// The seat on which a player can play another game: one with a client that is there, otherwise one whose
+    /// client can be started.
+    pub(super) fn free_seat(&self, player: usize) -> Option<usize> {
+        let free = || self.seats_of(player).filter(|seat| self.seats[*seat].game.is_none());
+        let present = free().find(|seat| !self.seats[*seat].is_away());
+        match present.is_none() && self.can_be_started(player) {
+            true => free().next().or_else(|| self.next_seat_of(player)),
+            false => present,
+        }
+    }
+
+    /// True if no client of the player is there, and none is waited for any more.
+    pub(super) fn is_given_up(&self, player: usize) -> bool {
+        let awaited = self.seats_of(player).filter_map(|seat| self.seats[seat].awaited_until);
+        !self.is_present(player) && awaited.max().is_some_and(|until| until <= self.now)
+    }
+}
