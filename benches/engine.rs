@@ -53,7 +53,8 @@ fn run(records: &[EpdRecord], concurrency: usize) -> Duration {
     engine.arguments = vec!["play".into()];
     let limits = Limits { nodes: Some(1), ..Limits::default() };
     let (patience, clock) = (Duration::from_secs(60), Arc::new(SystemClock::new()));
-    let plan = Plan { engine, task: Task::Analyze, limits, patience, concurrency, clock };
+    let plan =
+        Plan { engine, task: Task::Analyze, limits, patience, concurrency, clock, stamps: false };
     let (mut pool, _) = Pool::new(plan, None);
     let mut emit = |_, finished: epdb::engine::Finished| -> epdb::error::Result<()> {
         assert_eq!(finished.error, None);

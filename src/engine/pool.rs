@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::clock::Clock;
 use super::error::EngineError;
@@ -15,6 +15,7 @@ use super::session::{Engine, Identity, Limits};
 use super::spec::EngineSpec;
 use super::task::Task;
 use crate::error::{Error, Result, caught};
+use crate::library::edit::stamp;
 use crate::model::EpdRecord;
 
 /// So many finished records may wait for an earlier one.
@@ -37,6 +38,8 @@ pub struct Plan {
     pub concurrency: usize,
     /// The time by which it is judged.
     pub clock: Arc<dyn Clock>,
+    /// Whether records that are changed get the time of that as `ts`.
+    pub stamps: bool,
 }
 
 impl Plan {
@@ -263,7 +266,13 @@ impl Shared {
                 Ok(none.insert(engine))
             }
         });
-        found.or_else(|error| {
+        let stamped = |mut finished: Finished| {
+            if self.plan.stamps && finished.record != *record {
+                stamp(&mut finished.record, SystemTime::now());
+            }
+            finished
+        };
+        found.map(stamped).or_else(|error| {
             *engine = None;
             let failed_starts = match is_started {
                 true => 0,

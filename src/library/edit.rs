@@ -1,5 +1,7 @@
 //! Changes to the operations of records.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
 use crate::text::{CastlingForm, EnPassantForm, ParseOptions, Profile, epd, fen};
 
@@ -34,6 +36,29 @@ pub struct Edit {
     pub settings: Vec<Setting>,
     /// The opcode that gets a number, and how the number is written.
     pub number: Option<(Opcode, Numbering)>,
+}
+
+/// Notes when a record was changed: `ts`, date and time of day in UTC (section 6.31 of the EPD standard
+/// of 1995).
+///
+/// ```
+/// use std::time::{Duration, UNIX_EPOCH};
+/// use epdb::library::edit::stamp;
+/// let mut record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";")?;
+/// stamp(&mut record, UNIX_EPOCH + Duration::from_secs(817_344_000));
+/// let expected = b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\"; ts 1995.11.26 00:00:00;";
+/// assert_eq!(epdb::format_epd(&record), expected);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn stamp(record: &mut EpdRecord, at: SystemTime) {
+    // A clock that is not set shows the first second, and no year has five digits.
+    const LAST: u64 = 253_402_300_799;
+    let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs().min(LAST));
+    let text =
+        humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string();
+    let (date, time) = (text[..10].replace('-', "."), &text[11..19]);
+    let operands = vec![Operand::token(date), Operand::token(time)];
+    record.set(Operation { opcode: Opcode::TS, operands });
 }
 
 impl Edit {

@@ -201,6 +201,20 @@ fn an_engine_that_cannot_start_ends_the_run_and_leaves_nothing() {
 }
 
 #[test]
+fn records_that_an_engine_changed_are_stamped_when_asked() {
+    let scratch = with("", &records(1));
+    let stamped =
+        |args: &[&str]| run(&scratch, &[&["analyze", "a.epd", "--nodes", "5"], args].concat());
+    assert!(!stamped(&[]).out.contains("; ts "));
+    let done = stamped(&["--ts"]);
+    let (_, stamp) = done.out.split_once("; ts ").expect(&done.out);
+    assert_eq!(stamp.len(), "2026.11.25 12:00:00;\n".len(), "{stamp}");
+    // Without bm and am there is nothing to solve.
+    let done = run(&scratch, &["solve", "a.epd", "--nodes", "5", "--ts"]);
+    assert!(!done.out.is_empty() && !done.out.contains("ts "), "{}", done.out);
+}
+
+#[test]
 fn analysis_is_merged_into_a_store_as_a_whole() {
     let lines = [format!("{START} acd 99; ce 5; dm 7; id \"x\"; pv e4;\n"), records(1).concat()];
     let scratch = with("", &lines);

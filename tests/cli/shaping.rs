@@ -496,6 +496,20 @@ fn edit_changes_operations() {
     assert_eq!(done.out.lines().count(), 3);
 }
 
+/// Only what is changed gets the time of the change, unless nothing else is asked for.
+#[test]
+fn edited_records_are_stamped_when_asked() {
+    let old = "ts 1995.11.26 00:00:00";
+    let lines = format!("{START} c0 \"a\"; {old};\n{KINGS} c0 \"b\"; {old};\n");
+    let scratch = Scratch::with("a.epd", &lines);
+    assert!(out(&scratch, &["edit", "a.epd", "--set", "c0=b"]).matches(old).count() == 2);
+    let edited = out(&scratch, &["edit", "a.epd", "--set", "c0=b", "--ts"]);
+    let (first, second) = edited.split_once('\n').unwrap();
+    assert!(first.contains("c0 \"b\"; ts 2") && second.contains(old), "{edited}");
+    let all = out(&scratch, &["edit", "a.epd", "--ts"]);
+    assert!(!all.contains(old) && all.matches("; ts 2").count() == 2, "{all}");
+}
+
 #[test]
 fn play_goes_on_with_counters() {
     let scratch = Scratch::with("a.epd", format!("{START} 0 1\n"));

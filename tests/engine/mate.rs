@@ -104,6 +104,7 @@ fn a_real_engine_finds_the_mates_of_the_vectors() {
             patience: PATIENCE,
             concurrency: 1,
             clock: Arc::new(SystemClock::new()),
+            stamps: false,
         };
         let start = |plan: &Plan| {
             epdb::engine::Engine::start(&plan.engine, plan.patience, Arc::clone(&plan.clock))

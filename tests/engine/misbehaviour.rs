@@ -286,6 +286,7 @@ fn a_panic_of_a_thread_ends_the_run() {
         patience: PATIENCE,
         concurrency: 2,
         clock: Arc::new(PanickingClock(TestClock::default())),
+        stamps: false,
     };
     let (mut pool, _) = Pool::new(plan, None);
     let mut emit = |_, _| Ok::<(), epdb::Error>(());

@@ -101,6 +101,7 @@ impl Script {
             patience: PATIENCE,
             concurrency: 1,
             clock: Arc::new(TestClock::default()),
+            stamps: false,
         };
         let mut finished = Vec::new();
         let (mut pool, _) = Pool::new(plan, None);

@@ -1,10 +1,12 @@
 //! `epdb edit`: operations set, dropped, renamed and numbered.
 
+use std::time::SystemTime;
+
 use clap::ArgAction;
 
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Pipe};
-use crate::library::edit::{Edit, Numbering, Setting};
+use crate::library::edit::{Edit, Numbering, Setting, stamp};
 use crate::library::field::parse_opcode;
 use crate::model::Opcode;
 
@@ -45,6 +47,9 @@ struct What {
     /// Number the records: an opcode, and a text with %d (or %03d) for the number
     #[arg(long, num_args = 2, value_names = ["OPCODE", "PATTERN"])]
     number: Option<Vec<String>>,
+    /// Give each record that is changed, or where nothing else is asked for each record, the time as ts
+    #[arg(long)]
+    ts: bool,
 }
 
 fn parse_renaming(text: &str) -> Result<(Opcode, Opcode), String> {
@@ -53,7 +58,7 @@ fn parse_renaming(text: &str) -> Result<(Opcode, Opcode), String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let What { set, drop, keep, rename, number } = args.what.clone();
+    let What { set, drop, keep, rename, number, ts } = args.what.clone();
     let number = match number.as_deref() {
         Some([opcode, pattern]) => {
             let opcode = parse_opcode(opcode).map_err(anyhow::Error::msg)?;
@@ -63,11 +68,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let edit = Edit { keep, drop, rename, settings: set, number };
     edit.check().map_err(anyhow::Error::msg)?;
+    let stamps_all = edit == Edit::default();
+    let now = SystemTime::now();
     let mut findings = Findings::new(args.pipe.read.form.all_warnings);
     let mut number = args.start;
     let outcome = args.pipe.run(|record, place, output| {
         match edit.apply(&record, number) {
-            Ok(edited) => output.write(&edited)?,
+            Ok(mut edited) => {
+                if ts && (stamps_all || edited != record) {
+                    stamp(&mut edited, now);
+                }
+                output.write(&edited)?;
+            }
             Err(reason) => {
                 findings.report(|| {
                     format!("{}:{}: not changed: {reason}", place.source, place.number())

@@ -55,6 +55,9 @@ pub(crate) struct ProcessArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=500))]
     multipv: u16,
+    /// Give each record that is changed the time as ts
+    #[arg(long)]
+    ts: bool,
 }
 
 /// More processes than this no machine has use for.
@@ -94,6 +97,7 @@ impl EngineArgs {
                 patience: self.process.patience,
                 concurrency,
                 clock: Arc::new(SystemClock::new()),
+                stamps: self.process.ts,
             });
         }
         Ok(plans)
