@@ -128,6 +128,22 @@ const TAGGED: &str = "[Event \"Linares\"]\n[Date \"1993.02.??\"]\n[White \"Kaspa
 1. f3 e5 2. g4 (2. e4 Nc6) (2. a3) Qh4# 0-1\n\n\
 [Event \"Linares\"]\n[Date \"1994.??.??\"]\n[White \"Anna\"]\n[Black \"Bert\"]\n\n1. d4 *\n";
 
+/// What lichess notes of offers of a draw stands beside its evaluations and clocks, before or behind them.
+#[test]
+fn offers_of_a_draw_do_not_disturb_a_game() {
+    let game = "1. e4 { [%eval 0.2] [%clk 0:01:00] } { White offers draw } 1... e5 { Black offers draw } \
+        { [%eval 0.3] } 2. Nf3 { White offers draw [%eval -0.1] } 1/2-1/2\n";
+    let scratch = Scratch::with("g.pgn", game);
+    let done = scratch.run(&["convert", "g.pgn", "-", "--to", "epd", "--game-evals"]);
+    let scores: Vec<Option<&str>> = (done.out.lines())
+        .map(|line| Some(line.split_once(" ce ")?.1.split_once(';')?.0))
+        .collect();
+    assert_eq!(scores, [None, Some("-20"), Some("30"), Some("10")], "{}", done.out);
+    let written = scratch.run(&["convert", "g.pgn", "-", "--to", "pgn"]).out;
+    assert_eq!(written.matches("offers draw").count(), 3, "{written}");
+    assert_eq!(scratch.run(&["count", "g.pgn"]).out, "1\n");
+}
+
 fn tagged() -> Scratch {
     let scratch = Scratch::with("t.pgn", TAGGED);
     assert_eq!(scratch.run(&["convert", "t.pgn", "t.pgc"]).status, 0);
