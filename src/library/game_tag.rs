@@ -39,6 +39,11 @@ impl TagName {
         }
     }
 
+    /// Whether the tag names players.
+    pub(super) fn is_of_players(&self) -> bool {
+        matches!(self.as_str(), "White" | "Black")
+    }
+
     /// The value among these tags.
     pub(super) fn value<'a>(&self, tags: &Tags<'a>) -> Value<'a> {
         let value = tags.get(self.as_str()).map(|text| Value::Word(Cow::Borrowed(text)));
@@ -59,6 +64,20 @@ impl TagName {
             (_, value) => value,
         }
     }
+}
+
+/// Whether a value of `White` or `Black` names a player: the value is the name, or it is one of those
+/// with colons between them, as players in consultation have them.
+///
+/// ```
+/// use epdb::library::game_tag::names_player;
+/// let pair = b"Smith, John Q.:Jones, Bob";
+/// assert!(names_player(pair, b"Jones, Bob") && names_player(pair, pair));
+/// assert!(!names_player(pair, b"Jones"));
+/// ```
+pub fn names_player(value: &[u8], name: &[u8]) -> bool {
+    let has_name = || value.split(|byte| *byte == b':').any(|one| one.trim_ascii() == name);
+    value == name || value.contains(&b':') && has_name()
 }
 
 /// The tags of a record: those of the game that it is a position of, else those that it keeps as

@@ -19,12 +19,12 @@ mod tally;
 mod typed;
 
 pub use board::Board;
-pub(crate) use game::is_tag_name_byte;
 pub use game::{
-    BuildError, Element, Elements, Game, GameBuilder, GameResult, GameResultError, MAX_TAGS,
-    MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, UNKNOWN_TAG_VALUES, WELL_KNOWN_TAGS,
-    is_tag_name, is_well_known_tag,
+    BuildError, DOUBLE_FORFEIT, Element, Elements, Game, GameBuilder, GameResult, GameResultError,
+    MAX_TAGS, MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, UNKNOWN_TAG_VALUES,
+    WELL_KNOWN_TAGS, is_tag_name, is_well_known_tag,
 };
+pub(crate) use game::{is_tag_name_byte, name_without_signs};
 pub use kept_games::{GameDate, GameId, GameIdError, KeptGame, KeptGames, MOST_KEPT};
 pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;

@@ -494,6 +494,11 @@ codes! {
         "kept as noop",
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce 40000;",
         "correct it";
+    W_LEN_UNICODE "W-LEN-UNICODE"
+        "a typographic character, such as a no-break space, a curly quote or a dash, outside of strings",
+        "read as the ASCII character that it stands for, or dropped if it has no width",
+        "4k3/8/8/8/8/8/4P3/4K3 w - \\xe2\\x80\\x93 id \\xe2\\x80\\x9ca\\xe2\\x80\\x9d;",
+        "nothing; such characters stay in strings";
     W_LEN_MORE "W-LEN-MORE"
         "more than a thousand warnings about one line",
         "the rest are only counted",
@@ -579,6 +584,16 @@ codes! {
         "kept; a line end in it is read as a blank",
         "[Event \"\"a\"\"] *",
         "nothing";
+    W_PGN_COMMENT "W-PGN-COMMENT"
+        "a comment that is not closed, or that has other braces in it",
+        "kept; one that is not closed ends where the game does",
+        "1. e4 {a {b} c} *",
+        "close it, or write its braces as brackets";
+    W_PGN_TAGVALUE "W-PGN-TAGVALUE"
+        "the value of a tag is not of the form that the standard has for it",
+        "kept; what is made of dates and ratings goes without it",
+        "[Date \"31.10.2000\"]\n\n1. e4 *",
+        "correct it";
     W_PGN_TAG "W-PGN-TAG"
         "an unusual or malformed tag pair",
         "read as what is meant where that is clear, else this tag is dropped",
@@ -595,8 +610,8 @@ codes! {
         "1. e4 1/2",
         "look whether the result is right";
     W_PGN_SETUP "W-PGN-SETUP"
-        "a FEN tag that is no canonical FEN",
-        "read",
+        "a FEN tag that is not a canonical FEN, or that is missing or says that nothing is known",
+        "read; without a position the game is one from the start array, if its moves are legal there",
         "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - -\"]\\n\\n1. e4 *",
         "nothing";
     W_PGN_RAV "W-PGN-RAV"

@@ -9,7 +9,7 @@ pub(super) struct Typographic {
     pub(super) character: char,
     /// Its bytes in the text.
     pub(super) len: usize,
-    /// What it stands for: a blank, a hyphen, a quote, an apostrophe, periods, or nothing.
+    /// What it stands for: a blank, a hyphen, a quote, an apostrophe, `x`, `/`, periods, or nothing.
     pub(super) ascii: &'static str,
 }
 
@@ -30,10 +30,38 @@ impl Typographic {
         matches!(self.ascii, "" | " ")
     }
 
+    /// Whether it stands for periods.
+    pub(super) fn is_period(&self) -> bool {
+        self.ascii.starts_with('.')
+    }
+
+    /// Whether it may stand in a word of signs, such as a move: a hyphen, `x`, or nothing.
+    pub(super) fn is_of_word(&self) -> bool {
+        matches!(self.ascii, "" | "-" | "x" | "/")
+    }
+
     /// Whether it begins or ends a string.
     pub(super) fn is_quote(&self) -> bool {
         matches!(self.ascii, "\"" | "'")
     }
+}
+
+/// The bytes of the first character of a text; one where it is not UTF-8.
+pub(super) fn character_length(text: &[u8]) -> usize {
+    first_character(text).map_or(1, char::len_utf8)
+}
+
+/// A text with ASCII for the typographic characters that are `taken`; `None` where it has none.
+pub(super) fn in_ascii(text: &[u8], taken: impl Fn(&Typographic) -> bool) -> Option<Vec<u8>> {
+    let (mut ascii, mut rest, mut is_changed) = (Vec::with_capacity(text.len()), text, false);
+    while !rest.is_empty() {
+        let found = Typographic::at_start(rest).filter(&taken);
+        let length = found.map_or_else(|| character_length(rest), |found| found.len);
+        ascii.extend_from_slice(found.map_or(&rest[..length], |found| found.ascii.as_bytes()));
+        is_changed |= found.is_some();
+        rest = &rest[length..];
+    }
+    is_changed.then_some(ascii)
 }
 
 /// Whether a character has no shape of its own, so that a message must name it.
@@ -60,6 +88,8 @@ const fn ascii(character: char) -> Option<&'static str> {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}' => "-",
         '\u{ab}' | '\u{bb}' | '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ff02}' => "\"",
         '\u{b4}' | '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{ff07}' => "'",
+        '\u{d7}' => "x",
+        '\u{2044}' | '\u{2215}' => "/",
         '\u{2024}' => ".",
         '\u{2025}' => "..",
         '\u{2026}' => "...",

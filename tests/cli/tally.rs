@@ -161,6 +161,48 @@ fn games_are_told_apart_and_left_out() {
     }
 }
 
+/// Names with colons between them are those of players in consultation.
+#[test]
+fn a_game_in_consultation_is_of_each_player() {
+    let scratch = Scratch::new();
+    let game = "[White \"Smith, John Q.:Jones, Bob\"]\n[Black \"Roe\"]\n\n1. e4 *\n\n";
+    scratch.write("g.pgn", format!("{game}[White \"Jones\"]\n\n1. d4 *\n"));
+    for name in ["Jones, Bob", "Smith, John Q.", "Smith, John Q.:Jones, Bob", "Roe"] {
+        let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd", "--player", name]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        let text = scratch.text("l.epd");
+        assert!(line(&text, START).contains("reached 1, e4"), "{name}: {text}");
+        if name != "Roe" {
+            let filter = format!("White == \"{name}\"");
+            let count =
+                scratch.run(&["count", "g.pgn", "--positions", "final", "--where", &filter]);
+            assert_eq!(count.out.trim(), "1", "{filter}: {}", count.err);
+            let lines = ["repertoire", "lines.pgn", "--side", "white", "--games", "g.pgn"];
+            scratch.write("lines.pgn", "1. c4 *\n");
+            let found = scratch.run(&[&lines[..], &["--player", name]].concat());
+            assert!(found.out.contains("e4") && !found.out.contains("d4"), "{}", found.out);
+        }
+    }
+    let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd", "--player", "Smith"]);
+    assert!(!scratch.text("l.epd").contains("e4"), "{}", done.err);
+}
+
+/// Values of tags that the standard does not have are warned of, and the file is sound.
+#[test]
+fn verify_looks_at_values_of_tags() {
+    let scratch = Scratch::new();
+    scratch.write("g.pgn", "[Round \"final\"]\n[TimeControl \"3 min\"]\n\n1. e4 *\n");
+    let done = scratch.run(&["verify", "g.pgn"]);
+    assert_eq!((done.out.as_str(), done.status), ("g.pgn: sound\n", 0));
+    assert!(
+        done.err.contains("warning[W-PGN-TAGVALUE]: TimeControl is `3 min`; expected"),
+        "{}",
+        done.err
+    );
+    assert!(done.err.contains("Round is `final`"), "{}", done.err);
+    assert!(!scratch.run(&["count", "g.pgn"]).err.contains("TAGVALUE"));
+}
+
 #[test]
 fn tallies_of_one_position_add() {
     let scratch = scratch();

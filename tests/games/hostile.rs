@@ -150,7 +150,12 @@ fn bytes_behind_the_end_of_the_stream_are_not_read() {
 }
 
 /// Pieces of which games are made, good and bad.
-const PIECES: [&str; 48] = [
+const PIECES: [&str; 53] = [
+    "0-0 ",
+    "1:0 ",
+    "\u{a0}",
+    "\u{2013}",
+    "\u{2026}",
     "e4 ",
     "e5 ",
     "Nf3 ",
@@ -238,10 +243,12 @@ proptest! {
         }
         prop_assert!(text.as_bytes().starts_with(&raw));
 
+        // Comments end elsewhere there: `%` lines in them are escapes, and braces are not nested.
+        let has_comment = text.contains('{');
         let standard = PgnReadOptions::new().profile(Profile::Standard);
         let mut reader = GameReader::new(text.as_bytes(), standard);
         if let (Some(read), Some(first)) = (reader.next_game().unwrap(), games.first()) {
-            prop_assert!(read.game.is_err() || read.game.ok() == first.as_ref().ok());
+            prop_assert!(has_comment || read.game.is_err() || read.game.ok() == first.as_ref().ok());
         }
         for game in games.iter().flatten() {
             let text = super::export(game, super::Charset::Utf8);

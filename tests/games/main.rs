@@ -1,6 +1,7 @@
 //! Games: PGN and PGC, their vectors, hostile input, and other people's files.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod comments;
 mod found;
 mod hostile;
 mod null_moves;
@@ -13,6 +14,8 @@ mod seeds;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 mod shared_files;
+mod spelling;
+mod tag_values;
 
 use epdb::model::Game;
 use epdb::text::pgn::{self as text, Charset, GameReader, PgnFormatOptions, PgnReadOptions};

@@ -52,6 +52,33 @@ fn rejected(line: &str, code: &str, column: usize, part: &str) {
     assert!(warnings.is_empty());
 }
 
+/// Typographic characters outside of strings are read as ASCII; in strings they stay.
+#[test]
+fn typography_is_read_as_ascii() {
+    let fields = S.replace(' ', "\u{a0}");
+    let told = |column| [("W-LEN-UNICODE", column)];
+    check(&format!("{fields}\u{a0}0\u{a0}1"), &format!("{S} 0 1"), &told(44));
+    check(&S.replace(" -", " \u{2013}"), S, &told(52));
+    check(&format!("\u{200b}{S}\u{2060} bm\u{3000}e4;"), &format!("{S} bm e4;"), &told(1));
+    for (line, wanted) in [
+        ("id \u{201c}WAC\u{2013}001\u{201d};", "id \"WAC\u{2013}001\";"),
+        ("id \u{201e}a b\u{201c}; c0 \u{ab}c\u{a0}d\u{bb};", "c0 \"c\u{a0}d\"; id \"a b\";"),
+        ("id \u{201c}a\"; ce \u{2212}30;", "ce -30; id \"a\";"),
+        ("pv e4 e5 Nf3 Nf6 Bc4 Bc5 O\u{2011}O;", "pv e4 e5 Nf3 Nf6 Bc4 Bc5 O-O;"),
+    ] {
+        let column = 54 + line.find(|c: char| !c.is_ascii()).unwrap();
+        operations(line, wanted, &told(column));
+    }
+    // Places of other findings are those of the line.
+    let text = format!("{} bm\u{a0}e4 zz;", S.replace(' ', "\u{2003}"));
+    let (_, found) = read(text.as_bytes(), Profile::Lenient);
+    let zz = text.find("zz").unwrap() + 1;
+    assert!(found.iter().any(|finding| finding.column == zz), "{found:?}");
+    rejected("8/8/8/8/8/8/8/8\u{a0}x - -", "E-FEN-COLOR", 18, "");
+    operations("id \"\u{a0}\u{201c}\u{2026}\";", "id \"\u{a0}\u{201c}\u{2026}\";", &[]);
+    assert!(read(format!("{S}\u{a0}").as_bytes(), Profile::Standard).0.is_err());
+}
+
 /// B-D1: `c1` and `c8` where a pawn can become a piece.
 #[test]
 fn promotions_on_files_of_registers() {

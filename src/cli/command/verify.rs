@@ -15,7 +15,8 @@ use crate::store::{self, StoreError, StoreOptions};
 /// Check files: every checksum and invariant, every line of text, every record and move
 ///
 /// Checksums and invariants are those of streams, stores and archives, moves those of games. Text is
-/// read in the given profile and nothing is written. Each file gets a verdict: sound, not sound (exit
+/// read in the given profile and nothing is written; tags of games whose values the standard does not have
+/// are warned of. Each file gets a verdict: sound, not sound (exit
 /// status 1), or not checked because it cannot be read (exit status 2); the others are checked all the
 /// same.
 #[derive(clap::Args, Clone, Debug)]
@@ -106,7 +107,8 @@ fn check(
 ) -> anyhow::Result<()> {
     let read = ReadArgs { wanted: Wanted::default(), form: args.form.clone() };
     let takes_games = args.form.games.positions.is_none();
-    let source = match source::open(path, &read.source_options(takes_games)) {
+    let games = args.form.pgn_options().check_tags(true);
+    let source = match source::open(path, &read.source_options(takes_games).games(games)) {
         Ok(source) => source,
         Err(error) => return findings.put_damage(error, false),
     };

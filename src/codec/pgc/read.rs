@@ -8,6 +8,7 @@ use super::extension;
 use super::record::{Located, Record, RecordError, Records};
 use crate::codec::ordinal;
 use crate::model::{BuildError, Game, GameBuilder, SEVEN_TAG_ROSTER};
+use crate::text::pgn::tags::TagRepair;
 use crate::text::pgn::{TagError, from_latin1, tags};
 
 /// A game of the stream, or why there is none.
@@ -377,10 +378,13 @@ impl Assembly<'_> {
     /// Applies the rules for tags once all are known.
     fn begin_movetext(&mut self) -> Result<(), PgcErrorKind> {
         if !std::mem::replace(&mut self.in_movetext, true) {
-            tags::apply_rules(self.builder).map_err(|error| match error {
+            let repairs = tags::apply_rules(self.builder).map_err(|error| match error {
                 TagError::Build(error) => PgcErrorKind::Build(error),
                 error => PgcErrorKind::Tags(error),
             })?;
+            if repairs.contains(&TagRepair::NoFen) {
+                return Err(PgcErrorKind::Tags(TagError::NoFen));
+            }
         }
         Ok(())
     }

@@ -298,6 +298,14 @@ fn tags_of_games_are_fields_of_their_types() {
     ] {
         assert!(holds_for(expression, TAGS), "{expression}");
     }
+    let pair = "[White \"Smith, John Q.:Jones, Bob\"]\n[Black \"Roe, Jane\"]";
+    for expression in [
+        "White == 'Smith, John Q.' && White == 'Jones, Bob' && 'Jones, Bob' == White",
+        "White == 'Smith, John Q.:Jones, Bob' && White in ['x', 'Jones, Bob']",
+        "!(White != 'Jones, Bob') && White != 'Jones' && Black == 'Roe, Jane'",
+    ] {
+        assert!(holds_for(expression, pair), "{expression}");
+    }
     for undecided in ["Date == '1992.11.04'", "Date != '1992.11.04'", "Date < '1992.11.04'"] {
         assert!(!holds_for(undecided, TAGS), "{undecided}");
     }

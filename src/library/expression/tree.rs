@@ -7,6 +7,7 @@ use regex::bytes::Regex;
 
 use crate::library::date::Date;
 use crate::library::field::Field;
+use crate::library::game_tag::names_player;
 use crate::library::order::natural_order;
 use crate::library::subject::Subject;
 use crate::library::value::{Number, Value};
@@ -148,6 +149,16 @@ impl Comparand<'_> {
         moves.iter().zip(coordinates).map(spelled).collect()
     }
 
+    /// Whether these are players of a game, and the text is the name of one of them.
+    fn names(&self, text: &Value<'_>) -> bool {
+        let (Some(Field::Tag(tag) | Field::TagOrOperation(tag, _)), Value::Text(names)) =
+            (&self.field, &self.value)
+        else {
+            return false;
+        };
+        tag.is_of_players() && names_player(names, &text.text())
+    }
+
     /// Whether these moves are those of a text or of another opcode. The order matters only in
     /// lines; sets are sorted in the record, but not in the text.
     fn are_moves(&self, other: &Value<'_>, subject: &Subject<'_>) -> bool {
@@ -186,6 +197,7 @@ impl Comparison {
                     (true, false) => self.holds_for_period(a, b),
                 };
             }
+            (a, b) if left.names(b) || right.names(a) => Ordering::Equal,
             (a, b) => match (a.number(), b.number()) {
                 (Some(a), Some(b)) => a.compare(b),
                 (Some(_), None) if matches!(a, Value::Number(_)) => return false,

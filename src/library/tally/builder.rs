@@ -11,6 +11,7 @@ use super::merged::{Comparison, Labels, MergedGames};
 use super::visits::{Line, PART_BITS, Role, Visits, Which};
 use crate::codec::tally_origin::{GameDigests, KnownGame, TallyScope, TallySource, digest_of};
 use crate::error::Result;
+use crate::library::game_tag::names_player;
 use crate::library::ordered::changed;
 use crate::library::same_game::SameGame;
 use crate::library::site_id::SiteId;
@@ -541,7 +542,9 @@ impl TallyOptions {
         }
         let is_player = |color: Color| {
             let name = game.tag(if color == Color::White { "White" } else { "Black" });
-            let is_wanted = |wanted: &String| name == Some(wanted);
+            let is_wanted = |wanted: &String| {
+                name.is_some_and(|name| names_player(name.as_bytes(), wanted.as_bytes()))
+            };
             self.color.is_none_or(|wanted| wanted == color) && self.players.iter().any(is_wanted)
         };
         self.players.is_empty() || Color::ALL.into_iter().any(is_player)

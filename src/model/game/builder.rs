@@ -81,6 +81,12 @@ impl GameBuilder {
         self.game.set_tag(name, value)
     }
 
+    /// Takes a tag away; one of the roster says then that nothing is known. The start of the game stays
+    /// as it is.
+    pub fn remove_tag(&mut self, name: &str) {
+        self.game.remove_tag(name);
+    }
+
     /// Gives a tag a value if it has none, and says whether it had none.
     ///
     /// # Errors

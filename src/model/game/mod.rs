@@ -16,11 +16,11 @@ pub use builder::GameBuilder;
 pub use elements::{Element, Elements};
 pub use error::{BuildError, MAX_VARIATION_DEPTH};
 pub use replay::Replay;
-pub use result::{GameResult, GameResultError};
-pub(crate) use tags::is_tag_name_byte;
+pub use result::{DOUBLE_FORFEIT, GameResult, GameResultError};
 pub use tags::{
     MAX_TAGS, SEVEN_TAG_ROSTER, UNKNOWN_TAG_VALUES, WELL_KNOWN_TAGS, is_tag_name, is_well_known_tag,
 };
+pub(crate) use tags::{is_tag_name_byte, name_without_signs};
 
 use super::position::Position;
 use super::record::Counters;
@@ -102,6 +102,14 @@ impl Game {
         self.roster[RESULT]
             .and_then(|span| GameResult::from_text(self.lists.at(span).as_bytes()))
             .unwrap_or_default()
+    }
+
+    /// The termination marker: the result, or [`DOUBLE_FORFEIT`].
+    pub fn termination_marker(&self) -> &'static str {
+        match self.tag(SEVEN_TAG_ROSTER[RESULT]) {
+            Some(DOUBLE_FORFEIT) => DOUBLE_FORFEIT,
+            _ => self.result().as_str(),
+        }
     }
 
     /// The value of a tag. Roster tags always have one.

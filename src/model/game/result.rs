@@ -19,6 +19,10 @@ pub enum GameResult {
     Unknown,
 }
 
+/// The value of `Result`, and the termination marker, of a game that both players lost by forfeit. The
+/// standard has no result for it: as a [`GameResult`] it is [`GameResult::Unknown`].
+pub const DOUBLE_FORFEIT: &str = "0-0";
+
 impl GameResult {
     /// All four.
     pub const ALL: [GameResult; 4] =

@@ -26,9 +26,19 @@ pub(super) fn place_in_roster(name: &str) -> Option<usize> {
 
 /// Whether a tag may have this name: 1 to 255 printing ASCII characters without blanks, quotes,
 /// brackets and the signs that mean something between tags. The standard has letters, digits and
-/// underscores only.
+/// underscores only. A name that other signs make of a well-known one, such as `White-Elo`, is none:
+/// readers take it for a misspelling.
 pub fn is_tag_name(name: &str) -> bool {
-    (1..=255).contains(&name.len()) && name.bytes().all(is_tag_name_byte)
+    (1..=255).contains(&name.len())
+        && name.bytes().all(is_tag_name_byte)
+        && name_without_signs(name.as_bytes()).is_none_or(|name| !is_well_known_tag(&name))
+}
+
+/// A name without its signs, where it has any that the standard does not have.
+pub(crate) fn name_without_signs(name: &[u8]) -> Option<String> {
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let letters = || name.iter().copied().filter(is_letter).map(char::from).collect();
+    (!name.iter().all(is_letter)).then(letters)
 }
 
 /// Whether a tag name may have this byte.

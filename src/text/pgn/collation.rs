@@ -30,7 +30,7 @@ pub fn collation_key(game: &Game) -> Vec<u8> {
     put_round(tag("Round"), &mut key);
     put_text(tag("White"), &mut key);
     put_text(tag("Black"), &mut key);
-    put_text(game.result().as_str(), &mut key);
+    put_text(game.termination_marker(), &mut key);
     put_movetext(game, &mut key);
     key
 }

@@ -6,11 +6,13 @@
 //! not say where in the stream it is.
 
 mod collation;
+mod ending;
 mod evaluation;
 mod language;
 mod positions;
 mod read;
 mod source;
+mod tag_values;
 pub(crate) mod tags;
 mod write;
 

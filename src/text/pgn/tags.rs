@@ -9,15 +9,18 @@
 //! What any tag is (which names it may have, how many there may be, the roster) is the matter of the
 //! model; how pairs are spelled, that of each format.
 
-use crate::model::{BuildError, Counters, EpdRecord, GameBuilder, GameResult, Opcode, Start};
+use super::ending::Ending;
+use crate::model::{
+    BuildError, Counters, DOUBLE_FORFEIT, EpdRecord, GameBuilder, GameResult, Opcode, Start,
+};
 use crate::text::{Diagnostic, Profile, codes, fen};
 
 /// Why a game cannot have its tags.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TagError {
-    /// The value of `Result` is none of the four.
-    #[error("the Result tag is none of 1-0, 0-1, 1/2-1/2 and *")]
+    /// The value of `Result` is none of the four, nor `0-0`.
+    #[error("the Result tag is none of 1-0, 0-1, 1/2-1/2, 0-0 and *")]
     Result,
     /// `SetUp "1"` without `FEN`.
     #[error("SetUp \"1\" needs a FEN tag")]
@@ -54,6 +57,8 @@ impl TagError {
 pub(crate) enum TagRepair {
     /// A FEN that only the lenient profile takes.
     LenientFen,
+    /// No FEN where one is due: the start array is assumed.
+    NoFen,
 }
 
 /// A rule that is applied when all tags of a game are known.
@@ -80,6 +85,7 @@ pub(crate) fn apply_rules(builder: &mut GameBuilder) -> Result<Vec<TagRepair>, T
 /// Why the tag cannot have it.
 pub(crate) fn check_value(name: &str, value: &[u8]) -> Result<(), TagError> {
     match name {
+        "Result" if value == DOUBLE_FORFEIT.as_bytes() => Ok(()),
         "Result" if GameResult::from_text(value).is_none() => Err(TagError::Result),
         _ => Ok(()),
     }
@@ -88,16 +94,16 @@ pub(crate) fn check_value(name: &str, value: &[u8]) -> Result<(), TagError> {
 /// The result of a game by its `Result` tag and its termination marker. Where they disagree, what
 /// the final position proves counts, else the one that says something, else the marker.
 pub(super) fn agreed_result(
-    tag: Option<GameResult>,
-    marker: Option<GameResult>,
-    proven: impl FnOnce() -> Option<GameResult>,
-) -> GameResult {
+    tag: Option<Ending>,
+    marker: Option<Ending>,
+    proven: impl FnOnce() -> Option<Ending>,
+) -> Ending {
     match (tag, marker) {
-        (None, marker) => marker.unwrap_or_default(),
+        (None, marker) => marker.unwrap_or(Ending::UNKNOWN),
         (Some(tag), None) => tag,
         (Some(tag), Some(marker)) if tag == marker => tag,
         (Some(tag), Some(marker)) => proven().unwrap_or(match marker {
-            GameResult::Unknown => tag,
+            Ending::UNKNOWN => tag,
             marker => marker,
         }),
     }
@@ -124,8 +130,13 @@ fn check_variant(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagErro
 /// `SetUp "1"`, and `Variant "Chess960"` where castling needs it.
 fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
     let game = builder.game();
-    let Some(fen) = game.tag("FEN") else {
-        return if game.tag("SetUp") == Some("1") { Err(TagError::NoFen) } else { Ok(None) };
+    let is_due = game.tag("SetUp") == Some("1") || game.has_tag("FEN");
+    let Some(fen) = game.tag("FEN").filter(|fen| !is_unknown(fen)) else {
+        if is_due {
+            builder.remove_tag("FEN");
+            builder.remove_tag("SetUp");
+        }
+        return Ok(is_due.then_some(TagRepair::NoFen));
     };
     let (record, repair) = read_fen(fen)?;
     let start = Start { position: *record.position(), counters: counters(&record, fen) };
@@ -140,6 +151,11 @@ fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
     }
     builder.set_start(start);
     Ok(repair)
+}
+
+/// Whether the value of a tag says that nothing is known.
+fn is_unknown(value: &str) -> bool {
+    matches!(value.trim(), "" | "?" | "-" | "*")
 }
 
 /// Reads a FEN, leniently where it must be.

@@ -271,7 +271,7 @@ fn write_movetext(
             }
         }
     }
-    layout.token(game.result().as_str().as_bytes());
+    layout.token(game.termination_marker().as_bytes());
     layout.finish();
 }
 
@@ -360,10 +360,10 @@ impl Layout<'_> {
         self.after_line_comment = false;
     }
 
-    /// A comment in braces, its words the places where lines may break; one with a brace
-    /// in it as lines with semicolons.
+    /// A comment in braces, its words the places where lines may break; one with a brace in it, or a
+    /// backslash at its end, as lines with semicolons.
     fn comment(&mut self, text: &str) {
-        if text.contains('}') {
+        if text.contains(['{', '}']) || text.ends_with('\\') {
             return self.line_comments(text);
         }
         self.open(b'{');

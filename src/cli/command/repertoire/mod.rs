@@ -18,6 +18,7 @@ use crate::cli::searched::Searched;
 use crate::cli::source::Visited;
 use crate::codec::query::Query;
 use crate::library::explore::{CellFilter, Entry};
+use crate::library::game_tag::names_player;
 use crate::library::repertoire::{Departures, Finding, GameEnds, Node, Paths, Repertoire};
 use crate::model::{Color, Position, TallyPart};
 use print::{Form, Report};
@@ -187,8 +188,9 @@ impl Args {
         let mut departures = Departures::new(lines, root, self.side);
         let name = if self.side == Color::White { "White" } else { "Black" };
         games::each(&self.games, &self.read_all(), diagnostics, &mut |game, place| {
-            let player = game.tag(name).unwrap_or_default();
-            if self.player.is_empty() || self.player.iter().any(|name| name.trim() == player) {
+            let player = game.tag(name).unwrap_or_default().as_bytes();
+            let is_wanted = |name: &String| names_player(player, name.trim().as_bytes());
+            if self.player.is_empty() || self.player.iter().any(is_wanted) {
                 departures.add(game, &place.to_string());
             }
             Ok(Visited::Taken)

@@ -1,5 +1,6 @@
 //! EPD lines read, and whatever of them can be repaired.
 
+mod ascii_line;
 mod consistency;
 mod join;
 mod line;
@@ -21,7 +22,8 @@ pub(in crate::text) use uci::is_word_before_position;
 
 use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
-use crate::text::options::ParseOptions;
+use crate::text::options::{ParseOptions, Profile};
+use ascii_line::AsciiLine;
 use reader::Reader;
 
 /// Reads one line, without its line end.
@@ -52,7 +54,18 @@ pub fn parse_line(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Line, Diagnostic> {
     let before = warnings.len();
-    let result = Reader::new(options, warnings).line(line);
+    let is_lenient = options.profile == Profile::Lenient;
+    let ascii = if is_lenient { AsciiLine::of(line) } else { None };
+    let text = ascii.as_ref().map_or(line, |ascii| &ascii.text);
+    let mut result = Reader::new(options, warnings).line(text);
+    if let Some(ascii) = ascii {
+        warnings[before..].iter_mut().for_each(|warning| ascii.correct(warning));
+        match &mut result {
+            Ok(Line::Record(_)) => warnings.extend(ascii.warning(line)),
+            Ok(_) => {}
+            Err(error) => ascii.correct(error),
+        }
+    }
     match &result {
         Ok(_) => {
             warnings[before..].sort_by_key(|warning| warning.column);

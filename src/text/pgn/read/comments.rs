@@ -27,7 +27,7 @@ impl<R: Read> GameReader<R> {
         self.look_for_blank_line();
         let at = self.source.at;
         self.source.at = match byte {
-            b'{' => self.end_of_comment(at)? + 1,
+            b'{' => self.end_of_comment(at)?.end,
             _ => self.source.end_of_line(at)?,
         };
         self.end_comment_of_tags();
@@ -67,16 +67,20 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// `{ … }`; `%` lines in it are escapes.
+    /// `{ … }`; `%` lines in it are escapes, but in the lenient profile text.
     pub(super) fn brace_comment(&mut self) -> Result<(), Stop> {
         if self.short_comment()? {
             return Ok(());
         }
         let open = self.source.at;
-        let close = self.end_of_comment(open)?;
-        self.source.at = close + 1;
+        let CommentEnd { close, end, fault } = self.end_of_comment(open)?;
+        self.source.at = end;
+        if let Some(message) = fault {
+            self.warn(codes::W_PGN_COMMENT, open, message)?;
+        }
         let text = self.source.slice(open + 1..close);
-        if !text.windows(2).any(|pair| matches!(pair, [b'\n' | b'\r', b'%'])) {
+        let is_lenient = self.options.profile == Profile::Lenient;
+        if is_lenient || !text.windows(2).any(|pair| matches!(pair, [b'\n' | b'\r', b'%'])) {
             return self.add_comment(open + 1..close);
         }
         let mut kept = Vec::with_capacity(text.len());
@@ -101,23 +105,72 @@ impl<R: Read> GameReader<R> {
         let open = self.source.at;
         let rest = self.source.rest();
         let end = memchr::memchr3(b'}', b'\n', b'\r', rest).filter(|end| rest[*end] == b'}');
-        let Some(end) = end else { return Ok(false) };
+        let Some(end) = end.filter(|end| !may_go_on(&rest[1..*end])) else { return Ok(false) };
         self.source.at += end + 1;
         self.add_comment(open + 1..open + end)?;
         Ok(true)
     }
 
-    /// The place of the brace that closes the comment. A comment that another game follows before
-    /// it is closed has been left open.
-    pub(super) fn end_of_comment(&mut self, open: usize) -> Result<usize, Stop> {
-        let close = self.source.find(open + 1, b'}', b'}')?;
-        let next_game = self.source.find_first_tag(open, close);
-        let closed = self.source.slice(close..close + 1) == b"}";
-        if next_game.is_none() && closed {
-            return Ok(close);
+    /// Where a comment ends. One that another game follows before it is closed has been left open; in
+    /// the lenient profile it ends there.
+    pub(super) fn end_of_comment(&mut self, open: usize) -> Result<CommentEnd, Stop> {
+        let is_lenient = self.options.profile == Profile::Lenient;
+        let mut close = self.source.find(open + 1, b'}', b'}')?;
+        while !is_lenient && self.is_brace(close) && self.is_in_escape(open, close) {
+            let line_end = self.source.end_of_line(close)?;
+            close = self.source.find(line_end, b'}', b'}')?;
         }
-        self.source.at = next_game.unwrap_or(close);
+        let next_game = self.source.find_first_tag(open, close);
+        let closed = self.is_brace(close);
+        if next_game.is_none() && closed {
+            let nested = match is_lenient && may_go_on(self.source.slice(open + 1..close)) {
+                true => self.nested_close(open)?.filter(|nested| *nested != close),
+                false => None,
+            };
+            let fault = nested.map(|_| "braces in a comment; kept, with what is between them");
+            let close = nested.unwrap_or(close);
+            return Ok(CommentEnd { close, end: close + 1, fault });
+        }
+        let end = next_game.unwrap_or(close);
+        if is_lenient {
+            let text = self.source.slice(open + 1..end).trim_ascii_end().len();
+            let fault = Some("the comment is not closed; it ends where the game does");
+            return Ok(CommentEnd { close: open + 1 + text, end, fault });
+        }
+        self.source.at = end;
         Err(self.refused(codes::E_PGN_TOKEN, open, "the comment is not closed"))
+    }
+
+    fn is_brace(&self, place: usize) -> bool {
+        self.source.slice(place..place + 1) == b"}"
+    }
+
+    /// Whether a place of a comment is in a `%` line.
+    fn is_in_escape(&self, open: usize, at: usize) -> bool {
+        let text = self.source.slice(open..at);
+        let line = memchr::memrchr2(b'\n', b'\r', text).map(|end| &text[end + 1..]);
+        line.is_some_and(|line| line.first() == Some(&b'%'))
+    }
+
+    /// The place of the brace that closes a comment with other braces, each of which is closed in it,
+    /// or stands behind a backslash.
+    fn nested_close(&mut self, open: usize) -> Result<Option<usize>, Stop> {
+        let (mut depth, mut from) = (1, open + 1);
+        for _ in 0..MOST_BRACES {
+            let place = self.source.find(from, b'{', b'}')?;
+            match self.source.slice(place..place + 1) {
+                b"{" => depth += 1,
+                b"}" if self.source.before(place) == b'\\' => {}
+                b"}" => depth -= 1,
+                _ => return Ok(None),
+            }
+            if depth == 0 {
+                let is_of_game = self.source.find_first_tag(open, place).is_none();
+                return Ok(Some(place).filter(|_| is_of_game));
+            }
+            from = place + 1;
+        }
+        Ok(None)
     }
 
     /// `; …` to the end of the line. One that the next line goes on with is one comment, so that
@@ -215,6 +268,24 @@ impl<R: Read> GameReader<R> {
         let message = "not UTF-8; read as Windows-1252, and written in UTF-8";
         self.change(codes::W_LEN_LATIN1, place, after, message)
     }
+}
+
+/// Where a comment in braces ends.
+pub(super) struct CommentEnd {
+    /// Behind its text.
+    close: usize,
+    /// Behind the comment.
+    pub(super) end: usize,
+    fault: Option<&'static str>,
+}
+
+/// The most braces that are searched for the end of a comment with others in it.
+const MOST_BRACES: usize = 64;
+
+/// Whether a comment may not end where its first closing brace is: it has another brace, or the closing
+/// one stands behind a backslash.
+fn may_go_on(text: &[u8]) -> bool {
+    text.last() == Some(&b'\\') || memchr::memchr(b'{', text).is_some()
 }
 
 /// Whether text has control characters that are no white space.

@@ -22,8 +22,9 @@ pub use options::PgnReadOptions;
 pub use stop::Finding;
 use stop::{Step, Stop};
 
+use super::ending::Ending;
 use super::source::{Broken, Source};
-use crate::model::{Element, Game, GameBuilder, GameResult};
+use crate::model::{Element, Game, GameBuilder};
 use crate::text::{Diagnostic, Profile, codes};
 
 /// A game of the stream, or what is there in place of one.
@@ -78,6 +79,8 @@ pub struct GameReader<R> {
     number_at: usize,
     /// The rest of the main line has become a comment.
     is_truncated: bool,
+    /// The game says that it begins elsewhere than in the start array, and not where.
+    assumes_start: bool,
     /// A game over the limit is waiting to be copied away.
     in_long_game: bool,
 }
@@ -105,6 +108,7 @@ impl<R: Read> GameReader<R> {
             after_blank_line: false,
             number_at: 0,
             is_truncated: false,
+            assumes_start: false,
             in_long_game: false,
         }
     }
@@ -125,6 +129,7 @@ impl<R: Read> GameReader<R> {
         self.after_blank_line = false;
         self.number_at = 0;
         self.is_truncated = false;
+        self.assumes_start = false;
 
         let (line, _) = self.source.place(0);
         let game = match self.read_or_skip() {
@@ -190,7 +195,7 @@ impl<R: Read> GameReader<R> {
 
     /// Reads a game into the builder up to its termination marker, or to where it ends without one;
     /// `None` when there is no game any more.
-    fn read_pieces(&mut self) -> Result<Option<Option<GameResult>>, Stop> {
+    fn read_pieces(&mut self) -> Result<Option<Option<Ending>>, Stop> {
         loop {
             self.usual_tags();
             self.usual_moves()?;
@@ -205,7 +210,7 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Sees to what can be seen only when the whole game has been read.
-    fn complete(&mut self, marker: Option<GameResult>) -> Result<(), Stop> {
+    fn complete(&mut self, marker: Option<Ending>) -> Result<(), Stop> {
         let finished = self.finish(marker);
         if marker.is_some() {
             self.trailing_comments(finished.is_ok())?;

@@ -1,18 +1,19 @@
 //! Moves, numbers, NAGs, variations.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::report::{COMMA, DETACHED, NAG, RAV, RESULT};
+use super::report::{COMMA, DETACHED, NAG, RAV, UNICODE};
 use super::stop::{Step, Stop};
 use super::tokens::{
-    SPACED_MARKERS, glued_marker, is_symbol, null_move, number, position_sign, symbol,
-    termination_marker,
+    glued_marker, is_symbol, null_move, number, plain_symbol, position_sign, symbol,
 };
-use crate::model::{BuildError, Color, GameBuilder, GameResult, Replay};
+use crate::model::{BuildError, Color, GameBuilder, Replay};
 use crate::text::diagnostic::shown;
 use crate::text::pgn::language::Language;
+use crate::text::typography::{Typographic, character_length, shown_character};
 use crate::text::{Profile, codes, san};
 
 impl<R: Read> GameReader<R> {
@@ -49,6 +50,9 @@ impl<R: Read> GameReader<R> {
 
     pub(super) fn movetext(&mut self, byte: u8, at: usize) -> Result<Step, Stop> {
         self.begin_movetext()?;
+        if let Some(step) = self.marker(at)? {
+            return Ok(step);
+        }
         if let Some(length) = null_move(self.source.rest()) {
             self.null_move(at..at + length)?;
             return Ok(Step::GoOn);
@@ -60,10 +64,6 @@ impl<R: Read> GameReader<R> {
             b')' => self.end_variation(at)?,
             b'$' => self.nag(at)?,
             b'!' | b'?' => self.suffix(at)?,
-            b'*' => {
-                self.source.at += 1;
-                return self.marker(at, GameResult::Unknown);
-            }
             b'1' if self.begins_game_by_number() => {
                 let message = "move numbers begin again behind a blank line; read as another game";
                 self.lenient_only(codes::E_PGN_MOVENUM, at, message)?;
@@ -71,7 +71,10 @@ impl<R: Read> GameReader<R> {
                 return Ok(Step::End(None));
             }
             b'0'..=b'9' if self.move_number(at)? => {}
-            _ if is_symbol(byte) => return self.symbol(at),
+            0x80.. if let Some(periods) = typographic_periods(self.source.rest()) => {
+                self.typographic_periods(at, &periods)?;
+            }
+            _ if is_symbol(byte) => self.symbol(at)?,
             b',' => {
                 self.source.at += 1;
                 self.repair(COMMA, at..at + 1, "", "a comma between moves; dropped")?;
@@ -173,20 +176,46 @@ impl<R: Read> GameReader<R> {
         self.add_comment(place)
     }
 
-    /// A move number, a move or a termination marker.
-    pub(super) fn symbol(&mut self, at: usize) -> Result<Step, Stop> {
+    /// A move, or what stands in place of one.
+    pub(super) fn symbol(&mut self, at: usize) -> Result<(), Stop> {
         let text = symbol(self.source.rest());
-        if let Some((result, canonical)) = termination_marker(text) {
-            self.source.at += text.len();
-            if !canonical {
-                let message = "an unusual termination marker";
-                self.repair(RESULT, at..self.source.at, result.as_str(), message)?;
-            }
-            return self.marker(at, result);
+        let place = at..at + text.len();
+        match plain_symbol(text) {
+            Cow::Owned(plain) => self.typographic_move(place, &plain),
+            Cow::Borrowed(_) => self.play(place),
         }
-        let range = at..at + text.len();
-        self.play(range)?;
-        Ok(Step::GoOn)
+    }
+
+    /// A move with typographic hyphens and the like.
+    fn typographic_move(&mut self, place: Range<usize>, plain: &[u8]) -> Result<(), Stop> {
+        let is_null = null_move(plain) == Some(plain.len());
+        if !is_null && !self.is_move(plain) {
+            return self.play(place);
+        }
+        let message =
+            format!("{} in place of {}", unicode(self.source.slice(place.clone())), shown(plain));
+        self.repair(UNICODE, place.clone(), plain, message)?;
+        if is_null {
+            return self.null_move(place);
+        }
+        self.source.at = place.end;
+        let english = self.options.language.to_english(plain);
+        let found = self
+            .builder
+            .replay()
+            .map(Replay::playable)
+            .and_then(|playable| san::find(&playable, &english, Profile::Lenient).ok());
+        let Some(found) = found else { return self.play(place) };
+        let played = self.builder.play_legal(found.mv);
+        self.built(place.start, played)
+    }
+
+    /// `…` in place of periods.
+    fn typographic_periods(&mut self, at: usize, periods: &Typographic) -> Result<(), Stop> {
+        self.source.at += periods.len;
+        let name = shown_character(periods.character);
+        let message = format!("{name} in place of `{}`", periods.ascii);
+        self.repair(UNICODE, at..self.source.at, periods.ascii, message)
     }
 
     /// Takes a move number with its periods; false when the digits begin something else.
@@ -197,8 +226,8 @@ impl<R: Read> GameReader<R> {
         match rest.get(digits) {
             // No move has the number 0: these are circles of castling.
             next if is_zero && (digits > 1 || next != Some(&b'.')) => return Ok(false),
-            Some(b'-' | b'/' | b'\xbd' | b'\xe2' | b'=' | b'+' | b'#' | b':') => return Ok(false),
-            _ if SPACED_MARKERS.into_iter().any(|marker| rest.starts_with(marker)) => {
+            Some(b'-' | b'/' | b'=' | b'+' | b'#' | b':') => return Ok(false),
+            _ if Typographic::at_start(&rest[digits..]).is_some_and(|it| it.ascii == "-") => {
                 return Ok(false);
             }
             _ => {}
@@ -438,6 +467,23 @@ impl MoveNumber {
         let more = behind.iter().take_while(|byte| **byte == b'.').count();
         (more < 4).then_some(self.len + more)
     }
+}
+
+fn typographic_periods(text: &[u8]) -> Option<Typographic> {
+    Typographic::at_start(text).filter(Typographic::is_period)
+}
+
+/// The typographic characters of a word, as messages name them.
+fn unicode(text: &[u8]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let found = Typographic::at_start(rest);
+        names.extend(found.map(|found| shown_character(found.character)));
+        rest = &rest[character_length(rest)..];
+    }
+    names.dedup();
+    names.join(", ")
 }
 
 fn situation(replay: &Replay) -> san::Situation<'_> {

@@ -10,6 +10,7 @@ pub struct PgnReadOptions {
     pub(crate) profile: Profile,
     pub(crate) language: Language,
     pub(crate) charset: Option<Charset>,
+    pub(super) checks_tags: bool,
     pub(crate) limit: usize,
     /// `None`: as the profile has it.
     truncate: Option<bool>,
@@ -22,6 +23,7 @@ impl PgnReadOptions {
             profile: Profile::Lenient,
             language: Language::ENGLISH,
             charset: None,
+            checks_tags: false,
             limit: 16 << 20,
             truncate: None,
         }
@@ -47,6 +49,14 @@ impl PgnReadOptions {
     #[must_use]
     pub const fn charset(mut self, charset: Option<Charset>) -> PgnReadOptions {
         self.charset = charset;
+        self
+    }
+
+    /// Whether the values of all tags that the standard knows are checked, each with a warning. Otherwise
+    /// only dates and ratings are.
+    #[must_use]
+    pub const fn check_tags(mut self, check: bool) -> PgnReadOptions {
+        self.checks_tags = check;
         self
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::GameReader;
 use super::stop::Stop;
-use super::tokens::{glued_marker, symbol, termination_marker};
+use super::tokens::{glued_marker, marker_length, symbol};
 use crate::text::diagnostic::shown;
 use crate::text::{Profile, codes};
 
@@ -20,6 +20,11 @@ impl<R: Read> GameReader<R> {
         message: String,
     ) -> Result<(), Stop> {
         let is_lenient = self.options.profile == Profile::Lenient;
+        if self.assumes_start && self.builder.depth() == 0 {
+            self.source.at = at;
+            let message = message + "; no FEN tag says where the game begins";
+            return Err(self.refused_move(codes::E_PGN_SETUP, at, message));
+        }
         match self.builder.depth() {
             0 if self.may_cut_short() => {
                 self.is_truncated = true;
@@ -92,10 +97,13 @@ impl<R: Read> GameReader<R> {
                     return Ok(None);
                 }
                 _ => {
-                    let text = symbol(self.source.rest());
-                    let length = text.len().max(1);
-                    let head = glued_marker(text).unwrap_or_default();
-                    let is_marker = byte == b'*' || termination_marker(&text[head..]).is_some();
+                    let rest = self.source.rest();
+                    let text = symbol(rest);
+                    let marker = marker_length(rest);
+                    let length = marker.unwrap_or(text.len()).max(1);
+                    let glued = glued_marker(text).filter(|_| marker.is_none());
+                    let head = glued.unwrap_or_default();
+                    let is_marker = marker.or(glued).is_some();
                     self.source.at += length;
                     if is_marker && self.ends_the_game(in_variation || *depth > 0)? {
                         self.source.at = at + head;

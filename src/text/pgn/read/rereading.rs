@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::GameReader;
 use super::blanks::{has_blank_line, trim_blanks};
 use super::stop::Stop;
-use super::tokens::{symbol, termination_marker};
+use super::tokens::{marker_length, symbol};
 use crate::model::rules::{Move, Playable};
 use crate::model::{Position, San};
 use crate::text::diagnostic::shown;
@@ -224,7 +224,7 @@ fn is_number(text: &[u8]) -> bool {
 }
 
 fn is_marker(text: &[u8]) -> bool {
-    termination_marker(text).is_some()
+    marker_length(text).is_some()
 }
 
 /// Whether a text can be what is left of a move without its piece: `f3`, `xd4`, `bd7`.

@@ -5,17 +5,71 @@ use std::io::Read;
 use super::GameReader;
 use super::report::{RAV, RESULT};
 use super::stop::{Step, Stop};
-use super::tokens::termination_marker;
 use crate::model::{BuildError, Color, GameResult};
 use crate::text::diagnostic::shown;
+use crate::text::pgn::ending::{Ending, Spelled};
 use crate::text::pgn::tags;
 use crate::text::{Diagnostic, codes};
 
 impl<R: Read> GameReader<R> {
-    /// A termination marker; within a variation it is dropped.
-    pub(super) fn marker(&mut self, at: usize, result: GameResult) -> Result<Step, Stop> {
+    /// The termination marker that stands here, if one does; within a variation it is dropped.
+    pub(super) fn marker(&mut self, at: usize) -> Result<Option<Step>, Stop> {
+        let Some(spelled) = Spelled::at_start(self.source.rest()) else { return Ok(None) };
+        let place = at..at + spelled.len;
+        let text = self.source.slice(place.clone());
+        let (is_canonical, is_known) =
+            (spelled.is_canonical(text), text == spelled.ending.as_str().as_bytes());
+        if spelled.may_be_castling(text) && !self.ends_unplayed(place.end)? {
+            return Ok(None);
+        }
+        self.source.at = place.end;
+        if is_known && !is_canonical {
+            self.keep(RESULT, at, "not a result of the standard: a loss for both; kept")?;
+        } else if !is_canonical {
+            let message = "an unusual termination marker";
+            self.repair(RESULT, place, spelled.ending.as_str(), message)?;
+        }
+        self.end_at(at, spelled.ending).map(Some)
+    }
+
+    /// Whether `0-0` up to a place is the marker of a game and not castling: nothing of the game
+    /// follows, and castling is not legal, unless the Result tag says the same.
+    fn ends_unplayed(&mut self, end: usize) -> Result<bool, Stop> {
+        if self.builder.depth() > 0 {
+            return Ok(false);
+        }
+        let tag = self.builder.game().tag("Result").unwrap_or_default();
+        let is_said = Spelled::of_text(tag.as_bytes())
+            .is_some_and(|spelled| spelled.ending == Ending::DoubleForfeit);
+        if !is_said && self.is_move(b"O-O") {
+            return Ok(false);
+        }
+        let before = std::mem::replace(&mut self.source.at, end);
+        let is_end = self.is_end_of_game();
+        self.source.at = before;
+        match is_end {
+            Err(Stop::Refused(_)) => Ok(false),
+            is_end => is_end,
+        }
+    }
+
+    /// Whether nothing but comments follows in the game.
+    fn is_end_of_game(&mut self) -> Result<bool, Stop> {
+        loop {
+            match self.next_byte(false)? {
+                None => return Ok(true),
+                Some(b'{') => self.source.at = self.end_of_comment(self.source.at)?.end,
+                Some(b';') => self.source.at = self.source.end_of_line(self.source.at)?,
+                Some(b'1') => return Ok(self.source.rest().starts_with(b"1.")),
+                Some(b'[') => return self.begins_next_game(),
+                Some(_) => return Ok(false),
+            }
+        }
+    }
+
+    fn end_at(&mut self, at: usize, ending: Ending) -> Result<Step, Stop> {
         if self.builder.depth() == 0 {
-            return Ok(Step::End(Some(result)));
+            return Ok(Step::End(Some(ending)));
         }
         let end = self.source.at;
         if self.next_byte(true)? == Some(b')') {
@@ -23,11 +77,11 @@ impl<R: Read> GameReader<R> {
             self.repair(RAV, at..end, "", message)?;
             return Ok(Step::GoOn);
         }
-        Ok(Step::End(Some(result)))
+        Ok(Step::End(Some(ending)))
     }
 
     /// Sees to the result and to variations that were left open.
-    pub(super) fn finish(&mut self, marker: Option<GameResult>) -> Result<(), Stop> {
+    pub(super) fn finish(&mut self, marker: Option<Ending>) -> Result<(), Stop> {
         let at = self.source.at;
         self.begin_movetext()?;
         if self.builder.depth() > 0 {
@@ -43,7 +97,7 @@ impl<R: Read> GameReader<R> {
         }
         self.settle_result(at, marker)?;
         if marker.is_none() {
-            let result = self.builder.game().result().as_str();
+            let result = self.builder.game().termination_marker();
             let message = format!("the game has no termination marker; read as {result}");
             self.repair(RESULT, at..at, result, message)?;
         }
@@ -51,37 +105,36 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Makes one result of the Result tag and the marker ([`tags::agreed_result`]).
-    pub(super) fn settle_result(
-        &mut self,
-        at: usize,
-        marker: Option<GameResult>,
-    ) -> Result<(), Stop> {
+    pub(super) fn settle_result(&mut self, at: usize, marker: Option<Ending>) -> Result<(), Stop> {
         let game = self.builder.game();
         let Some(value) = game.tag("Result").filter(|_| game.has_tag("Result")) else {
-            let set = self.builder.set_result(marker.unwrap_or_default());
-            return self.built(at, set);
+            return self.set_ending(at, marker.unwrap_or(Ending::UNKNOWN));
         };
-        let given = termination_marker(value.as_bytes());
-        let marked = marker.unwrap_or_default();
-        if given.is_some_and(|(given, canonical)| canonical && marker.is_none_or(|it| it == given))
-        {
+        let tag = Spelled::of_text(value.as_bytes()).map(|spelled| spelled.ending);
+        let marked = marker.unwrap_or(Ending::UNKNOWN).as_str();
+        let is_known = tag.is_some_and(|tag| tag.as_str() == value);
+        if is_known && marker.is_none_or(|it| Some(it) == tag) {
             return Ok(());
         }
         let value = value.to_owned();
-        let tag = given.map(|(given, _)| given);
-        let result = tags::agreed_result(tag, marker, || self.proven_result());
+        let ending = tags::agreed_result(tag, marker, || self.proven_result().map(Ending::Result));
+        let result = ending.as_str();
         let text = shown(value.as_bytes());
         let message = format!("the Result tag is {text}, the marker `{marked}`; `{result}` counts");
-        if given != Some((GameResult::Unknown, true)) {
+        if value != Ending::UNKNOWN.as_str() {
             self.lenient_only(codes::E_PGN_RESULT, at, &message)?;
         }
-        if value != result.as_str() {
+        if value != result {
             self.note_result(at, &value, result, message.clone())?;
         }
-        if marker.is_some_and(|marker| marker != result) {
-            self.note_result(at, marked.as_str(), result, message)?;
+        if marker.is_some_and(|marker| marker != ending) {
+            self.note_result(at, marked, result, message)?;
         }
-        let set = self.builder.set_result(result);
+        self.set_ending(at, ending)
+    }
+
+    fn set_ending(&mut self, at: usize, ending: Ending) -> Result<(), Stop> {
+        let set = self.builder.set_tag("Result", ending.as_str());
         self.built(at, set)
     }
 
@@ -90,11 +143,11 @@ impl<R: Read> GameReader<R> {
         &mut self,
         at: usize,
         before: &str,
-        after: GameResult,
+        after: &str,
         message: String,
     ) -> Result<(), Stop> {
         let warning = Diagnostic::warning(codes::W_PGN_RESULT, 0, message);
-        self.note(warning.with_repair(before, after.as_str()), at)
+        self.note(warning.with_repair(before, after), at)
     }
 
     /// The result that the final position leaves no doubt about: checkmate or stalemate.

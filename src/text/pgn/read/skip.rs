@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::GameReader;
 use super::stop::Stop;
-use super::tokens::{glued_marker, symbol, termination_marker};
+use super::tokens::{glued_marker, marker_length, symbol};
 use crate::text::pgn::source::Broken;
 
 impl<R: Read> GameReader<R> {
@@ -39,11 +39,11 @@ impl<R: Read> GameReader<R> {
                 b'1' if is_in_moves && self.counts_from_one_again() => return Ok(()),
                 _ => {
                     (self.in_movetext, is_in_moves) = (true, true);
-                    let text = symbol(self.source.rest());
-                    let is_marker = byte == b'*'
-                        || termination_marker(text).is_some()
-                        || glued_marker(text).is_some();
-                    self.source.at += text.len().max(1);
+                    let rest = self.source.rest();
+                    let text = symbol(rest);
+                    let marker = marker_length(rest);
+                    let is_marker = marker.is_some() || glued_marker(text).is_some();
+                    self.source.at += marker.unwrap_or(text.len()).max(1);
                     if is_marker && self.next_byte(false)? != Some(b')') {
                         return Ok(());
                     }

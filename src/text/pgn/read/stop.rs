@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::model::GameResult;
 use crate::text::Diagnostic;
+use crate::text::pgn::ending::Ending;
 use crate::text::pgn::source::Broken;
 
 /// Something that a reader has to say about a game, and where.
@@ -46,5 +46,5 @@ impl From<Broken> for Stop {
 pub(super) enum Step {
     GoOn,
     /// The game has ended, with a termination marker or without.
-    End(Option<GameResult>),
+    End(Option<Ending>),
 }

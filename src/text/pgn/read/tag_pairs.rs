@@ -13,8 +13,11 @@ use super::tag_strings::{MOST_LINES, begins_with_quote};
 use super::tokens::SPEC_LENGTH;
 use crate::model::{
     BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte, is_well_known_tag,
+    name_without_signs,
 };
 use crate::text::charset::{Charset, decode};
+use crate::text::diagnostic::shown;
+use crate::text::pgn::tag_values;
 use crate::text::pgn::tags::{self, TagRepair};
 use crate::text::{Profile, codes};
 
@@ -76,10 +79,29 @@ impl<R: Read> GameReader<R> {
                     (codes::E_PGN_SETUP, codes::W_PGN_SETUP),
                     "the FEN tag is no canonical FEN; the position was read leniently",
                 ),
+                TagRepair::NoFen => {
+                    self.assumes_start = true;
+                    let message =
+                        "SetUp \"1\" needs a FEN tag with a position; the start array assumed";
+                    ((codes::E_PGN_SETUP, codes::W_PGN_SETUP), message)
+                }
             };
             self.keep(codes, at, message)?;
         }
-        Ok(())
+        self.check_tag_values(at)
+    }
+
+    /// Warns of values that are not what their tags should have: of those from which fields are made, or
+    /// of all that are known.
+    fn check_tag_values(&mut self, at: usize) -> Result<(), Stop> {
+        let mut found = Vec::new();
+        for (name, value) in self.builder.game().tags() {
+            let is_checked = self.options.checks_tags || tag_values::is_field(name);
+            if let Some(expected) = tag_values::expected(name, value).filter(|_| is_checked) {
+                found.push(format!("{name} is {}; expected {expected}", shown(value.as_bytes())));
+            }
+        }
+        found.into_iter().try_for_each(|message| self.warn(codes::W_PGN_TAGVALUE, at, message))
     }
 
     /// Takes tags as long as each begins the game or stands in the line behind the one before, spelled
@@ -308,10 +330,10 @@ fn lacks_bracket(text: &[u8]) -> bool {
 fn read_name(text: &[u8]) -> Option<(usize, String)> {
     let word = text.iter().take_while(|byte| is_tag_name_byte(**byte)).count();
     let known = [words_before_quote(text), word].into_iter().find_map(|length| {
-        let is_sign = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'_');
-        let letters = text[..length].iter().filter(|byte| !is_sign(byte)).copied().collect();
-        let name = String::from_utf8(letters).ok().filter(|name| is_well_known_tag(name))?;
-        Some((length, name))
+        let name = &text[..length];
+        let as_it_is = || std::str::from_utf8(name).ok().map(str::to_owned);
+        let name = name_without_signs(name).or_else(as_it_is)?;
+        is_well_known_tag(&name).then_some((length, name))
     });
     let as_it_is = || {
         let name = std::str::from_utf8(&text[..word]).ok().filter(|name| is_tag_name(name))?;

@@ -1,6 +1,9 @@
 //! The words of movetext, as bytes.
 
-use crate::model::GameResult;
+use std::borrow::Cow;
+
+use crate::text::pgn::ending::Spelled;
+use crate::text::typography::{Typographic, character_length, in_ascii};
 
 /// The most characters that a string of the standard has, and the most that a line of it
 /// has with its end.
@@ -26,18 +29,18 @@ const fn symbols() -> [bool; 256] {
     table
 }
 
-/// Termination markers with blanks in them.
-pub(super) const SPACED_MARKERS: [&[u8]; 3] = [b"1/2 - 1/2", b"1 - 0", b"0 - 1"];
-
-/// The symbol that text begins with; `(Q)` and `e.p.` behind one belong to it.
+/// The symbol that text begins with; `(Q)` and `e.p.` behind one belong to it. Typographic blanks and
+/// periods end it.
 pub(super) fn symbol(text: &[u8]) -> &[u8] {
-    if let Some(b'0' | b'1') = text.first() {
-        let spaced = SPACED_MARKERS.into_iter().find(|marker| text.starts_with(marker));
-        if let Some(marker) = spaced {
-            return marker;
+    let mut end = 0;
+    while let Some(&byte) = text.get(end).filter(|byte| is_symbol(**byte)) {
+        let rest = &text[end..];
+        let ends = |found: &Typographic| found.ascii == " " || found.is_period();
+        if byte >= 0x80 && Typographic::at_start(rest).as_ref().is_some_and(ends) {
+            break;
         }
+        end += character_length(rest);
     }
-    let end = text.iter().take_while(|byte| is_symbol(**byte)).count();
     match &text[end..] {
         [b'(', piece, b')', ..] if end > 0 && piece.is_ascii_alphabetic() => &text[..end + 3],
         [b'.', b'p', b'.', ..] if text[..end].ends_with(b"e") => &text[..end + 3],
@@ -45,40 +48,40 @@ pub(super) fn symbol(text: &[u8]) -> &[u8] {
     }
 }
 
-/// The termination markers, each with what it says and whether it is one of the four. Where one
-/// ends with another, the longer one comes first.
-const MARKERS: [(&[u8], GameResult, bool); 16] = [
-    (b"1/2-1/2", GameResult::Draw, true),
-    (b"1-0", GameResult::WhiteWins, true),
-    (b"0-1", GameResult::BlackWins, true),
-    (b"*", GameResult::Unknown, true),
-    (b"1 - 0", GameResult::WhiteWins, false),
-    (b"0 - 1", GameResult::BlackWins, false),
-    (b"1/2 - 1/2", GameResult::Draw, false),
-    (b"1\xe2\x80\x930", GameResult::WhiteWins, false),
-    (b"0\xe2\x80\x931", GameResult::BlackWins, false),
-    (b"1/2\xe2\x80\x931/2", GameResult::Draw, false),
-    (b"1/2", GameResult::Draw, false),
-    (b"\xc2\xbd\xe2\x80\x93\xc2\xbd", GameResult::Draw, false),
-    (b"\xc2\xbd-\xc2\xbd", GameResult::Draw, false),
-    (b"\xc2\xbd", GameResult::Draw, false),
-    (b"\xbd-\xbd", GameResult::Draw, false),
-    (b"\xbd", GameResult::Draw, false),
-];
-
-/// What a termination marker says, and whether it is one of the four.
-pub(super) fn termination_marker(text: &[u8]) -> Option<(GameResult, bool)> {
-    if !matches!(text.first(), Some(b'0' | b'1' | b'*' | 0x80..)) {
-        return None;
-    }
-    let (_, result, canonical) = MARKERS.into_iter().find(|(marker, ..)| *marker == text)?;
-    Some((result, canonical))
+/// A symbol in ASCII, where it has typographic hyphens and the like.
+pub(super) fn plain_symbol(text: &[u8]) -> Cow<'_, [u8]> {
+    let is_ascii = text.is_ascii();
+    let plain = if is_ascii { None } else { in_ascii(text, Typographic::is_of_word) };
+    plain.map_or(Cow::Borrowed(text), Cow::Owned)
 }
+
+/// The length of the termination marker that text begins with. What may be castling is none.
+pub(super) fn marker_length(text: &[u8]) -> Option<usize> {
+    let found = Spelled::at_start(text)?;
+    (!found.may_be_castling(&text[..found.len])).then_some(found.len)
+}
+
+/// Termination markers that are found glued to moves. Where one ends with another, the longer one
+/// comes first.
+const GLUED: [&str; 12] = [
+    "1/2-1/2",
+    "1-0",
+    "0-1",
+    "1:0",
+    "0:1",
+    "1\u{2013}0",
+    "0\u{2013}1",
+    "1/2\u{2013}1/2",
+    "1/2",
+    "\u{bd}\u{2013}\u{bd}",
+    "\u{bd}-\u{bd}",
+    "\u{bd}",
+];
 
 /// The length of what stands before a termination marker in a symbol that ends with one, when it
 /// may be a move.
 pub(super) fn glued_marker(text: &[u8]) -> Option<usize> {
-    let (marker, ..) = MARKERS.into_iter().find(|(marker, ..)| text.ends_with(marker))?;
+    let marker = GLUED.into_iter().find(|marker| text.ends_with(marker.as_bytes()))?;
     let head = &text[..text.len() - marker.len()];
     let may_end_a_move = |byte: &u8| {
         matches!(byte, b'1'..=b'8' | b'+' | b'#' | b'O' | b'o' | b'0' | b')' | b'.')
@@ -104,7 +107,7 @@ pub(super) fn null_move(text: &[u8]) -> Option<usize> {
 
 /// The NAG that a sign of printed annotation stands for, in ASCII, Latin-1 or UTF-8.
 pub(super) fn position_sign(text: &[u8]) -> Option<u8> {
-    Some(match text {
+    Some(match &*plain_symbol(text) {
         b"\xe2\x96\xa1" => 7,
         b"=" => 10,
         b"~" | b"\xe2\x88\x9e" => 13,
@@ -112,8 +115,8 @@ pub(super) fn position_sign(text: &[u8]) -> Option<u8> {
         b"=+" | b"=/+" | b"\xe2\xa9\xb1" => 15,
         b"+/-" | b"\xb1" | b"\xc2\xb1" => 16,
         b"-/+" | b"\xe2\x88\x93" => 17,
-        b"+-" | b"+\xe2\x88\x92" => 18,
-        b"-+" | b"\xe2\x88\x92+" => 19,
+        b"+-" => 18,
+        b"-+" => 19,
         b"N" => 146,
         b"D" => 220,
         _ => return None,

@@ -1,0 +1,179 @@
+//! Lines with typographic characters, read as the ASCII that these stand for. Strings stay as they are.
+
+use super::string_end;
+use crate::text::checks::BYTE_ORDER_MARK;
+use crate::text::codes;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::scan::is_blank;
+use crate::text::typography::{Typographic, character_length, in_ascii, shown_character};
+
+/// A line in ASCII, strings aside.
+#[derive(Default)]
+pub(super) struct AsciiLine {
+    pub(super) text: Vec<u8>,
+    /// The characters that were replaced: the place behind each, here and in the line.
+    replaced: Vec<(usize, usize)>,
+    /// The first of them, and its place in the line.
+    first: Option<(char, usize)>,
+}
+
+/// The words before which operations do not begin.
+const FIELDS: usize = 4;
+
+impl AsciiLine {
+    /// `None` for a line in which nothing is replaced.
+    pub(super) fn of(line: &[u8]) -> Option<AsciiLine> {
+        if line.is_ascii() {
+            return None;
+        }
+        let mut ascii = AsciiLine::default();
+        let mut at = if line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        ascii.text.extend_from_slice(&line[..at]);
+        let (mut words, mut word_end, mut takes_signs) = (0, at, false);
+        while let Some(&byte) = line.get(at) {
+            let rest = &line[at..];
+            if at >= word_end && word_length(rest) > 0 {
+                let word = &rest[..word_length(rest)];
+                takes_signs = is_of_signs(word, words < FIELDS);
+                word_end = at + word.len();
+                words += 1;
+            }
+            let found = Typographic::at_start(rest);
+            at += match found {
+                _ if byte == b'"' => ascii.copy(&rest[..quoted_length(rest)]),
+                Some(quote) if quote.ascii == "\"" => match closing_quote(&rest[quote.len..]) {
+                    Some((length, close)) => ascii.replace_quotes(quote, length, close, at, rest),
+                    None => ascii.copy(&rest[..quote.len]),
+                },
+                Some(found) if found.is_blank() || takes_signs && !found.is_quote() => {
+                    ascii.replace(found, at)
+                }
+                _ => ascii.copy(&rest[..character_length(rest)]),
+            };
+        }
+        ascii.first.is_some().then_some(ascii)
+    }
+
+    fn copy(&mut self, text: &[u8]) -> usize {
+        self.text.extend_from_slice(text);
+        text.len()
+    }
+
+    /// Puts ASCII in place of a character of the line, and gives its length there.
+    fn replace(&mut self, found: Typographic, at: usize) -> usize {
+        self.first.get_or_insert((found.character, at));
+        self.text.extend_from_slice(found.ascii.as_bytes());
+        self.replaced.push((self.text.len(), at + found.len));
+        found.len
+    }
+
+    /// Replaces the quotes around a string of this length.
+    fn replace_quotes(
+        &mut self,
+        quote: Typographic,
+        length: usize,
+        close: Option<Typographic>,
+        at: usize,
+        rest: &[u8],
+    ) -> usize {
+        let open = self.replace(quote, at);
+        self.copy(&rest[open..open + length]);
+        let end = open + length;
+        match close {
+            Some(close) => end + self.replace(close, at + end),
+            None => end + self.copy(b"\""),
+        }
+    }
+
+    /// The place in the line of a place in this text.
+    fn place_in_line(&self, place: usize) -> usize {
+        let before = self.replaced.partition_point(|(here, _)| *here <= place);
+        let replaced = before.checked_sub(1).and_then(|last| self.replaced.get(last));
+        replaced.map_or(place, |(here, there)| there + (place - here))
+    }
+
+    /// Makes a finding about this text one about the line.
+    pub(super) fn correct(&self, finding: &mut Diagnostic) {
+        finding.column = self.place_in_line(finding.column.saturating_sub(1)) + 1;
+    }
+
+    /// What is to be said of the line.
+    pub(super) fn warning(&self, line: &[u8]) -> Option<Diagnostic> {
+        let (character, place) = self.first?;
+        let name = shown_character(character);
+        let message = match self.replaced.len() {
+            1 => format!("{name} outside of strings; read as ASCII"),
+            count => format!("{name} and {} more outside of strings; read as ASCII", count - 1),
+        };
+        let warning = Diagnostic::warning(codes::W_LEN_UNICODE, place + 1, message);
+        Some(warning.with_repair(line, self.text.as_slice()))
+    }
+}
+
+/// The length of the string that begins with a quote.
+fn quoted_length(text: &[u8]) -> usize {
+    string_end(text, 1, true).map_or(text.len(), |quote| quote + 1)
+}
+
+/// The length of a string behind a typographic quote, and the quote that ends it; `None` for one of ASCII.
+fn closing_quote(text: &[u8]) -> Option<(usize, Option<Typographic>)> {
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        let found = Typographic::at_start(&text[at..]).filter(|found| found.ascii == "\"");
+        if byte == b'"' || found.is_some() {
+            return Some((at, found));
+        }
+        at += character_length(&text[at..]);
+    }
+    None
+}
+
+/// The length of the word that a text begins with.
+fn word_length(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        let ends = |found: Typographic| matches!(found.ascii, " " | "\"");
+        let found = Typographic::at_start(&text[at..]);
+        if is_blank(byte) || matches!(byte, b'"' | b';') || found.is_some_and(ends) {
+            break;
+        }
+        at += character_length(&text[at..]);
+    }
+    at
+}
+
+/// Whether a word is of syntax, such as a move, a number or a field, so that its hyphens are signs.
+fn is_of_signs(word: &[u8], is_field: bool) -> bool {
+    let Some(ascii) = in_ascii(word, |found| !found.is_quote()) else { return false };
+    let is_sign = |byte: &u8| {
+        matches!(byte, b'0'..=b'9' | b'a'..=b'h' | b'K' | b'Q' | b'R' | b'B' | b'N' | b'P')
+            || b"Oox-+#=!?.:/,".contains(byte)
+    };
+    let has_sense = is_field || ascii.iter().any(u8::is_ascii_alphanumeric);
+    has_sense && ascii.iter().all(is_sign)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_the_line() {
+        let line =
+            "8/8\u{a0}w \u{2013} id \u{201c}a\u{2013}b\u{201d}; c0 \"\u{a0}\u{201c}\"; x\u{200b}y;";
+        let ascii = AsciiLine::of(line.as_bytes()).unwrap();
+        let text = String::from_utf8(ascii.text.clone()).unwrap();
+        assert_eq!(text, "8/8 w - id \"a\u{2013}b\"; c0 \"\u{a0}\u{201c}\"; xy;");
+        for part in ["w ", "id", "a\u{2013}b", "c0", "y;"] {
+            let place = ascii.place_in_line(text.find(part).unwrap());
+            assert_eq!(Some(place), line.find(part), "{part}");
+        }
+        for same in
+            ["8/8 w - - id \"\u{a0}\";", "id \u{e9};", "\u{feff}8/8 w", "id Tal\u{2013}Fischer;"]
+        {
+            assert!(AsciiLine::of(same.as_bytes()).is_none(), "{same}");
+        }
+    }
+}
