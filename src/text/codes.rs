@@ -592,7 +592,7 @@ codes! {
     W_PGN_TAGVALUE "W-PGN-TAGVALUE"
         "the value of a tag is not of the form that the standard has for it",
         "kept; what is made of dates and ratings goes without it",
-        "[Date \"31.10.2000\"]\n\n1. e4 *",
+        "[Date \"31.10.2000\"]\\n\\n1. e4 *",
         "correct it";
     W_PGN_TAG "W-PGN-TAG"
         "an unusual or malformed tag pair",
@@ -647,7 +647,7 @@ codes! {
     W_PGN_NEXT "W-PGN-NEXT"
         "the number 1 behind a blank line, with a move that can be made in the start array",
         "the next game begins there",
-        "1. e4 e5 2. Nf3\n\n1. d4 d5 *",
+        "1. e4 e5 2. Nf3\\n\\n1. d4 d5 *",
         "nothing";
     W_PGN_VARIATION "W-PGN-VARIATION"
         "a move in a variation that cannot be made",

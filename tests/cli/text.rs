@@ -234,7 +234,7 @@ fn character_sets_are_named() {
         assert_eq!((done.status, done.err.as_str()), (0, ""));
         let text = scratch.text(output);
         assert!(text.contains("[White \"\u{8868}\"]"), "{text}");
-        assert!(text.contains("1. e4 {\u{30de} \u{30bd}} e5 *"), "{text}");
+        assert!(text.contains("1. e4 {\u{30de} \u{30bd}} 1... e5 *"), "{text}");
     }
     let damaged = scratch.run(&["convert", "g.pgn", "-", "--to", "pgn", "--charset", "gb18030"]);
     assert_eq!(damaged.status, 0, "{}", damaged.err);

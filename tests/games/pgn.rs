@@ -400,16 +400,7 @@ fn escapes_are_kept_or_dropped() {
         pgn::from_latin1(&kept)
     );
     assert_eq!(super::read_game(&kept), game);
-    assert_eq!(
-        movetext(
-            b"1. e4 {x
-%c
-y} e5
-%z *
-*"
-        ),
-        "1. e4 {x %c y} 1... e5 *"
-    );
+    assert_eq!(movetext(b"1. e4 {x\n%c\ny} e5\n%z *\n*"), "1. e4 {x %c y} 1... e5 *");
     assert!(warnings(text).contains(&"W-PGN-TRUNCATED"));
     assert!(export(b"%only\n%escapes\n").is_empty());
 }

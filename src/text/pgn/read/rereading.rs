@@ -183,8 +183,9 @@ impl<R: Read> GameReader<R> {
             let is_number = text[part.len()..].starts_with(b".") && is_number(part);
             // What reaches the end of what is known may go on behind it.
             let is_whole = part.len() < text.len() || known.len() < LONGEST_TOKEN;
+            let is_marker = marker_length(text).is_some();
             let is_part = !part.is_empty() && !is_number && is_whole;
-            if !is_part || blanks.is_empty() || has_blank_line(blanks) || is_marker(part) {
+            if !is_part || blanks.is_empty() || has_blank_line(blanks) || is_marker {
                 break;
             }
             let start = end + blanks.len();
@@ -221,10 +222,6 @@ impl<R: Read> GameReader<R> {
 
 fn is_number(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_digit)
-}
-
-fn is_marker(text: &[u8]) -> bool {
-    marker_length(text).is_some()
 }
 
 /// Whether a text can be what is left of a move without its piece: `f3`, `xd4`, `bd7`.
