@@ -250,6 +250,9 @@ impl<R: Read> GameReader<R> {
     pub(super) fn play(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let at = place.start;
         self.source.at = place.end;
+        if !self.is_whole_castling(place.clone())? && self.reread(place.clone())? {
+            return Ok(());
+        }
         let Some(replay) = self.builder.replay() else {
             let message = BuildError::NotPlayable.to_string();
             return Err(self.refused(codes::E_PGN_SETUP, at, message));
@@ -404,7 +407,12 @@ impl UsualTokens<'_> {
         let Some(text) = window[place..].first_chunk() else { return Ok(false) };
         let Some(token) = san::Token::before_blank(*text) else { return Ok(false) };
         let Some((mv, role)) = san::quick(situation(replay), token) else { return Ok(false) };
-        self.at = start + place + token.len();
+        let end = place + token.len();
+        if window.get(end..end + 2) == Some(b" -") {
+            // Of `O-O -O` this may be half.
+            return Ok(false);
+        }
+        self.at = start + end;
         builder.put_move(mv, role)?;
         Ok(true)
     }

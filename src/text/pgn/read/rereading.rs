@@ -13,7 +13,7 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Position, San};
 use crate::text::diagnostic::shown;
 use crate::text::pgn::source::LONGEST_TOKEN;
-use crate::text::{codes, san};
+use crate::text::{Profile, codes, san};
 
 /// No move is written in more parts, as `e x d 8 = Q`.
 const MOST_PARTS: usize = 6;
@@ -123,7 +123,12 @@ impl<R: Read> GameReader<R> {
         let text = self.source.slice(place.clone());
         let castles = san::castling_of_circles(&playable, text)
             .filter(|_| self.leaves_castlings(san::without_notes(text), place.end));
-        let odd = san::odd(&playable, &self.options.language.to_english(san::without_notes(text)));
+        let odd = match san::circles(text) {
+            Some(_) => Vec::new(),
+            None => {
+                san::odd(&playable, &self.options.language.to_english(san::without_notes(text)))
+            }
+        };
         for mv in odd.into_iter().chain(castles) {
             readings.push(Reading { mv, san: san::format(&playable, mv), form: Form::Odd });
         }
@@ -161,9 +166,22 @@ impl<R: Read> GameReader<R> {
         san::usual(playable, &self.options.language.to_english(text))
     }
 
+    /// Whether this is no castling, or one that does not go on behind a blank, as `O-O -O` does.
+    pub(super) fn is_whole_castling(&mut self, place: Range<usize>) -> Result<bool, Stop> {
+        let is_castling = san::circles(self.source.slice(place.clone())) == Some(2);
+        if !is_castling || self.options.profile != Profile::Lenient {
+            return Ok(true);
+        }
+        self.source.want_token()?;
+        Ok(self.leaves_castlings(self.source.slice(place.clone()), place.end))
+    }
+
     /// Whether circles leave none over behind them: what follows of them is castling again.
     fn leaves_castlings(&self, text: &[u8], end: usize) -> bool {
-        let circles = |part: Range<usize>| san::circles(self.source.slice(part));
+        let circles = |part: Range<usize>| {
+            let part = self.source.slice(part);
+            san::circles(part).filter(|count| *count > 0 || part == b"-")
+        };
         let behind: usize = self.parts_behind(end).into_iter().map_while(circles).sum();
         san::circles(text).is_none() || matches!(behind, 0 | 2 | 3)
     }
