@@ -49,6 +49,26 @@ fn timeless(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
+/// Comments of a suite stay before their records, however many engines search.
+#[test]
+fn comments_stay_before_their_records() {
+    let lines = records(3);
+    let text = format!("# suite\n\n# 0\n{}{}\n# 2\n{}# end\n", lines[0], lines[1], lines[2]);
+    let scratch = with("", &[text]);
+    for concurrency in ["1", "3"] {
+        let done =
+            run(&scratch, &["analyze", "a.epd", "--nodes", "5", "--concurrency", concurrency]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        let kind = |line: &str| match line.split_once(" id ") {
+            Some((_, id)) => id.split(';').next().unwrap_or_default().to_string(),
+            None => line.to_string(),
+        };
+        let kinds: Vec<String> = done.out.lines().map(kind).collect();
+        let wanted = ["# suite", "", "# 0", "\"0\"", "\"1\"", "", "# 2", "\"2\"", "# end"];
+        assert_eq!(kinds, wanted);
+    }
+}
+
 #[test]
 fn records_come_back_in_their_order_in_any_format() {
     let scratch = with("", &records(40));

@@ -309,7 +309,7 @@ fn bad_lines_of_puzzles_are_rejected() {
         (",81,97,", ",97,", 87, "E-LINE-CSV]: NbPlays `mate`: expected a number"),
         (",81,97,1234,", ",", 1, "E-LINE-CSV]: 7 columns; expected the 10 that the header names"),
         ("RNBQKBNR w", "RNBQKBNR x", 52, "E-FEN-COLOR]: the side to move"),
-        ("RNBQKBNR w KQkq - 0 2,g2g4 d8h4", "", 4, "E-FEN-RANKS]: "),
+        ("RNBQKBNR w KQkq - 0 2,g2g4 d8h4", "", 4, "E-EPD-FIELDS]: "),
     ] {
         let bad = good.replacen(from, to, 1);
         assert_ne!(bad, good, "{from}");
