@@ -39,7 +39,7 @@ pub use clock::Clocks;
 pub use game_record::{PlayedMove, to_game};
 pub use openings::{Opening, OpeningOrder, OpeningsSource};
 pub use outcome::{Outcome, Termination};
-pub use pairing::{Course, Pairing, PairingRule, course, next_games};
+pub use pairing::{Absences, Course, Pairing, PairingRule, course, next_games};
 pub use seat::{ChannelId, SeatState};
 pub use serial::open_line;
 pub use settings::{EloModel, Launch, Listen, Player, Silences, Sprt, Tournament};

@@ -96,6 +96,8 @@ pub(super) struct Seat {
     pub(super) game: Option<u32>,
     /// Whether its client says when it is ready for a game.
     pub(super) says_ready: bool,
+    /// Whether its last client has signed off.
+    pub(super) has_signed_off: bool,
     /// Whether it has ever signed on.
     pub(super) has_come: bool,
     /// How often it was started for its game, or is there already.
@@ -121,6 +123,7 @@ impl Seat {
             channel: None,
             game: None,
             says_ready: false,
+            has_signed_off: false,
             has_come: false,
             starts: 0,
             token: None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::arbiter::{FinishedGame, outcomes};
-use super::pairing::Pairing;
+use super::pairing::{Absences, Pairing};
 use super::settings::Tournament;
 use super::standings::Standings;
 use crate::model::score::Score;
@@ -25,6 +25,8 @@ pub struct Snapshot<'a> {
     /// The seats of clients: the first ones of all players in the order of the settings, then their second
     /// ones, and so on.
     pub seats: Vec<SeatView>,
+    /// What is not played because players have signed off.
+    pub absences: &'a Absences,
     /// Whether the supervisor lets no game begin and nobody move.
     pub is_paused: bool,
     /// Whether all is played.
@@ -34,7 +36,7 @@ pub struct Snapshot<'a> {
 impl Snapshot<'_> {
     /// The table of the games that are over.
     pub fn standings(&self) -> Standings {
-        Standings::new(self.tournament, &outcomes(self.finished))
+        Standings::with_absences(self.tournament, &outcomes(self.finished), self.absences)
     }
 }
 

@@ -360,7 +360,7 @@ fn who_signs_off_is_closed_and_may_come_again() {
     assert_eq!(hall.commands(2), ["reset"]);
     hall.sign_on(3, "A");
     assert_eq!(hall.commands(3), ["reset", "inform", "respond"]);
-    // One that stays away loses when nothing else is left to play.
+    // Games of one that stays away are left out when nothing else is left to play.
     let mut hall = Hall::new(&TWO.replace("games = 1", "games = 2"));
     hall.sign_on(1, "A");
     hall.sign_on(2, "B");
@@ -372,7 +372,154 @@ fn who_signs_off_is_closed_and_may_come_again() {
     assert_eq!(hall.finished().len(), 1);
     hall.pass(seconds(1));
     let terminations: Vec<_> = hall.finished().iter().map(|it| it.outcome.termination).collect();
-    assert_eq!(terminations, [Termination::Normal, Termination::Abandoned]);
+    assert_eq!((terminations.as_slice(), hall.has_ended), (&[Termination::Normal][..], true));
+    assert_eq!(hall.messages.last().unwrap(), "1 game of A not played: it has signed off");
+}
+
+const SIGN_OFF: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - refreq sign_off;";
+
+/// A tournament of players who are there, the first one on channel 1 and so on.
+fn players_of(settings: &str, names: &[&'static str]) -> Hall {
+    let player = |name: &&str| format!("[[player]]\nname = '{name}'\n");
+    let silences = "silences = { conclude = '0s', reset = '0s' }\n";
+    let players: String = names.iter().map(player).collect();
+    let mut hall = Hall::new(&format!("time = 'inf'\ngames = 1\n{silences}{settings}{players}"));
+    // All are there before the first game is called.
+    hall.order(Order::Pause);
+    for (channel, name) in (1..).zip(names) {
+        hall.sign_on(channel, name);
+    }
+    hall.order(Order::Resume);
+    hall
+}
+
+/// The player on move in the first game that is played resigns; the channels of players are their places from 1.
+fn resign(hall: &mut Hall) {
+    let (_, mover) = running(hall)[0];
+    hall.say(mover as u64 + 1, &format!("{START} refreq reply; resign;"));
+}
+
+/// Players and results of the games that are over.
+fn results(hall: &Hall) -> Vec<(usize, usize, Termination)> {
+    let result = |it: &epdb::referee::FinishedGame| {
+        (it.pairing.white, it.pairing.black, it.outcome.termination)
+    };
+    hall.finished().iter().map(result).collect()
+}
+
+/// REF-18: whoever has signed off is not paired; its games are not lost, but left out.
+#[test]
+fn games_of_who_has_signed_off_are_left_out() {
+    for pairing in ["", "pairing = 'gauntlet'\nchallengers = 2\n"] {
+        let mut hall = players_of(pairing, &["A", "B", "C"]);
+        let (_, first) = running(&hall)[0];
+        let left = (0..3).find(|player| {
+            let both = hall.arbiter.snapshot(hall.now).running[0].sides.map(|side| side.player);
+            !both.contains(player)
+        });
+        let left = left.unwrap();
+        hall.say(left as u64 + 1, SIGN_OFF);
+        hall.say(first as u64 + 1, &format!("{START} refreq reply; resign;"));
+        hall.pass(seconds(59));
+        assert!(!hall.has_ended, "it may sign on again");
+        hall.pass(seconds(1));
+        assert!(hall.has_ended);
+        let all = results(&hall);
+        assert!(all.iter().all(|(white, black, how)| {
+            ![white, black].contains(&&left) && *how == Termination::Normal
+        }));
+        assert!(hall.messages.last().unwrap().ends_with("not played: it has signed off"));
+        let table = hall.arbiter.snapshot(hall.now).standings();
+        let row = table.rows.iter().find(|row| row.player == left).unwrap();
+        assert_eq!((row.games(), row.half_points), (0, 0));
+    }
+    // Who signs on again plays all of its games.
+    let mut hall = players_of("", &["A", "B", "C"]);
+    assert_eq!(running(&hall), [(1, 1)]);
+    hall.say(1, SIGN_OFF);
+    resign(&mut hall);
+    hall.pass(seconds(59));
+    hall.sign_on(1, "A");
+    while !hall.has_ended {
+        resign(&mut hall);
+    }
+    assert_eq!(results(&hall).len(), 3);
+    assert!(results(&hall).iter().all(|(.., how)| *how == Termination::Normal));
+}
+
+/// A game that was begun is lost by the player who signs off and does not come back.
+#[test]
+fn a_game_that_was_begun_is_lost_by_signing_off() {
+    let token = "command = ['x']\ntoken = true\n";
+    let text = TWO
+        .replace("games = 1", "games = 3")
+        .replace("name = 'A'\n", &format!("name = 'A'\n{token}"));
+    let mut hall = Hall::new(&text);
+    hall.sign_on(2, "B");
+    hall.open(1);
+    hall.say(1, &format!("{START} refreq sign_on; tcsi \"token 1\" \"A\";"));
+    hall.say(1, SIGN_OFF);
+    assert_eq!(hall.started, [0], "it is not started again");
+    hall.pass(seconds(60));
+    assert_eq!(results(&hall), [(0, 1, Termination::Abandoned)]);
+    assert!(hall.has_ended);
+    assert!(hall.messages.contains(&"2 games of A not played: it has signed off".to_string()));
+}
+
+/// Players of a Swiss tournament who have signed off are not paired in the next round; a round that has begun stays.
+#[test]
+fn a_swiss_tournament_goes_on_without_who_has_signed_off() {
+    let swiss = "pairing = 'swiss'\nrounds = 3\n";
+    let mut hall = players_of(swiss, &["A", "B", "C", "D"]);
+    // Between two rounds.
+    resign(&mut hall);
+    let (_, mover) = running(&hall)[0];
+    let white = mover;
+    resign(&mut hall);
+    // The second round has begun. Who has played signs off, and is left out of the third one.
+    resign(&mut hall);
+    let played = hall.finished()[2].pairing;
+    hall.say(played.white as u64 + 1, SIGN_OFF);
+    resign(&mut hall);
+    assert_eq!(hall.finished().len(), 4, "{white}");
+    while !hall.has_ended {
+        resign(&mut hall);
+    }
+    let all = results(&hall);
+    assert_eq!(all.len(), 5, "of three players two meet: {all:?}");
+    assert!(![all[4].0, all[4].1].contains(&played.white));
+    let table = hall.arbiter.snapshot(hall.now).standings();
+    let byes: Vec<(usize, u32)> = table
+        .rows
+        .iter()
+        .map(|row| (row.player, row.bye_half_points))
+        .filter(|it| it.1 > 0)
+        .collect();
+    assert_eq!(byes.len(), 1);
+    assert!(byes[0].0 != played.white && byes[0].1 == 2);
+
+    // Before its game of a round that has begun: its opponent gets the points.
+    let mut hall = players_of(swiss, &["A", "B", "C", "D"]);
+    let next = hall.arbiter.snapshot(hall.now).to_come[0];
+    hall.say(next.black as u64 + 1, SIGN_OFF);
+    resign(&mut hall);
+    assert!(running(&hall).is_empty(), "the round waits for it");
+    hall.pass(seconds(60));
+    let table = hall.arbiter.snapshot(hall.now).standings();
+    let points = |player| table.rows.iter().find(|row| row.player == player).unwrap().half_points;
+    assert_eq!((points(next.white), points(next.black)), (2, 0));
+    // It signs on again, and is paired in the third round.
+    resign(&mut hall);
+    hall.sign_on(next.black as u64 + 1, "ABCD".get(next.black..=next.black).unwrap());
+    while !hall.has_ended {
+        resign(&mut hall);
+    }
+    let all = results(&hall);
+    assert!(all.iter().all(|(.., how)| *how == Termination::Normal));
+    assert!(
+        all[2..].iter().any(|(white, black, _)| [white, black].contains(&&next.black)),
+        "{all:?}"
+    );
 }
 
 /// ARG-15, ARG-12: a supervisor pauses, decides, and sets the silences.

@@ -23,6 +23,10 @@ impl Arbiter {
         let now = self.now;
         self.games.values_mut().for_each(|game| game.interrupt(now, false));
         for seat in 0..self.seats.len() {
+            let is_launched = self.is_launched(self.player_of(seat));
+            self.seats[seat].has_signed_off &= !is_launched;
+        }
+        for seat in 0..self.seats.len() {
             let can_start = self.can_be_started(self.player_of(seat));
             let is_awaited = self.seats[seat].has_come && !can_start;
             let client = &mut self.seats[seat];
@@ -153,6 +157,7 @@ impl Arbiter {
             guest.seat = Some(seat);
         }
         self.seats[seat].sign_on(channel);
+        self.forget_sign_off(self.player_of(seat));
         self.tell(format!("{} has signed on", self.client_name(seat)));
         self.reset(seat);
     }
@@ -220,6 +225,7 @@ impl Arbiter {
             return self.tell(format!("{} was never there", self.client_name(seat)));
         }
         self.close(seat);
+        self.forget_sign_off(self.player_of(seat));
         (self.seats[seat].starts, self.seats[seat].departures) = (0, 0);
         let game = self.seats[seat].game.and_then(|game| self.games.get_mut(&game));
         if let Some(game) = game {
@@ -286,7 +292,12 @@ impl Arbiter {
         self.seats[seat].departures > self.tournament.restarts
     }
 
+    /// True if the referee starts the clients of a player, which has not signed off.
     pub(super) fn can_be_started(&self, player: usize) -> bool {
+        self.is_launched(player) && !self.has_signed_off(player)
+    }
+
+    fn is_launched(&self, player: usize) -> bool {
         self.tournament.players.get(player).is_some_and(|player| player.launch.is_some())
     }
 }

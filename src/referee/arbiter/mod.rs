@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use self::game::{CalledGame, GameInPlay};
 use super::openings::Opening;
-use super::pairing::Pairing;
+use super::pairing::{Absences, Pairing};
 use super::seat::{ChannelId, Seat, SeatState};
 use super::settings::{Silences, Tournament};
 use super::wire::{Command, Directive};
@@ -62,6 +62,7 @@ pub struct Arbiter {
     called: BTreeMap<u32, CalledGame>,
     games: BTreeMap<u32, GameInPlay>,
     finished: Vec<FinishedGame>,
+    absences: Absences,
     /// The games that are not over, in their order.
     to_come: VecDeque<Pairing>,
     openings: BTreeMap<usize, Opening>,
@@ -96,6 +97,7 @@ impl Arbiter {
             called: BTreeMap::new(),
             games: BTreeMap::new(),
             finished: Vec::new(),
+            absences: Absences::default(),
             to_come: VecDeque::new(),
             openings: BTreeMap::new(),
             asked_openings: BTreeSet::new(),
@@ -123,6 +125,7 @@ impl Arbiter {
             while self.end_silences()
                 | self.await_clients()
                 | self.call_players()
+                | self.leave_out_games()
                 | self.await_latecomers()
                 | self.begin_games()
                 | self.brief_players()

@@ -160,6 +160,8 @@ impl Arbiter {
             Ok(Request::SignOff) => {
                 self.tell(format!("{} has signed off", self.client_name(seat)));
                 self.close(seat);
+                self.seats[seat].has_signed_off = true;
+                self.pair_again();
             }
             Ok(Request::Fault { reason }) => self.hear_fault(seat, reason),
             Ok(Request::Ready) => {}

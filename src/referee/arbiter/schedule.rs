@@ -1,6 +1,6 @@
 //! Which games are played when.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::game::{CalledGame, GameInPlay, outcomes};
@@ -8,7 +8,7 @@ use super::{Action, Arbiter, FinishedGame};
 use crate::model::{GameResult, Position};
 use crate::referee::openings::Opening;
 use crate::referee::outcome::{Outcome, Termination};
-use crate::referee::pairing::{Pairing, PairingRule, next_games};
+use crate::referee::pairing::{Pairing, PairingRule, course};
 use crate::referee::settings::Tournament;
 use crate::referee::standings::Standings;
 use crate::referee::wire::{Command, Directive};
@@ -16,10 +16,76 @@ use crate::referee::wire::{Command, Directive};
 impl Arbiter {
     /// Finds the games that are to come by now.
     pub(super) fn plan(&mut self) {
+        self.note_absences();
         let Tournament { pairing, players, games_per_encounter, .. } = &*self.tournament;
-        let next =
-            next_games(pairing, players.len(), *games_per_encounter, &outcomes(&self.finished));
-        self.to_come = next.into();
+        let done = outcomes(&self.finished);
+        let course = course(pairing, players.len(), *games_per_encounter, &done, &self.absences);
+        self.to_come = course.next.into();
+    }
+
+    /// Who has signed off is not paired in the next round of a Swiss tournament. A round that has begun stays
+    /// as it is.
+    fn note_absences(&mut self) {
+        if !self.is_swiss() {
+            return;
+        }
+        let running = self.games.values().map(|game| game.pairing.round);
+        let called = self.called.values().map(|called| called.pairing.round);
+        let finished = self.finished.iter().map(|game| game.pairing.round);
+        let begun = running.chain(called).chain(finished).max().unwrap_or_default();
+        let players = 0..self.tournament.players.len();
+        let is_absent = |player: &usize| self.has_signed_off(*player) && !self.is_present(*player);
+        let absent: BTreeSet<usize> = players.filter(is_absent).collect();
+        self.absences.rounds.retain(|round, _| *round <= begun);
+        self.absences.rounds.insert(begun + 1, absent);
+    }
+
+    /// Somebody has signed off, or is there again.
+    pub(super) fn pair_again(&mut self) {
+        if self.is_swiss() && !self.is_tested {
+            self.plan();
+        }
+    }
+
+    fn is_swiss(&self) -> bool {
+        matches!(self.tournament.pairing, PairingRule::Swiss { .. })
+    }
+
+    /// Where nothing else is left to do, the games of players who have signed off are left out. In a knockout they
+    /// are lost instead, so that somebody goes on.
+    pub(super) fn leave_out_games(&mut self) -> bool {
+        let is_knockout = matches!(self.tournament.pairing, PairingRule::Knockout { .. });
+        let is_busy = !self.called.is_empty() || !self.games.is_empty() || self.is_paused;
+        if is_busy || is_knockout || self.finished.is_empty() {
+            return false;
+        }
+        let players = 0..self.tournament.players.len();
+        let has_left = |player| self.has_signed_off(player) && self.is_given_up(player);
+        let has_left: Vec<bool> = players.map(has_left).collect();
+        let ready = |pairing: &Pairing| {
+            let both = [pairing.white, pairing.black].into_iter();
+            both.filter(|player| !has_left[*player]).collect::<Vec<usize>>()
+        };
+        let (left_out, rest): (VecDeque<Pairing>, _) =
+            std::mem::take(&mut self.to_come).into_iter().partition(|game| ready(game).len() < 2);
+        self.to_come = rest;
+        for pairing in &left_out {
+            self.absences.games.insert(pairing.game, ready(pairing).first().copied());
+        }
+        for (player, _) in has_left.iter().enumerate().filter(|(_, has_left)| **has_left) {
+            let is_of = |game: &&Pairing| [game.white, game.black].contains(&player);
+            let games = match left_out.iter().filter(is_of).count() {
+                0 => continue,
+                1 => "1 game".to_string(),
+                count => format!("{count} games"),
+            };
+            self.tell(format!(
+                "{games} of {} not played: it has signed off",
+                self.player_name(player)
+            ));
+        }
+        self.pair_again();
+        !left_out.is_empty()
     }
 
     /// Lets no game begin when the sequential test has its answer.
@@ -123,10 +189,10 @@ impl Arbiter {
         if !self.called.is_empty() || !self.games.is_empty() {
             return None;
         }
-        let seat = |player| {
-            let given_up = || self.is_given_up(player).then_some(player);
-            self.free_seat(player).or_else(given_up)
-        };
+        let is_knockout = matches!(self.tournament.pairing, PairingRule::Knockout { .. });
+        let loses =
+            |player| self.is_given_up(player) && (is_knockout || !self.has_signed_off(player));
+        let seat = |player| self.free_seat(player).or_else(|| loses(player).then_some(player));
         self.to_come.iter().find_map(|pairing| {
             let seats = [seat(pairing.white)?, seat(pairing.black)?];
             Some(CalledGame { pairing: *pairing, seats })

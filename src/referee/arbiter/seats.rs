@@ -53,6 +53,21 @@ impl Arbiter {
         self.seats_of(player).any(|seat| !self.seats[seat].is_away())
     }
 
+    /// True if a client of the player has signed off and none has signed on since: it is not paired, but on seats
+    /// of other clients that are there.
+    pub(super) fn has_signed_off(&self, player: usize) -> bool {
+        self.seats_of(player).any(|seat| self.seats[seat].has_signed_off)
+    }
+
+    /// A client of the player is there again, or wanted again.
+    pub(super) fn forget_sign_off(&mut self, player: usize) {
+        if self.has_signed_off(player) {
+            let seats: Vec<usize> = self.seats_of(player).collect();
+            seats.into_iter().for_each(|seat| self.seats[seat].has_signed_off = false);
+            self.pair_again();
+        }
+    }
+
     /// True if the player plays no game.
     pub(super) fn is_idle(&self, player: usize) -> bool {
         self.seats_of(player).all(|seat| self.seats[seat].game.is_none())

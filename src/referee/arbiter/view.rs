@@ -27,6 +27,7 @@ impl Arbiter {
             finished: &self.finished,
             to_come: to_come.copied().collect(),
             seats: self.seats.iter().enumerate().map(seat).collect(),
+            absences: &self.absences,
             is_paused: self.is_paused,
             has_ended: self.has_ended,
         }

@@ -4,6 +4,7 @@
 //! outcome, and what cannot be said for want of one is not said. So the same outcomes always give the same
 //! games, whatever was asked before.
 
+mod absences;
 mod course;
 mod knockout;
 mod schedule;
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 
 use super::outcome::Outcome;
 use crate::model::GameResult;
+pub use absences::Absences;
 pub use course::{Course, Pairing};
 use schedule::Schedule;
 
@@ -62,18 +64,20 @@ pub fn next_games(
     games_per_encounter: u32,
     done: &[(Pairing, Outcome)],
 ) -> Vec<Pairing> {
-    course(rule, players, games_per_encounter, done).next
+    course(rule, players, games_per_encounter, done, &Absences::default()).next
 }
 
-/// [`next_games`] with what else follows from the rule.
+/// [`next_games`] with what else follows from the rule, where some games are left out and some players absent.
 pub fn course(
     rule: &PairingRule,
     players: usize,
     games_per_encounter: u32,
     done: &[(Pairing, Outcome)],
+    absences: &Absences,
 ) -> Course {
-    let outcomes: HashMap<u32, GameResult> =
-        done.iter().map(|(pairing, outcome)| (pairing.game, outcome.result)).collect();
+    let played = done.iter().map(|(pairing, outcome)| (pairing.game, outcome.result));
+    let left_out = absences.games.keys().map(|game| (*game, GameResult::Unknown));
+    let outcomes: HashMap<u32, GameResult> = left_out.chain(played).collect();
     let schedule = Schedule::new(&outcomes, games_per_encounter);
     match *rule {
         PairingRule::RoundRobin { cycles } => {
@@ -82,7 +86,7 @@ pub fn course(
         PairingRule::Gauntlet { challengers, cycles } => {
             table::course(schedule, players, table::gauntlet(players, challengers as usize), cycles)
         }
-        PairingRule::Swiss { rounds } => swiss::course(schedule, players, rounds),
+        PairingRule::Swiss { rounds } => swiss::course(schedule, players, rounds, absences),
         PairingRule::Knockout { tie_breaks } => knockout::course(schedule, players, tie_breaks),
     }
 }

@@ -45,6 +45,11 @@ impl<'o> Schedule<'o> {
         Encounter { round, number, players, games_before: 0 }
     }
 
+    /// The number of the next game.
+    pub(super) const fn next_game(&self) -> u32 {
+        self.game
+    }
+
     /// Leaves out an encounter of players who are not known yet.
     pub(super) const fn skip_encounter(&mut self) {
         self.encounter += 1;

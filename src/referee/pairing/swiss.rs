@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use petgraph::algo::matching::maximum_matching;
 use petgraph::graph::UnGraph;
 
+use super::absences::Absences;
 use super::course::Course;
 use super::schedule::Schedule;
 
@@ -12,13 +13,19 @@ use super::schedule::Schedule;
 /// C.04.3) in what decides most: nobody meets another twice and nobody has a bye twice while that can
 /// be avoided; players of the same points meet, the first half of them the second, as far as that
 /// leaves somebody for all; who has begun with White less often begins, nobody two times more than with
-/// Black while that can be avoided.
-pub(super) fn course(mut schedule: Schedule<'_>, players: usize, rounds: u32) -> Course {
+/// Black while that can be avoided. Who is absent in a round is not paired in it; whose opponent does not come to
+/// a game of a round that is paired gets the points of the game.
+pub(super) fn course(
+    mut schedule: Schedule<'_>,
+    players: usize,
+    rounds: u32,
+    absences: &Absences,
+) -> Course {
     let mut all = vec![Standing::default(); players];
     let games = schedule.games_per_encounter;
     let openings = games.div_ceil(2) as usize;
     for round in 1..=rounds {
-        let pairs = pairs(&mut all, games);
+        let pairs = pairs(&mut all, games, &present(players, round, absences));
         let mut is_over = true;
         for [first, second] in pairs {
             let [white, black] = by_color(&all, first, second);
@@ -26,10 +33,16 @@ pub(super) fn course(mut schedule: Schedule<'_>, players: usize, rounds: u32) ->
             all[black].begin(-1, white);
             let encounter = schedule.encounter(round, [white, black]);
             let first_opening = (encounter.number as usize - 1) * openings;
+            let first_game = schedule.next_game();
             match schedule.play(encounter, |pair| first_opening + pair as usize) {
-                Some([for_white, for_black]) => {
-                    all[white].points += for_white;
-                    all[black].points += for_black;
+                Some(points) => {
+                    let left_out = absences.games.range(first_game..schedule.next_game());
+                    for (player, points) in [white, black].into_iter().zip(points) {
+                        let free =
+                            left_out.clone().filter(|(_, ready)| **ready == Some(player)).count();
+                        all[player].free_points += 2 * free as u32;
+                        all[player].points += points + 2 * free as u32;
+                    }
                 }
                 None => is_over = false,
             }
@@ -38,8 +51,15 @@ pub(super) fn course(mut schedule: Schedule<'_>, players: usize, rounds: u32) ->
             break;
         }
     }
-    let byes = all.iter().map(|standing| standing.byes * 2 * games).collect();
-    schedule.end(byes)
+    let byes = all.iter().map(|standing| standing.byes * 2 * games + standing.free_points);
+    schedule.end(byes.collect())
+}
+
+/// Who can be paired in a round. Where fewer than two can, all are: their games wait.
+fn present(players: usize, round: u32, absences: &Absences) -> Vec<usize> {
+    let present = (0..players).filter(|player| !absences.is_absent(round, *player));
+    let present: Vec<usize> = present.collect();
+    if present.len() < 2 { (0..players).collect() } else { present }
 }
 
 /// How a player stands before a round.
@@ -49,6 +69,8 @@ struct Standing {
     points: u32,
     opponents: Vec<usize>,
     byes: u32,
+    /// For games to which the opponent did not come, in half points.
+    free_points: u32,
     /// How many encounters more were begun with White than with Black.
     balance: i32,
     /// How the last one was begun: 1 with White, -1 with Black, 0 at the start.
@@ -63,9 +85,9 @@ impl Standing {
     }
 }
 
-/// Who meets whom; who is left over gets the points of an encounter that was won.
-fn pairs(all: &mut [Standing], games: u32) -> Vec<[usize; 2]> {
-    let mut order: Vec<usize> = (0..all.len()).collect();
+/// Who meets whom of these; who is left over gets the points of an encounter that was won.
+fn pairs(all: &mut [Standing], games: u32, present: &[usize]) -> Vec<[usize; 2]> {
+    let mut order = present.to_vec();
     order.sort_by_key(|&player| (Reverse(all[player].points), player));
     let pairs = CAUTION
         .into_iter()

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub use object::{AgainstObject, StandingsObject};
 
 use super::outcome::Outcome;
-use super::pairing::{Pairing, course};
+use super::pairing::{Absences, Pairing, course};
 use super::settings::Tournament;
 use super::sprt::SprtState;
 use super::strength::{Strength, strength};
@@ -51,7 +51,7 @@ pub struct Row {
     pub survived: u32,
     /// In half points, byes included.
     pub half_points: u32,
-    /// How many half points are for rounds without an opponent.
+    /// How many half points are for rounds without an opponent, and for games to which it did not come.
     pub bye_half_points: u32,
     /// The sum over all games of own points times final points of the opponent, in quarters.
     pub sonneborn_berger: u64,
@@ -73,9 +73,18 @@ pub struct Row {
 impl Standings {
     /// The table after these games.
     pub fn new(tournament: &Tournament, done: &[(Pairing, Outcome)]) -> Standings {
+        Standings::with_absences(tournament, done, &Absences::default())
+    }
+
+    /// The table after these games, where others are not played because players have signed off.
+    pub fn with_absences(
+        tournament: &Tournament,
+        done: &[(Pairing, Outcome)],
+        absences: &Absences,
+    ) -> Standings {
         let players = tournament.players.len();
         let games = tournament.games_per_encounter;
-        let course = course(&tournament.pairing, players, games, done);
+        let course = course(&tournament.pairing, players, games, done, absences);
         let row = |player| Row {
             survived: course.survived[player],
             ..Row::new(player, players, course.byes[player])

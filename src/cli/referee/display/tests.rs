@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ratatui::Terminal;
@@ -13,7 +14,7 @@ use super::screen::Screen;
 use crate::cli::locale::Letters;
 use crate::model::score::Score;
 use crate::model::{Color, Position};
-use crate::referee::{RunningGame, SideView, Snapshot, Tournament, next_games};
+use crate::referee::{Absences, RunningGame, SideView, Snapshot, Tournament, next_games};
 
 const LETTERS: Look = Look { figures: false, colors: false, letters: Letters::All };
 
@@ -45,7 +46,9 @@ fn snapshot(tournament: &Tournament, games: usize) -> Snapshot<'_> {
         ],
         is_held: false,
     };
+    const NOBODY: &Absences = &Absences { rounds: BTreeMap::new(), games: BTreeMap::new() };
     Snapshot {
+        absences: NOBODY,
         tournament,
         now: Duration::ZERO,
         running: vec![game; games],
