@@ -245,6 +245,35 @@ fn games_that_end_together_are_each_written_once() {
     }
 }
 
+/// Games have the tags ECO and Opening where the tournament says which names openings have.
+#[test]
+fn games_have_the_names_of_their_openings() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = folder.path().join("a.tsv");
+    std::fs::write(&names, "eco\tname\tpgn\nA00\tAny Opening: Of Tests\t1. a3\n").unwrap();
+    let book = folder.path().join("book.pgn");
+    std::fs::write(&book, "1. a3 a6 *\n").unwrap();
+    let text =
+        format!("eco = '{}'\nopenings = {{ file = '{}' }}\n{TWO}", names.display(), book.display());
+    let running = run(open(&settings(folder.path(), &text)));
+    let players = ["A", "B"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let path = folder.path().join("t.pgn");
+    let games = std::fs::read_to_string(&path).unwrap();
+    for tag in ["[ECO \"A00\"]", "[Opening \"Any Opening\"]", "[Variation \"Of Tests\"]"] {
+        assert_eq!(games.matches(tag).count(), 1, "{games}");
+    }
+    // Written anew from the log they have them too.
+    assert!(run(open(&settings(folder.path(), &text))).thread.join().unwrap());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), games);
+    // Names that cannot be read are told before anything else.
+    std::fs::remove_file(&names).unwrap();
+    let error = Referee::open(&settings(folder.path(), &text)).unwrap_err();
+    assert!(error.to_string().contains("a.tsv"), "{error}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), games);
+}
+
 /// Openings that cannot be read are told before clients are awaited.
 #[test]
 fn openings_are_read_before_clients_are_awaited() {

@@ -35,6 +35,7 @@ fn the_example_says_all_that_can_be_said() {
         optional_options: Vec::new(),
         remarks: Vec::new(),
         opening_by_round: false,
+        eco: Vec::new(),
         event: "Winter cup".into(),
         site: "Lab".into(),
         pairing: PairingRule::RoundRobin { cycles: 2 },
@@ -76,6 +77,22 @@ fn the_example_says_all_that_can_be_said() {
         sprt: None,
     };
     assert_eq!(tournament, expected);
+}
+
+/// A file of names or several, in the file as on one line.
+#[test]
+fn names_of_openings_are_files() {
+    let files = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<PathBuf>>();
+    for (text, expected) in
+        [("", &[][..]), ("eco = 'a.tsv'", &["a.tsv"]), ("eco = ['a', 'b']", &["a", "b"])]
+    {
+        assert_eq!(of_file(&format!("{text}\n{TWO}")).unwrap().eco, files(expected), "{text}");
+    }
+    assert!(of_file(&format!("eco = [1]\n{TWO}")).unwrap_err().contains("list of strings"));
+    let engines = "-engine cmd=a -engine cmd=b";
+    let words = |words: &str| of_words(&format!("{engines} {words}"));
+    assert_eq!(words("-eco file=a.tsv -eco b c").unwrap().eco, files(&["a.tsv", "b", "c"]));
+    assert!(words("-eco").unwrap_err().contains("-eco: expected the name of a file"));
 }
 
 #[test]

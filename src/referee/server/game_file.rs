@@ -5,6 +5,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::library::names::{Names, Naming};
 use crate::new_file::{NewFile, cannot_write};
 use crate::referee::arbiter::FinishedGame;
 use crate::referee::game_record::to_game;
@@ -15,6 +16,8 @@ use crate::text::pgn::{self, PgnFormatOptions};
 #[derive(Debug)]
 pub(super) struct GameFile {
     path: PathBuf,
+    /// Names of openings, none unless the tournament says where they are.
+    names: Names,
 }
 
 impl GameFile {
@@ -23,6 +26,8 @@ impl GameFile {
     /// # Errors
     /// The file has other games than the log, which would be lost, or it cannot be written.
     pub(super) fn rewrite(tournament: &Tournament, games: &[FinishedGame]) -> Result<GameFile> {
+        let mut names = Names::new();
+        tournament.eco.iter().try_for_each(|file| names.add_file(file))?;
         let path = tournament.pgn.clone();
         if path.is_file() {
             keep_other_games(&path, tournament, games)?;
@@ -31,17 +36,17 @@ impl GameFile {
         let file = NewFile::create(&path).map_err(unwritten)?;
         let mut out = BufWriter::new(file.file());
         for game in games {
-            out.write_all(&game_text(tournament, game)?).map_err(unwritten)?;
+            out.write_all(&game_text(tournament, game, &names)?).map_err(unwritten)?;
         }
         out.flush().map_err(unwritten)?;
         drop(out);
         file.finish().map_err(unwritten)?;
-        Ok(GameFile { path })
+        Ok(GameFile { path, names })
     }
 
     /// Adds a game that is over and brings it to the disk.
     pub(super) fn add(&self, tournament: &Tournament, game: &FinishedGame) -> Result<()> {
-        let text = game_text(tournament, game)?;
+        let text = game_text(tournament, game, &self.names)?;
         let file = OpenOptions::new().append(true).create(true).open(&self.path);
         let written = file.and_then(|mut file| {
             file.write_all(&text)?;
@@ -86,10 +91,16 @@ fn cannot_read(path: &Path, error: io::Error) -> Error {
 }
 
 /// A game as it stands in the file.
-fn game_text(tournament: &Tournament, game: &FinishedGame) -> Result<Vec<u8>> {
+fn game_text(tournament: &Tournament, game: &FinishedGame, names: &Names) -> Result<Vec<u8>> {
     let FinishedGame { pairing, opening, moves, outcome, reason, date } = game;
-    let game = to_game(tournament, pairing, opening, moves, outcome, date, reason)
-        .map_err(|error| Error::new(format!("game {}", pairing.game)).because(error))?;
+    let failed = |error| Error::new(format!("game {}", pairing.game)).because(error);
+    let mut game =
+        to_game(tournament, pairing, opening, moves, outcome, date, reason).map_err(failed)?;
+    if let Some(name) = names.of_game(&game)
+        && let Some(named) = Naming::default().name_game(&game, name).map_err(failed)?
+    {
+        game = named;
+    }
     let mut text = Vec::new();
     pgn::format(&game, &PgnFormatOptions::default(), &mut text)
         .map_err(|error| Error::new(format!("game {}", pairing.game)).because(error))?;

@@ -23,6 +23,7 @@ const KEYS: &[&str] = &[
     "margin",
     "concurrency",
     "openings",
+    "eco",
     "resign",
     "draw",
     "max-moves",
@@ -85,6 +86,8 @@ impl Tournament {
             (tournament.openings, tournament.seed) = (Some(openings), seed);
             tournament.opening_by_round = is_by_round;
         }
+        let eco = root.text_or_texts("eco")?.unwrap_or_default();
+        tournament.eco = eco.into_iter().map(Into::into).collect();
         tournament.adjudication = adjudication(&mut root)?;
         tournament.sprt = sprt(&mut root)?;
         put(&mut tournament.listen, listen(&mut root)?);

@@ -43,6 +43,8 @@ pub struct Tournament {
     pub openings: Option<OpeningsSource>,
     /// Whether all games of a round begin from the same opening.
     pub opening_by_round: bool,
+    /// Files of names of openings for the tags `ECO`, `Opening` and so on, of which later ones override.
+    pub eco: Vec<PathBuf>,
     /// When games are decided before their end.
     pub adjudication: AdjudicationRules,
     /// Where clients are awaited.
@@ -85,6 +87,7 @@ impl Tournament {
             silences: Silences::STANDARD,
             openings: None,
             opening_by_round: false,
+            eco: Vec::new(),
             adjudication: AdjudicationRules::default(),
             listen: Listen::Tcp("127.0.0.1:0".into()),
             concurrency: 1,

@@ -1,5 +1,6 @@
 //! Tournaments in one line, as cutechess and fastchess have them.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ const FLAGS: &[&str] = &[
     "repeat",
     "concurrency",
     "openings",
+    "eco",
     "draw",
     "resign",
     "maxmoves",
@@ -108,6 +110,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
                 let (source, is_by_round) = openings(group)?;
                 (tournament.openings, tournament.opening_by_round) = (Some(source), is_by_round);
             }
+            "eco" => tournament.eco.extend(group.files()?),
             "draw" => tournament.adjudication.draw = Some(draw(group)?),
             "resign" => tournament.adjudication.resign = Some(resign(group)?),
             "maxmoves" => tournament.adjudication.max_moves = Some(group.number()?),
@@ -228,6 +231,15 @@ impl<'w> Group<'w> {
     fn file(&self) -> Result<&'w str, String> {
         let word = self.one()?;
         Ok(word.strip_prefix("file=").unwrap_or(word))
+    }
+
+    /// The words as files, at least one.
+    fn files(&self) -> Result<Vec<PathBuf>, String> {
+        let file = |word: &&str| PathBuf::from(word.strip_prefix("file=").unwrap_or(word));
+        match self.words.is_empty() {
+            true => Err(format!("-{}: expected the name of a file", self.flag)),
+            false => Ok(self.words.iter().map(file).collect()),
+        }
     }
 
     /// The file of games, the first word or the one with `file=`; the words behind it say which form it has
