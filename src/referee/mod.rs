@@ -42,7 +42,7 @@ pub use outcome::{Outcome, Termination};
 pub use pairing::{Absences, Course, Pairing, PairingRule, course, next_games};
 pub use seat::{ChannelId, SeatState};
 pub use serial::open_line;
-pub use settings::{EloModel, Launch, Listen, Player, Silences, Sprt, Tournament};
+pub use settings::{EloModel, Launch, Listen, Player, Silences, Sprt, SyzygyRule, Tournament};
 pub use snapshot::{RunningGame, SeatView, SideView, Snapshot};
 pub use standings::{AgainstObject, Row, Standings, StandingsObject};
 pub use supervisor::{COMMANDS, Typed, typed};

@@ -323,6 +323,53 @@ fn a_serial_line_is_never_deaf() {
     referee.wait().unwrap();
 }
 
+/// The example of the help is played to its end, with engines and clients that are at hand in place of its own, in
+/// short games without silences.
+#[test]
+fn the_example_is_played_to_its_end() {
+    let engine = format!("cmd={} arg=script", crate::engines_at_hand::scripted().display());
+    let openings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/openings.epd");
+    let client = format!("'{}', '{{host}}', '{{port}}', '{{name}}', '12'", client().display());
+    let mut text = include_str!("../examples/tournament.toml").to_string();
+    let replaced = [
+        ("engine = \"stockfish\"", format!("engine = '{engine}'")),
+        ("options = { Hash = 64, Threads = 1 }", String::new()),
+        ("engine = \"cmd=toga2\"", format!("name = 'Toga'\nengine = '{engine}'")),
+        ("\"./my-client\", \"--connect\", \"{host}:{port}\", \"--name\", \"{name}\"", client),
+        ("tests/samples/openings.epd", openings.to_string()),
+        ("listen = \"127.0.0.1:4000\"", "listen = '127.0.0.1:0'".to_string()),
+        ("conclude = \"1s\", reset = \"2s\"", "conclude = '0s', reset = '0s'".to_string()),
+        ("max-moves = 300", "max-moves = 20".to_string()),
+    ];
+    for (there, here) in replaced {
+        assert!(text.contains(there), "{there}");
+        text = text.replace(there, &here);
+    }
+    let scratch = Scratch::with("cup.toml", text);
+    scratch.write("script", "");
+    let mut referee = scratch.spawn(&["referee", "--plain", "cup.toml"]);
+    let address = loop {
+        let log = fs::read_to_string(scratch.path("cup.log")).unwrap_or_default();
+        match log.split_once(" listen ").and_then(|(_, rest)| rest.split_once('\n')) {
+            Some((address, _)) => break address.to_string(),
+            None => assert!(referee.try_wait().unwrap().is_none(), "it has ended"),
+        }
+    };
+    // The guest comes twice, as two games are played at once.
+    let guests = [(); 2].map(|()| {
+        let stream = TcpStream::connect(&address).unwrap();
+        std::thread::spawn(move || referee_client::play(&stream, "Guest", 12).unwrap_or(()))
+    });
+    let seen = referee.wait_with_output().unwrap();
+    assert!(seen.status.success(), "{}", scratch.text("cup.log"));
+    guests.into_iter().for_each(|guest| guest.join().unwrap());
+    let games = scratch.text("cup.pgn");
+    assert_eq!(games.matches("[Event \"Winter cup\"]").count(), 24);
+    assert_eq!(games.matches("[Termination \"abandoned\"]").count(), 0, "{games}");
+    let table = String::from_utf8_lossy(&seen.stdout);
+    assert!(["Fish", "Toga", "Mine", "Guest"].iter().all(|name| table.contains(name)), "{table}");
+}
+
 /// ARG-01: engines are started behind clients of ours.
 #[test]
 fn engines_play_a_tournament() {

@@ -14,7 +14,7 @@ fn the_page_of_tournaments_names_every_key() {
         let (_, known) = error.split_once(", but ").unwrap_or_else(|| panic!("{error}"));
         known.split(", ").map(String::from).collect::<Vec<_>>()
     };
-    let tables = ["openings", "resign", "draw", "sprt", "silences"];
+    let tables = ["openings", "syzygy", "resign", "draw", "sprt", "silences"];
     let mut keys = of_table("Q = 1");
     assert!(keys.len() > 20);
     keys.extend(tables.iter().flat_map(|name| of_table(&format!("{name} = {{ Q = 1 }}"))));

@@ -147,19 +147,6 @@ fn a_client_that_never_gets_ready_pays_in_the_end() {
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::TimeForfeit));
 }
 
-/// A game of A, to move, and B from a position.
-fn game_from(fen: &str) -> Hall {
-    let text = format!("openings = {{ file = 'x.epd' }}\n{TWO}");
-    let mut hall = Hall::new(&text);
-    let record = epdb::parse_epd(fen.as_bytes()).unwrap();
-    let start = epdb::model::Start { position: *record.position(), counters: Default::default() };
-    let opening = epdb::referee::Opening { start, moves: Vec::new(), label: None };
-    hall.sign_on(1, "A");
-    hall.sign_on(2, "B");
-    hall.happen(Event::Opening(0, opening));
-    hall
-}
-
 /// FIDE 6.9 and 7.5.5: nobody wins who cannot mate by any series of legal moves.
 #[test]
 fn nobody_wins_on_time_who_cannot_mate() {
@@ -172,10 +159,10 @@ fn nobody_wins_on_time_who_cannot_mate() {
         ("1n2k1n1/8/8/8/8/8/8/Q3K3 w - -", GameResult::BlackWins),
         ("4k3/p7/8/8/8/8/8/Q3K3 w - -", GameResult::BlackWins),
     ] {
-        let mut hall = game_from(fen);
+        let mut hall = Hall::from_position("", fen);
         hall.pass(seconds(11));
         assert_eq!(hall.outcome(), (result, Termination::TimeForfeit), "{fen}");
-        let mut hall = game_from(fen);
+        let mut hall = Hall::from_position("", fen);
         hall.say(1, &format!("{fen} refreq reply; c0 \"no move\";"));
         assert_eq!(hall.outcome(), (result, Termination::RulesInfraction), "{fen}");
     }

@@ -20,6 +20,8 @@ pub(crate) struct Hall {
     pub(crate) closed: Vec<u64>,
     pub(crate) started: Vec<usize>,
     pub(crate) gave_up: Vec<usize>,
+    /// The games of which the tablebases were asked.
+    pub(crate) probed: Vec<u32>,
     pub(crate) messages: Vec<String>,
     pub(crate) has_ended: bool,
 }
@@ -41,10 +43,24 @@ impl Hall {
             closed: Vec::new(),
             started: Vec::new(),
             gave_up: Vec::new(),
+            probed: Vec::new(),
             messages: Vec::new(),
             has_ended: false,
         };
         hall.happen(Event::Session { unix: NEW_YEAR });
+        hall
+    }
+
+    /// A game of A, to move, and B from a position.
+    pub(crate) fn from_position(settings: &str, fen: &str) -> Hall {
+        let mut hall = Hall::new(&format!("openings = {{ file = 'x.epd' }}\n{settings}{TWO}"));
+        let record = epdb::parse_epd(fen.as_bytes()).unwrap();
+        let start =
+            epdb::model::Start { position: *record.position(), counters: Default::default() };
+        let opening = epdb::referee::Opening { start, moves: Vec::new(), label: None };
+        hall.sign_on(1, "A");
+        hall.sign_on(2, "B");
+        hall.happen(Event::Opening(0, opening));
         hall
     }
 
@@ -78,6 +94,7 @@ impl Hall {
                     self.happen(Event::Token(player, token));
                 }
                 Action::GiveUp(player) => self.gave_up.push(player),
+                Action::Probe(game) => self.probed.push(game),
                 Action::Message(text) => self.messages.push(text),
                 Action::Ended => self.has_ended = true,
                 Action::FetchOpening(_) | Action::GameOver { .. } => {}

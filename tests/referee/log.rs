@@ -51,6 +51,7 @@ fn each_entry_comes_back() {
         Event::Token(3, "0123456789abcdef".into()),
         Event::Opening(7, opening),
         Event::Opening(8, Opening::ARRAY),
+        Event::Tablebase { game: 3, result: GameResult::Unknown },
         Event::Order(Order::Attend),
         Event::Order(Order::Adjudicate { game: 4, result: GameResult::Draw }),
         Event::Order(Order::Restart(1)),
@@ -64,6 +65,7 @@ fn each_entry_comes_back() {
         Action::Start(0),
         Action::GiveUp(2),
         Action::FetchOpening(7),
+        Action::Probe(3),
         Action::GameOver { game: 4, result: GameResult::BlackWins },
         Action::Message("it's \u{1b}[2J".into()),
         Action::Ended,
@@ -98,6 +100,8 @@ fn each_entry_comes_back() {
         "over 1 2-0",
         "token 1",
         "refused x",
+        "tablebase 1",
+        "tablebase 1 x",
         "opening 1 x",
     ] {
         assert_eq!(Entry::parse(other), None, "{other}");

@@ -19,5 +19,6 @@ mod seeds;
 mod server;
 mod settings;
 mod standings;
+mod tablebases;
 mod time_control;
 mod wire;

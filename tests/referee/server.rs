@@ -42,14 +42,14 @@ impl Watch for Told {
 }
 
 /// A tournament that runs in a thread.
-struct Running {
+pub(crate) struct Running {
     address: String,
     remote: Remote,
     messages: Receiver<String>,
-    thread: JoinHandle<bool>,
+    pub(crate) thread: JoinHandle<bool>,
 }
 
-fn settings(folder: &Path, text: &str) -> SettingsText {
+pub(crate) fn settings(folder: &Path, text: &str) -> SettingsText {
     let name = folder.join("t.toml").display().to_string();
     let silences = "silences = { conclude = '0s', reset = '0s' }\n";
     SettingsText::Toml { name, text: format!("{silences}{text}") }
@@ -62,7 +62,7 @@ fn open(settings: &SettingsText) -> Box<Referee> {
     }
 }
 
-fn run(referee: Box<Referee>) -> Running {
+pub(crate) fn run(referee: Box<Referee>) -> Running {
     run_with(referee, Told::new)
 }
 
@@ -79,7 +79,7 @@ impl Running {
     }
 
     /// A client that plays well.
-    fn player(&self, name: &'static str) -> JoinHandle<()> {
+    pub(crate) fn player(&self, name: &'static str) -> JoinHandle<()> {
         let stream = self.connect();
         thread::spawn(move || referee_client::play(&stream, name, 9).unwrap_or(()))
     }

@@ -1,11 +1,12 @@
 //! What a tournament is to be: from files and from words.
 
+use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use epdb::referee::{
     AdjudicationRules, DrawRule, EloModel, Launch, Listen, OpeningOrder, OpeningsSource,
-    PairingRule, Player, ResignRule, Silences, Sprt, Tournament,
+    PairingRule, Player, ResignRule, Silences, Sprt, SyzygyRule, Tournament,
 };
 
 fn of_file(text: &str) -> Result<Tournament, String> {
@@ -36,6 +37,7 @@ fn the_example_says_all_that_can_be_said() {
         remarks: Vec::new(),
         opening_by_round: false,
         eco: Vec::new(),
+        syzygy: None,
         event: "Winter cup".into(),
         site: "Lab".into(),
         pairing: PairingRule::RoundRobin { cycles: 2 },
@@ -77,6 +79,40 @@ fn the_example_says_all_that_can_be_said() {
         sprt: None,
     };
     assert_eq!(tournament, expected);
+}
+
+/// Tablebases in the file, and in the words of cutechess.
+#[test]
+fn tablebases_are_folders_and_a_number_of_pieces() {
+    let rule = |pieces, ignores_fifty_moves| {
+        let path = env::join_paths(["/a", "b c"]).unwrap().into_string().unwrap();
+        Some(SyzygyRule { pieces, ignores_fifty_moves, ..SyzygyRule::new(&path) })
+    };
+    let path = env::join_paths(["/a", "b c"]).unwrap().into_string().unwrap();
+    let of_text = |rest: &str| of_file(&format!("syzygy = {{ {rest} }}\n{TWO}"));
+    let said = |rest: &str| of_text(&format!("path = '{path}'{rest}")).unwrap().syzygy;
+    assert_eq!(said("").unwrap().folders, ["/a", "b c"].map(PathBuf::from));
+    assert_eq!((said(""), said(", pieces = 5, ignore-50 = true")), (rule(7, false), rule(5, true)));
+    for (rest, expected) in [
+        ("", "`syzygy` needs a `path`"),
+        ("path = ''", "`syzygy` needs a `path`"),
+        ("path = 'x', pieces = 8", "from 3 to 7"),
+        ("path = 'x', wdl = 1", "there is no key `wdl`"),
+    ] {
+        let error = of_text(rest).unwrap_err();
+        assert!(error.contains(expected), "{rest}: {error}");
+    }
+    let words = |words: &[&str]| {
+        let engines = ["-engine", "cmd=a", "-engine", "cmd=b"];
+        let all: Vec<String> = engines.iter().chain(words).map(|word| word.to_string()).collect();
+        Tournament::from_words(&all, "t").map(|it| it.syzygy).map_err(|error| error.to_string())
+    };
+    assert_eq!(words(&["-tb", &path]), Ok(rule(7, false)));
+    assert_eq!(words(&["-tbignore50", "-tb", &path, "-tbpieces", "5"]), Ok(rule(5, true)));
+    assert!(words(&["-tbpieces", "5"]).unwrap_err().contains("without -tb"));
+    assert!(words(&["-tbignore50"]).unwrap_err().contains("without -tb"));
+    assert!(words(&["-tb", "x", "-tbpieces", "9"]).unwrap_err().contains("from 3 to 7"));
+    assert!(words(&["-tb"]).unwrap_err().contains("-tb: expected one word"));
 }
 
 /// A file of names or several, in the file as on one line.
@@ -347,8 +383,6 @@ fn words_of_other_managers_are_taken_and_those_without_effect_are_remarked_upon(
         "-pgnout g.pgn fi",
         "-pgnout file=g.pgn nodes=true",
         "-epdout e.epd",
-        "-tb /tb",
-        "-tbpieces 6",
         "-bookmode ram",
     ] {
         assert!(!of_line(words).unwrap().remarks.is_empty(), "{words}");

@@ -1,8 +1,8 @@
 //! `epdb help tournament`: the page about the file of a tournament.
 
 const HEAD: &str = "\
-A tournament is a file in TOML. Two players must be there; all else has a value that is usual. What is not
-known is an error that says where. Paths are as seen from where epdb is started.
+A tournament is a file in TOML. Two players must be there; all else has a value that is usual. Paths are as
+seen from where epdb is started.
 
 ";
 
@@ -14,9 +14,10 @@ Other keys
   challengers = 1             of a gauntlet: so many of the first players meet all others
   tie-breaks = 4              of a knockout: a level encounter gets so many times two games more, then
                               the player who stands first goes on
-  sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }
-                              of two players: a sequential test, also of model = \"normalized\"
+  sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   of two players, or \"normalized\"
   serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two lines with a client at each, in place of listen
+  eco = [\"a.tsv\", \"b.tsv\"]   names as of `epdb name`: games get the tags ECO, Opening and Variation
+  syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   tablebases decide games behind moves
 
 Without openings games begin from the start array. Openings are positions or games in any format that is
 read (`epdb help sources`); those in which nobody can move are left out with a warning, and by-round = true
@@ -30,7 +31,8 @@ sequential test are of pairs of games from one opening, of single games only whe
 On one line: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth= and, behind -each,
 timemargin= in milliseconds), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0
 movecount=8 score=10), -resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event,
--site, -srand, -tournament, -seeds, -recover, -listen, -quick; a remark tells of words without effect here.
+-site, -srand, -tournament, -seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50; a remark tells
+of words without effect here.
 ";
 
 /// The whole page.

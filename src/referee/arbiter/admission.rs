@@ -39,6 +39,7 @@ impl Arbiter {
             }
         }
         self.asked_openings.clear();
+        self.ask_tablebases_again();
         self.end_attendance();
         if std::mem::take(&mut self.is_paused) {
             self.tell("the pause is over, as another referee begins");

@@ -29,6 +29,13 @@ pub enum Event {
     Token(usize, String),
     /// An opening that was asked for.
     Opening(usize, Opening),
+    /// What the tablebases say of the position of a game that was asked for; unknown where they say nothing.
+    Tablebase {
+        /// The number of the game.
+        game: u32,
+        /// How it ends with best play.
+        result: GameResult,
+    },
     /// The supervisor wants something.
     Order(Order),
     /// Time has passed, and all that came before was taken.
@@ -79,6 +86,8 @@ pub enum Action {
     GiveUp(usize),
     /// Say an opening by its place, as [`Event::Opening`].
     FetchOpening(usize),
+    /// Ask the tablebases for the position of a game, as [`Event::Tablebase`].
+    Probe(u32),
     /// A game is over, the last one of [`Arbiter::finished`](super::Arbiter::finished).
     GameOver {
         /// Its number.

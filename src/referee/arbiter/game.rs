@@ -74,6 +74,8 @@ pub(super) struct GameInPlay {
     pub(super) offer: Option<Color>,
     /// Whose offer of a draw was rejected with a word, or whose claim was wrong.
     pub(super) refused: Option<Color>,
+    /// Whether the tablebases have to say first whether it goes on.
+    pub(super) awaits_tablebase: bool,
     /// Whether the supervisor must say how it goes on.
     pub(super) is_held: bool,
     /// What the scores decide, and what the length does.
@@ -107,6 +109,7 @@ impl GameInPlay {
             early: None,
             offer: None,
             refused: None,
+            awaits_tablebase: false,
             is_held: false,
             by_scores: Adjudicator::new(AdjudicationRules { max_moves: None, ..rules }),
             by_length: Adjudicator::new(AdjudicationRules { max_moves, ..Default::default() }),

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::game::{CalledGame, GameInPlay};
+use super::board::Place;
 use super::openings::Opening;
 use super::pairing::{Absences, Pairing};
 use super::seat::{ChannelId, Seat, SeatState};
@@ -171,6 +172,11 @@ impl Arbiter {
         channels.map(|channel| (channel, line.clone())).collect()
     }
 
+    /// The position on the board of a game that is played.
+    pub fn place(&self, game: u32) -> Option<Place> {
+        self.games.get(&game).map(|game| game.board.place())
+    }
+
     /// Whether the tournament is over.
     pub const fn has_ended(&self) -> bool {
         self.has_ended
@@ -192,6 +198,7 @@ impl Arbiter {
             Event::Exited(seat) => self.note_exit(seat),
             Event::Token(seat, token) => self.give_token(seat, token),
             Event::Opening(number, opening) => drop(self.openings.insert(number, opening)),
+            Event::Tablebase { game, result } => self.hear_tablebase(game, result),
             Event::Order(order) => self.obey(order),
             Event::Tick => {}
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::game::{Asked, GameInPlay};
-use super::{Arbiter, FLAG_GRACE, speech};
+use super::{Action, Arbiter, FLAG_GRACE, speech};
 use crate::model::rules::{Move, is_bare};
 use crate::model::{Color, GameResult};
 use crate::referee::outcome::{Outcome, Termination};
@@ -62,7 +62,8 @@ impl Arbiter {
             matches!(self.seats[seat].state, SeatState::Informed | SeatState::Waiting)
         };
         let is_due = |game: &GameInPlay| {
-            game.asked == Asked::No && !game.is_held && game.seats.into_iter().all(is_ready)
+            let waits = game.is_held || game.awaits_tablebase;
+            game.asked == Asked::No && !waits && game.seats.into_iter().all(is_ready)
         };
         let due = self.games.values().filter(|game| !self.is_paused && is_due(game));
         let due: Vec<u32> = due.map(|game| game.pairing.game).collect();
@@ -242,11 +243,41 @@ impl Arbiter {
                 let ended = game.make(mv, reply, at);
                 let is_claim = reply.draw == Some(DrawWord::Claim);
                 if let Some((outcome, why)) = ended {
-                    self.finish(number, outcome, why);
-                } else if is_claim {
+                    return self.finish(number, outcome, why);
+                }
+                if is_claim {
                     self.tell(format!("the claim of {} is wrong", self.name(seat)));
                 }
+                self.ask_tablebases(number);
             }
+        }
+    }
+
+    /// Asks the tablebases whether a game goes on, where the tournament wants it.
+    fn ask_tablebases(&mut self, number: u32) {
+        let Some(rule) = &self.tournament.syzygy else { return };
+        let Some(game) = self.games.get_mut(&number) else { return };
+        let pieces = game.board.place().position.board().occupied().count_ones();
+        if pieces <= rule.pieces {
+            game.awaits_tablebase = true;
+            self.actions.push(Action::Probe(number));
+        }
+    }
+
+    /// The referee of before has asked, and had no answer.
+    pub(super) fn ask_tablebases_again(&mut self) {
+        let waiting = self.games.values().filter(|game| game.awaits_tablebase);
+        self.actions.extend(waiting.map(|game| Action::Probe(game.pairing.game)));
+    }
+
+    pub(super) fn hear_tablebase(&mut self, number: u32, result: GameResult) {
+        let Some(game) = self.games.get_mut(&number).filter(|game| game.awaits_tablebase) else {
+            return;
+        };
+        game.awaits_tablebase = false;
+        if result != GameResult::Unknown {
+            let outcome = Outcome { result, termination: Termination::Adjudication };
+            self.finish(number, outcome, "the tablebases decide");
         }
     }
 

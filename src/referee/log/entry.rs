@@ -151,6 +151,7 @@ fn event_text(event: &Event) -> String {
         Event::Exited(player) => format!("exited {player}"),
         Event::Token(player, token) => format!("token {player} {}", escaped(token.as_bytes())),
         Event::Opening(number, opening) => format!("opening {number} {}", opening_text(opening)),
+        Event::Tablebase { game, result } => format!("tablebase {game} {result}"),
         Event::Order(order) => format!("order {}", order_text(order)),
         Event::Tick => "tick".into(),
     }
@@ -175,6 +176,11 @@ fn event(word: &str, rest: &str) -> Option<Event> {
         "opening" => {
             let (place, record) = rest.split_once(' ')?;
             Event::Opening(number(place)?, opening(record)?)
+        }
+        "tablebase" => {
+            let (game, result) = rest.split_once(' ')?;
+            let result = GameResult::from_text(result.as_bytes())?;
+            Event::Tablebase { game: number(game)?, result }
         }
         "order" => Event::Order(order(rest)?),
         "tick" if rest.is_empty() => Event::Tick,
@@ -226,6 +232,7 @@ fn action_text(action: &Action) -> String {
         Action::Start(player) => format!("start {player}"),
         Action::GiveUp(player) => format!("give_up {player}"),
         Action::FetchOpening(number) => format!("fetch {number}"),
+        Action::Probe(game) => format!("probe {game}"),
         Action::GameOver { game, result } => format!("over {game} {result}"),
         Action::Message(message) => format!("say {}", escaped(message.as_bytes())),
         Action::Ended => "ended".into(),
@@ -245,6 +252,7 @@ fn action(word: &str, rest: &str) -> Option<Action> {
         "start" => Action::Start(number(rest)?),
         "give_up" => Action::GiveUp(number(rest)?),
         "fetch" => Action::FetchOpening(number(rest)?),
+        "probe" => Action::Probe(number(rest)?),
         "over" => {
             let (game, result) = rest.split_once(' ')?;
             let result = GameResult::from_text(result.as_bytes())?;

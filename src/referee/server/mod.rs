@@ -10,10 +10,12 @@ mod lobby;
 mod observer;
 mod score;
 mod stopwatch;
+mod tablebases;
 mod token;
 
 pub use input::{Remote, Wish};
 pub use observer::observe;
+pub use tablebases::Tablebases;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -33,15 +35,16 @@ use self::lobby::{Lobby, Refusal};
 use self::score::Score;
 use self::stopwatch::Stopwatch;
 use super::arbiter::{Action, Arbiter, Event, fault, too_long};
+use super::board::Place;
 use super::log::{Entry, Log, Note, Recovered, SettingsText};
 use super::openings::Opening;
 use super::seat::ChannelId;
 use super::serial::open_line;
-use super::settings::{Listen, Tournament};
+use super::settings::{Listen, SyzygyRule, Tournament};
 use super::snapshot::Snapshot;
 use super::wire::{Incoming, WireError};
 use crate::error::{Error, Result};
-use crate::model::Position;
+use crate::model::{GameResult, Position};
 
 /// Refused connections that may take their time to end.
 const MAX_CLOSING: usize = 64;
@@ -95,8 +98,13 @@ pub struct Referee {
     openings: Vec<Opening>,
     /// What there is to say about openings that are left out.
     left_out: Vec<String>,
+    /// What says how games end, where the tournament wants it.
+    tablebases: Option<Box<dyn Tablebases>>,
     waiting: VecDeque<(Duration, Event)>,
 }
+
+/// What opens the tablebases that a tournament wants.
+pub type OpenTablebases = dyn Fn(&SyzygyRule) -> Result<Box<dyn Tablebases>>;
 
 /// What a log lets a referee do.
 #[derive(Debug)]
@@ -114,18 +122,25 @@ impl Referee {
     /// The settings describe no tournament, or not that of the log; the log is damaged; the address cannot
     /// be had.
     pub fn open(settings: &SettingsText) -> Result<Opened> {
+        Referee::open_with(settings, &tablebases::open)
+    }
+
+    /// [`Referee::open`] with tablebases from elsewhere, if the tournament wants any.
+    ///
+    /// # Errors
+    /// As there, and those of `tablebases`.
+    pub fn open_with(settings: &SettingsText, tablebases: &OpenTablebases) -> Result<Opened> {
         let tournament = settings.tournament()?;
         check_texts(&tournament)?;
-        match Log::lock(&tournament.log)? {
-            None => Ok(Opened::Taken),
-            Some(log) => Referee::with_log(log, settings, &tournament).map(Opened::Referee),
-        }
+        let Some(log) = Log::lock(&tournament.log)? else { return Ok(Opened::Taken) };
+        Referee::with_log(log, settings, &tournament, tablebases).map(Opened::Referee)
     }
 
     fn with_log(
         mut log: Log,
         settings: &SettingsText,
         tournament: &Tournament,
+        tablebases: &OpenTablebases,
     ) -> Result<Box<Referee>> {
         let recovered = log.recover(settings)?;
         if recovered.arbiter.tournament() != tournament {
@@ -139,11 +154,11 @@ impl Referee {
         if recovered.at.is_zero() {
             check_new(&tournament.pgn)?;
         }
-        Referee::go_on(log, recovered)
+        Referee::go_on(log, recovered, tablebases)
     }
 
     /// Goes on with what was found in a log.
-    fn go_on(log: Log, recovered: Recovered) -> Result<Box<Referee>> {
+    fn go_on(log: Log, recovered: Recovered, tablebases: &OpenTablebases) -> Result<Box<Referee>> {
         let Recovered { arbiter, at, last_channel, address, .. } = recovered;
         let watch_time = Stopwatch::starting_at(at + Duration::from_micros(1));
         let (queue, inputs) = input::queue(watch_time);
@@ -153,6 +168,8 @@ impl Referee {
             true => Vec::new(),
             false => arbiter.tournament().openings(&mut |why| left_out.push(why.to_string()))?,
         };
+        let wanted = arbiter.tournament().syzygy.as_ref().filter(|_| !arbiter.has_ended());
+        let tablebases = wanted.map(tablebases).transpose()?;
         let games = GameFile::rewrite(arbiter.tournament(), arbiter.finished())?;
         let mut referee = Referee {
             log,
@@ -168,6 +185,7 @@ impl Referee {
             score: Score::of(arbiter.finished()),
             openings,
             left_out,
+            tablebases,
             waiting: VecDeque::new(),
             queue,
             inputs,
@@ -497,6 +515,10 @@ impl Referee {
                 let opening = self.opening(number)?;
                 self.waiting.push_back((at, Event::Opening(number, opening)));
             }
+            Action::Probe(game) => {
+                let result = self.probe(game);
+                self.waiting.push_back((at, Event::Tablebase { game, result }));
+            }
             Action::GameOver { game: number, .. } => {
                 // One event can end several games.
                 let mut games = self.arbiter.finished().iter().rev();
@@ -537,6 +559,16 @@ impl Referee {
             self.waiting.push_back((at, Event::Exited(seat)));
         }
         Ok(())
+    }
+
+    /// How a game ends by the tablebases.
+    fn probe(&self, game: u32) -> GameResult {
+        match (&self.tablebases, self.arbiter.place(game)) {
+            (Some(tablebases), Some(Place { position, halfmove_clock, .. })) => {
+                tablebases.result(&position, halfmove_clock)
+            }
+            _ => GameResult::Unknown,
+        }
     }
 
     /// An opening by its place; where there are fewer they begin again.

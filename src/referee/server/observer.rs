@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::score::Score;
-use super::{Referee, Watch};
+use super::{Referee, Watch, tablebases};
 use crate::error::Result;
 use crate::referee::arbiter::Action;
 use crate::referee::log::{Entry, Log, LogReader, Note, Recovered};
@@ -50,7 +50,7 @@ pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>
             if let Some(mut held) = Log::lock(log)? {
                 let recovered = held.recover(&seen.settings)?;
                 watch.message("the referee has gone; this one takes over");
-                return Referee::go_on(held, recovered).map(Some);
+                return Referee::go_on(held, recovered, &tablebases::open).map(Some);
             }
         }
         thread::sleep(LOOK);

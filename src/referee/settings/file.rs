@@ -1,7 +1,9 @@
 //! Tournaments in files of TOML.
 
 use super::table::{Document, Table};
-use super::{Launch, Listen, MOST, MOST_AT_ONCE, MOST_PLIES, Player, Silences, Sprt, Tournament};
+use super::{
+    Launch, Listen, MOST, MOST_AT_ONCE, MOST_PLIES, Player, Silences, Sprt, SyzygyRule, Tournament,
+};
 use crate::engine::{EngineSpec, SearchLimits};
 use crate::error::{Error, Result};
 use crate::referee::adjudication::{AdjudicationRules, DrawRule, ResignRule};
@@ -24,6 +26,7 @@ const KEYS: &[&str] = &[
     "concurrency",
     "openings",
     "eco",
+    "syzygy",
     "resign",
     "draw",
     "max-moves",
@@ -40,6 +43,7 @@ const KEYS: &[&str] = &[
 const PLAYER_KEYS: &[&str] =
     &["name", "engine", "options", "command", "token", "time", "nodes", "depth"];
 const OPENINGS_KEYS: &[&str] = &["file", "order", "plies", "start", "seed", "by-round"];
+const SYZYGY_KEYS: &[&str] = &["path", "pieces", "ignore-50"];
 const RESIGN_KEYS: &[&str] = &["moves", "score", "two-sided"];
 const DRAW_KEYS: &[&str] = &["from-move", "moves", "score"];
 const SPRT_KEYS: &[&str] = &["elo0", "elo1", "alpha", "beta", "model"];
@@ -89,6 +93,7 @@ impl Tournament {
         let eco = root.text_or_texts("eco")?.unwrap_or_default();
         tournament.eco = eco.into_iter().map(Into::into).collect();
         tournament.adjudication = adjudication(&mut root)?;
+        tournament.syzygy = syzygy(&mut root)?;
         tournament.sprt = sprt(&mut root)?;
         put(&mut tournament.listen, listen(&mut root)?);
         let players = root.tables("player", PLAYER_KEYS)?;
@@ -182,6 +187,17 @@ fn adjudication(root: &mut Table<'_>) -> Result<AdjudicationRules> {
         });
     }
     Ok(rules)
+}
+
+fn syzygy(root: &mut Table<'_>) -> Result<Option<SyzygyRule>> {
+    let Some(mut table) = root.table("syzygy", SYZYGY_KEYS)? else { return Ok(None) };
+    let mut rule = SyzygyRule::new(&table.text("path")?.unwrap_or_default());
+    if rule.folders.is_empty() {
+        return Err(table.error("`syzygy` needs a `path`: the folders of tablebases"));
+    }
+    put(&mut rule.pieces, table.number("pieces", 3..=SyzygyRule::MOST_PIECES.into())?);
+    put(&mut rule.ignores_fifty_moves, table.flag("ignore-50")?);
+    Ok(Some(rule))
 }
 
 fn sprt(root: &mut Table<'_>) -> Result<Option<Sprt>> {

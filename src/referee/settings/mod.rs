@@ -47,6 +47,8 @@ pub struct Tournament {
     pub eco: Vec<PathBuf>,
     /// When games are decided before their end.
     pub adjudication: AdjudicationRules,
+    /// The tablebases that decide games.
+    pub syzygy: Option<SyzygyRule>,
     /// Where clients are awaited.
     pub listen: Listen,
     /// How many games are played at once, at least 1.
@@ -89,6 +91,7 @@ impl Tournament {
             opening_by_round: false,
             eco: Vec::new(),
             adjudication: AdjudicationRules::default(),
+            syzygy: None,
             listen: Listen::Tcp("127.0.0.1:0".into()),
             concurrency: 1,
             seed: 0,
@@ -369,6 +372,33 @@ pub enum Listen {
     Tcp(String),
     /// On two serial lines, one for each of two players.
     Serial([PathBuf; 2]),
+}
+
+/// Syzygy tablebases that decide games after each move.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SyzygyRule {
+    /// The folders of their files.
+    pub folders: Vec<PathBuf>,
+    /// Positions of at most so many pieces are decided, kings and pawns counted.
+    pub pieces: u32,
+    /// Whether who mates wins, even where the rule of fifty moves makes it a draw.
+    pub ignores_fifty_moves: bool,
+}
+
+impl SyzygyRule {
+    /// The most pieces for which there are tablebases.
+    pub const MOST_PIECES: u32 = 7;
+
+    /// For all pieces, with the rule of fifty moves. Folders have between them what the system has between
+    /// paths: a colon, or a semicolon on Windows.
+    pub fn new(path: &str) -> SyzygyRule {
+        let folders = std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty());
+        SyzygyRule {
+            folders: folders.collect(),
+            pieces: SyzygyRule::MOST_PIECES,
+            ignores_fifty_moves: false,
+        }
+    }
 }
 
 /// A sequential probability ratio test between the first two players.

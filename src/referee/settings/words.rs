@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::{
-    Launch, Listen, MOST_AT_ONCE, MOST_PLIES, Player, Silences, Sprt, Tournament, of_name, unknown,
+    Launch, Listen, MOST_AT_ONCE, MOST_PLIES, Player, Silences, Sprt, SyzygyRule, Tournament,
+    of_name, unknown,
 };
 use crate::engine::{EngineSpec, SearchLimits};
 use crate::error::{Error, Result};
@@ -24,6 +25,9 @@ const FLAGS: &[&str] = &[
     "concurrency",
     "openings",
     "eco",
+    "tb",
+    "tbpieces",
+    "tbignore50",
     "draw",
     "resign",
     "maxmoves",
@@ -52,8 +56,6 @@ const IDLE_FLAGS: &[(&str, &str)] = &[
     ("ratinginterval", "the score follows each game"),
     ("report", "pairs of games are counted in any case"),
     ("scoreinterval", "the score follows each game"),
-    ("tb", "games are not adjudicated by tablebases"),
-    ("tbpieces", "games are not adjudicated by tablebases"),
     ("wait", "games follow each other at once"),
 ];
 
@@ -96,6 +98,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
     let mut rule = RuleWords::default();
     let (mut engines, mut each) = (Vec::new(), EngineWords::default());
     let mut log = None;
+    let mut tablebases = TablebaseWords::default();
     for group in groups {
         match group.flag {
             "engine" => engines.push(group.engine()?),
@@ -111,6 +114,12 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
                 (tournament.openings, tournament.opening_by_round) = (Some(source), is_by_round);
             }
             "eco" => tournament.eco.extend(group.files()?),
+            "tb" => tablebases.path = Some(group.one()?),
+            "tbpieces" => tablebases.pieces = Some(group.pieces()?),
+            "tbignore50" => {
+                group.only("")?;
+                tablebases.ignores_fifty_moves = true;
+            }
             "draw" => tournament.adjudication.draw = Some(draw(group)?),
             "resign" => tournament.adjudication.resign = Some(resign(group)?),
             "maxmoves" => tournament.adjudication.max_moves = Some(group.number()?),
@@ -147,6 +156,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
         }
     }
     tournament.pairing = rule.rule()?;
+    tournament.syzygy = tablebases.rule()?;
     tournament.log = log.unwrap_or_else(|| tournament.pgn.with_extension("log"));
     if each.search != SearchLimits::default() {
         tournament.time = TimeControl::Unlimited;
@@ -231,6 +241,15 @@ impl<'w> Group<'w> {
     fn file(&self) -> Result<&'w str, String> {
         let word = self.one()?;
         Ok(word.strip_prefix("file=").unwrap_or(word))
+    }
+
+    fn pieces(&self) -> Result<u32, String> {
+        const MOST: u32 = SyzygyRule::MOST_PIECES;
+        let word = self.one()?;
+        let pieces = word.parse().ok().filter(|pieces| (3..=MOST).contains(pieces));
+        pieces.ok_or_else(|| {
+            format!("-{}: expected a number of pieces from 3 to {MOST}, found `{word}`", self.flag)
+        })
     }
 
     /// The words as files, at least one.
@@ -461,6 +480,30 @@ impl RuleWords {
             }
             (PairingRule::Gauntlet { .. }, _, _) | (_, _, None) => Ok(rule),
             (_, _, Some(_)) => Err("-seeds means nothing without -tournament gauntlet".into()),
+        }
+    }
+}
+
+/// What says which tablebases decide games.
+#[derive(Default)]
+struct TablebaseWords<'w> {
+    path: Option<&'w str>,
+    pieces: Option<u32>,
+    ignores_fifty_moves: bool,
+}
+
+impl TablebaseWords<'_> {
+    fn rule(self) -> Result<Option<SyzygyRule>, String> {
+        let TablebaseWords { path, pieces, ignores_fifty_moves } = self;
+        let rule = path.map(SyzygyRule::new).filter(|rule| !rule.folders.is_empty());
+        match (rule, path) {
+            (Some(rule), _) => {
+                let pieces = pieces.unwrap_or(rule.pieces);
+                Ok(Some(SyzygyRule { pieces, ignores_fifty_moves, ..rule }))
+            }
+            (None, None) if pieces.is_none() && !ignores_fifty_moves => Ok(None),
+            (None, None) => Err("-tbpieces and -tbignore50 mean nothing without -tb".into()),
+            (None, Some(_)) => Err("-tb: expected the folders of tablebases".into()),
         }
     }
 }
