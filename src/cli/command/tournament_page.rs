@@ -12,8 +12,7 @@ const EXAMPLE: &str = include_str!("../../../tests/examples/tournament.toml");
 const REST: &str = "
 Other keys
   challengers = 1             of a gauntlet: so many of the first players meet all others
-  tie-breaks = 4              of a knockout: a level encounter gets so many times two games more, then
-                              the player who stands first goes on
+  tie-breaks = 4              of a knockout: so often a level encounter gets two games more; then the first goes on
   sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   of two players, or \"normalized\"
   serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two lines with a client at each, in place of listen
   eco = [\"a.tsv\", \"b.tsv\"]   names as of `epdb name`: games get the tags ECO, Opening and Variation
@@ -28,11 +27,10 @@ knockout are free in the first round. Unless they are said, silences are 5 s, an
 engines. max-moves and from-move count the moves of each side, those of the opening too. Elo, LOS and the
 sequential test are of pairs of games from one opening, of single games only where there is no pair at all.
 
-On one line: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth= and, behind -each,
-timemargin= in milliseconds), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0
-movecount=8 score=10), -resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event,
--site, -srand, -tournament, -seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50; a remark tells
-of words without effect here.
+On one line: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; of -each also timemargin=
+in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10), -resign
+(movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site, -srand, -tournament,
+-seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50; others without effect are told.
 ";
 
 /// The whole page.

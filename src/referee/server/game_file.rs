@@ -30,7 +30,7 @@ impl GameFile {
         tournament.eco.iter().try_for_each(|file| names.add_file(file))?;
         let path = tournament.pgn.clone();
         if path.is_file() {
-            keep_other_games(&path, tournament, games)?;
+            keep_other_games(&path, tournament, games, &names)?;
         }
         let unwritten = |error| cannot_write(&path, error);
         let file = NewFile::create(&path).map_err(unwritten)?;
@@ -58,11 +58,16 @@ impl GameFile {
 
 /// Refuses where a file is not a beginning of these games: a game is noted in the log before it is
 /// added to the file.
-fn keep_other_games(path: &Path, tournament: &Tournament, games: &[FinishedGame]) -> Result<()> {
+fn keep_other_games(
+    path: &Path,
+    tournament: &Tournament,
+    games: &[FinishedGame],
+    names: &Names,
+) -> Result<()> {
     let unread = |error| cannot_read(path, error);
     let mut file = BufReader::new(File::open(path).map_err(unread)?);
     for game in games {
-        let expected = game_text(tournament, game)?;
+        let expected = game_text(tournament, game, names)?;
         let mut found = Vec::new();
         file.by_ref().take(expected.len() as u64).read_to_end(&mut found).map_err(unread)?;
         if !expected.starts_with(&found) {
