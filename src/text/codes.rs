@@ -570,7 +570,7 @@ codes! {
         "…",
         "nothing; games are written in lines of fewer than 80";
     W_PGN_TOKEN "W-PGN-TOKEN"
-        "a character that has no place here",
+        "a character, or markup of a web page, that has no place here",
         "dropped",
         "1. e4 e5 } *",
         "nothing";

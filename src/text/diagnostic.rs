@@ -90,16 +90,15 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Bytes of a line as they are shown in a message: at most 40 characters, control bytes and bytes
-/// that are not UTF-8 made visible, and characters without a shape by their code point.
+/// Bytes of a line as they are shown in a message: at most 40 characters, bytes that are not UTF-8 made
+/// visible, and control characters and others without a shape by their code point.
 pub(super) fn shown(bytes: &[u8]) -> String {
     const MOST: usize = 40;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);
     let mut shown = String::new();
     for c in text.chars().take(MOST) {
         match c {
-            _ if is_invisible(c) => shown.push_str(&shown_character(c)),
-            _ if c.is_control() => shown.push('\u{fffd}'),
+            _ if is_invisible(c) || c.is_control() => shown.push_str(&shown_character(c)),
             _ => shown.push(c),
         }
     }

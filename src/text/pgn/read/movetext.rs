@@ -8,7 +8,7 @@ use super::GameReader;
 use super::report::{COMMA, DETACHED, NAG, RAV, UNICODE};
 use super::stop::{Step, Stop};
 use super::tokens::{
-    glued_marker, is_symbol, null_move, number, plain_symbol, position_sign, symbol,
+    glued_marker, is_symbol, markup_length, null_move, number, plain_symbol, position_sign, symbol,
 };
 use crate::model::{BuildError, Color, GameBuilder, Replay};
 use crate::text::diagnostic::shown;
@@ -75,6 +75,11 @@ impl<R: Read> GameReader<R> {
                 self.typographic_periods(at, &periods)?;
             }
             _ if is_symbol(byte) => self.symbol(at)?,
+            b'<' | b'&' if let Some(length) = markup_length(self.source.rest()) => {
+                self.source.at += length;
+                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_TOKEN);
+                self.repair(codes, at..at + length, " ", "markup of a web page; dropped")?;
+            }
             b',' => {
                 self.source.at += 1;
                 self.repair(COMMA, at..at + 1, "", "a comma between moves; dropped")?;

@@ -90,6 +90,21 @@ pub(super) fn glued_marker(text: &[u8]) -> Option<usize> {
     (head.len() > 1 && head.last().is_some_and(may_end_a_move)).then_some(head.len())
 }
 
+/// The length of a tag of HTML without attributes, or of `&nbsp;`, that text begins with.
+pub(super) fn markup_length(text: &[u8]) -> Option<usize> {
+    const BLANK: &[u8] = b"&nbsp;";
+    if text.starts_with(BLANK) {
+        return Some(BLANK.len());
+    }
+    let rest = text.strip_prefix(b"<")?;
+    let rest = rest.strip_prefix(b"/").unwrap_or(rest);
+    let letters = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let end =
+        [&b">"[..], b"/>", b" />"].into_iter().find(|end| rest[letters..].starts_with(end))?;
+    let is_tag = (1..=10).contains(&letters);
+    is_tag.then_some(text.len() - rest.len() + letters + end.len())
+}
+
 /// What stands for a null move, as it is written and in files of other programs.
 const NULL_MOVES: [&[u8]; 5] = [b"--", b"Z0", b"0000", b"null", b"pass"];
 
