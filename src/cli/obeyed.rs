@@ -36,7 +36,7 @@ const BY_SOURCES: [(&str, Formats); 11] = [
     ("mates", LINES),
     ("max_line", TEXT),
     ("language", &[Pgn]),
-    ("charset", &[Pgn]),
+    ("charset", &[Epd, Fen, LichessEvaluations, LichessPuzzles, Pgn]),
 ];
 
 /// Which outputs obey an option.
@@ -225,7 +225,7 @@ mod tests {
 
     /// Options of reading and writing that need no word on formats: they are about files, threads and
     /// messages, or hold for any.
-    const FOR_ALL: [&str; 11] = [
+    const FOR_ALL: [&str; 13] = [
         "filter",
         "from",
         "rejects",
@@ -237,6 +237,8 @@ mod tests {
         "output",
         "to",
         "games",
+        "force",
+        "no_digests",
     ];
 
     fn each_command(command: &Command, visit: &mut dyn FnMut(&Command)) {
@@ -248,25 +250,14 @@ mod tests {
     /// that obey it.
     #[test]
     fn each_option_of_reading_and_writing_says_who_obeys_it() {
-        let groups = [
-            "ReadArgs",
-            "FormArgs",
-            "GameReadArgs",
-            "TallyArgs",
-            "WriteArgs",
-            "OutputArgs",
-            "GameWriteArgs",
-            "GameTextArgs",
-            "Wanted",
-        ];
+        let headings = ["Reading", "Games", "Counting", "Writing", "Writing games"];
         let mut cli = crate::cli::Cli::command();
         cli.build();
         let mut seen = BTreeSet::new();
         each_command(&cli, &mut |command| {
-            let groups =
-                command.get_groups().filter(|group| groups.iter().any(|it| group.get_id() == it));
-            let ids: Vec<_> = groups.flat_map(|group| group.get_args()).cloned().collect();
-            for arg in command.get_arguments().filter(|arg| ids.contains(arg.get_id())) {
+            let is_shared =
+                |arg: &&Arg| arg.get_help_heading().is_some_and(|it| headings.contains(&it));
+            for arg in command.get_arguments().filter(is_shared) {
                 let id = arg.get_id().as_str().to_string();
                 let is_known = FOR_ALL.contains(&id.as_str())
                     || formats_of_sources(command, arg).is_some()
