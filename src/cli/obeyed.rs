@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
-use crate::source::FileFormat;
+use crate::source::{FileFormat, format_of_file};
 
 use super::outcome::Usage;
 use super::query;
@@ -212,7 +212,7 @@ fn format_of(path: &Path, given: &ArgMatches) -> Option<FileFormat> {
         return Some(Epd);
     }
     let said = given.try_get_one::<FileFormat>("from").ok().flatten().copied();
-    if path.is_file() { FileFormat::of_file(path, said).ok() } else { None }
+    if path.is_file() { format_of_file(path, said).ok() } else { None }
 }
 
 #[cfg(test)]

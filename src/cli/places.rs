@@ -11,7 +11,7 @@ use clap::{ArgMatches, Command};
 
 use crate::archive::Archive;
 use crate::new_file::destination;
-use crate::source::FileFormat;
+use crate::source::{FileFormat, format_of_file};
 
 use super::outcome::Usage;
 
@@ -219,7 +219,7 @@ fn kept(path: &Path) -> Option<&'static str> {
     if !path.is_file() {
         return None;
     }
-    match FileFormat::of_file(path, None).ok()? {
+    match format_of_file(path, None).ok()? {
         FileFormat::Epdb => Some("a store"),
         FileFormat::Epa if Archive::open(path).is_ok_and(|it| it.is_library()) => Some("a library"),
         _ => None,

@@ -158,15 +158,6 @@ impl FileFormat {
         }
     }
 
-    /// The format of a file, or the one that is `said` where neither its bytes nor its name tells it.
-    ///
-    /// # Errors
-    /// The file cannot be read, or has a format that is not read.
-    pub(crate) fn of_file(path: &Path, said: Option<FileFormat>) -> Result<FileFormat> {
-        let input = super::input::open(path, None)?;
-        Ok(FileFormat::of_source(path, &input.start, said))
-    }
-
     /// The format of a source by its first bytes, its name, or what is `said`. The bytes of a book may
     /// be any, so that there the name comes first; but a text stays one.
     pub(super) fn of_source(path: &Path, start: &[u8], said: Option<FileFormat>) -> FileFormat {

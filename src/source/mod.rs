@@ -154,6 +154,16 @@ pub fn kept_game_count(path: impl AsRef<Path>) -> Result<u64> {
 /// What a store may take to be asked for little, in bytes.
 const LIBRARY_MEMORY: usize = 1 << 20;
 
+/// The format of a file, or the one that is `said` where neither its bytes nor its name tells it.
+///
+/// # Errors
+/// The file cannot be read, or has a format that is not read.
+#[cfg(feature = "cli")]
+pub(crate) fn format_of_file(path: &Path, said: Option<FileFormat>) -> Result<FileFormat> {
+    let input = input::open(path, None)?;
+    Ok(FileFormat::of_source(path, &input.start, said))
+}
+
 /// The bytes of a file, or of standard input for `-`: decompressed, and UTF-16 as UTF-8.
 ///
 /// # Errors
