@@ -86,7 +86,7 @@ impl Field<'_> {
 
 /// Where the columns of a file are.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::source) struct Columns {
+pub(crate) struct Columns {
     /// The place of each in a line, as far as the file has it.
     places: [Option<usize>; NAMES.len()],
     /// The number of columns of a line, whatever they are; the header's where there is one.
@@ -96,7 +96,7 @@ pub(in crate::source) struct Columns {
 
 impl Columns {
     /// The columns of a file by its first bytes, which have the whole header where there is one.
-    pub(in crate::source) fn of_start(start: &[u8]) -> Columns {
+    pub(crate) fn of_start(start: &[u8]) -> Columns {
         let header =
             first_line(start).and_then(|line| split(&line).ok()).filter(|it| is_header(it));
         header.map_or_else(Columns::without_header, |fields| Columns::of_header(&fields))
@@ -184,7 +184,7 @@ fn first_line(start: &[u8]) -> Option<Part<'_>> {
 }
 
 /// Whether the first line of a text is the header of puzzles, or was meant to be it.
-pub(in crate::source) fn begins_with_header(start: &[u8]) -> bool {
+pub(crate) fn begins_with_header(start: &[u8]) -> bool {
     first_line(start).is_some_and(|line| split(&line).is_ok_and(|fields| is_header(&fields)))
 }
 
@@ -198,7 +198,7 @@ fn is_header(fields: &[Field<'_>]) -> bool {
 ///
 /// # Errors
 /// It has not the columns of a puzzle, or the position or one of the first two moves is none.
-pub(in crate::source) fn parse_line(
+pub(crate) fn parse_line(
     line: &[u8],
     columns: &Columns,
     options: &ParseOptions,
