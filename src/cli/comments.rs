@@ -108,9 +108,11 @@ impl Block {
 }
 
 impl Dropped {
+    /// Blocks come in any order.
     fn add(&mut self, block: Block) {
         self.count += block.comments;
-        self.first = self.first.take().or(block.first);
+        let places = self.first.take().into_iter().chain(block.first);
+        self.first = places.min_by_key(|place| (place.source.to_string(), place.number()));
     }
 
     /// The warning about all of them.
