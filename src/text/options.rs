@@ -251,7 +251,7 @@ impl FormatOptions {
 
     /// Whether lines are in canonical form but for counters that stand as fields: they may be
     /// operations.
-    pub(crate) fn has_canonical_operations(self) -> bool {
+    pub fn has_canonical_operations(self) -> bool {
         let is_form = matches!(self.counters, CounterForm::Keep | CounterForm::Ops);
         is_form && self.counters(CounterForm::Keep) == FormatOptions::default()
     }
