@@ -12,5 +12,5 @@ fn seeds_of_messages() {
 
 #[test]
 fn seeds_of_logs() {
-    feed("referee_log", 3, invariants::log);
+    feed("referee_log", 4, invariants::log);
 }

@@ -4,7 +4,7 @@ use super::clocks::{TimeLeft, UsedTime};
 use super::error::WireError;
 use super::framing::{read_record, record_line};
 use super::operations::{
-    has, is_ready, moves, put, put_flag, put_integer, put_line, put_ready, string, text,
+    has, is_ready, moves, put, put_flag, put_integer, put_line, put_ready, said, string, text,
 };
 use crate::model::rules::Move;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
@@ -188,9 +188,12 @@ fn command_of(record: &EpdRecord) -> Result<Command, WireError> {
 
 fn tags(record: &EpdRecord) -> Vec<(String, String)> {
     let operands = record.operands(Opcode::PTP).unwrap_or_default();
-    let text = |operand: &Operand| String::from_utf8_lossy(&operand.text()).into_owned();
+    // Whatever else stands for a name could not be said again.
+    let is_name = |name: &[u8]| {
+        !name.is_empty() && name.iter().all(|it| it.is_ascii_alphanumeric() || *it == b'_')
+    };
     let pair = |pair: &[Operand]| match pair {
-        [name, value] => Some((text(name), text(value))),
+        [name, value] if is_name(&name.text()) => Some((said(&name.text()), said(&value.text()))),
         _ => None,
     };
     operands.chunks(2).filter_map(pair).collect()

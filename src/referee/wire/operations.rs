@@ -74,14 +74,24 @@ fn spelled(position: &Position, moves: &[Move]) -> Vec<Operand> {
 /// A string operand, a quote in it as an apostrophe and a control character as a blank; what is too much
 /// is cut off.
 pub(super) fn string(text: &str) -> Operand {
-    let fits = |end: &usize| text.is_char_boundary(*end);
-    let end = (0..=text.len().min(LONGEST_STRING)).rev().find(fits).unwrap_or_default();
-    let bytes = text[..end].bytes().map(|byte| match byte {
+    let bytes = beginning(text).bytes().map(|byte| match byte {
         b'"' => b'\'',
         byte if byte.is_ascii_control() => b' ',
         byte => byte,
     });
     Operand::string(bytes.collect::<Vec<u8>>())
+}
+
+/// As much of a text as a string can have.
+fn beginning(text: &str) -> &str {
+    let fits = |end: &usize| text.is_char_boundary(*end);
+    let end = (0..=text.len().min(LONGEST_STRING)).rev().find(fits).unwrap_or_default();
+    &text[..end]
+}
+
+/// What a string says, which can be said again: bytes that are not UTF-8 become a sign of three bytes each.
+pub(super) fn said(string: &[u8]) -> String {
+    beginning(&String::from_utf8_lossy(string)).to_string()
 }
 
 pub(super) fn has(record: &EpdRecord, opcode: Opcode) -> bool {
@@ -100,7 +110,7 @@ pub(super) fn moves(record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
 
 /// The first operand as text.
 pub(super) fn text(record: &EpdRecord, opcode: Opcode) -> Option<String> {
-    record.text_of(opcode).map(|text| String::from_utf8_lossy(&text).into_owned())
+    record.text_of(opcode).map(|text| said(&text))
 }
 
 /// The first operand as a number, also of an opcode that the standard does not know.

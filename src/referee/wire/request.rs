@@ -3,7 +3,8 @@
 use super::error::WireError;
 use super::framing::{read_record, record_line};
 use super::operations::{
-    has, is_ready, moves, number, put, put_flag, put_integer, put_line, put_ready, string, text,
+    has, is_ready, moves, number, put, put_flag, put_integer, put_line, put_ready, said, string,
+    text,
 };
 use crate::model::rules::Move;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
@@ -172,10 +173,9 @@ impl Request {
 
     fn sign_on(record: &EpdRecord) -> Result<Request, WireError> {
         match record.operands(Opcode::TCSI) {
-            Some([address, name]) => Ok(Request::SignOn {
-                address: String::from_utf8_lossy(&address.text()).into_owned(),
-                name: String::from_utf8_lossy(&name.text()).into_owned(),
-            }),
+            Some([address, name]) => {
+                Ok(Request::SignOn { address: said(&address.text()), name: said(&name.text()) })
+            }
             _ => Err(WireError::new(
                 codes::E_EPD_ARITY,
                 "a sign_on without tcsi, which says address and name",
