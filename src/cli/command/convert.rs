@@ -44,9 +44,9 @@ pub(crate) struct Args {
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     to: Option<FileFormat>,
     #[command(flatten)]
-    force: ForceArgs,
-    #[command(flatten)]
     tree: TreeArgs,
+    #[command(flatten)]
+    force: ForceArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
