@@ -328,7 +328,7 @@ fn libraries_that_are_not_alike_are_added_only_when_told_to() {
         assert_eq!(refused.status, 2, "{library}: {}", refused.err);
         let says = refused.err.contains(what) && refused.err.contains(option);
         assert!(says, "{library}: {}", refused.err);
-        let done = scratch.run(&["union", first, library, "-o", "u.epa", option]);
+        let done = scratch.run(&["union", first, library, "-o", "u.epa", option, "--force"]);
         assert_eq!(done.status, 0, "{library}: {}", done.err);
     }
     scratch.run(&["import", "s.epdb", "g.epa"]);

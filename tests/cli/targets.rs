@@ -400,9 +400,8 @@ fn names_with_control_characters_are_shown_and_not_obeyed() {
 #[test]
 fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
     let scratch = Scratch::new();
-    let line = [START.as_bytes(), b" c0 \"a\x9b1mb\";\n"].concat();
-    scratch.write("a.epd", &line);
     let written = format!("{START} c0 \"a\u{9b}1mb\";\n");
+    scratch.write("a.epd", &written);
     assert_eq!(scratch.run(&["normalize", "a.epd"]).out, written);
     let on_terminal = Command::new("script")
         .args([
