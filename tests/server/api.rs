@@ -289,12 +289,15 @@ fn what_looks_like_a_fen_is_told_what_is_wrong_with_it() {
     let scratch = Scratch::with("suite.epd", suite());
     let running = Running::start(&scratch, &["suite.epd"]);
     for (text, said) in [
-        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR", "fields"),
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq -", "side to move"),
         ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBN w KQkq -", "rank"),
     ] {
         let got = running.get(&format!("/api/line?text={}", text.replace(' ', "%20")));
         assert!(got.status == 400 && got.text().contains(said), "{}", got.text());
     }
+    // What is missing is what a person would take for granted.
+    let short = running.get("/api/line?text=rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR").json();
+    assert_eq!(short["start"], "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1");
     let quoted = format!("%22{START}%22").replace(' ', "%20");
     assert_eq!(running.get(&format!("/api/line?text={quoted}")).json()["start"], START);
     assert_eq!(running.get("/api/position?fen=8/8/8/8/8/8/8/8_w_-_-").status, 400);

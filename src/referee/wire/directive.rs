@@ -4,7 +4,8 @@ use super::clocks::{TimeLeft, UsedTime};
 use super::error::WireError;
 use super::framing::{read_record, record_line};
 use super::operations::{
-    has, is_ready, moves, put, put_flag, put_integer, put_line, put_ready, said, string, text,
+    has, is_ready, moves, put, put_flag, put_integer, put_line, put_ready, said, string,
+    supplied_move, text,
 };
 use crate::model::rules::Move;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
@@ -121,7 +122,7 @@ impl Directive {
     /// with a move where none belongs.
     pub fn from_record(record: &EpdRecord) -> Result<Directive, WireError> {
         let command = command_of(record)?;
-        let mv = moves(record, Opcode::SM).first().copied();
+        let mv = supplied_move(record)?;
         if mv.is_some() && matches!(command, Command::Conclude | Command::Disconnect) {
             let message = format!("sm beside {}, which has no move", command.word());
             return Err(WireError::new(codes::E_REF_EXTRA_SM, message));

@@ -1,8 +1,9 @@
 //! Single operations put into records, and read from them.
 
+use super::error::WireError;
 use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
-use crate::text::san;
+use crate::text::{codes, san};
 
 /// The most bytes of a string of a record.
 const LONGEST_STRING: usize = 255;
@@ -106,6 +107,19 @@ pub(super) fn moves(record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
         _ => None,
     };
     operands.iter().map_while(mv).collect()
+}
+
+/// The move of `sm`, if there is one.
+///
+/// # Errors
+/// `E-EPD-TYPE` where `sm` has something else: in a position in which no game can be, nothing is a move.
+pub(super) fn supplied_move(record: &EpdRecord) -> Result<Option<Move>, WireError> {
+    match moves(record, Opcode::SM).first() {
+        None if has(record, Opcode::SM) => {
+            Err(WireError::new(codes::E_EPD_TYPE, "sm has no move of the position"))
+        }
+        first => Ok(first.copied()),
+    }
 }
 
 /// The first operand as text.

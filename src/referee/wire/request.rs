@@ -4,7 +4,7 @@ use super::error::WireError;
 use super::framing::{read_record, record_line};
 use super::operations::{
     has, is_ready, moves, number, put, put_flag, put_integer, put_line, put_ready, said, string,
-    text,
+    supplied_move, text,
 };
 use crate::model::rules::Move;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
@@ -162,7 +162,10 @@ impl Request {
         match word.as_str() {
             "sign_on" => Request::sign_on(record),
             "reply" if is_ready(record) => Ok(Request::Ready),
-            "reply" => Ok(Request::Reply(Reply::read(record))),
+            "reply" => {
+                supplied_move(record)?;
+                Ok(Request::Reply(Reply::read(record)))
+            }
             "sign_off" => Ok(Request::SignOff),
             "fault" => Ok(Request::Fault { reason: text(record, Opcode::C0) }),
             other => {
