@@ -949,3 +949,14 @@ fn the_same_events_lead_to_the_same_actions() {
     assert_eq!(one, other);
     assert!(one.iter().flatten().count() > 10);
 }
+
+/// A machine, or a log, may say any time of day; games have a date all the same.
+#[test]
+fn games_have_a_date_whatever_the_time_is() {
+    let mut hall = Hall::new(TWO);
+    hall.happen(Event::Session { unix: u64::MAX });
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "B");
+    hall.order(Order::Adjudicate { game: 1, result: GameResult::Draw });
+    assert_eq!(hall.finished()[0].date, "9999.12.31");
+}

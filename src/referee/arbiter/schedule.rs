@@ -279,9 +279,11 @@ impl Arbiter {
 
     /// Today, `YYYY.MM.DD`.
     fn date(&self) -> String {
+        // The end of the year 9999, whatever the clock of a machine or a log says.
+        const LAST: u64 = 253_402_300_799;
         let (at, unix) = self.session;
-        let today = UNIX_EPOCH + Duration::from_secs(unix) + self.now.saturating_sub(at);
-        let date = humantime::format_rfc3339(today).to_string();
+        let seconds = unix.saturating_add(self.now.saturating_sub(at).as_secs()).min(LAST);
+        let date = humantime::format_rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)).to_string();
         date[..10].replace('-', ".")
     }
 
