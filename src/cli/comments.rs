@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::mem::take;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Place;
@@ -36,7 +37,14 @@ pub(crate) enum Way {
 
 /// The comments of a run, which its sources give and its output takes.
 #[derive(Clone, Default)]
-pub(crate) struct Comments(Arc<Mutex<State>>);
+pub(crate) struct Comments(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    /// No lines wait, and no record need be counted: most of the time there is nothing to do.
+    is_idle: AtomicBool,
+    state: Mutex<State>,
+}
 
 /// Lines as they are written, and how many of them are comments.
 #[derive(Default)]
@@ -128,11 +136,20 @@ impl Dropped {
 
 impl Comments {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.0.is_idle.load(Relaxed)
+    }
+
+    fn set_idle(&self, is_idle: bool) {
+        self.0.is_idle.store(is_idle, Relaxed);
     }
 
     /// Says how the records of what is read from now on get to the output.
     pub(crate) fn follow(&self, way: Way) {
+        self.set_idle(false);
         self.state().way = way;
     }
 
@@ -143,6 +160,7 @@ impl Comments {
 
     /// Says that another source begins.
     pub(crate) fn begin_source(&self) {
+        self.set_idle(false);
         let state = &mut *self.state();
         state.is_begin = true;
         match state.way {
@@ -161,32 +179,45 @@ impl Comments {
 
     /// Looks at an item before it is handed on.
     pub(crate) fn before(&self, item: &Item<'_>, options: &ParseOptions) {
+        let inner = match item {
+            Item::Record { raw, game: None, .. } => inner_lines(raw),
+            _ => &[],
+        };
+        let is_aside = matches!(item, Item::Skipped { aside: Some(_), .. });
+        if self.is_idle() && !is_aside && inner.is_empty() {
+            return;
+        }
         let state = &mut *self.state();
         match item {
             Item::Skipped { raw, aside: Some(place), .. } => state.push(raw, place),
-            Item::Record { record, raw, place, game } => {
-                // No record in binary form begins with a letter.
-                if game.is_none() && raw.first().is_some_and(u8::is_ascii_alphabetic) {
-                    state.push_inner(raw, place);
-                }
+            Item::Record { record, place, .. } => {
+                state.push_inner(inner, place);
                 state.meet(&mut || Some(record.clone()));
             }
             Item::Encoded { raw, .. } => state.meet(&mut || first_record(raw, options)),
             Item::LeftOut { .. } => state.leave_out(),
             _ => {}
         }
+        self.set_idle(state.is_idle());
     }
 
     /// Says that a record was handed on: what was not written before it will not be.
     pub(crate) fn behind(&self) {
+        if self.is_idle() {
+            return;
+        }
         let state = &mut *self.state();
         if state.way == Way::Stream {
             state.leave_out();
         }
+        self.set_idle(state.is_idle());
     }
 
     /// What is to be written before the next record.
     pub(crate) fn next(&self) -> Block {
+        if self.is_idle() {
+            return Block::default();
+        }
         let state = &mut *self.state();
         let mut next = take(&mut state.head);
         state.written += 1;
@@ -240,6 +271,12 @@ impl Comments {
 }
 
 impl State {
+    /// Whether the next record has nothing before it, whether it is read or written.
+    fn is_idle(&self) -> bool {
+        let blocks = [&self.head, &self.header, &self.block];
+        self.way != Way::Queue && !self.is_begin && blocks.into_iter().all(Block::is_empty)
+    }
+
     fn push(&mut self, raw: &[u8], place: &Place) {
         if self.way == Way::None || self.is_paused {
             return;
@@ -258,8 +295,7 @@ impl State {
 
     /// Takes the comments among the lines of a record that has several.
     fn push_inner(&mut self, lines: &[u8], place: &Place) {
-        let Some(first) = memchr::memchr2(b'\r', b'\n', lines) else { return };
-        let lines = lines[first..].split(|byte| matches!(byte, b'\r' | b'\n'));
+        let lines = lines.split(|byte| matches!(byte, b'\r' | b'\n'));
         for line in lines.filter(|line| line.trim_ascii_start().starts_with(b"#")) {
             self.push(line, place);
         }
@@ -301,6 +337,15 @@ impl State {
         self.head.append(header);
         self.waiting = self.waiting.saturating_sub(self.block.text.len());
         self.left_out.add(take(&mut self.block));
+    }
+}
+
+/// The lines of a record behind its first one, where it has several: no record in binary form begins with a
+/// letter.
+fn inner_lines(raw: &[u8]) -> &[u8] {
+    match memchr::memchr2(b'\r', b'\n', raw) {
+        Some(first) if raw[0].is_ascii_alphabetic() => raw[first..].trim_ascii(),
+        _ => &[],
     }
 }
 

@@ -183,11 +183,14 @@ impl Reader<'_, '_> {
     /// The text with blanks for underscores between the fields, as in addresses of the web, if it has such
     /// (lenient only).
     fn without_underscores(&mut self, line: Word) -> Option<Vec<u8>> {
+        if !self.is_lenient() || memchr::memchr(b'_', line.text).is_none() {
+            return None;
+        }
         let (first, _) = line.split_word();
         let parts: Vec<&[u8]> = first.text.split(|byte| *byte == b'_').collect();
         // Those of the web may also be in the place of solidi.
         let ranks = if first.text.contains(&b'/') { 1 } else { RANKS };
-        if !self.is_lenient() || parts.len() < ranks.max(2) {
+        if parts.len() < ranks.max(2) {
             return None;
         }
         let placement = parts[..ranks].join(&b'/');
