@@ -10,6 +10,7 @@ use clap::{Arg, ArgMatches, Command};
 use crate::source::{FileFormat, format_of_file};
 
 use super::outcome::Usage;
+use super::places::values;
 use super::query;
 
 use FileFormat::{Epd, Fen, LichessEvaluations, LichessPuzzles, Pgc, Pgn};
@@ -197,13 +198,6 @@ fn sources(given: &ArgMatches) -> Vec<PathBuf> {
     };
     let found: Vec<PathBuf> = named.filter(is_source).collect();
     if found.is_empty() { vec!["-".into()] } else { found }
-}
-
-fn values(given: &ArgMatches, id: &str) -> Vec<PathBuf> {
-    match given.try_get_raw(id) {
-        Ok(Some(values)) => values.map(PathBuf::from).collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// The format of a file; `None` for what is no plain file, or cannot be read.

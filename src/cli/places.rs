@@ -153,7 +153,8 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
     Ok(())
 }
 
-fn values(matches: &ArgMatches, id: &str) -> Vec<PathBuf> {
+/// The values of an argument, as it was given.
+pub(crate) fn values(matches: &ArgMatches, id: &str) -> Vec<PathBuf> {
     match matches.try_get_raw(id) {
         Ok(Some(values)) => values.map(PathBuf::from).collect(),
         _ => Vec::new(),

@@ -179,6 +179,11 @@ impl RecordOutput {
     /// Writes one record.
     pub(crate) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
+        self.write_alone(record)
+    }
+
+    /// Writes one record, whose comments are written.
+    fn write_alone(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
         self.games.note(record);
         Ok(self.target.write(record)?)
     }
@@ -191,7 +196,7 @@ impl RecordOutput {
     ) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
         self.write_tag(tag)?;
-        self.write(record)
+        self.write_alone(record)
     }
 
     fn write_tag(&mut self, tag: Option<u64>) -> io::Result<()> {

@@ -2,6 +2,21 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A time in UTC, `YYYY.MM.DD HH:MM:SS`, by the seconds since 1970; the last one of the year 9999 at most.
+///
+/// ```
+/// use epdb::library::date::utc;
+/// assert_eq!(utc(817_344_000), "1995.11.26 00:00:00");
+/// assert_eq!(utc(u64::MAX), "9999.12.31 23:59:59");
+/// ```
+pub fn utc(seconds: u64) -> String {
+    const LAST: u64 = 253_402_300_799;
+    let time = UNIX_EPOCH + Duration::from_secs(seconds.min(LAST));
+    let text = humantime::format_rfc3339_seconds(time).to_string();
+    format!("{} {}", text[..10].replace('-', "."), &text[11..19])
+}
 
 /// The days on which something may have been: one, or several when parts of a date are missing.
 ///

@@ -1,7 +1,8 @@
 //! Changes to the operations of records.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::date::utc;
 use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
 use crate::text::{CastlingForm, EnPassantForm, ParseOptions, Profile, epd, fen};
 
@@ -51,13 +52,9 @@ pub struct Edit {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn stamp(record: &mut EpdRecord, at: SystemTime) {
-    // A clock that is not set shows the first second, and no year has five digits.
-    const LAST: u64 = 253_402_300_799;
-    let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs().min(LAST));
-    let text =
-        humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string();
-    let (date, time) = (text[..10].replace('-', "."), &text[11..19]);
-    let operands = vec![Operand::token(date), Operand::token(time)];
+    // A clock that is not set shows the first second.
+    let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let operands = utc(seconds).split(' ').map(Operand::token).collect();
     record.set(Operation { opcode: Opcode::TS, operands });
 }
 

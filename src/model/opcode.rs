@@ -155,8 +155,8 @@ impl FromStr for Opcode {
 impl Opcode {
     /// Whether it is the name of one of several lines of moves, such as `pv2`.
     pub(super) fn is_line(self) -> bool {
-        let digits = |prefix: &[u8]| self.as_bytes().strip_prefix(prefix).map(<[u8]>::to_vec);
-        let number = digits(b"pv").or_else(|| digits(b"sv"));
+        let name = self.as_bytes();
+        let number = name.strip_prefix(b"pv").or_else(|| name.strip_prefix(b"sv"));
         number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
     }
 }

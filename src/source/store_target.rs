@@ -11,7 +11,7 @@ use crate::codec::tally_origin::TallyLedger;
 use crate::error::{Error, Result, caught};
 use crate::model::EpdRecord;
 use crate::new_file::NewFile;
-use crate::store::{ImportOptions, Store, StoreError, StoreOptions};
+use crate::store::{ImportOptions, Store, StoreOptions};
 
 /// How many batches may wait.
 const BATCHES: usize = 4;
@@ -34,7 +34,7 @@ pub(super) struct StoreTarget {
     bytes: Vec<u8>,
     import: Option<Import>,
     new: Option<NewFile>,
-    replace: bool,
+    options: StoreOptions,
 }
 
 struct Import {
@@ -48,9 +48,6 @@ impl StoreTarget {
     /// # Errors
     /// The file exists already, or cannot be made.
     pub(super) fn create(path: &Path, memory: Option<usize>, replace: bool) -> Result<StoreTarget> {
-        if !replace && path.exists() {
-            return Err(StoreError::Exists { path: path.to_path_buf() }.into());
-        }
         let mut options = StoreOptions::new().replace(replace);
         if let Some(memory) = memory {
             options = options.memory_bytes(memory);
@@ -61,7 +58,7 @@ impl StoreTarget {
         let worker = thread::spawn(move || caught(|| import(store, &received)));
         let import = Some(Import { messages, worker });
         let (batch, bytes) = (EncodedBatch::default(), Vec::new());
-        Ok(StoreTarget { batch, games: Default::default(), bytes, import, new: Some(new), replace })
+        Ok(StoreTarget { batch, games: Default::default(), bytes, import, new: Some(new), options })
     }
 
     pub(super) fn push(&mut self, record: &EpdRecord) -> Result<()> {
@@ -119,8 +116,7 @@ impl StoreTarget {
         self.send(Message::Finish)?;
         self.end()?;
         match self.new.take() {
-            Some(new) if self.replace => Ok(Store::publish_over(new)?),
-            Some(new) => Ok(Store::publish(new)?),
+            Some(new) => Ok(Store::publish(new, &self.options)?),
             None => Ok(()),
         }
     }

@@ -62,30 +62,23 @@ impl Store {
         }
         let new = NewFile::create(path).map_err(io_error)?;
         Store::create_in(&new, options)?.close()?;
-        Store::publish(new)?;
+        Store::publish(new, options)?;
         Store::open(path, options)
     }
 
-    /// Gives the file of a new store, which may be open, its name.
+    /// Gives the file of a new store, which may be open, its name; in the place of what is there, if
+    /// `options` let it.
     ///
     /// # Errors
     /// [`StoreError::MadeMeanwhile`] when something of that name has appeared since it was begun;
     /// [`StoreError::Io`].
-    pub fn publish(new: NewFile) -> Result<()> {
+    pub fn publish(new: NewFile, options: &StoreOptions) -> Result<()> {
         let path = new.named().to_path_buf();
-        new.finish_new().map_err(|error| match error.kind() {
+        let finished = if options.replace { new.finish() } else { new.finish_new() };
+        finished.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => StoreError::MadeMeanwhile { path },
             _ => StoreError::Io { path, error },
         })
-    }
-
-    /// [`Store::publish`] in the place of what is there.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    pub fn publish_over(new: NewFile) -> Result<()> {
-        let path = new.named().to_path_buf();
-        new.finish().map_err(|error| StoreError::Io { path, error })
     }
 
     /// Makes an empty store in a new file and opens it for writing. It stands in its place when it

@@ -1,6 +1,7 @@
 //! Games as files of other people have them: the rows of SPEC section 17 that speak of PGN, each
 //! with what is kept, what is told, and what stood there before.
 
+use epdb::model::Game;
 use epdb::text::Profile;
 use epdb::text::pgn::{self, GameReader, PgnFormatOptions, PgnReadOptions};
 
@@ -13,9 +14,11 @@ const TRUNCATE: PgnReadOptions = PgnReadOptions::new()
     .limit(1 << 20)
     .truncate(true);
 
-/// A game that was read: tags that were given, movetext in one line, and `CODE before > after` of
-/// each repair; or the code and place of its error.
-pub(super) fn read(text: &[u8], options: &PgnReadOptions) -> Vec<(String, Vec<String>)> {
+/// A game with its movetext in one line, or the code and the place of its error.
+type Read = Result<(Game, String), (&'static str, String)>;
+
+/// The games of a text, each with `CODE before > after` of its repairs.
+pub(super) fn read_games(text: &[u8], options: &PgnReadOptions) -> Vec<(Read, Vec<String>)> {
     let mut reader = GameReader::new(text, options.clone());
     let (mut games, mut raw) = (Vec::new(), Vec::new());
     while let Some(read) = reader.next_game().unwrap() {
@@ -28,26 +31,39 @@ pub(super) fn read(text: &[u8], options: &PgnReadOptions) -> Vec<(String, Vec<St
             format!("{code} {before} > {after}")
         });
         let repairs = repairs.collect();
-        games.push(match read.game {
+        let game = match read.game {
             Ok(game) => {
                 let mut out = Vec::new();
                 pgn::format(game, &PgnFormatOptions::default(), &mut out).unwrap();
                 let out = String::from_utf8(out).unwrap();
                 let (_, movetext) = out.split_once("\n\n").unwrap();
-                let given = game.tags().filter(|(name, _)| game.has_tag(name));
-                let tags: String =
-                    given.map(|(name, value)| format!("[{name} {value}] ")).collect();
-                assert_eq!(&read_game(&super::export(game, pgn::Charset::Utf8)), game);
-                (tags + movetext.replace('\n', " ").trim(), repairs)
+                Ok((game.clone(), movetext.replace('\n', " ").trim().to_owned()))
             }
             Err(error) => {
                 let place = format!("{}:{}", error.line, error.diagnostic.column);
-                (format!("{} {place}", error.diagnostic.code), repairs)
+                Err((error.diagnostic.code, place))
             }
-        });
+        };
+        games.push((game, repairs));
     }
     assert_eq!(raw, text, "no byte is lost");
     games
+}
+
+/// A game that was read: tags that were given, movetext in one line, and `CODE before > after` of
+/// each repair; or the code and place of its error.
+pub(super) fn read(text: &[u8], options: &PgnReadOptions) -> Vec<(String, Vec<String>)> {
+    let shown = |game: Read| match game {
+        Ok((game, movetext)) => {
+            let given = game.tags().filter(|(name, _)| game.has_tag(name));
+            let tags: String = given.map(|(name, value)| format!("[{name} {value}] ")).collect();
+            assert_eq!(read_game(&super::export(&game, pgn::Charset::Utf8)), game);
+            tags + &movetext
+        }
+        Err((code, place)) => format!("{code} {place}"),
+    };
+    let games = read_games(text, options).into_iter();
+    games.map(|(game, repairs)| (shown(game), repairs)).collect()
 }
 
 pub(super) fn lenient(text: &str) -> Vec<(String, Vec<String>)> {

@@ -1,36 +1,20 @@
 //! Moves as people write them: with a blank inside, without one between two, in odd notations. What can be read in one
 //! way only is read so, with a warning; anything else ends the game.
 
+use epdb::model::Game;
 use epdb::text::Profile;
-use epdb::text::pgn::{self, GameReader, Language, PgnFormatOptions, PgnReadOptions};
+use epdb::text::pgn::{Language, PgnReadOptions};
+
+use super::found::read_games;
 
 /// The movetext of each game, in one line, and what it was repaired to: `CODE before > after`.
 fn read_with(text: &str, options: PgnReadOptions) -> Vec<(String, Vec<String>)> {
-    let mut reader = GameReader::new(text.as_bytes(), options);
-    let (mut games, mut raw) = (Vec::new(), Vec::new());
-    while let Some(read) = reader.next_game().unwrap() {
-        raw.extend_from_slice(read.raw);
-        let repairs = read.warnings.iter().map(|warning| {
-            let code = warning.diagnostic.code;
-            let Some(repair) = &warning.diagnostic.repair else { return code.to_owned() };
-            let [before, after] =
-                [&repair.before, &repair.after].map(|bytes| String::from_utf8_lossy(bytes));
-            format!("{code} {before} > {after}")
-        });
-        let repairs = repairs.collect();
-        games.push(match read.game {
-            Ok(game) => {
-                let mut out = Vec::new();
-                pgn::format(game, &PgnFormatOptions::default(), &mut out).unwrap();
-                let out = String::from_utf8(out).unwrap();
-                let (_, movetext) = out.split_once("\n\n").unwrap();
-                (movetext.replace('\n', " ").trim().to_owned(), repairs)
-            }
-            Err(error) => (error.diagnostic.code.to_owned(), repairs),
-        });
-    }
-    assert_eq!(raw, text.as_bytes(), "no byte is lost");
-    games
+    let shown = |game: Result<(Game, String), (&str, String)>| match game {
+        Ok((_, movetext)) => movetext,
+        Err((code, _)) => code.to_owned(),
+    };
+    let games = read_games(text.as_bytes(), &options).into_iter();
+    games.map(|(game, repairs)| (shown(game), repairs)).collect()
 }
 
 fn read(text: &str) -> Vec<(String, Vec<String>)> {

@@ -114,7 +114,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Whether the output is what the archive writes without making records.
 /// How lines are written that are canonical but for the form of their counters.
 fn canonical_text(args: &Args) -> Option<TargetOptions> {
     let named = args.output.output.as_deref().and_then(FileFormat::of_name);

@@ -1,10 +1,10 @@
 //! Which games are played when.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::time::{Duration, UNIX_EPOCH};
 
 use super::game::{CalledGame, GameInPlay, outcomes};
 use super::{Action, Arbiter, FinishedGame};
+use crate::library::date::utc;
 use crate::model::{GameResult, Position};
 use crate::referee::openings::Opening;
 use crate::referee::outcome::{Outcome, Termination};
@@ -279,12 +279,8 @@ impl Arbiter {
 
     /// Today, `YYYY.MM.DD`.
     fn date(&self) -> String {
-        // The end of the year 9999, whatever the clock of a machine or a log says.
-        const LAST: u64 = 253_402_300_799;
         let (at, unix) = self.session;
-        let seconds = unix.saturating_add(self.now.saturating_sub(at).as_secs()).min(LAST);
-        let date = humantime::format_rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)).to_string();
-        date[..10].replace('-', ".")
+        utc(unix.saturating_add(self.now.saturating_sub(at).as_secs()))[..10].to_string()
     }
 
     /// Says goodbye when all is played.

@@ -29,15 +29,16 @@ impl GameFile {
         let mut names = Names::new();
         tournament.eco.iter().try_for_each(|file| names.add_file(file))?;
         let path = tournament.pgn.clone();
-        if path.is_file() {
-            keep_other_games(&path, tournament, games, &names)?;
-        }
+        let mut known = KnownGames::of(&path)?;
         let unwritten = |error| cannot_write(&path, error);
         let file = NewFile::create(&path).map_err(unwritten)?;
         let mut out = BufWriter::new(file.file());
         for game in games {
-            out.write_all(&game_text(tournament, game, &names)?).map_err(unwritten)?;
+            let text = game_text(tournament, game, &names)?;
+            known.check(&text, || format!("game {} is another", game.pairing.game))?;
+            out.write_all(&text).map_err(unwritten)?;
         }
+        known.check(&[], || format!("it has more than the {} of the log", games.len()))?;
         out.flush().map_err(unwritten)?;
         drop(out);
         file.finish().map_err(unwritten)?;
@@ -56,39 +57,38 @@ impl GameFile {
     }
 }
 
-/// Refuses where a file is not a beginning of these games: a game is noted in the log before it is
-/// added to the file.
-fn keep_other_games(
-    path: &Path,
-    tournament: &Tournament,
-    games: &[FinishedGame],
-    names: &Names,
-) -> Result<()> {
-    let unread = |error| cannot_read(path, error);
-    let mut file = BufReader::new(File::open(path).map_err(unread)?);
-    for game in games {
-        let expected = game_text(tournament, game, names)?;
-        let mut found = Vec::new();
-        file.by_ref().take(expected.len() as u64).read_to_end(&mut found).map_err(unread)?;
-        if !expected.starts_with(&found) {
-            return Err(other_games(path, &format!("game {} is another", game.pairing.game)));
-        }
-        if found.len() < expected.len() {
-            return Ok(());
-        }
-    }
-    match file.read(&mut [0]).map_err(unread)? {
-        0 => Ok(()),
-        _ => Err(other_games(path, &format!("it has more than the {} of the log", games.len()))),
-    }
+/// What a file has already. It must be a beginning of the games of the log, since a game is noted there
+/// before it is added to the file.
+struct KnownGames {
+    path: PathBuf,
+    file: Option<BufReader<File>>,
 }
 
-fn other_games(path: &Path, how: &str) -> Error {
-    Error::new(format!(
-        "the file has games that the log of the tournament does not have: {how}. It stays as it is; \
-         move it away, or name another file"
-    ))
-    .in_source(path.display().to_string())
+impl KnownGames {
+    fn of(path: &Path) -> Result<KnownGames> {
+        let file = path.is_file().then(|| File::open(path)).transpose();
+        let file = file.map_err(|error| cannot_read(path, error))?.map(BufReader::new);
+        Ok(KnownGames { path: path.to_path_buf(), file })
+    }
+
+    /// Refuses what follows in the file where it is not the beginning of this text; of no text where anything
+    /// follows.
+    fn check(&mut self, text: &[u8], how: impl FnOnce() -> String) -> Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut found = Vec::new();
+        let most = text.len().max(1) as u64;
+        let read = file.take(most).read_to_end(&mut found);
+        read.map_err(|error| cannot_read(&self.path, error))?;
+        if text.starts_with(&found) {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "the file has games that the log of the tournament does not have: {}. It stays as it is; move \
+             it away, or name another file",
+            how()
+        ))
+        .in_source(self.path.display().to_string()))
+    }
 }
 
 fn cannot_read(path: &Path, error: io::Error) -> Error {

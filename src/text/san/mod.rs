@@ -12,3 +12,15 @@ pub(crate) use quick::{Situation, Token, quick};
 pub(crate) use read::find;
 pub use read::{MoveError, SanRead, parse};
 pub use write::{format, uci, without_marks};
+
+/// Moves as they are written, in order.
+#[cfg(test)]
+fn sorted(
+    playable: &crate::model::rules::Playable,
+    moves: impl IntoIterator<Item = crate::model::rules::Move>,
+) -> Vec<String> {
+    let mut moves: Vec<String> =
+        moves.into_iter().map(|mv| format(playable, mv).to_string()).collect();
+    moves.sort();
+    moves
+}

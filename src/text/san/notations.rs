@@ -249,10 +249,7 @@ mod tests {
     fn means(fen: &str, text: &str, wanted: &[&str]) {
         let playable = Playable::new(&fen.parse().unwrap()).unwrap();
         let moves = fitting(&playable, text.as_bytes()).unwrap();
-        let mut found: Vec<_> =
-            moves.into_iter().map(|mv| san::format(&playable, mv).to_string()).collect();
-        found.sort();
-        assert_eq!(found, wanted, "{text}");
+        assert_eq!(san::sorted(&playable, moves), wanted, "{text}");
     }
 
     const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";

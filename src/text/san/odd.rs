@@ -128,12 +128,8 @@ mod tests {
     #[track_caller]
     fn means(fen: &str, text: &str, wanted: &[&str]) {
         let playable = Playable::new(&fen.parse().unwrap()).unwrap();
-        let mut found: Vec<String> = odd(&playable, without_notes(text.as_bytes()))
-            .into_iter()
-            .map(|mv| san::format(&playable, mv).to_string())
-            .collect();
-        found.sort();
-        assert_eq!(found, wanted, "{text}");
+        let moves = odd(&playable, without_notes(text.as_bytes()));
+        assert_eq!(san::sorted(&playable, moves), wanted, "{text}");
     }
 
     #[test]

@@ -146,9 +146,8 @@ pub(crate) fn into_new_store(
     }
     let mut diagnostics = Diagnostics::new(&read.form)?;
     places::refuse_kept(path)?;
-    let replace = places::is_forced();
     let new = NewFile::create(path)?;
-    let stores = StoreOptions::new().memory_bytes(memory.memory).replace(replace);
+    let stores = StoreOptions::new().memory_bytes(memory.memory).replace(places::is_forced());
     let store = Store::create_in(&new, &stores)?;
     let mut options =
         ImportOptions { settings: settings::of_reading(read), ..ImportOptions::default() };
@@ -156,11 +155,7 @@ pub(crate) fn into_new_store(
     let how = How { read, allowed: Allowed { mixed: true, overlap: true } };
     import(&store, source, how, &options, &mut diagnostics, &mut None)?;
     store.close()?;
-    if replace {
-        Store::publish_over(new)?
-    } else {
-        Store::publish(new)?
-    };
+    Store::publish(new, &stores)?;
     diagnostics.finish()
 }
 

@@ -1,7 +1,7 @@
 //! The store that is written.
 
 use crate::new_file::NewFile;
-use crate::store::Store;
+use crate::store::{Store, StoreOptions};
 
 /// The store that is written. A new one gets its name with its first commit.
 pub(super) struct OpenStore {
@@ -11,5 +11,6 @@ pub(super) struct OpenStore {
 
 /// Gives a new store its name.
 pub(super) fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
-    Ok(new.take().map_or(Ok(()), Store::publish)?)
+    let options = StoreOptions::new();
+    Ok(new.take().map_or(Ok(()), |new| Store::publish(new, &options))?)
 }
