@@ -335,6 +335,7 @@ fn the_example_is_played_to_its_end() {
         ("engine = \"stockfish\"", format!("engine = '{engine}'")),
         ("options = { Hash = 64, Threads = 1 }", String::new()),
         ("token = true", String::new()),
+        ("token-file = \"guest.token\"", String::new()),
         ("engine = \"cmd=toga2\"", format!("name = 'Toga'\nengine = '{engine}'")),
         ("\"./my-client\", \"--connect\", \"{host}:{port}\", \"--name\", \"{name}\"", client),
         ("tests/samples/openings.epd", openings.to_string()),

@@ -10,7 +10,8 @@ use epdb::referee::{
 use epdb::text::pgn::{PgnFormatOptions, format};
 
 fn tournament() -> Tournament {
-    let player = |name: &str| Player { name: name.into(), launch: None, time: None };
+    let player =
+        |name: &str| Player { name: name.into(), launch: None, token_file: None, time: None };
     Tournament {
         event: "Cup \"8\"".into(),
         site: "Here".into(),

@@ -416,6 +416,72 @@ fn a_supervisor_is_heard() {
     assert_eq!(sessions.iter().filter(is_session).count(), 2);
 }
 
+/// Under the name of a player that comes by itself and has a token, nobody signs on without it, neither as its
+/// first client nor as a further one; the file of the token is made where there is none.
+#[test]
+fn a_player_that_comes_by_itself_can_have_a_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("b.token");
+    let text = format!(
+        "games = 2\nrounds = 4\nconcurrency = 2\nlisten = '127.0.0.1:0'\n[[player]]\nname = 'A'\n[[player]]\n\
+         name = 'B'\ntoken-file = '{}'\n",
+        file.display()
+    );
+    let settings = settings(folder.path(), &text);
+    let mut tokens = Vec::new();
+    for _session in 0..2 {
+        let running = run(open(&settings));
+        running.wait_for("who has to sign on");
+        let stranger = || running.sign_on("B");
+        let refused =
+            |stream: TcpStream| directives(stream).last().unwrap().reason.clone().unwrap();
+        assert!(
+            refused(stranger()).contains("a client of B signs on with the token of the player")
+        );
+        let token = std::fs::read_to_string(&file).unwrap().trim_end().to_string();
+        let clients = [(); 2].map(|()| {
+            let mut stream = running.connect();
+            writeln!(stream, "{START} refreq sign_on; tcsi \"{token}\" \"B\";").unwrap();
+            stream
+        });
+        running.wait_for("B has signed on");
+        running.wait_for("B (2) has signed on");
+        assert!(
+            refused(stranger()).contains("a client of B signs on with the token of the player")
+        );
+        running.remote.say(Wish::Stop);
+        assert!(!running.thread.join().unwrap());
+        drop(clients);
+        tokens.push(token);
+    }
+    assert!(tokens[0].len() == 32 && tokens[0] == tokens[1], "{tokens:?}");
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::MetadataExt::mode(&file.metadata().unwrap()) & 0o777, 0o600);
+    let found = replayed(&folder.path().join("t.log"));
+    assert_eq!(found.1, found.2);
+}
+
+/// What is no token is no reason to let everybody in.
+#[test]
+fn a_file_that_holds_no_token_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("b.token");
+    let text = format!(
+        "games = 2\nlisten = '127.0.0.1:0'\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\ntoken-file = '{}'\n",
+        file.display()
+    );
+    let long = "a".repeat(101);
+    for content in
+        ["", "\n", "short", "0123456789abcdef\n0123456789abcdef\n", "0123456789\"abcdef\n", &long]
+    {
+        std::fs::write(&file, content).unwrap();
+        let referee = open(&settings(folder.path(), &text));
+        let (sender, _messages) = channel();
+        let error = referee.run(&mut Told::new(sender)).unwrap_err().to_string();
+        assert!(error.contains("b.token: expected a token: one line of 16 to 100"), "{error}");
+    }
+}
+
 /// Strangers that say nothing take no place that a player needs, however many they are.
 #[test]
 fn silent_connections_keep_no_player_out() {

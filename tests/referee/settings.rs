@@ -21,7 +21,7 @@ fn of_words(line: &str) -> Result<Tournament, String> {
 fn engine(words: &str, time: Option<&str>) -> Player {
     let spec: epdb::engine::EngineSpec = words.parse().unwrap();
     let time = time.map(|time| time.parse().unwrap());
-    Player { name: spec.label.clone(), launch: Some(Launch::Engine(spec)), time }
+    Player { name: spec.label.clone(), launch: Some(Launch::Engine(spec)), token_file: None, time }
 }
 
 const TWO: &str = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
@@ -51,9 +51,15 @@ fn the_example_says_all_that_can_be_said() {
                     words: client.into_iter().map(String::from).collect(),
                     token: true,
                 }),
+                token_file: None,
                 time: None,
             },
-            Player { name: "Guest".into(), launch: None, time: None },
+            Player {
+                name: "Guest".into(),
+                launch: None,
+                token_file: Some("guest.token".into()),
+                time: None,
+            },
         ],
         time: "1+0.05".parse().unwrap(),
         silences: Silences { conclude: Duration::from_secs(1), reset: Duration::from_secs(2) },

@@ -85,7 +85,8 @@ fn a_test_ends_at_its_bounds() {
 }
 
 fn tournament(names: &[&str], pairing: PairingRule, games_per_encounter: u32) -> Tournament {
-    let player = |name: &&str| Player { name: name.to_string(), launch: None, time: None };
+    let player =
+        |name: &&str| Player { name: name.to_string(), launch: None, token_file: None, time: None };
     let players = names.iter().map(player).collect();
     Tournament { players, pairing, games_per_encounter, ..Tournament::new("t") }
 }

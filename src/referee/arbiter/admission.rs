@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Action, Arbiter, Guest};
 use crate::model::Position;
 use crate::referee::seat::{ChannelId, SeatState};
-use crate::referee::settings::Launch;
+use crate::referee::settings::Player;
 use crate::referee::wire::{Command, Directive, LONGEST_LINE, Request, WireError};
 use crate::text::codes;
 
@@ -108,10 +108,19 @@ impl Arbiter {
 
     fn seat_for(&self, address: &str, name: &str) -> Result<usize, String> {
         let player = self.player(name).ok_or_else(|| format!("no player is called {name}"))?;
-        match self.takes_token(player) {
-            true => self.seat_by_token(player, address),
-            false => self.seat_by_address(player, address),
+        let has = |trait_of: fn(&Player) -> bool| {
+            self.tournament.players.get(player).is_some_and(trait_of)
+        };
+        if has(Player::has_token_each) {
+            return self.seat_by_token(player, address);
         }
+        // The token of all clients of a player is kept with its first one.
+        if has(|player| player.token_file.is_some())
+            && self.seats[player].token.as_deref() != Some(address)
+        {
+            return Err(format!("a client of {name} signs on with the token of the player"));
+        }
+        self.seat_by_address(player, address)
     }
 
     /// The seat of the client that was started with this token.
@@ -139,12 +148,6 @@ impl Arbiter {
                 most => format!("{most} clients have signed on as {name} already"),
             }
         })
-    }
-
-    /// Whether only clients that were started may sign on as this player.
-    fn takes_token(&self, player: usize) -> bool {
-        let launch = self.tournament.players.get(player).and_then(|player| player.launch.as_ref());
-        launch.is_some_and(Launch::takes_token)
     }
 
     pub(super) fn give_token(&mut self, seat: usize, token: String) {

@@ -25,7 +25,8 @@ pub enum Event {
     Closed(ChannelId),
     /// The program on a seat has ended.
     Exited(usize),
-    /// The client that is started next for a seat signs on with this as its address.
+    /// The client that is started next for a seat signs on with this as its address; of a player that comes by
+    /// itself and has a token file, each client, and the seat is its first one.
     Token(usize, String),
     /// An opening that was asked for.
     Opening(usize, Opening),

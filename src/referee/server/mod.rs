@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::io;
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -265,6 +265,7 @@ impl Referee {
         if !self.arbiter.has_ended() {
             let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             self.happen(self.watch_time.now(), Event::Session { unix }, watch)?;
+            self.read_tokens(watch)?;
             let serial: Vec<ChannelId> = self.channels.keys().copied().collect();
             for channel in serial {
                 self.happen(self.watch_time.now(), Event::Opened(channel), watch)?;
@@ -276,6 +277,24 @@ impl Referee {
             }
         }
         Ok(true)
+    }
+
+    /// The tokens of players that come by themselves.
+    fn read_tokens(&mut self, watch: &mut dyn Watch) -> Result<()> {
+        let files: Vec<Option<PathBuf>> = self
+            .arbiter
+            .tournament()
+            .players
+            .iter()
+            .map(|player| player.token_file.clone())
+            .collect();
+        for (player, file) in files.iter().enumerate() {
+            if let Some(file) = file {
+                let token = token::read_or_make(file)?;
+                self.happen(self.watch_time.now(), Event::Token(player, token), watch)?;
+            }
+        }
+        Ok(())
     }
 
     /// Says where the tournament stands, and whom it waits for.

@@ -1,8 +1,14 @@
-//! Tokens of clients that are started.
+//! The tokens by which clients sign on.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write as _};
+use std::path::Path;
 
 use crate::error::{Error, Result};
+
+/// The fewest and the most characters of a token that a player has chosen.
+const LENGTHS: std::ops::RangeInclusive<usize> = 16..=100;
 
 /// 128 random bits as 32 hexadecimal digits.
 pub(super) fn random() -> Result<String> {
@@ -13,4 +19,46 @@ pub(super) fn random() -> Result<String> {
         write!(digits, "{byte:02x}").unwrap_or(());
         digits
     }))
+}
+
+/// The token in a file. A file that does not exist is made, with a random token that only its owner can read.
+pub(super) fn read_or_make(path: &Path) -> Result<String> {
+    let in_file = |error: Error| error.in_source(path.display().to_string());
+    match first_bytes(path) {
+        Ok(bytes) => checked(&bytes).ok_or_else(|| {
+            let what = "expected a token: one line of 16 to 100 letters, digits and any of -_.~+/=";
+            in_file(Error::new(what))
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let token = random()?;
+            let made = private().open(path).and_then(|mut file| writeln!(file, "{token}"));
+            made.map_err(|error| in_file(Error::new("cannot write the token").because(error)))?;
+            Ok(token)
+        }
+        Err(error) => Err(in_file(Error::new("cannot read the token").because(error))),
+    }
+}
+
+/// As many bytes as show whether there is one token and nothing else.
+fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(1000).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn checked(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let token =
+        text.strip_suffix('\n').map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~+/=".contains(&byte);
+    (LENGTHS.contains(&token.len()) && token.bytes().all(is_plain)).then(|| token.to_string())
+}
+
+/// A new file that only its owner can read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }

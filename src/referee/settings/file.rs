@@ -1,5 +1,7 @@
 //! Tournaments in files of TOML.
 
+use std::path::PathBuf;
+
 use super::table::{Document, Table};
 use super::{
     Launch, Listen, MOST, MOST_AT_ONCE, MOST_PLIES, Player, Silences, Sprt, SyzygyRule, Tournament,
@@ -41,7 +43,7 @@ const KEYS: &[&str] = &[
     "player",
 ];
 const PLAYER_KEYS: &[&str] =
-    &["name", "engine", "options", "command", "token", "time", "nodes", "depth"];
+    &["name", "engine", "options", "command", "token", "token-file", "time", "nodes", "depth"];
 const OPENINGS_KEYS: &[&str] = &["file", "order", "plies", "start", "seed", "by-round"];
 const SYZYGY_KEYS: &[&str] = &["path", "pieces", "ignore-50"];
 const RESIGN_KEYS: &[&str] = &["moves", "score", "two-sided"];
@@ -263,7 +265,11 @@ fn player(mut table: Table<'_>) -> Result<Player> {
     if token.is_some() && !matches!(launch, Some(Launch::Client { .. })) {
         return Err(table.error("`token` goes with `command`"));
     }
-    let player = Player { name, launch, time: table.parsed("time")? };
+    let token_file = table.text("token-file")?.map(PathBuf::from);
+    if token_file.is_some() && launch.is_some() {
+        return Err(table.error("`token-file` goes with a player that comes by itself"));
+    }
+    let player = Player { name, launch, token_file, time: table.parsed("time")? };
     table.finish("a player that is no `engine`")?;
     Ok(player)
 }

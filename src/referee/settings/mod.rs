@@ -311,8 +311,17 @@ pub struct Player {
     pub name: String,
     /// How it is started; `None` for one that comes by itself.
     pub launch: Option<Launch>,
+    /// The file with the token by which it signs on, if it comes by itself and nobody else may do so under its name.
+    pub token_file: Option<PathBuf>,
     /// How long it may think, where that is not as with the others.
     pub time: Option<TimeControl>,
+}
+
+impl Player {
+    /// Whether the referee gives each of its clients a token of its own.
+    pub(super) fn has_token_each(&self) -> bool {
+        matches!(self.launch, Some(Launch::Engine(_) | Launch::Client { token: true, .. }))
+    }
 }
 
 /// How a player is started.
@@ -329,16 +338,6 @@ pub enum Launch {
     },
     /// An engine behind a client of ours.
     Engine(EngineSpec),
-}
-
-impl Launch {
-    /// Whether the client signs on with a token.
-    pub const fn takes_token(&self) -> bool {
-        match self {
-            Launch::Client { token, .. } => *token,
-            Launch::Engine(_) => true,
-        }
-    }
 }
 
 /// How long clients get no record.

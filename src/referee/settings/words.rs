@@ -180,6 +180,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
         Ok(Player {
             name: spec.label.clone(),
             launch: Some(Launch::Engine(spec)),
+            token_file: None,
             time: engine.time,
         })
     };
