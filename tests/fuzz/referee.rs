@@ -4,22 +4,27 @@
 use std::fs;
 
 use epdb::referee::log::{Entry, LogReader, Recovered};
-use epdb::referee::wire::{Directive, Incoming, Lines, Request};
+use epdb::referee::wire::{Directive, Incoming, LONGEST_LINE, Lines, Request};
 
 /// Any bytes from the other side of a channel: no panic, and a message that is read is written in a form
-/// that says the same.
+/// that says the same. That form may be longer than a line can be, as blanks are added and bytes that are not UTF-8
+/// become three.
 pub(super) fn wire(bytes: &[u8]) {
     let mut lines = Lines::new(bytes);
     while let Some(incoming) = lines.next_line().expect("memory does not fail") {
         let Incoming::Line(line) = incoming else { continue };
         if let Ok(request) = Request::parse(&line) {
             let written = request.line();
-            assert_eq!(Request::parse(&written).as_ref(), Ok(&request));
+            if written.len() <= LONGEST_LINE {
+                assert_eq!(Request::parse(&written).as_ref(), Ok(&request));
+            }
             assert_eq!(request.line(), written);
         }
         if let Ok(directive) = Directive::parse(&line) {
             let written = directive.line();
-            assert_eq!(Directive::parse(&written).as_ref(), Ok(&directive));
+            if written.len() <= LONGEST_LINE {
+                assert_eq!(Directive::parse(&written).as_ref(), Ok(&directive));
+            }
             assert_eq!(directive.line(), written);
         }
     }
