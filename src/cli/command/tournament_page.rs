@@ -1,8 +1,7 @@
 //! `epdb help tournament`: the page about the file of a tournament.
 
 const HEAD: &str = "\
-A tournament is a file in TOML. Two players must be there; all else has a value that is usual. Paths are as
-seen from where epdb is started.
+A tournament is a file in TOML; only two players must be there. Paths are as seen from where epdb is started.
 
 ";
 
@@ -19,13 +18,13 @@ Other keys
   syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   tablebases decide games behind moves
 
 Without openings games begin from the start array. Openings are positions or games in any format that is
-read (`epdb help sources`); those in which nobody can move are left out with a warning, and by-round = true
-gives all games of a round the same one. A time of \"*180\" is an hourglass: what one side uses the other gets.
-nodes = N and depth = PLIES, for all or of a player, limit the search; without a time no clock decides then.
-Players of a Swiss tournament who are left over in a round get the points of an encounter; the first of a
-knockout are free in the first round. Unless they are said, silences are 5 s, and none where all players are
-engines. max-moves and from-move count the moves of each side, those of the opening too. Elo, LOS and the
-sequential test are of pairs of games from one opening, of single games only where there is no pair at all.
+read (`epdb help sources`); those in which nobody can move are left out with a warning; by-round = true gives
+all games of a round the same one. In an hourglass (\"*180\") one side gets what the other uses. nodes = N and
+depth = PLIES, for all or of a player, limit the search; without a time no clock decides then. Who is left
+over in a round of a Swiss tournament gets the points of an encounter; the first of a knockout are free in
+the first round. Unless they are said, silences are 5 s, and none where all players are engines. max-moves
+and from-move count the moves of each side, those of the opening too. Elo, LOS and the sequential test are
+of pairs of games from one opening, of single games only where there is no pair at all.
 
 On one line: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; of -each also timemargin=
 in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10), -resign
