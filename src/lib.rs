@@ -7,7 +7,8 @@
 //! Who writes `default-features = false` has positions, text and codec, and builds neither a database
 //! nor a compressor.
 //!
-//! - `cli`: arguments, printing, exit statuses; a file a command (`cli`, the default).
+//! - `cli`, the program of this package and no part of the library: arguments, printing, exit statuses; a
+//!   file a command (`cli`, on by default).
 //! - [`server`]: libraries over HTTP: the dialects of explorers and a page, within limits for who asks
 //!   (`server`, on by default).
 //! - [`referee`]: tournaments: settings, pairings, openings, adjudication, standings; the messages of
@@ -61,8 +62,6 @@ struct Readme;
 
 #[cfg(feature = "archive")]
 pub mod archive;
-#[cfg(feature = "cli")]
-pub mod cli;
 pub mod codec;
 #[cfg(feature = "engine")]
 pub mod engine;

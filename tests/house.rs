@@ -1,6 +1,6 @@
 //! The house: imports between rooms point one way, and no files import each other in a circle.
 //!
-//! The sources are parsed; each `use` and each path that begins with `crate`, `super` or `self`
+//! The sources are parsed; each `use` and each path that begins with `crate`, `epdb`, `super` or `self`
 //! leads to the file that defines what it names, through whatever it is exported again by. Tests
 //! inside of files are left out.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -51,6 +51,10 @@ impl House {
     fn read(src: &Path) -> House {
         let mut house = House::default();
         house.add(Vec::new(), &src.join("lib.rs"), src);
+        // The command line is the crate of the program. Its names lead to files as those of the library do.
+        let cli = vec!["cli".to_string()];
+        house.add(cli.clone(), &src.join("cli/mod.rs"), &src.join("cli"));
+        house.0.get_mut(&Names::new()).unwrap().children.extend(cli);
         house
     }
 
@@ -121,7 +125,7 @@ impl FileReader {
     fn absolute(&self, names: &[String]) -> Option<Names> {
         let (first, rest) = names.split_first().filter(|(_, rest)| !rest.is_empty())?;
         let mut base = match first.as_str() {
-            "crate" => Vec::new(),
+            "crate" | "epdb" => Vec::new(),
             "self" => self.path.clone(),
             "super" => self.path[..self.path.len().checked_sub(1)?].to_vec(),
             name if self.module.children.contains(name) => joined(&self.path, name),

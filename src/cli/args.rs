@@ -1,5 +1,6 @@
 //! Arguments that several commands share.
 
+use crate::cli::values::{Words, one_of, word_of};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,18 +8,18 @@ use std::sync::Arc;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use crate::codec::pgc::PgcEncodeOptions;
-use crate::error::Place;
-use crate::library::explore::{CellFilter, YearMonth, parse_rating_group};
-use crate::library::expression::Expression;
-use crate::library::field::parse_opcode;
-use crate::model::merge::{BestMoves, MergeRules, Prefer};
-use crate::model::{EpdRecord, Game, Opcode, Speed};
-use crate::source::{FileFormat, Filter, SourceOptions, TextEncoding};
-use crate::text::pgn::{
+use epdb::codec::pgc::PgcEncodeOptions;
+use epdb::error::Place;
+use epdb::library::explore::{CellFilter, YearMonth, parse_rating_group};
+use epdb::library::expression::Expression;
+use epdb::library::field::parse_opcode;
+use epdb::model::merge::{BestMoves, MergeRules, Prefer};
+use epdb::model::{EpdRecord, Game, Opcode, Speed};
+use epdb::source::{FileFormat, Filter, SourceOptions, TextEncoding};
+use epdb::text::pgn::{
     Charset, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
 };
-use crate::text::{
+use epdb::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, FormatOptions, MateTargets,
     ParseOptions, Profile, ScoreView,
 };
@@ -103,7 +104,7 @@ impl ReadArgs {
 pub(crate) struct PositionArgs {
     /// How much is taken: only canonical text, what the standards allow, or positions as they are
     /// found
-    #[arg(long, value_enum, default_value_t = Profile::Lenient, value_name = "PROFILE")]
+    #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     profile: Profile,
 }
 
@@ -120,7 +121,7 @@ impl PositionArgs {
 pub(crate) struct FormArgs {
     /// How much is taken: only canonical text, what the standards allow, or files as they are
     /// found (each repair a warning)
-    #[arg(long, value_enum, default_value_t = Profile::Lenient, value_name = "PROFILE")]
+    #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     pub(crate) profile: Profile,
     /// Read by the text of 1994, which lacks cc, ptp, refcom, refreq, sv and ts
     #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
@@ -130,7 +131,7 @@ pub(crate) struct FormArgs {
     #[arg(long)]
     pub(crate) labels: bool,
     /// From whose side the scores of labelled files are seen
-    #[arg(long, value_enum, value_name = "SIDE")]
+    #[arg(long, value_parser = word_of::<ScoreView>(), value_name = "SIDE")]
     pub(crate) score_view: Option<ScoreView>,
     /// Take perft counts in any dialect and read them as D1 ... Dn
     #[arg(long)]
@@ -142,13 +143,13 @@ pub(crate) struct FormArgs {
     #[arg(skip)]
     pub(crate) repair_moves: bool,
     /// What a mate target such as `bm #5` becomes
-    #[arg(long, value_enum, default_value_t = MateTargets::Keep, value_name = "FORM")]
+    #[arg(long, value_parser = word_of::<MateTargets>(), default_value = "keep", value_name = "FORM")]
     pub(crate) mates: MateTargets,
     /// The longest line that is read; longer ones are rejected whole
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_line: Option<usize>,
     /// The format of standard input and of files whose name does not tell it
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_parser = word_of::<FileFormat>(), value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
     /// The character set of text: utf-8, latin-1, or a name such as windows-1251, gbk, shift_jis
     /// [default: UTF-8, and Windows-1252 what is not UTF-8]
@@ -314,7 +315,7 @@ impl FormArgs {
     /// The options of the reader of games.
     pub(crate) fn pgn_options(&self) -> PgnReadOptions {
         let options = PgnReadOptions::new()
-            .profile(self.options().profile)
+            .profile(self.profile)
             .language(self.games.language)
             .charset(self.text_charset())
             .limit(self.games.max_game);
@@ -349,21 +350,21 @@ impl FormArgs {
 #[command(next_help_heading = "Writing")]
 pub(crate) struct WriteArgs {
     /// EPD, six-field FEN, or FEN followed by operations [default: by the output's suffix, or epd]
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_parser = word_of::<Format>(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
     /// Counters as they were, as hmvc and fmvn, as FEN fields, or not at all [default: keep, and ops in
     /// a file whose name ends in .epd]
-    #[arg(long, value_enum, value_name = "FORM")]
+    #[arg(long, value_parser = word_of::<CounterForm>(), value_name = "FORM")]
     pub(crate) counters: Option<CounterForm>,
     /// Castling letters: KQkq with file letters for inner rooks only, the rooks' files, or as given
-    #[arg(long, value_enum, default_value_t = CastlingForm::XFen, value_name = "FORM")]
+    #[arg(long, value_parser = word_of::<CastlingForm>(), default_value = "xfen", value_name = "FORM")]
     pub(crate) castling: CastlingForm,
     /// En passant squares as given, only where a capture is legal, or where a pawn stands ready
-    #[arg(long, value_enum, default_value_t = EnPassantForm::Keep, value_name = "FORM")]
+    #[arg(long, value_parser = word_of::<EnPassantForm>(), default_value = "keep", value_name = "FORM")]
     pub(crate) ep: EnPassantForm,
     /// Write text that a program reads which takes less than the standard allows; `epdb help
     /// compat` tells what becomes of what
-    #[arg(long, value_enum, value_name = "PROGRAM")]
+    #[arg(long, value_parser = word_of::<Compat>(), value_name = "PROGRAM")]
     pub(crate) compat: Option<Compat>,
 }
 
@@ -422,10 +423,7 @@ pub(crate) struct ForceArgs {
 
 /// The formats that are written.
 pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
-    let formats = FileFormat::ALL.into_iter().filter(|format| format.is_written());
-    let values = formats.filter_map(|format| format.to_possible_value());
-    PossibleValuesParser::new(values.collect::<Vec<_>>())
-        .try_map(|name| FileFormat::from_str(&name, false))
+    one_of(FileFormat::words().into_iter().filter(|(_, format)| format.is_written()).collect())
 }
 
 /// What becomes of two records of one position.
@@ -433,10 +431,10 @@ pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
 #[command(next_help_heading = "Merging")]
 pub(crate) struct MergeArgs {
     /// Whose analysis (acd acn acs ce dm pm pv and the like) a merged record has
-    #[arg(long, value_enum, default_value_t = Prefer::Later, value_name = "WHOSE")]
+    #[arg(long, value_parser = word_of::<Prefer>(), default_value = "later", value_name = "WHOSE")]
     prefer: Prefer,
     /// What merging makes of best moves that differ
-    #[arg(long, value_enum, default_value_t = BestMoves::Conflict, value_name = "WHAT")]
+    #[arg(long, value_parser = word_of::<BestMoves>(), default_value = "conflict", value_name = "WHAT")]
     bm: BestMoves,
     /// Opcodes whose numbers are added up when records merge
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]

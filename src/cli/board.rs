@@ -1,6 +1,6 @@
 //! A board in the terminal.
 
-use crate::model::{Color, Piece, Position, Role, Square};
+use epdb::model::{Color, Piece, Position, Role, Square};
 
 /// How a board is drawn.
 #[derive(Copy, Clone, Debug)]

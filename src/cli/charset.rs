@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use crate::source::{TextEncoding, UnknownEncoding};
-use crate::text::pgn::Charset;
+use epdb::source::{TextEncoding, UnknownEncoding};
+use epdb::text::pgn::Charset;
 
 /// The character set of text, as it was named.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -9,12 +9,12 @@ use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::Place;
-use crate::library::sets::{self, By};
-use crate::model::EpdRecord;
-use crate::source::Item;
-use crate::text::epd::{Line, parse_line};
-use crate::text::{Diagnostic, ParseOptions, codes};
+use epdb::error::Place;
+use epdb::library::sets::{self, By};
+use epdb::model::EpdRecord;
+use epdb::source::Item;
+use epdb::text::epd::{Line, parse_line};
+use epdb::text::{Diagnostic, ParseOptions, codes};
 
 /// The most bytes of lines that wait for their records. Lines beyond are dropped.
 const MOST_BYTES: usize = 64 << 20;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::error::Place;
-use crate::library::expression::Expression;
-use crate::library::field::Field;
-use crate::source::{BookFindings, Output};
-use crate::text::{Diagnostic, Setting, Severity};
+use epdb::error::Place;
+use epdb::library::expression::Expression;
+use epdb::library::field::Field;
+use epdb::source::{BookFindings, Output};
+use epdb::text::{Diagnostic, Setting, Severity};
 
 use super::args::FormArgs;
 use super::comments::Comments;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::error::Place;
-use crate::library::sets::Ordered;
-use crate::library::tally::TallyBuilder;
-use crate::model::Game;
-use crate::source::{FileFormat, GameFormat, Item, Output};
-use crate::text::Diagnostic;
-use crate::text::pgn::GameLosses;
+use epdb::error::Place;
+use epdb::library::sets::Ordered;
+use epdb::library::tally::TallyBuilder;
+use epdb::model::Game;
+use epdb::source::{FileFormat, GameFormat, Item, Output};
+use epdb::text::Diagnostic;
+use epdb::text::pgn::GameLosses;
 
 use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::Diagnostics;

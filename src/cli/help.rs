@@ -16,7 +16,7 @@ use super::engines::ProcessArgs;
 use super::ledgers::LibraryArgs;
 use super::outcome::{Outcome, Usage};
 use super::output::open_page;
-use crate::text::codes;
+use epdb::text::codes;
 
 /// Show the page of a command, or one of the other pages
 #[derive(clap::Args, Clone, Debug)]

@@ -6,14 +6,14 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::codec::tally_origin::{TallyLedger, TallyOrigin, TallySource};
-use crate::library::census::CensusTally;
-use crate::library::diff;
-use crate::library::game_census::GameCensus;
-use crate::library::json::operands;
-use crate::library::sets;
-use crate::library::tally;
-use crate::store::ImportCounts;
+use epdb::codec::tally_origin::{TallyLedger, TallyOrigin, TallySource};
+use epdb::library::census::CensusTally;
+use epdb::library::diff;
+use epdb::library::game_census::GameCensus;
+use epdb::library::json::operands;
+use epdb::library::sets;
+use epdb::library::tally;
+use epdb::store::ImportCounts;
 
 use super::pipe::Places;
 

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::codec::record;
-use crate::error::Result;
-use crate::model::{EpdRecord, GameId, KeptGames, Opcode};
-use crate::source;
+use epdb::codec::record;
+use epdb::error::Result;
+use epdb::model::{EpdRecord, GameId, KeptGames, Opcode};
+use epdb::source;
 
 /// Those of the games of some files that the records list which are written.
 #[derive(Default)]

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::args::Wanted;
-use crate::codec::tally_origin::TallyLedger;
-use crate::library::tally::ledger::{self, Allowed, Unlike};
-use crate::source;
+use epdb::codec::tally_origin::TallyLedger;
+use epdb::library::tally::ledger::{self, Allowed, Unlike};
+use epdb::source;
 
 /// Libraries that are added up.
 #[derive(clap::Args, Copy, Clone, Debug)]

@@ -51,7 +51,7 @@ use command::*;
 use described::Described;
 use outcome::{Outcome, exit_code};
 
-use crate::library::sets::Keep;
+use epdb::library::sets::Keep;
 
 /// An EPD file, only small and fast: reads EPD and FEN text, keeps positions as compact binary
 /// records, finds them by position and writes them back as canonical text.
@@ -139,7 +139,7 @@ enum Command {
 }
 
 /// Runs the command that the process was called with.
-pub fn run() -> ExitCode {
+pub(crate) fn run() -> ExitCode {
     let args = polyglot_spelling::translated(std::env::args_os().collect());
     let args = command::referee::with_options_first(engines::joined(args));
     let mut cli = help::with_first_page(Cli::command());

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
-use crate::source::{FileFormat, format_of_file};
+use epdb::source::{FileFormat, format_of_file};
 
 use super::outcome::Usage;
 use super::places::values;

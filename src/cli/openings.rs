@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::message::note;
-use crate::library::names::Names;
+use epdb::library::names::Names;
 
 /// Reads files of names, and says which of their columns are left out.
 pub(crate) fn read_names(files: &[PathBuf]) -> anyhow::Result<Names> {

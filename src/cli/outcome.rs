@@ -3,8 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
-use crate::archive::ArchiveError;
-use crate::codec::stream;
+use epdb::archive::ArchiveError;
+use epdb::codec::stream;
 
 use super::message::print_line;
 

@@ -4,8 +4,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use crate::new_file::cannot_write;
-use crate::source::{FileFormat, Output, Target, TargetOptions};
+use epdb::new_file::cannot_write;
+use epdb::source::{FileFormat, Output, Target, TargetOptions};
 
 use super::escape;
 use super::locale::Letters;

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::codec::tally_origin::TallyLedger;
-use crate::error::Place;
-use crate::library::field::Field;
-use crate::library::sets::{self, By, ByLines, ConflictingOperation};
-use crate::library::subject::Subject;
-use crate::model::{EpdRecord, Game, Opcode, Operand};
-use crate::source::{Encode, EncodedRecords, Item};
+use epdb::codec::tally_origin::TallyLedger;
+use epdb::error::Place;
+use epdb::library::field::Field;
+use epdb::library::sets::{self, By, ByLines, ConflictingOperation};
+use epdb::library::subject::Subject;
+use epdb::model::{EpdRecord, Game, Opcode, Operand};
+use epdb::source::{Encode, EncodedRecords, Item};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
 use super::comments::Way;

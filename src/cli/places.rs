@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::{ArgMatches, Command};
 
-use crate::archive::Archive;
-use crate::new_file::destination;
-use crate::source::{FileFormat, format_of_file};
+use epdb::archive::Archive;
+use epdb::new_file::destination;
+use epdb::source::{FileFormat, format_of_file};
 
 use super::outcome::Usage;
 

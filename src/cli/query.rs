@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::model::Position;
-use crate::text::{ParseOptions, PositionLine};
+use epdb::model::Position;
+use epdb::text::{ParseOptions, PositionLine};
 
 /// Whether an argument is a position: it has a blank in it, and no file has its name.
 pub(crate) fn is_position(argument: &OsStr) -> bool {

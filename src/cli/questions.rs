@@ -10,11 +10,11 @@ use anyhow::Context;
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
 use super::source;
-use crate::error::{At, Place};
-use crate::library::lookup::QuestionBatch;
-use crate::library::question;
-use crate::source::Lines;
-use crate::text::lines::{self, Next};
+use epdb::error::{At, Place};
+use epdb::library::lookup::QuestionBatch;
+use epdb::library::question;
+use epdb::source::Lines;
+use epdb::text::lines::{self, Next};
 
 /// The longest question that is read.
 const MAX_QUESTION: usize = 1 << 20;

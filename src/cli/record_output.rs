@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::codec::record;
-use crate::codec::tally_origin::TallyLedger;
-use crate::library::sets::Ordered;
-use crate::model::EpdRecord;
-use crate::source::{FileFormat, Target, TargetOptions};
-use crate::text::epd::Losses;
+use epdb::codec::record;
+use epdb::codec::tally_origin::TallyLedger;
+use epdb::library::sets::Ordered;
+use epdb::model::EpdRecord;
+use epdb::source::{FileFormat, Target, TargetOptions};
+use epdb::text::epd::Losses;
 
 use super::args::{OutputArgs, WriteArgs};
 use super::comments::{Block, Comments, Way};

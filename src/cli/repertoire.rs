@@ -7,10 +7,10 @@ use super::args::{FormArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
 use super::message::note;
 use super::source::{self, Visited};
-use crate::library::repertoire::Repertoire;
-use crate::model::{Color, Position};
-use crate::source::Item;
-use crate::text::PositionLine;
+use epdb::library::repertoire::Repertoire;
+use epdb::model::{Color, Position};
+use epdb::source::Item;
+use epdb::text::PositionLine;
 
 /// Reads all lines of games, and the moves of records; those of tallies that were played in at least
 /// so many games. Without a side no move is left out for its mark.

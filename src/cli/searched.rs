@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::codec::query::Query;
-use crate::error::Error;
-use crate::library::lookup::{Answer, BatchLookup, LookupOptions};
-use crate::model::EpdRecord;
-use crate::source::{FileFormat, Filter, Item, OpenLookup, Source};
+use epdb::codec::query::Query;
+use epdb::error::Error;
+use epdb::library::lookup::{Answer, BatchLookup, LookupOptions};
+use epdb::model::EpdRecord;
+use epdb::source::{FileFormat, Filter, Item, OpenLookup, Source};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;

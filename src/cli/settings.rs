@@ -1,5 +1,6 @@
 //! Arguments that decide what a source gives or counts, as files keep them.
 
+use crate::cli::values::word;
 use clap::ValueEnum;
 
 use super::args::{FormArgs, GameReadArgs, ReadArgs};
@@ -40,15 +41,15 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         truncate_games,
     } = games;
     let arguments = [
-        ("--profile", value(profile)),
+        ("--profile", word(profile)),
         ("--revision", value(revision)),
         ("--labels", flag(*labels)),
-        ("--score-view", score_view.as_ref().and_then(value)),
+        ("--score-view", score_view.as_ref().and_then(word)),
         ("--perft", flag(*perft)),
         ("--keep-moves", flag(*keep_moves)),
-        ("--mates", value(mates)),
+        ("--mates", word(mates)),
         ("--max-line", max_line.map(|bytes| bytes.to_string())),
-        ("--from", from.as_ref().and_then(value)),
+        ("--from", from.as_ref().and_then(word)),
         ("--deny-warnings", flag(*deny_warnings)),
         ("--positions", positions.as_ref().map(ToString::to_string)),
         ("--variations", flag(*variations)),

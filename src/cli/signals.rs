@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::cli::referee::leave_terminal;
-use crate::engine::kill_all;
-use crate::new_file::abandon_all;
+use epdb::engine::kill_all;
+use epdb::new_file::abandon_all;
 
 /// Where interrupts end only what is being done: whether there was one.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();

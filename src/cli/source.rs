@@ -4,12 +4,12 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Place;
-use crate::library::question;
-use crate::model::Game;
-use crate::source::{Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions};
-use crate::text::epd::{Line, parse_line};
-use crate::text::{Diagnostic, ParseOptions, Profile};
+use epdb::error::Place;
+use epdb::library::question;
+use epdb::model::Game;
+use epdb::source::{Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions};
+use epdb::text::epd::{Line, parse_line};
+use epdb::text::{Diagnostic, ParseOptions, Profile};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;

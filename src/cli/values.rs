@@ -1,38 +1,62 @@
 //! The words by which values of the library are chosen on the command line.
 
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::archive::Level;
-use crate::library::diff::MatchBy;
-use crate::library::explore::SortBy;
-use crate::library::flip::Mirror;
-use crate::library::join::Meet;
-use crate::library::sets::{By, OnConflict};
-use crate::model::Color;
-use crate::model::merge::{BestMoves, Prefer};
-use crate::source::FileFormat;
-use crate::store::Same;
-use crate::text::{
+use epdb::archive::Level;
+use epdb::library::diff::MatchBy;
+use epdb::library::explore::SortBy;
+use epdb::library::flip::Mirror;
+use epdb::library::join::Meet;
+use epdb::library::sets::{By, OnConflict};
+use epdb::model::Color;
+use epdb::model::merge::{BestMoves, Prefer};
+use epdb::source::FileFormat;
+use epdb::store::Same;
+use epdb::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ScoreView,
 };
+
+/// A type of the library whose values have words on the command line. Its types cannot have the traits of
+/// clap here.
+pub(crate) trait Words: Sized {
+    /// Each word with its value.
+    fn words() -> Vec<(PossibleValue, Self)>;
+}
+
+/// Reads a value by its word.
+pub(crate) fn word_of<T: Words + Clone + Send + Sync + 'static>() -> impl TypedValueParser<Value = T>
+{
+    one_of(T::words())
+}
+
+/// Reads one of these values by its word.
+pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
+    words: Vec<(PossibleValue, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let parser = PossibleValuesParser::new(words.iter().map(|(word, _)| word.clone()));
+    parser.try_map(move |given| {
+        let found = words.iter().find(|(word, _)| word.matches(&given, false));
+        found.map(|(_, value)| value.clone()).ok_or("no such word")
+    })
+}
+
+/// The word of a value.
+pub(crate) fn word<T: Words + PartialEq>(value: &T) -> Option<String> {
+    let found = T::words().into_iter().find(|(_, it)| it == value);
+    found.map(|(word, _)| word.get_name().to_string())
+}
 
 /// Gives each value of a type its word: `Variant = "word"`, then `: "help"` and `| "another word"`.
 macro_rules! words {
     ($($type:ident {
         $($value:ident = $word:literal $(: $help:literal)? $(| $alias:literal)?,)+
     })+) => {$(
-        impl ValueEnum for $type {
-            fn value_variants<'a>() -> &'a [$type] {
-                &[$($type::$value),+]
-            }
-
-            fn to_possible_value(&self) -> Option<PossibleValue> {
-                Some(match self {
-                    $($type::$value => {
-                        PossibleValue::new($word)$(.help($help))?$(.alias($alias))?
-                    })+
-                })
+        impl Words for $type {
+            fn words() -> Vec<(PossibleValue, $type)> {
+                vec![$((
+                    PossibleValue::new($word)$(.help($help))?$(.alias($alias))?,
+                    $type::$value,
+                )),+]
             }
         }
     )+};
@@ -89,32 +113,23 @@ words! {
 }
 
 /// Text for no program in particular is written without naming one.
-impl ValueEnum for Compat {
-    fn value_variants<'a>() -> &'a [Compat] {
-        &[Compat::PythonChess]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Compat::None => None,
-            Compat::PythonChess => {
-                Some(PossibleValue::new("python-chess").help("The library of that name for Python"))
-            }
-        }
+impl Words for Compat {
+    fn words() -> Vec<(PossibleValue, Compat)> {
+        let help = "The library of that name for Python";
+        vec![(PossibleValue::new("python-chess").help(help), Compat::PythonChess)]
     }
 }
 
-impl ValueEnum for FileFormat {
-    fn value_variants<'a>() -> &'a [FileFormat] {
-        &FileFormat::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let help = match self {
-            FileFormat::Fen => "FEN text, one position a line",
-            FileFormat::Epdb => "a position store",
-            format => format.description(),
+impl Words for FileFormat {
+    fn words() -> Vec<(PossibleValue, FileFormat)> {
+        let word = |format: &FileFormat| {
+            let help = match format {
+                FileFormat::Fen => "FEN text, one position a line",
+                FileFormat::Epdb => "a position store",
+                format => format.description(),
+            };
+            (PossibleValue::new(format.suffix()).help(help), *format)
         };
-        Some(PossibleValue::new(self.suffix()).help(help))
+        FileFormat::ALL.iter().map(word).collect()
     }
 }

@@ -407,7 +407,6 @@ impl List {
 
     /// Goes on over the next entries, as long as `takes` says so of their numbers and bytes, and gives as
     /// many of them as stand one behind the other. What lies before them is let go of.
-    #[cfg(any(test, feature = "cli"))]
     pub(super) fn next_together(&mut self, takes: impl Fn(Number, &[u8]) -> bool) -> &[u8] {
         let Some(first) = self.peek() else { return &[] };
         self.let_go_before(first);

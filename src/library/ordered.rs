@@ -426,7 +426,7 @@ impl Ordered {
     ///
     /// # Errors
     /// As [`Ordered::next_record`].
-    pub(crate) fn begins_with_line(&mut self) -> Result<Option<bool>> {
+    pub fn begins_with_line(&mut self) -> Result<Option<bool>> {
         let is_kept = self.is_kept_next()?;
         let sorted = self.sorted.current().map(|(_, payload)| payload);
         Ok(match &mut self.kept {
@@ -444,8 +444,7 @@ impl Ordered {
     ///
     /// # Errors
     /// As [`Ordered::next_record`].
-    #[cfg(feature = "cli")]
-    pub(crate) fn next_lines(&mut self) -> Result<&[u8]> {
+    pub fn next_lines(&mut self) -> Result<&[u8]> {
         if self.begins_with_line()? != Some(true) {
             return Ok(&[]);
         }

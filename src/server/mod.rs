@@ -44,6 +44,5 @@ pub use host::HostName;
 pub use limits::Limits;
 pub use log::{LogLevel, log_to_stderr};
 pub use run::Server;
-#[cfg(feature = "cli")]
-pub(crate) use settings::parse_listen;
+pub use settings::parse_listen;
 pub use settings::{ServerSettings, SourceSpec};

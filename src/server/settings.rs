@@ -90,7 +90,7 @@ impl ServerSettings {
 ///
 /// # Errors
 /// Where the text is neither.
-pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr> {
+pub fn parse_listen(text: &str) -> Result<SocketAddr> {
     let port_here = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
     let here = port_here.map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     here.or_else(|| text.parse().ok()).ok_or_else(|| {

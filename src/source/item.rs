@@ -105,7 +105,7 @@ pub struct EncodedRecords<'a> {
 
 impl<'a> EncodedRecords<'a> {
     /// Records that end at these places of the bytes, which ascend.
-    pub(crate) const fn new(bytes: &'a [u8], ends: &'a [usize]) -> EncodedRecords<'a> {
+    pub const fn new(bytes: &'a [u8], ends: &'a [usize]) -> EncodedRecords<'a> {
         EncodedRecords { bytes, start: 0, ends }
     }
 

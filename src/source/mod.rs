@@ -158,8 +158,7 @@ const LIBRARY_MEMORY: usize = 1 << 20;
 ///
 /// # Errors
 /// The file cannot be read, or has a format that is not read.
-#[cfg(feature = "cli")]
-pub(crate) fn format_of_file(path: &Path, said: Option<FileFormat>) -> Result<FileFormat> {
+pub fn format_of_file(path: &Path, said: Option<FileFormat>) -> Result<FileFormat> {
     let input = input::open(path, None)?;
     Ok(FileFormat::of_source(path, &input.start, said))
 }

@@ -294,8 +294,7 @@ fn end_of_line(bytes: &[u8], at_end: bool) -> Option<usize> {
 }
 
 /// The lines of some bytes, each with its end.
-#[cfg(feature = "cli")]
-pub(crate) fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
         let end = memchr2(b'\r', b'\n', rest).map_or(rest.len(), |place| {
@@ -330,7 +329,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "cli")]
     #[test]
     fn bytes_are_split_into_the_lines_of_a_reader() {
         for bytes in ["", "a", "a\n", "\n", "\r", "a\r\nb\rc\n\nd", "a\n\r", "\r\r\n\n\r\n"] {

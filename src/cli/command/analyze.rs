@@ -5,7 +5,7 @@ use crate::cli::engines::{self, Annotating, EngineArgs, Verb};
 use crate::cli::games::GamesArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
-use crate::engine::Task;
+use epdb::engine::Task;
 
 /// Let an engine analyse each record: score, line, best move, depth, nodes, time
 ///

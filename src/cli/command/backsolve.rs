@@ -10,7 +10,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::pipe::{Pipe, each, temporary_directory};
 use crate::cli::record_output::RecordOutput;
-use crate::library::backsolve::{
+use epdb::library::backsolve::{
     BacksolveCounts, BacksolveOptions, Backsolved, Backsolver, OwnScores,
 };
 

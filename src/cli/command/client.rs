@@ -14,12 +14,10 @@ use anyhow::{Context, bail};
 use crate::cli::engines::{parse_option, parse_time};
 use crate::cli::message::{note, print_line};
 use crate::cli::outcome::{Outcome, Usage};
-use crate::engine::{EngineSpec, SystemClock};
-use crate::referee::client::{
-    Client, Conduct, End, EngineThinker, Note, TOKEN_VARIABLE, Threshold,
-};
-use crate::referee::open_line;
-use crate::referee::wire::fits_in_string;
+use epdb::engine::{EngineSpec, SystemClock};
+use epdb::referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VARIABLE, Threshold};
+use epdb::referee::open_line;
+use epdb::referee::wire::fits_in_string;
 
 /// Let a UCI engine take part in a tournament of `epdb referee`, or of another Argus
 ///

@@ -1,6 +1,6 @@
 //! `epdb help CODE`: what a diagnostic means.
 
-use crate::text::codes::{self, Code};
+use epdb::text::codes::{self, Code};
 
 /// Options that have to do with a code.
 const OPTIONS: [(&str, &str); 14] = [

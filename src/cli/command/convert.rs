@@ -18,8 +18,8 @@ use crate::cli::output::check_name;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire;
 use crate::cli::source::{self, Visited};
-use crate::library::repertoire::{Tree, TreeOptions};
-use crate::source::{FileFormat, Item};
+use epdb::library::repertoire::{Tree, TreeOptions};
+use epdb::source::{FileFormat, Item};
 
 /// Convert a file to another format, told by the suffixes of the two names
 ///

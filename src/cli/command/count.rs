@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use crate::archive::Archive;
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
 use crate::cli::source::{self, Visited};
-use crate::codec::record::PlainRecord;
-use crate::error::{self, Place};
-use crate::model::{EpdRecord, Game};
-use crate::source::{Encode, FileFormat, Item};
+use epdb::archive::Archive;
+use epdb::codec::record::PlainRecord;
+use epdb::error::{self, Place};
+use epdb::model::{EpdRecord, Game};
+use epdb::source::{Encode, FileFormat, Item};
 
 /// Print how many records or games there are, or with --positions positions of games
 #[derive(clap::Args, Clone, Debug)]

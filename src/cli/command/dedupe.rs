@@ -1,5 +1,6 @@
 //! `epdb dedupe` and `epdb union`: each position, or each game, once.
 
+use crate::cli::values::word_of;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -16,11 +17,11 @@ use crate::cli::output::create_file;
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory};
 use crate::cli::settings;
 use crate::cli::source;
-use crate::codec::tally_origin::TallyLedger;
-use crate::library::game_sets::{GameDedupe, GamesBy};
-use crate::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};
-use crate::model::Operand;
-use crate::source::Output;
+use epdb::codec::tally_origin::TallyLedger;
+use epdb::library::game_sets::{GameDedupe, GamesBy};
+use epdb::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};
+use epdb::model::Operand;
+use epdb::source::Output;
 
 /// Merge records of one position, in one file or in several
 ///
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     by: Option<SameArg>,
     /// What becomes of records of one position that contradict each other: all stay and are
     /// reported, or one of them stays
-    #[arg(long, value_enum, default_value_t = OnConflict::Report, value_name = "WHAT")]
+    #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
     /// Write the conflicts to this file: both places, the opcode, both values
     #[arg(long, value_name = "FILE.tsv")]

@@ -1,5 +1,6 @@
 //! `epdb diff`: what changed from one source to another.
 
+use crate::cli::values::word_of;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -12,10 +13,10 @@ use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::pipe::{Places, each, shown_operation, temporary_directory};
-use crate::library::diff::{Change, ChangedOperation, Diff, Difference, MatchBy};
-use crate::model::{EpdRecord, Opcode, Operand};
-use crate::source::Output;
-use crate::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen};
+use epdb::library::diff::{Change, ChangedOperation, Diff, Difference, MatchBy};
+use epdb::model::{EpdRecord, Opcode, Operand};
+use epdb::source::Output;
+use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen};
 
 /// Show what was removed, added and changed from one source to another
 ///
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     new: PathBuf,
     /// What makes two records versions of one: their id (without one, their position), their
     /// position, or that they are equal
-    #[arg(long, value_enum, default_value_t = MatchBy::Id, value_name = "WHAT")]
+    #[arg(long, value_parser = word_of::<MatchBy>(), default_value = "id", value_name = "WHAT")]
     by: MatchBy,
     /// Print one JSON object a difference
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `epdb dump`: the bytes of binary files, explained.
 
+use crate::cli::values::word_of;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{BufReader, Read, Write};
@@ -8,20 +9,20 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use crate::archive::Level;
 use crate::cli::args::{MemoryArgs, PositionArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::query;
 use crate::cli::source;
-use crate::codec::pgc::{Explainer, Records};
-use crate::codec::record::{self, Part};
-use crate::codec::{key, packed, stream};
-use crate::library::question;
-use crate::model::EpdRecord;
-use crate::source::{Content, FileFormat, Local, Output};
-use crate::text::FormatOptions;
-use crate::text::epd;
+use epdb::archive::Level;
+use epdb::codec::pgc::{Explainer, Records};
+use epdb::codec::record::{self, Part};
+use epdb::codec::{key, packed, stream};
+use epdb::library::question;
+use epdb::model::EpdRecord;
+use epdb::source::{Content, FileFormat, Local, Output};
+use epdb::text::FormatOptions;
+use epdb::text::epd;
 
 /// Explain the bytes of a stream, a store, an archive, games in PGC or a position
 ///
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     read: PositionArgs,
     /// The format of a file whose content and name do not tell it
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_parser = word_of::<FileFormat>(), value_name = "FORMAT")]
     from: Option<FileFormat>,
     #[command(flatten)]
     memory: MemoryArgs,

@@ -6,9 +6,9 @@ use clap::ArgAction;
 
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Pipe};
-use crate::library::edit::{Edit, Numbering, Setting, stamp};
-use crate::library::field::parse_opcode;
-use crate::model::Opcode;
+use epdb::library::edit::{Edit, Numbering, Setting, stamp};
+use epdb::library::field::parse_opcode;
+use epdb::model::Opcode;
 
 /// Change the operations of records
 ///

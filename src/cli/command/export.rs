@@ -9,9 +9,9 @@ use crate::cli::args::{MemoryArgs, OutputArgs, Wanted, WriteArgs};
 use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
-use crate::error::{At, Place};
-use crate::source::Local;
-use crate::store::{StoreError, StoredRecord};
+use epdb::error::{At, Place};
+use epdb::source::Local;
+use epdb::store::{StoreError, StoredRecord};
 
 /// Write all records of a store
 ///

@@ -10,7 +10,7 @@ use crate::cli::output::print_line;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Visited};
-use crate::source::{GameFormat, Item};
+use epdb::source::{GameFormat, Item};
 
 /// Write the records, or games, for which --where holds, in their order
 ///

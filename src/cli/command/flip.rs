@@ -3,7 +3,8 @@
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
-use crate::library::flip::{Mirror, flip};
+use crate::cli::values::word_of;
+use epdb::library::flip::{Mirror, flip};
 
 /// Write the mirror images of records
 ///
@@ -15,7 +16,7 @@ use crate::library::flip::{Mirror, flip};
 #[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
 pub(crate) struct Args {
     /// What changes places
-    #[arg(long, value_enum, default_value_t = Mirror::Colors, value_name = "WHAT")]
+    #[arg(long, value_parser = word_of::<Mirror>(), default_value = "colors", value_name = "WHAT")]
     mirror: Mirror,
     #[command(flatten)]
     pipe: Pipe,

@@ -16,11 +16,11 @@ use crate::cli::query;
 use crate::cli::searched::games_are_no_library;
 use crate::cli::source::Visited;
 use crate::cli::tsv;
-use crate::codec::query::Query;
-use crate::library::kept_games::{self, FoundGame, GameObject, known_tag};
-use crate::model::{GameDate, KeptGame, KeptGames};
-use crate::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions};
-use crate::text::{ParseOptions, Profile};
+use epdb::codec::query::Query;
+use epdb::library::kept_games::{self, FoundGame, GameObject, known_tag};
+use epdb::model::{GameDate, KeptGame, KeptGames};
+use epdb::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions};
+use epdb::text::{ParseOptions, Profile};
 
 /// Show the games behind a position: which games reached it, and what they played there
 ///

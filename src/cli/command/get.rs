@@ -11,9 +11,9 @@ use crate::cli::query;
 use crate::cli::questions::{BatchLimit, Questions};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::searched::Searched;
-use crate::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
-use crate::library::question;
-use crate::source::{FileFormat, Filter};
+use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
+use epdb::library::question;
+use epdb::source::{FileFormat, Filter};
 
 /// Find all records of positions, given as arguments, in files (-f) or on standard input
 ///

@@ -1,5 +1,6 @@
 //! `epdb join`: operations taken over from another source.
 
+use crate::cli::values::word_of;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
@@ -9,10 +10,10 @@ use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Places, each, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::library::field::parse_opcode;
-use crate::library::join::{Join, Meet};
-use crate::library::sets::By;
-use crate::model::Opcode;
+use epdb::library::field::parse_opcode;
+use epdb::library::join::{Join, Meet};
+use epdb::library::sets::By;
+use epdb::model::Opcode;
 
 /// Take operations over from the records of another source
 ///
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     #[arg(value_name = "OTHER")]
     other: PathBuf,
     /// What makes records meet
-    #[arg(long, value_enum, default_value_t = Meet::Position, value_name = "WHAT")]
+    #[arg(long, value_parser = word_of::<Meet>(), default_value = "position", value_name = "WHAT")]
     by: Meet,
     /// The operations to take over
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]", required_unless_present = "where_missing")]

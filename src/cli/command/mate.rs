@@ -4,7 +4,7 @@ use crate::cli::args::MemoryArgs;
 use crate::cli::engines::{self, EngineArgs, Verb};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
-use crate::engine::{MateOptions, Task};
+use epdb::engine::{MateOptions, Task};
 
 /// Let an engine look for a mate in a number of moves
 ///

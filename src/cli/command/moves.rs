@@ -8,10 +8,10 @@ use crate::cli::args::PositionArgs;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::codec::ordinal;
-use crate::library::question;
-use crate::model::rules::Playable;
-use crate::text::san;
+use epdb::codec::ordinal;
+use epdb::library::question;
+use epdb::model::rules::Playable;
+use epdb::text::san;
 
 /// List the legal moves of a position: ordinal, SAN and coordinates
 ///

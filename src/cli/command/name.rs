@@ -13,9 +13,9 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Visited};
-use crate::library::names::{LineNames, Names, Naming};
-use crate::source::Item;
-use crate::text::{Diagnostic, codes};
+use epdb::library::names::{LineNames, Names, Naming};
+use epdb::source::Item;
+use epdb::text::{Diagnostic, codes};
 
 /// Write the code and the name of the opening into records, or games
 ///

@@ -8,8 +8,8 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source;
-use crate::source::Item;
-use crate::text::{CounterForm, Profile};
+use epdb::source::Item;
+use epdb::text::{CounterForm, Profile};
 
 /// Read EPD or FEN and write it in canonical form, in the same order
 ///

@@ -1,9 +1,9 @@
 //! `epdb pack`: records into an archive.
 
+use crate::cli::values::word_of;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::archive::{ArchiveWriter, Level, PackOptions};
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
 use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
@@ -13,8 +13,9 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::query;
 use crate::cli::source;
-use crate::codec::record;
-use crate::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
+use epdb::archive::{ArchiveWriter, Level, PackOptions};
+use epdb::codec::record;
+use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 
 /// Pack files into an archive: 2 to 30 % of the text, every record still one step away
 ///
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE.epa")]
     output: PathBuf,
     /// Found fastest, small, or smallest
-    #[arg(long, value_enum, default_value_t = Level::Default, value_name = "LEVEL")]
+    #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL")]
     level: Level,
     /// Records in a block: more make the archive smaller and access slower [default: 128; at level
     /// max and where records have operations 64, fewer where these are long]

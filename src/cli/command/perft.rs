@@ -18,13 +18,13 @@ use crate::cli::pipe::each;
 use crate::cli::query;
 use crate::cli::source;
 use crate::cli::threads;
-use crate::error::Place;
-use crate::library::perft::{divide, expected, perft};
-use crate::library::question;
-use crate::model::EpdRecord;
-use crate::model::rules::Playable;
-use crate::source::Output;
-use crate::text::san;
+use epdb::error::Place;
+use epdb::library::perft::{divide, expected, perft};
+use epdb::library::question;
+use epdb::model::EpdRecord;
+use epdb::model::rules::Playable;
+use epdb::source::Output;
+use epdb::text::san;
 
 /// Count the lines of legal moves, for one position or for a file
 ///

@@ -2,10 +2,10 @@
 
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Pipe};
-use crate::library::field::{Field, MOVE_OPCODES, parse_opcode};
-use crate::library::play::{Played, Stops, after_moves, after_operation};
-use crate::library::value::Type;
-use crate::model::Opcode;
+use epdb::library::field::{Field, MOVE_OPCODES, parse_opcode};
+use epdb::library::play::{Played, Stops, after_moves, after_operation};
+use epdb::library::value::Type;
+use epdb::model::Opcode;
 
 /// Write the positions after moves
 ///

@@ -8,12 +8,12 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::source;
-use crate::error::{At, Place};
-use crate::library::field::parse_opcode;
-use crate::model::Opcode;
-use crate::source::FileFormat;
-use crate::text::lines::{self, Next};
-use crate::text::purge::purge;
+use epdb::error::{At, Place};
+use epdb::library::field::parse_opcode;
+use epdb::model::Opcode;
+use epdb::source::FileFormat;
+use epdb::text::lines::{self, Next};
+use epdb::text::purge::purge;
 
 /// Drop operations and leave the rest of each line byte for byte
 ///

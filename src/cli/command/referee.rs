@@ -10,9 +10,9 @@ use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::referee::Display;
-use crate::referee::Standings;
-use crate::referee::log::SettingsText;
-use crate::referee::server::{Opened, Referee, Watch, observe};
+use epdb::referee::Standings;
+use epdb::referee::log::SettingsText;
+use epdb::referee::server::{Opened, Referee, Watch, observe};
 
 /// Play a tournament between programs that speak EPD over TCP
 ///

@@ -11,11 +11,11 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::pipe::each_with_game;
-use crate::error::Place;
-use crate::library::registers::RunningRegisters;
-use crate::model::registers::{Register, Registers};
-use crate::model::{EpdRecord, Position};
-use crate::text::{FormatOptions, epd};
+use epdb::error::Place;
+use epdb::library::registers::RunningRegisters;
+use epdb::model::registers::{Register, Registers};
+use epdb::model::{EpdRecord, Position};
+use epdb::text::{FormatOptions, epd};
 
 /// Show the registers of comments, variations, eco and nic after each record
 ///

@@ -5,8 +5,8 @@ use crate::cli::games::GamesArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Pipe, temporary_directory};
 use crate::cli::source::Visited;
-use crate::library::random;
-use crate::library::sample::{Sample, is_within};
+use epdb::library::random;
+use epdb::library::sample::{Sample, is_within};
 
 /// Write some of the records, or games, chosen at random, in their order
 ///

@@ -8,13 +8,13 @@ use crate::cli::args::parse_memory;
 use crate::cli::message::{is_quiet, note};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::signals;
-use crate::error::{Error, Result};
-use crate::new_file::abandon_all;
-use crate::server::{
+use epdb::error::{Error, Result};
+use epdb::new_file::abandon_all;
+use epdb::server::{
     BasePath, HostName, LogLevel, Origin, Server, ServerSettings, SourceSpec, log_to_stderr,
     parse_listen,
 };
-use crate::source::FileFormat;
+use epdb::source::FileFormat;
 
 /// Serve libraries to programs and people: an opening explorer over HTTP, with a page
 ///

@@ -4,7 +4,7 @@ use crate::cli::args::MemoryArgs;
 use crate::cli::games::GamesArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Pipe, temporary_directory};
-use crate::library::sample::Shuffle;
+use epdb::library::sample::Shuffle;
 
 /// Write all records, or games, in random order
 ///

@@ -6,7 +6,7 @@ use crate::cli::args::MemoryArgs;
 use crate::cli::engines::{self, EngineArgs, Verb};
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
-use crate::engine::Task;
+use epdb::engine::Task;
 
 /// Let an engine solve the problems of a test suite: which move it chooses, and when
 ///

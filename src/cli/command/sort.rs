@@ -13,15 +13,15 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, Pipe, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::read_encoded;
-use crate::codec::record::PlainRecord;
-use crate::error::{self, Place};
-use crate::library::order::{RecordSorter, SortOrder};
-use crate::library::sets::By;
-use crate::library::subject::{Subject, record_of_game};
-use crate::model::EpdRecord;
-use crate::source::{Encode, Item};
-use crate::spill::Sorter;
-use crate::text::pgn;
+use epdb::codec::record::PlainRecord;
+use epdb::error::{self, Place};
+use epdb::library::order::{RecordSorter, SortOrder};
+use epdb::library::sets::By;
+use epdb::library::subject::{Subject, record_of_game};
+use epdb::model::EpdRecord;
+use epdb::source::{Encode, Item};
+use epdb::spill::Sorter;
+use epdb::text::pgn;
 
 /// Sort records by fields, or games in the order of archives
 ///

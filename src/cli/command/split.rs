@@ -15,17 +15,17 @@ use crate::cli::pipe::{NeverMet, each_with_game, temporary_directory};
 use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Visited;
-use crate::codec::{packed, record};
-use crate::error::Place;
-use crate::library::edit::Numbering;
-use crate::library::field::Field;
-use crate::library::random;
-use crate::library::sample::part_of;
-use crate::library::sets::By;
-use crate::library::subject::{Subject, record_of_game};
-use crate::model::{EpdRecord, Game};
-use crate::source::{FileFormat, GameFormat};
-use crate::spill::Sorter;
+use epdb::codec::{packed, record};
+use epdb::error::Place;
+use epdb::library::edit::Numbering;
+use epdb::library::field::Field;
+use epdb::library::random;
+use epdb::library::sample::part_of;
+use epdb::library::sets::By;
+use epdb::library::subject::{Subject, record_of_game};
+use epdb::model::{EpdRecord, Game};
+use epdb::source::{FileFormat, GameFormat};
+use epdb::spill::Sorter;
 
 /// Split a collection into several files
 ///

@@ -11,11 +11,11 @@ use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::{self, Visited};
-use crate::error::Place;
-use crate::library::census::{Census, CensusEncode, CensusTally};
-use crate::library::game_census::GameCensus;
-use crate::model::{Game, GameResult};
-use crate::source::{FileFormat, Item, Output, kept_game_count};
+use epdb::error::Place;
+use epdb::library::census::{Census, CensusEncode, CensusTally};
+use epdb::library::game_census::GameCensus;
+use epdb::model::{Game, GameResult};
+use epdb::source::{FileFormat, Item, Output, kept_game_count};
 
 /// Print what is inside: records, positions, opcodes; of games results, tags and moves
 ///

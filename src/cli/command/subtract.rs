@@ -1,5 +1,6 @@
 //! `epdb subtract` and `epdb intersect`: the records of one source that others lack or have.
 
+use crate::cli::values::word_of;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::read_all_encoded;
-use crate::library::sets::{By, Keep, Selection};
-use crate::source::Encode;
+use epdb::library::sets::{By, Keep, Selection};
+use epdb::source::Encode;
 
 /// Write the records of the first source that are in none (subtract) or in all (intersect) of the
 /// others, unchanged and in their order
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     others: Vec<PathBuf>,
     /// Which records count as the same: those of one position, with the same pieces on the same
     /// squares, or equal in everything
-    #[arg(long, value_enum, default_value_t = By::Position, value_name = "WHAT")]
+    #[arg(long, value_parser = word_of::<By>(), default_value = "position", value_name = "WHAT")]
     by: By,
     #[command(flatten)]
     read: ReadArgs,

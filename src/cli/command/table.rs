@@ -13,14 +13,14 @@ use crate::cli::output::open_other_output;
 use crate::cli::pipe::{NeverMet, temporary_directory};
 use crate::cli::source::{self, Visited};
 use crate::cli::tsv;
-use crate::library::field::Field;
-use crate::library::group::{Aggregate, Groups};
-use crate::library::json;
-use crate::library::subject::{Subject, record_of_game};
-use crate::library::tally_field::tally_of;
-use crate::library::value::Value;
-use crate::source::{FileFormat, Item, Output};
-use crate::text::FormatOptions;
+use epdb::library::field::Field;
+use epdb::library::group::{Aggregate, Groups};
+use epdb::library::json;
+use epdb::library::subject::{Subject, record_of_game};
+use epdb::library::tally_field::tally_of;
+use epdb::library::value::Value;
+use epdb::source::{FileFormat, Item, Output};
+use epdb::text::FormatOptions;
 
 /// Write fields of records as a table, one line a record
 ///

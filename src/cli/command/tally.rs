@@ -1,12 +1,12 @@
 //! `epdb tally`: games into a library of positions.
 
+use crate::cli::values::{word, word_of};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
 
-use crate::archive::PackOptions;
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
@@ -15,13 +15,14 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{check_name, open_target};
 use crate::cli::places;
 use crate::cli::settings::{self, flag, value};
-use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
-use crate::library::same_game::SameGame;
-use crate::library::tally::{
+use epdb::archive::PackOptions;
+use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb::library::same_game::SameGame;
+use epdb::library::tally::{
     MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
 };
-use crate::model::{Color, MOST_KEPT};
-use crate::source::{FileFormat, Target, TargetOptions};
+use epdb::model::{Color, MOST_KEPT};
+use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library of the positions of games: what was played in each and what came of it
 ///
@@ -76,7 +77,7 @@ pub(crate) struct TallyArgs {
     /// Of the games of that player, only those with this colour, white or black
     #[arg(
         long,
-        value_enum,
+        value_parser = word_of::<Color>(),
         value_name = "COLOR",
         requires = "player",
         hide_possible_values = true
@@ -148,7 +149,7 @@ impl TallyArgs {
             ("--by", Some(by.join(",")).filter(|by| !by.is_empty())),
             ("--max-ply", Some(max_ply.to_string()).filter(|_| *max_ply < u32::MAX)),
             ("--player", Some(players.join(";")).filter(|players| !players.is_empty())),
-            ("--color", color.as_ref().and_then(value)),
+            ("--color", color.as_ref().and_then(word)),
             ("--standard-only", flag(*standard_only)),
             ("--same-game", value(same_game).filter(|_| !keep_duplicates)),
             ("--keep-duplicates", flag(*keep_duplicates)),

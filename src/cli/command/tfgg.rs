@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::cli::args::{GameTextArgs, ReadArgs};
 use crate::cli::games::GamePipe;
 use crate::cli::outcome::Outcome;
-use crate::source::GameFormat;
+use epdb::source::GameFormat;
 
 /// Write games in reduced export format: the seven tags and the moves
 ///

@@ -7,14 +7,14 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::archive::{Archive, ArchiveError, Restored};
 use crate::cli::args::{MemoryArgs, OutputArgs, WriteArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, open_target};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::threads;
-use crate::new_file::{NewFile, sync_files};
-use crate::source::{FileFormat, Local, Output, TargetOptions};
+use epdb::archive::{Archive, ArchiveError, Restored};
+use epdb::new_file::{NewFile, sync_files};
+use epdb::source::{FileFormat, Local, Output, TargetOptions};
 
 /// Write the records of an archive, or the files it was packed from
 ///

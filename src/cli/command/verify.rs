@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::archive::ArchiveError;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, Wanted};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::open_output;
 use crate::cli::source::{self, Visited};
-use crate::source::{Content, FileFormat, Output};
-use crate::store::{self, StoreError, StoreOptions};
+use epdb::archive::ArchiveError;
+use epdb::source::{Content, FileFormat, Output};
+use epdb::store::{self, StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant, every line of text, every record and move
 ///

@@ -1,6 +1,6 @@
 //! `epdb help where`: the page about the language of `--where`.
 
-use crate::library::field::NAMED;
+use epdb::library::field::NAMED;
 
 /// Worked examples: an expression, and which records it takes.
 pub(crate) const EXAMPLES: [(&str, &str); 12] = [
@@ -81,7 +81,7 @@ pub(crate) fn page() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::library::expression::Expression;
+    use epdb::library::expression::Expression;
 
     #[test]
     fn every_example_is_an_expression() {

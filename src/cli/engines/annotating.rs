@@ -11,10 +11,10 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput};
 use crate::cli::pipe::Pipe;
 use crate::cli::source::Visited;
-use crate::engine::{Finished, annotated, positions_of};
-use crate::error::Place;
-use crate::model::{EpdRecord, Game};
-use crate::source::GameFormat;
+use epdb::engine::{Finished, annotated, positions_of};
+use epdb::error::Place;
+use epdb::model::{EpdRecord, Game};
+use epdb::source::GameFormat;
 
 /// How games are annotated and written.
 pub(crate) struct Annotating {

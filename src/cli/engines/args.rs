@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::outcome::Usage;
-use crate::engine::{ClockReading, EngineSpec, Limits, Plan, SystemClock, Task};
-use crate::referee::{Stage, TimeControl};
+use epdb::engine::{ClockReading, EngineSpec, Limits, Plan, SystemClock, Task};
+use epdb::referee::{Stage, TimeControl};
 
 /// Which engines, and how much effort for each record.
 #[derive(clap::Args, Clone, Debug)]

@@ -1,8 +1,8 @@
 //! What a run has come to so far.
 
-use crate::engine::Finished;
-use crate::model::answer::Verdict;
-use crate::model::{EpdRecord, Opcode};
+use epdb::engine::Finished;
+use epdb::model::answer::Verdict;
+use epdb::model::{EpdRecord, Opcode};
 
 /// Records that are done, by what became of them.
 #[derive(Copy, Clone, Default, Debug)]

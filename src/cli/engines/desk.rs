@@ -3,8 +3,8 @@
 use super::counts::{Counted, Counts};
 use crate::cli::message::{note, print_line};
 use crate::cli::progress::Searches;
-use crate::engine::{Finished, Plan, Task};
-use crate::error::Place;
+use epdb::engine::{Finished, Plan, Task};
+use epdb::error::Place;
 
 /// Counts finished records, and says what there is to say about each and about all of them.
 pub(super) struct Desk<'d> {

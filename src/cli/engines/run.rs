@@ -19,9 +19,9 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::source;
 use crate::cli::threads;
-use crate::engine::{Identity, Journal, Limits, Plan, Recovered, RunIdentity, Task};
-use crate::library::run_file::{RunFile, RunLimit, RunSuite};
-use crate::new_file::NewFile;
+use epdb::engine::{Identity, Journal, Limits, Plan, Recovered, RunIdentity, Task};
+use epdb::library::run_file::{RunFile, RunLimit, RunSuite};
+use epdb::new_file::NewFile;
 
 /// What a command asks of engines.
 pub(crate) struct Verb {
@@ -185,7 +185,7 @@ impl EngineRun<'_> {
         let (source, write) = (shown_files(&self.pipe.files), &self.pipe.write);
         let sink = Sink::open(store.as_ref(), &source, &output, write, self.memory)?;
         let searched = search.records(self.pipe, sink, desk)?;
-        store.map_or(Ok(()), crate::store::Store::close)?;
+        store.map_or(Ok(()), epdb::store::Store::close)?;
         Ok(searched)
     }
 

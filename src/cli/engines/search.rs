@@ -12,11 +12,11 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::source;
-use crate::engine::{Emit, Finished, Journal, Plan, Pool, Recovered, SharedJournal};
-use crate::error::Place;
-use crate::library::run_file::RunSuite;
-use crate::model::EpdRecord;
-use crate::source::Item;
+use epdb::engine::{Emit, Finished, Journal, Plan, Pool, Recovered, SharedJournal};
+use epdb::error::Place;
+use epdb::library::run_file::RunSuite;
+use epdb::model::EpdRecord;
+use epdb::source::Item;
 
 /// Records that are searched, those of an earlier run left out.
 pub(super) struct Search {

@@ -8,10 +8,10 @@ use crate::cli::comments::{Comments, Way};
 use crate::cli::outcome::Outcome;
 use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
-use crate::model::merge::MergeRules;
-use crate::model::{EpdRecord, Opcode};
-use crate::source::FileFormat;
-use crate::store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
+use epdb::model::merge::MergeRules;
+use epdb::model::{EpdRecord, Opcode};
+use epdb::source::FileFormat;
+use epdb::store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
 
 /// The store that an output names, if it is there.
 pub(super) fn existing_store(

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::ReadArgs;
 use crate::cli::source;
-use crate::engine::positions_of;
-use crate::library::run_file::RunSuite;
-use crate::model::EpdRecord;
-use crate::source::Item;
-use crate::text::{FormatOptions, epd};
+use epdb::engine::positions_of;
+use epdb::library::run_file::RunSuite;
+use epdb::model::EpdRecord;
+use epdb::source::Item;
+use epdb::text::{FormatOptions, epd};
 
 /// Counts and hashes records in their order.
 pub(super) struct SuiteHash {

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use crate::engine::EngineSpec;
+use epdb::engine::EngineSpec;
 
 const OPTION: &str = "--engine";
 

@@ -4,8 +4,8 @@ use std::io::BufRead;
 use std::{io, thread};
 
 use crate::cli::message::{note, print_line};
-use crate::referee::server::{Remote, Wish};
-use crate::referee::{COMMANDS, Order, Silences, Tournament, Typed, typed};
+use epdb::referee::server::{Remote, Wish};
+use epdb::referee::{COMMANDS, Order, Silences, Tournament, Typed, typed};
 
 /// Reads what a supervisor types and says it to the referee.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! A tournament in lines.
 
 use crate::cli::message::note;
-use crate::referee::server::Watch;
-use crate::referee::{Snapshot, Standings};
+use epdb::referee::server::Watch;
+use epdb::referee::{Snapshot, Standings};
 
 /// Tells what happens on standard error, a line each.
 #[derive(Debug, Default)]

@@ -9,11 +9,11 @@ use crate::cli::games;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output;
-use crate::library::kit::Line;
-use crate::model::EpdRecord;
-use crate::new_file::cannot_write;
-use crate::source::{Compression, FileFormat, Lost, Target};
-use crate::text::{Format, FormatOptions, epd};
+use epdb::library::kit::Line;
+use epdb::model::EpdRecord;
+use epdb::new_file::cannot_write;
+use epdb::source::{Compression, FileFormat, Lost, Target};
+use epdb::text::{Format, FormatOptions, epd};
 
 /// Appends a record as a line: of FEN where the name says so, else of EPD.
 pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome> {

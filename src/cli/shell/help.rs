@@ -1,7 +1,7 @@
 //! What the shell says about its commands.
 
 use super::programs;
-use crate::library::kit::Verb;
+use epdb::library::kit::Verb;
 
 /// The commands, a line each.
 pub(super) fn list() -> String {

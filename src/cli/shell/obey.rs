@@ -9,8 +9,8 @@ use crate::cli::board::{self, Look};
 use crate::cli::message::{is_quiet, note};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, open_page};
-use crate::library::kit::{Reply, Session, Step, Verb};
-use crate::text::Diagnostic;
+use epdb::library::kit::{Reply, Session, Step, Verb};
+use epdb::text::Diagnostic;
 
 /// What became of a line.
 pub(crate) enum Obeyed {

@@ -10,7 +10,7 @@ use anyhow::Context;
 use crate::cli::message::is_quiet;
 use crate::cli::outcome::Outcome;
 use crate::cli::signals;
-use crate::library::kit::{Session, Verb};
+use epdb::library::kit::{Session, Verb};
 
 /// The command of epdb that a command of the shell stands for.
 pub(super) const fn command(verb: Verb) -> Option<&'static str> {

@@ -5,14 +5,14 @@ use std::vec;
 
 use crate::cli::pipe::Findings;
 use crate::cli::signals;
-use crate::error::Place;
-use crate::library::kit::Step;
-use crate::library::registers::RunningRegisters;
-use crate::model::EpdRecord;
-use crate::model::registers::Registers;
-use crate::source::{Items, OwnedItem, Source, SourceOptions};
-use crate::text::Diagnostic;
-use crate::text::pgn::PositionOptions;
+use epdb::error::Place;
+use epdb::library::kit::Step;
+use epdb::library::registers::RunningRegisters;
+use epdb::model::EpdRecord;
+use epdb::model::registers::Registers;
+use epdb::source::{Items, OwnedItem, Source, SourceOptions};
+use epdb::text::Diagnostic;
+use epdb::text::pgn::PositionOptions;
 
 /// Sources that are open, and the record that was taken from them last.
 #[derive(Default)]

@@ -5,8 +5,8 @@ use std::io::Read;
 use super::obey::{Obeyed, Shell};
 use crate::cli::message::{note, print_line};
 use crate::cli::outcome::{Outcome, is_broken_pipe, message};
-use crate::library::kit::KitError;
-use crate::text::lines::{self, LineReader, Next};
+use epdb::library::kit::KitError;
+use epdb::text::lines::{self, LineReader, Next};
 
 /// The longest line of commands that is read, in bytes.
 const LONGEST_LINE: usize = 1 << 16;

@@ -16,7 +16,7 @@ use super::obey::{Obeyed, Shell};
 use crate::cli::message::{note, print_line};
 use crate::cli::outcome::{Outcome, message};
 use crate::cli::signals;
-use crate::library::kit::{Completion, complete};
+use epdb::library::kit::{Completion, complete};
 
 const PROMPT: &str = "epdb> ";
 

@@ -14,7 +14,6 @@ use crate::text::{CounterForm, Diagnostic, Format, FormatOptions, ParseOptions, 
 
 /// What a command has to show.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub enum Reply {
     /// Nothing.
     Done,

@@ -238,14 +238,14 @@ impl<'s> Importer<'s> {
 
     /// [`Importer::push_from`] of a record in its binary form, as with [`Importer::push_encoded`].
     #[cfg(feature = "source")]
-    pub(crate) fn push_encoded_from(&mut self, record: &[u8], place: Checkpoint) -> Result<()> {
+    pub fn push_encoded_from(&mut self, record: &[u8], place: Checkpoint) -> Result<()> {
         self.collect_encoded(record)?;
         self.settle(place)
     }
 
     /// [`Importer::push_encoded`] of one of the records that [`Importer::commit_at`] commits together.
     #[cfg_attr(not(feature = "source"), expect(dead_code))]
-    pub(crate) fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
+    pub fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.check()?;
         let shared = &self.store.shared;
         let key = record::board_of(record).and_then(board_key);
@@ -275,7 +275,7 @@ impl<'s> Importer<'s> {
     }
 
     /// [`Importer::keep_game`] for one of those that [`Importer::commit_at`] commits together.
-    pub(crate) fn collect_game(&mut self, game: &[u8]) -> Result<()> {
+    pub fn collect_game(&mut self, game: &[u8]) -> Result<()> {
         self.check()?;
         self.games.push(game);
         Ok(())
@@ -285,8 +285,7 @@ impl<'s> Importer<'s> {
     ///
     /// # Errors
     /// As [`Importer::push_from`].
-    #[cfg(feature = "cli")]
-    pub(crate) fn commit_at(&mut self, place: Checkpoint) -> Result<()> {
+    pub fn commit_at(&mut self, place: Checkpoint) -> Result<()> {
         self.check()?;
         self.info.place = place;
         self.commit(ImportState::Unfinished)

@@ -10,8 +10,8 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::threads;
-use crate::library::book::{Summary, Walk};
-use crate::source::Output;
+use epdb::library::book::{Summary, Walk};
+use epdb::source::Output;
 
 /// Print what is in opening books: entries, positions, how they are reached, weights, order
 ///

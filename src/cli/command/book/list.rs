@@ -1,5 +1,6 @@
 //! `epdb book list`: the entries of a book.
 
+use crate::cli::values::word_of;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -15,12 +16,12 @@ use crate::cli::output::open_other_output;
 use crate::cli::pipe::each;
 use crate::cli::threads;
 use crate::cli::tsv;
-use crate::codec::polyglot::{Book, BookMove, Entry};
-use crate::library::book::{BookPosition, Walk};
-use crate::model::rules::Playable;
-use crate::model::{Color, Position};
-use crate::source::Output;
-use crate::text::{CastlingForm, EnPassantForm, fen, san};
+use epdb::codec::polyglot::{Book, BookMove, Entry};
+use epdb::library::book::{BookPosition, Walk};
+use epdb::model::rules::Playable;
+use epdb::model::{Color, Position};
+use epdb::source::Output;
+use epdb::text::{CastlingForm, EnPassantForm, fen, san};
 
 /// List the entries of opening books: position, move, weight, share of the weights
 ///
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long = "source", value_name = "FILE")]
     sources: Vec<PathBuf>,
     /// Only positions with this side to move
-    #[arg(long, value_enum, value_name = "COLOR")]
+    #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR")]
     color: Option<Color>,
     /// List entries too whose position is not known, by key and coordinates
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `epdb book make`: a book of games or of a library.
 
+use crate::cli::values::word_of;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
@@ -11,12 +12,12 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
 use crate::cli::repertoire;
 use crate::cli::source;
-use crate::codec::polyglot::Writer;
-use crate::codec::record;
-use crate::library::book::{BookMaker, MakeOptions, repertoire_entries};
-use crate::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
-use crate::model::Color;
-use crate::source::{Item, Output};
+use epdb::codec::polyglot::Writer;
+use epdb::codec::record;
+use epdb::library::book::{BookMaker, MakeOptions, repertoire_entries};
+use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
+use epdb::model::Color;
+use epdb::source::{Item, Output};
 
 /// Make an opening book of games, or of the tallies of a library
 ///
@@ -56,7 +57,7 @@ pub(crate) struct Args {
           conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "TallyArgs"])]
     repertoire: bool,
     /// The side whose repertoire it is
-    #[arg(long, value_enum, value_name = "COLOR", requires = "repertoire")]
+    #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR", requires = "repertoire")]
     side: Option<Color>,
     #[command(flatten)]
     tally: TallyArgs,

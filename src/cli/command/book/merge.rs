@@ -6,8 +6,8 @@ use super::open::open;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
-use crate::codec::polyglot::{Book, Writer};
-use crate::library::book::{Merge, merge};
+use epdb::codec::polyglot::{Book, Writer};
+use epdb::library::book::{Merge, merge};
 
 /// Make one book of several
 ///

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::cli::message::note;
-use crate::codec::polyglot::{Book, Disorder};
-use crate::source::open_book;
+use epdb::codec::polyglot::{Book, Disorder};
+use epdb::source::open_book;
 
 /// Reads a book, and says where it is not in order.
 pub(super) fn open(path: &Path) -> anyhow::Result<Book> {

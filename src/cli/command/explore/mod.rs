@@ -2,6 +2,7 @@
 
 mod table;
 
+use crate::cli::values::word_of;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,12 +16,12 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::query;
 use crate::cli::searched::{Searched, games_are_no_library};
-use crate::codec::packed::PackedBoard;
-use crate::codec::query::Query;
-use crate::library::explore::object::{PositionObject, Shown};
-use crate::library::explore::{self, ExploreOptions, SortBy};
-use crate::model::{EpdRecord, Position, San};
-use crate::text::PositionLine;
+use epdb::codec::packed::PackedBoard;
+use epdb::codec::query::Query;
+use epdb::library::explore::object::{PositionObject, Shown};
+use epdb::library::explore::{self, ExploreOptions, SortBy};
+use epdb::model::{EpdRecord, Position, San};
+use epdb::text::PositionLine;
 
 /// Show what a library knows of a position: its moves, and what became of the games
 ///
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     position: Vec<String>,
     /// The order of the moves, the largest first: games (default), score (the mover's), white,
     /// draws, black, elo, performance, reached, ce, name
-    #[arg(long, value_enum, default_value_t = SortBy::Games, value_name = "BY",
+    #[arg(long, value_parser = word_of::<SortBy>(), default_value = "games", value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
     sort: SortBy,
     /// At most so many moves of a position

@@ -4,11 +4,11 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::cli::board::{self, Look};
 use crate::cli::columns;
-use crate::library::explore::object::Shown;
-use crate::library::explore::{Explored, MoveRow, ParentRow, performance};
-use crate::library::names::OpeningName;
-use crate::model::{Color, GameCounts, Operation, San};
-use crate::source::Output;
+use epdb::library::explore::object::Shown;
+use epdb::library::explore::{Explored, MoveRow, ParentRow, performance};
+use epdb::library::names::OpeningName;
+use epdb::model::{Color, GameCounts, Operation, San};
+use epdb::source::Output;
 
 /// How many characters the bar of the results takes.
 const BAR: u64 = 20;

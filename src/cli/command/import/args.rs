@@ -1,5 +1,6 @@
 //! The arguments of `epdb import`.
 
+use crate::cli::values::word_of;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -8,8 +9,8 @@ use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
 use crate::cli::command::tally::TallyArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::settings;
-use crate::model::merge::MergeRules;
-use crate::store::{ImportOptions, OnDuplicate, Same};
+use epdb::model::merge::MergeRules;
+use epdb::store::{ImportOptions, OnDuplicate, Same};
 
 /// Add the records of files to a store, which is made if it is not there
 ///
@@ -36,7 +37,7 @@ pub(crate) struct Args {
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,
     /// Which records are duplicates: those of one position, or only equal ones
-    #[arg(long, value_enum, default_value_t = Same::Position, value_name = "WHAT")]
+    #[arg(long, value_parser = word_of::<Same>(), default_value = "position", value_name = "WHAT")]
     pub(super) same: Same,
     /// Give up what is left of an interrupted import and import its file from the start
     #[arg(long)]
@@ -74,29 +75,23 @@ enum OnDuplicateArg {
 impl Args {
     /// How the records, or the tallies of games, are imported.
     pub(super) fn options(&self) -> ImportOptions {
+        let options = ImportOptions::new().restart(self.restart);
         if self.tally {
-            return ImportOptions {
-                on_duplicate: OnDuplicate::Merge(MergeRules::default()),
-                restart: self.restart,
-                settings: format!(
-                    "--tally {} {}",
-                    self.counting.settings(&self.read),
-                    settings::of_reading(&self.read)
-                ),
-                ..ImportOptions::default()
-            };
+            let (counting, reading) =
+                (self.counting.settings(&self.read), settings::of_reading(&self.read));
+            return options
+                .on_duplicate(OnDuplicate::Merge(MergeRules::default()))
+                .settings(format!("--tally {counting} {reading}"));
         }
-        ImportOptions {
-            on_duplicate: match self.on_duplicate {
-                OnDuplicateArg::Keep => OnDuplicate::Keep,
-                OnDuplicateArg::Skip => OnDuplicate::Skip,
-                OnDuplicateArg::Replace => OnDuplicate::Replace,
-                OnDuplicateArg::Merge => OnDuplicate::Merge(self.merge.rules()),
-            },
-            same: self.same,
-            restart: self.restart,
-            settings: settings::of_reading(&self.read),
-            ..ImportOptions::default()
-        }
+        let on_duplicate = match self.on_duplicate {
+            OnDuplicateArg::Keep => OnDuplicate::Keep,
+            OnDuplicateArg::Skip => OnDuplicate::Skip,
+            OnDuplicateArg::Replace => OnDuplicate::Replace,
+            OnDuplicateArg::Merge => OnDuplicate::Merge(self.merge.rules()),
+        };
+        options
+            .on_duplicate(on_duplicate)
+            .same(self.same)
+            .settings(settings::of_reading(&self.read))
     }
 }

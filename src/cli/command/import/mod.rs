@@ -21,16 +21,16 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
 use crate::cli::settings;
 use crate::cli::source;
-use crate::codec::record;
-use crate::codec::tally_origin::{GameDigest, TallyOrigin};
-use crate::library::tally::ledger::{self, Allowed};
-use crate::new_file::NewFile;
-use crate::source::{BinaryRecords, FileFormat, Item, each_kept_game, open_bytes};
-use crate::store::{
+use epdb::codec::record;
+use epdb::codec::tally_origin::{GameDigest, TallyOrigin};
+use epdb::library::tally::ledger::{self, Allowed};
+use epdb::new_file::NewFile;
+use epdb::source::{BinaryRecords, FileFormat, Item, each_kept_game, open_bytes};
+use epdb::store::{
     Checkpoint, ImportInfo, ImportOptions, ImportReport, ImportState, OnDuplicate, Recognised,
     Same, Store, StoreOptions,
 };
-use crate::text::lines;
+use epdb::text::lines;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
@@ -149,8 +149,7 @@ pub(crate) fn into_new_store(
     let new = NewFile::create(path)?;
     let stores = StoreOptions::new().memory_bytes(memory.memory).replace(places::is_forced());
     let store = Store::create_in(&new, &stores)?;
-    let mut options =
-        ImportOptions { settings: settings::of_reading(read), ..ImportOptions::default() };
+    let mut options = ImportOptions::new().settings(settings::of_reading(read));
     recognise(&store, source, &mut options)?;
     let how = How { read, allowed: Allowed { mixed: true, overlap: true } };
     import(&store, source, how, &options, &mut diagnostics, &mut None)?;

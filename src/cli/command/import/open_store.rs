@@ -1,7 +1,7 @@
 //! The store that is written.
 
-use crate::new_file::NewFile;
-use crate::store::{Store, StoreOptions};
+use epdb::new_file::NewFile;
+use epdb::store::{Store, StoreOptions};
 
 /// The store that is written. A new one gets its name with its first commit.
 pub(super) struct OpenStore {

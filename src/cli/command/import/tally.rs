@@ -10,12 +10,12 @@ use crate::cli::games;
 use crate::cli::json;
 use crate::cli::ledgers;
 use crate::cli::source;
-use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
-use crate::library::tally::ledger::{self, Unlike};
-use crate::library::tally::{TallyBuilder, TallyCounts, TallyOrder};
-use crate::new_file::NewFile;
-use crate::source::Item;
-use crate::store::{Checkpoint, ImportInfo, ImportOptions, ImportState, Importer, Store};
+use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb::library::tally::ledger::{self, Unlike};
+use epdb::library::tally::{TallyBuilder, TallyCounts, TallyOrder};
+use epdb::new_file::NewFile;
+use epdb::source::Item;
+use epdb::store::{Checkpoint, ImportInfo, ImportOptions, ImportState, Importer, Store};
 
 /// Counts the games of a file, or those that an interrupted run left of it. What is committed at once
 /// is the tallies of whole games, their digests, and how far the file was read.

@@ -2,6 +2,7 @@
 
 mod print;
 
+use crate::cli::values::word_of;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -16,11 +17,11 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire;
 use crate::cli::searched::Searched;
 use crate::cli::source::Visited;
-use crate::codec::query::Query;
-use crate::library::explore::{CellFilter, Entry};
-use crate::library::game_tag::names_player;
-use crate::library::repertoire::{Departures, Finding, GameEnds, Node, Paths, Repertoire};
-use crate::model::{Color, Position, TallyPart};
+use epdb::codec::query::Query;
+use epdb::library::explore::{CellFilter, Entry};
+use epdb::library::game_tag::names_player;
+use epdb::library::repertoire::{Departures, Finding, GameEnds, Node, Paths, Repertoire};
+use epdb::model::{Color, Position, TallyPart};
 use print::{Form, Report};
 
 /// Tell what is in a repertoire and what is missing in it
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     /// Games with variations, or records with moves; none, or `-`, is standard input
     files: Vec<PathBuf>,
     /// The side whose repertoire it is, white or black
-    #[arg(long, value_enum, value_name = "COLOR", hide_possible_values = true)]
+    #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR", hide_possible_values = true)]
     side: Color,
     /// The position that it begins with [default: the start array]
     #[arg(long, value_name = "POSITION", conflicts_with_all = ["output", "to"])]

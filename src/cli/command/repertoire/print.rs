@@ -7,9 +7,9 @@ use serde::Serialize;
 use crate::cli::json;
 use crate::cli::output::open_output;
 use crate::cli::tsv;
-use crate::library::repertoire::{Coverage, Finding, GameEnds, Part, numbered};
-use crate::model::{Color, San};
-use crate::source::Output;
+use epdb::library::repertoire::{Coverage, Finding, GameEnds, Part, numbered};
+use epdb::model::{Color, San};
+use epdb::source::Output;
 
 /// How many lines of a part a person sees.
 const LINES: usize = 20;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::report::Run;
+use epdb::report::Run;
 
 /// How many problems must be solved.
 #[derive(Copy, Clone, PartialEq, Debug)]

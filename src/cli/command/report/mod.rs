@@ -15,11 +15,11 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_other_output, open_output};
 use crate::cli::pipe::each;
 use crate::cli::tsv;
-use crate::library::field::parse_opcode;
-use crate::library::run_file::RunFile;
-use crate::model::Opcode;
-use crate::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
-use crate::source::Output;
+use epdb::library::field::parse_opcode;
+use epdb::library::run_file::RunFile;
+use epdb::model::Opcode;
+use epdb::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
+use epdb::source::Output;
 use least::Least;
 
 /// Tell how engines did on suites, and whether chance explains what sets them apart
@@ -211,7 +211,7 @@ fn print_tsv(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
 fn fields(run: &Run, row: &Row<'_>, place: usize) -> Option<Vec<String>> {
     let problem = row.of_runs()[place]?;
     let number = |value: Option<u64>| value.map(|it| it.to_string()).unwrap_or_default();
-    let effort = |effort: Option<crate::report::Effort>| {
+    let effort = |effort: Option<epdb::report::Effort>| {
         let parts =
             effort.map(|effort| [effort.nodes, effort.ms, effort.depth].map(|it| it.to_string()));
         parts.unwrap_or_default()

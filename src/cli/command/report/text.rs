@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use crate::cli::columns;
-use crate::report::distribution::Distribution;
-use crate::report::statistics::Interval;
-use crate::report::{
+use epdb::report::distribution::Distribution;
+use epdb::report::statistics::Interval;
+use epdb::report::{
     Axis, Counts, NamedMove, Problem, Report, Row, Run, grouped, percent, probability, range,
     signed,
 };
-use crate::source::Output;
+use epdb::source::Output;
 
 /// How many lines of a list a person sees.
 pub(super) const LINES: usize = 20;

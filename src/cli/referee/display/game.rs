@@ -8,9 +8,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
 use super::look::Look;
-use crate::model::score::Score;
-use crate::model::{Color, Position, Square};
-use crate::referee::{RunningGame, SideView, Tournament};
+use epdb::model::score::Score;
+use epdb::model::{Color, Position, Square};
+use epdb::referee::{RunningGame, SideView, Tournament};
 
 /// Columns and rows of a game with its board.
 pub(super) const PANEL: [u16; 2] = [44, 11];

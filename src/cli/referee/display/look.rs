@@ -5,7 +5,7 @@ use std::env;
 use ratatui::style::{Color as Paint, Modifier, Style};
 
 use crate::cli::locale::{self, Letters};
-use crate::model::{Color, Piece, Role};
+use epdb::model::{Color, Piece, Role};
 
 /// What letters and colours a terminal gets.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

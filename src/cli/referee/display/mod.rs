@@ -21,8 +21,8 @@ use ratatui::crossterm::terminal::{
 
 use super::console::Console;
 use super::plain::Plain;
-use crate::referee::server::{Referee, Remote, Watch, Wish};
-use crate::referee::{COMMANDS, Order, Silences, Snapshot, Standings, Tournament, Typed, typed};
+use epdb::referee::server::{Referee, Remote, Watch, Wish};
+use epdb::referee::{COMMANDS, Order, Silences, Snapshot, Standings, Tournament, Typed, typed};
 use keys::{Key, Keys};
 use look::Look;
 use screen::Screen;

@@ -11,7 +11,7 @@ use super::game::{self, PANEL};
 use super::look::Look;
 use crate::cli::escape::escaped;
 use crate::cli::locale::Letters;
-use crate::referee::{RunningGame, Snapshot};
+use epdb::referee::{RunningGame, Snapshot};
 
 /// So many messages are kept, and so many shown.
 const KEPT_MESSAGES: usize = 100;

@@ -12,9 +12,9 @@ use super::keys::Key;
 use super::look::Look;
 use super::screen::Screen;
 use crate::cli::locale::Letters;
-use crate::model::score::Score;
-use crate::model::{Color, Position};
-use crate::referee::{Absences, RunningGame, SideView, Snapshot, Tournament, next_games};
+use epdb::model::score::Score;
+use epdb::model::{Color, Position};
+use epdb::referee::{Absences, RunningGame, SideView, Snapshot, Tournament, next_games};
 
 const LETTERS: Look = Look { figures: false, colors: false, letters: Letters::All };
 
