@@ -540,6 +540,7 @@ pub fn operand_value(opcode: Opcode, operands: &[Operand]) -> Value<'_> {
         (Type::Moves, moves) => Value::Moves(moves),
         (_, [Operand::Integer(value)]) => Value::whole(*value),
         (_, [Operand::Str(text)]) => Value::Text(Cow::Borrowed(text)),
+        (_, [tally @ Operand::Tally(_)]) => Value::text_of(tally.text()),
         (Type::Any, [Operand::Token(text)]) => Value::Word(Cow::Borrowed(text)),
         (_, several) => Value::text_of(joined(several)),
     }

@@ -229,18 +229,18 @@ fn reconcile(
 
 /// Adds two tallies, or two that are to be taken off.
 fn tally_of_both(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
-    let mut both = Tally::of_operands(old)?;
-    both.add(&Tally::of_operands(new)?).ok()?;
-    Some(vec![Operand::string(both.to_text())])
+    let mut both = Tally::of_operands(old)?.clone();
+    both.add(Tally::of_operands(new)?).ok()?;
+    Some(vec![Operand::tally(both)])
 }
 
 /// Takes `tally_less` off `tally`, unless it has what that has not.
 fn take_off(record: &mut EpdRecord) {
     let tally = |opcode| record.operands(opcode).and_then(Tally::of_operands);
     let Some(less) = tally(Opcode::TALLY_LESS) else { return };
-    if let Some(left) = tally(Opcode::TALLY).and_then(|tally| tally.minus(&less)) {
+    if let Some(left) = tally(Opcode::TALLY).and_then(|tally| tally.minus(less)) {
         record.remove(Opcode::TALLY_LESS);
-        let operands = vec![Operand::string(left.to_text())];
+        let operands = vec![Operand::tally(left)];
         record.set(Operation { opcode: Opcode::TALLY, operands });
     }
 }
@@ -270,7 +270,7 @@ fn number(operand: &Operand) -> Option<i128> {
     match operand {
         Operand::Integer(value) => Some(*value),
         Operand::Token(text) => std::str::from_utf8(text).ok()?.parse().ok(),
-        Operand::Move { .. } | Operand::Str(_) => None,
+        Operand::Move { .. } | Operand::Str(_) | Operand::Tally(_) => None,
     }
 }
 

@@ -27,10 +27,6 @@ impl Opcode {
     /// Why the search of an engine failed.
     pub const RUN_ERROR: Opcode = known("run_error");
 
-    /// A tally that is to be taken off the one of a record that this record is merged with: copies of
-    /// games that it counts say more than those that are counted.
-    pub const TALLY_LESS: Opcode = known("tally_less");
-
     /// Checks a name.
     ///
     /// # Errors
@@ -341,6 +337,7 @@ standard_opcodes! {
     SM = 34, "sm", 1994, Operands::Move, "the move that is made";
     SV = 35, "sv", 1995, Operands::MoveLine, "the line that is played";
     TALLY = 50, "tally", 0, Operands::Tally, "what became of the games that reached the position";
+    TALLY_LESS = 52, "tally_less", 0, Operands::Tally, "what is to be taken off the tally of the record that this one is merged with";
     TCGS = 36, "tcgs", 1994, POSITIVE, "the number of a game between programs";
     TCRI = 37, "tcri", 1994, Operands::TwoStrings, "who receives: address and name";
     TCSI = 38, "tcsi", 1994, Operands::TwoStrings, "who sends: address and name";

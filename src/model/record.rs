@@ -7,6 +7,7 @@ use super::opcode::{Opcode, Operands};
 use super::position::{Position, is_outermost};
 use super::rules::{Legality, Move, Playable, is_zeroing, legality};
 use super::square::Color;
+use super::tally::Tally;
 use super::typed::TypedOperand;
 
 /// The text of one move in Standard Algebraic Notation: at most seven ASCII bytes.
@@ -111,6 +112,8 @@ pub enum Operand {
     /// A quoted string: the bytes between the quotes, none of them a quote or a control byte. A
     /// [`TypedOperand`] is one too.
     Str(Box<[u8]>),
+    /// What became of the games that reached the position; in text a quoted string.
+    Tally(Box<Tally>),
     /// Anything unquoted, as it stands in the text: identifiers, dates, clocks, operands of
     /// unknown opcodes, and move operands that are no legal moves. Not empty; printing ASCII
     /// without blank, `;` and quote.
@@ -126,6 +129,11 @@ impl Operand {
     /// A typed operand: the string that spells it.
     pub fn typed(operand: &TypedOperand) -> Operand {
         Operand::string(operand.to_text())
+    }
+
+    /// The operand of `tally`.
+    pub fn tally(tally: Tally) -> Operand {
+        Operand::Tally(Box::new(tally))
     }
 
     /// The typed operand that this is, if it is one.
@@ -159,6 +167,11 @@ impl Operand {
                 out.extend_from_slice(bytes);
                 out.push(b'"');
             }
+            Operand::Tally(tally) => {
+                out.push(b'"');
+                out.extend_from_slice(&tally.to_text());
+                out.push(b'"');
+            }
         }
     }
 
@@ -166,6 +179,7 @@ impl Operand {
     pub fn text(&self) -> Vec<u8> {
         match self {
             Operand::Str(bytes) => bytes.to_vec(),
+            Operand::Tally(tally) => tally.to_text(),
             other => {
                 let mut text = Vec::new();
                 other.write_to(&mut text);

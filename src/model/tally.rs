@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::fmt::{self, Write};
 
 use super::record::{Operand, San};
+use super::rules::Move;
 use super::speed::Speed;
 
 /// The results of the games that reached a position, by the move that was played there.
@@ -13,9 +14,12 @@ use super::speed::Speed;
 /// played most, those played as often in ASCII order.
 ///
 /// ```
-/// use epdb::model::Tally;
+/// use epdb::model::Position;
+/// use epdb::model::rules::Playable;
+/// use epdb::text::tally;
 /// let text = b"reached 5, e4 +2=1-0 elo 2450.5/2 opp 2400/1 1987-2024, d4 +0=0-1*1 2020";
-/// let tally = Tally::from_text(text).expect("a tally");
+/// let start = Playable::new(&Position::START).expect("playable");
+/// let tally = tally::parse(Some(&start), text).expect("a tally");
 /// assert_eq!(tally.to_text(), text);
 /// let all = tally.total();
 /// assert_eq!((all.reached, all.games()), (5, 5));
@@ -40,7 +44,9 @@ pub struct TallyPart {
 /// The games in which a move was played in a position.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MoveTally {
-    /// The canonical SAN of the move.
+    /// The move, legal in the position.
+    pub mv: Move,
+    /// Its canonical SAN, by which the moves of a position are in order.
     pub san: San,
     /// What became of them.
     pub counts: GameCounts,
@@ -175,22 +181,23 @@ impl Tally {
         self.parts.iter_mut().try_for_each(TallyPart::settle)
     }
 
-    /// The tally that the operands of `tally` are; `None` when they are none.
-    pub fn of_operands(operands: &[Operand]) -> Option<Tally> {
+    /// The tally that the operands of `tally` are; `None` where they are something else.
+    pub fn of_operands(operands: &[Operand]) -> Option<&Tally> {
         match operands {
-            [Operand::Str(text)] => Tally::from_text(text),
+            [Operand::Tally(tally)] => Some(tally),
             _ => None,
         }
     }
 
-    /// Reads what stands between the quotes of the operand, in any order of cells and moves. `None`
-    /// when it is no tally.
-    pub fn from_text(text: &[u8]) -> Option<Tally> {
+    /// Reads what stands between the quotes of the operand, in any order of cells and moves;
+    /// `move_of` gives the move that a SAN names in the position. `None` when it is no tally, or a move
+    /// has none. [`text::tally::parse`](crate::text::tally::parse) reads the tally of a position.
+    pub fn from_text(text: &[u8], mut move_of: impl FnMut(&San) -> Option<Move>) -> Option<Tally> {
         let mut parts: Vec<TallyPart> = Vec::new();
         for item in std::str::from_utf8(text).ok()?.split(", ") {
             match read_head(item) {
                 Some(head) => parts.push(head),
-                None => parts.last_mut()?.moves.push(read_move(item)?),
+                None => parts.last_mut()?.moves.push(read_move(item, &mut move_of)?),
             }
         }
         Tally::new(parts)
@@ -426,7 +433,7 @@ impl TallyPart {
         }
         f.write_str("reached ")?;
         write_count(self.reached, 1, f)?;
-        for MoveTally { san, counts } in &self.moves {
+        for MoveTally { san, counts, .. } in &self.moves {
             f.write_str(", ")?;
             san.as_bytes().iter().try_for_each(|&byte| f.write_char(char::from(byte)))?;
             f.write_char(' ')?;
@@ -539,7 +546,7 @@ fn read_cell(text: &str) -> Option<Cell> {
 }
 
 /// Reads `e4 +2=1-0*1 elo 2450.5/2 opp 2400/1 1987-2024`.
-fn read_move(item: &str) -> Option<MoveTally> {
+fn read_move(item: &str, move_of: &mut impl FnMut(&San) -> Option<Move>) -> Option<MoveTally> {
     let mut words = item.split(' ').peekable();
     let san = San::new(words.next()?.as_bytes()).ok()?;
     let mut counts = read_results(words.next()?)?;
@@ -552,7 +559,10 @@ fn read_move(item: &str) -> Option<MoveTally> {
         let (first, last) = years.split_once('-').unwrap_or((years, years));
         counts.years = Some((read_small(first)?, read_small(last)?));
     }
-    words.next().is_none().then_some(MoveTally { san, counts })
+    match words.next() {
+        None => Some(MoveTally { mv: move_of(&san)?, san, counts }),
+        Some(_) => None,
+    }
 }
 
 fn read_results(text: &str) -> Option<GameCounts> {
@@ -603,6 +613,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::Square;
+
+    /// A move of its own for each SAN.
+    fn move_of(san: &San) -> Move {
+        let number = san.as_bytes().iter().fold(0_u32, |sum, &byte| sum * 31 + u32::from(byte));
+        let square = |number: u32| Square::new((number % 64) as u8).unwrap();
+        Move { from: square(number), to: square(number / 64), promotion: None }
+    }
+
+    fn counted(san: San, counts: GameCounts) -> MoveTally {
+        MoveTally { mv: move_of(&san), san, counts }
+    }
+
+    fn read(text: &[u8]) -> Option<Tally> {
+        Tally::from_text(text, |san| Some(move_of(san)))
+    }
 
     fn any_ratings(games: u64) -> impl Strategy<Value = Ratings> {
         (0..=games).prop_flat_map(|games| {
@@ -647,7 +673,7 @@ mod tests {
                 cell,
                 reached,
                 moves: moves.into_iter()
-                    .map(|(san, counts)| MoveTally { san: san.parse().unwrap(), counts })
+                    .map(|(san, counts)| counted(san.parse().unwrap(), counts))
                     .collect(),
             });
             Tally::new(parts.collect()).unwrap()
@@ -657,7 +683,7 @@ mod tests {
     proptest! {
         #[test]
         fn text_comes_back(tally in any_tally()) {
-            prop_assert_eq!(Tally::from_text(&tally.to_text()), Some(tally));
+            prop_assert_eq!(read(&tally.to_text()), Some(tally));
         }
 
         #[test]
@@ -671,8 +697,8 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in "(reached|e4|\\[|\\]|[ +=*/.,0-9-]|elo|opp|blitz){0,12}") {
-            if let Some(tally) = Tally::from_text(text.as_bytes()) {
-                prop_assert_eq!(Tally::from_text(&tally.to_text()), Some(tally));
+            if let Some(tally) = read(text.as_bytes()) {
+                prop_assert_eq!(read(&tally.to_text()), Some(tally));
             }
         }
     }
@@ -710,7 +736,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_left_out_of_a_total() {
         let text = format!("[2020] reached {MOST_GAMES}, e4 +1=0-0, [2021] reached 1, d4 +1=0-0");
-        let tally = Tally::from_text(text.as_bytes()).unwrap();
+        let tally = read(text.as_bytes()).unwrap();
         assert_eq!(tally.total().to_string(), format!("reached {MOST_GAMES}, e4 +1=0-0"));
         let mut sum = tally.clone();
         assert_eq!(sum.add(&tally), Err(TallyOverflow));
@@ -735,7 +761,7 @@ mod tests {
             "[2024-13] reached 1",
             "[fast] reached 1",
         ] {
-            assert_eq!(Tally::from_text(text.as_bytes()), None, "{text}");
+            assert_eq!(read(text.as_bytes()), None, "{text}");
         }
     }
 
@@ -743,7 +769,7 @@ mod tests {
     fn cells_are_kept_apart_and_summed() {
         let text = b"[2024-03 blitz 1600+] reached 2, e4 +1=0-0, [2024-04 rapid] reached 1, d4 \
             +0=1-0, e4 +1=0-0";
-        let tally = Tally::from_text(text).unwrap();
+        let tally = read(text).unwrap();
         assert_eq!(tally.to_text(), text);
         assert_eq!(tally.total().to_string(), "reached 3, e4 +2=0-0, d4 +0=1-0");
         let april = tally.total_of(|cell| cell.month == Some(4));

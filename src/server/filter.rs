@@ -214,7 +214,7 @@ mod tests {
     fn what_a_tally_keeps_together_is_given_up_and_named() {
         let asked = asked("2019-05", "2020", "blitz", "1600").filter().unwrap();
         let by = |text: &str| {
-            let tally = Tally::from_text(text.as_bytes()).unwrap();
+            let tally = Tally::from_text(text.as_bytes(), |_| None).unwrap();
             Applied::new(asked.clone(), &None, Some(&tally))
         };
         let none = by("reached 2");
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(by("[2020-01 blitz 1600+] reached 2").not_split, [""; 0]);
         assert_eq!(Applied::new(asked.clone(), &None, None).filter, asked);
         // What a library tells apart counts, though nothing of it is known of the games of a position.
-        let tally = Tally::from_text(b"reached 2").unwrap();
+        let tally = Tally::from_text(b"reached 2", |_| None).unwrap();
         let splits = Some(vec!["year", "speed"]);
         let applied = Applied::new(asked.clone(), &splits, Some(&tally));
         assert_eq!(applied.not_split, ["since", "ratings"]);

@@ -20,7 +20,9 @@ use super::epd::{self, Line};
 use super::fen;
 use super::options::{CastlingForm, FormatOptions, ParseOptions, Profile};
 use crate::model::rules::Move;
-use crate::model::{EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square};
+use crate::model::{
+    EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square, Tally,
+};
 
 /// Text that is seldom not UTF-8: a string where it is, bytes where it is not.
 struct Text(Vec<u8>);
@@ -153,9 +155,17 @@ fn exact_position(fields: &[u8]) -> Option<Position> {
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum OperandForm {
-    Move { mv: Move, san: San },
+    Move {
+        mv: Move,
+        san: San,
+    },
     Integer(i128),
     String(Text),
+    /// With the moves in the order in which the text has them.
+    Tally {
+        text: Text,
+        moves: Vec<Move>,
+    },
     Token(Text),
 }
 
@@ -165,6 +175,11 @@ impl Serialize for Operand {
             Operand::Move { mv, san } => OperandForm::Move { mv: *mv, san: *san },
             Operand::Integer(value) => OperandForm::Integer(*value),
             Operand::Str(bytes) => OperandForm::String(Text(bytes.to_vec())),
+            Operand::Tally(tally) => {
+                let moves = tally.parts().iter().flat_map(|part| &part.moves);
+                let moves = moves.map(|one| one.mv).collect();
+                OperandForm::Tally { text: Text(tally.to_text()), moves }
+            }
             Operand::Token(bytes) => OperandForm::Token(Text(bytes.to_vec())),
         }
         .serialize(serializer)
@@ -177,6 +192,11 @@ impl<'de> Deserialize<'de> for Operand {
             OperandForm::Move { mv, san } => Operand::Move { mv, san },
             OperandForm::Integer(value) => Operand::Integer(value),
             OperandForm::String(Text(bytes)) => Operand::string(bytes),
+            OperandForm::Tally { text: Text(bytes), moves } => {
+                let mut moves = moves.into_iter();
+                let tally = Tally::from_text(&bytes, |_| moves.next());
+                Operand::tally(tally.ok_or_else(|| de::Error::custom("expected a tally"))?)
+            }
             OperandForm::Token(Text(bytes)) => Operand::token(bytes),
         })
     }

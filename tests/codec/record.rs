@@ -47,6 +47,7 @@ fn as_text(record: &EpdRecord) -> EpdRecord {
     for Operation { opcode, operands } in record.operations() {
         let operand = |operand: &Operand| match operand {
             Operand::Str(_) => operand.clone(),
+            Operand::Tally(_) => Operand::string(operand.text()),
             other => Operand::token(other.text()),
         };
         let operands = operands.iter().map(operand).collect();

@@ -6,8 +6,8 @@ use epdb::library::repertoire::{
     Departures, Finding, Part, Paths, Repertoire, TreeOptions, numbered,
 };
 use epdb::model::rules::{Playable, after};
-use epdb::model::{Color, Element, Game, GameBuilder, Opcode, Position, Replay, Tally};
-use epdb::text::san;
+use epdb::model::{Color, Element, Game, GameBuilder, Opcode, Position, Replay};
+use epdb::text::{san, tally};
 use proptest::prelude::*;
 
 use crate::games;
@@ -243,8 +243,9 @@ fn a_transposition_by_another_order_is_an_answer() {
     assert_eq!(of_part(&report, Part::Leaf), ["1. d4 Nf6 2. c4 e6 3. Nc3: "]);
 }
 
-fn tally(text: &str) -> epdb::model::TallyPart {
-    Tally::from_text(text.as_bytes()).unwrap().total()
+fn total(position: &Position, text: &str) -> epdb::model::TallyPart {
+    let root = Playable::new(position).unwrap();
+    tally::parse(Some(&root), text.as_bytes()).unwrap().total()
 }
 
 #[test]
@@ -265,7 +266,7 @@ fn moves_of_a_library_without_an_answer_are_told_with_their_share() {
                 // Where the line ends nothing is missing.
                 _ => "reached 5, Nc6 +5=0-0",
             };
-            Some((node, tally(text)))
+            Some((node, total(&repertoire.place(node).position, text)))
         })
         .collect();
     let coverage = repertoire.coverage(&Position::START, Color::White, &tallies, 1);

@@ -67,7 +67,7 @@ fn tally(playable: &Playable, choices: &[u16]) -> Option<Operand> {
     {
         let mut part = TallyPart { cell: *cell, reached: u64::from(choices[0]), moves: Vec::new() };
         for &choice in &choices[nth.min(choices.len() - 1)..] {
-            let Operand::Move { san, .. } = move_operand(playable, choice)? else { return None };
+            let Operand::Move { mv, san } = move_operand(playable, choice)? else { return None };
             let games = u64::from(choice % 7) + 1;
             let rated = games.min(u64::from(choice % 4));
             let elo = Ratings { games: rated, sum: rated * u64::from(choice % 3000 + 1) };
@@ -80,14 +80,14 @@ fn tally(playable: &Playable, choices: &[u16]) -> Option<Operand> {
                     GameCounts { black: 1, unknown: games - 1, elo, years, ..GameCounts::default() }
                 }
             };
-            part.moves.push(MoveTally { san, counts });
+            part.moves.push(MoveTally { mv, san, counts });
         }
         parts.push(part);
         if choices.len().is_multiple_of(2) {
             break;
         }
     }
-    Some(Operand::string(Tally::new(parts)?.to_text()))
+    Some(Operand::tally(Tally::new(parts)?))
 }
 
 fn operands(opcode: Opcode, root: Option<&Playable>, drafts: Vec<Draft>) -> Vec<Operand> {

@@ -1,8 +1,9 @@
 //! What the operations of a block cost whoever decodes them.
 
-use crate::model::Operand;
+use crate::model::{Operand, TallyPart};
 
-/// What an operation or an operand costs, beside the bytes of its text: about its memory.
+/// What an operation or an operand costs, beside the bytes of its text, and what a part or a move of a tally
+/// costs: about its memory.
 const EACH: usize = 32;
 /// What the records of a block may cost whatever the length of their coded operations, and for each
 /// byte of that.
@@ -20,6 +21,11 @@ pub(super) fn paid_by(bytes: usize) -> usize {
 /// The fewest bytes that pay for a cost.
 pub(super) const fn bytes_for(cost: usize) -> usize {
     cost.saturating_sub(FREE).div_ceil(OF_BYTE)
+}
+
+/// What the parts and moves of a tally cost.
+pub(super) fn cost_of_tally(parts: &[TallyPart]) -> usize {
+    parts.iter().map(|part| EACH * (1 + part.moves.len())).sum()
 }
 
 /// What the records so far cost.
@@ -48,6 +54,7 @@ impl Cost {
     pub(super) fn operand(&mut self, operand: &Operand) -> Option<()> {
         let text = match operand {
             Operand::Str(text) | Operand::Token(text) => text.len(),
+            Operand::Tally(tally) => cost_of_tally(tally.parts()),
             _ => 0,
         };
         self.add(EACH + text)

@@ -30,7 +30,7 @@ impl Kind {
             None => Kind::End,
             Some(Operand::Move { .. }) => Kind::Move,
             Some(Operand::Integer(_)) => Kind::Integer,
-            Some(Operand::Str(_)) => Kind::Str,
+            Some(Operand::Str(_) | Operand::Tally(_)) => Kind::Str,
             Some(Operand::Token(_)) => Kind::Token,
         }
     }

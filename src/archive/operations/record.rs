@@ -2,22 +2,23 @@
 
 use std::sync::Arc;
 
-use super::cost::Cost;
+use super::cost::{Cost, cost_of_tally};
 use super::field::{FieldModel, Kind};
 use super::form::Form;
 use super::late::{Before, LateText, PassedRecord};
 use super::lists::{self, ListModel, RecordLists};
 use super::opcodes::{NUMBERED, OpcodeModel};
 use super::root::{PositionOf, Root};
-use super::tallies::{self, LegalTally, Relation, TallyModel, least_text, legal_tally};
+use super::tallies::{self, Relation, TallyModel, legal_tally};
 use super::text::TextModel;
 use super::text_forms::TextForms;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
 use crate::archive::chain::Chain;
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
-use crate::model::{Opcode, Operand, Operands, Operation, San, StandardOpcode};
+use crate::model::{Opcode, Operand, Operands, Operation, San, StandardOpcode, Tally};
 use crate::text::san;
+use crate::text::tally::parse as parse_tally;
 
 /// The number of the opcode `tally`.
 pub(super) const TALLY: usize = 50;
@@ -114,6 +115,7 @@ impl OperationModel {
             let texts = if is_tally { &[][..] } else { &operation.operands };
             self.state.field(field).before.set(texts);
         }
+        operations.iter_mut().for_each(|operation| settle_tally(record.root.get(), operation));
         Some(operations)
     }
 
@@ -219,7 +221,7 @@ impl OperationModel {
                 Kind::End => return Some(read),
                 Kind::Tally if field == TALLY && read.is_empty() => {
                     record.tally = Some(field);
-                    self.tally(coder, chain, record, (tally.as_ref(), given))?
+                    self.tally(coder, chain, record, (tally, given))?
                 }
                 Kind::Tally => return None,
                 Kind::Move => {
@@ -260,23 +262,23 @@ impl OperationModel {
         coder: &mut impl BitCoder,
         chain: &mut Chain,
         record: &CodedRecord,
-        (given, operand): (Option<&LegalTally>, Option<&Operand>),
+        (given, operand): (Option<&Tally>, Option<&Operand>),
     ) -> Option<Operand> {
         let (root, place) = (record.root.get()?, record.place);
         let relation = Relation {
             from_last: place.checked_sub(1).and_then(|last| chain.next_move(last)),
             to_next: chain.next_move(place),
         };
-        let longest = self.cost.left();
+        let most = self.cost.left();
         let model = &mut self.state.field(TALLY).tallies;
         let model = model.get_or_insert_with(|| Box::new(TallyModel::new()));
-        let tally = model.code(coder, root, relation, (given, longest))?;
+        let tally = model.code(coder, root, relation, (given.map(Tally::parts), most))?;
         if record.is_passed {
-            self.cost.bytes(least_text(tally))?;
+            self.cost.bytes(cost_of_tally(tally))?;
             return Some(Operand::string([]));
         }
         // An encoder was given what a decoder makes.
-        operand.cloned().or_else(|| tallies::operand(root, tally))
+        operand.cloned().or_else(|| tallies::operand(tally))
     }
 
     /// Passes a text through a coder; empty when it will follow from the lists of the record.
@@ -355,6 +357,17 @@ impl BitModels for OperationState {
     fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
         self.opcodes.each_model(visit);
         self.fields.iter_mut().flatten().for_each(|field| field.each_model(visit));
+    }
+}
+
+/// Makes the tally of a string that was coded as such.
+fn settle_tally(root: Option<&Playable>, operation: &mut Operation) {
+    let is_tally = || operation.opcode.standard().is_some_and(|it| it.operands == Operands::Tally);
+    if let [Operand::Str(text)] = &operation.operands[..]
+        && is_tally()
+        && let Ok(tally) = parse_tally(root, text)
+    {
+        operation.operands = vec![Operand::tally(tally)];
     }
 }
 

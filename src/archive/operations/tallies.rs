@@ -1,25 +1,15 @@
 //! Tallies: most positions of a library come from one game, whose counts are those of the record
 //! before, seen by the other side.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 
+use super::cost::cost_of_tally;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SmallSymbolModel};
 use crate::codec::item::{fold_sign, unfold_sign};
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
 use crate::model::{Cell, GameCounts, MoveTally, Operand, Ratings, Speed, Tally, TallyPart};
-use crate::text::{Profile, san};
-
-/// A tally whose moves are legal.
-pub(super) type LegalTally = Vec<LegalPart>;
-
-/// A part of one.
-#[derive(Clone, Debug)]
-pub(super) struct LegalPart {
-    cell: Cell,
-    reached: u64,
-    moves: Vec<(Move, GameCounts)>,
-}
+use crate::text::san;
 
 /// How a record's row relates to those around it.
 #[derive(Copy, Clone)]
@@ -51,7 +41,8 @@ pub(super) struct TallyModel {
     years: SmallSymbolModel,
     first: IntegerModel,
     span: IntegerModel,
-    last: LegalTally,
+    /// The parts of the last tally.
+    last: Vec<TallyPart>,
     /// A rating and a year that were met.
     rating: u64,
     year: u16,
@@ -88,7 +79,7 @@ impl TallyModel {
             years: SmallSymbolModel::default(),
             first: IntegerModel::default(),
             span: IntegerModel::default(),
-            last: LegalTally::new(),
+            last: Vec::new(),
             rating: RATING,
             year: YEAR,
         }
@@ -100,29 +91,29 @@ impl TallyModel {
         (self.rating, self.year) = (RATING, YEAR);
     }
 
-    /// Passes a tally through a coder; a decoder is given none, and takes no longer text.
+    /// Passes a tally through a coder; a decoder is given none, and takes none that costs more.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
         root: &Playable,
         relation: Relation,
-        (given, longest): (Option<&LegalTally>, usize),
-    ) -> Option<&LegalTally> {
+        (given, most): (Option<&[TallyPart]>, usize),
+    ) -> Option<&[TallyPart]> {
         let last = std::mem::take(&mut self.last);
         // The parts of the last tally whose games came on.
         let led: Vec<(Cell, GameCounts)> = match relation.from_last {
-            Some(mv) => last.iter().filter_map(|part| part.seen_after(mv)).collect(),
+            Some(mv) => last.iter().filter_map(|part| seen_after(part, mv)).collect(),
             None => Vec::new(),
         };
         let count = given.map_or(0, |given| given.len().saturating_sub(1));
         let count = self.parts.code(coder, count as u64).checked_add(1)?;
-        let mut parts = LegalTally::new();
+        let mut parts: Vec<TallyPart> = Vec::new();
         for nth in 0..usize::try_from(count).ok()? {
             let given = given.and_then(|given| given.get(nth));
             let part = self.part(coder, root, (relation, &led), (nth, given))?;
             let ascends = parts.last().is_none_or(|last| last.cell < part.cell);
             parts.push(part);
-            if !ascends || least_text(&parts) > longest || coder.is_exhausted() {
+            if !ascends || cost_of_tally(&parts) > most || coder.is_exhausted() {
                 return None;
             }
         }
@@ -135,8 +126,8 @@ impl TallyModel {
         coder: &mut impl BitCoder,
         root: &Playable,
         (relation, led): (Relation, &[(Cell, GameCounts)]),
-        (nth, given): (usize, Option<&LegalPart>),
-    ) -> Option<LegalPart> {
+        (nth, given): (usize, Option<&TallyPart>),
+    ) -> Option<TallyPart> {
         let known = led.get(nth).map(|(cell, _)| *cell);
         let is_given = given.is_some_and(|given| Some(given.cell) == known);
         let cell = match known.filter(|_| coder.adaptive_bit(is_given, &mut self.is_known_cell)) {
@@ -149,9 +140,10 @@ impl TallyModel {
         let count = self.moves.code_in(context, coder, given_moves.len() as u64);
         let mut next = relation.to_next;
         let mut rest = led;
-        let mut moves: Vec<(Move, GameCounts)> = Vec::new();
+        let mut moves: Vec<MoveTally> = Vec::new();
         for nth in 0..usize::try_from(count).ok()? {
-            let (given_move, given_counts) = given_moves.get(nth).copied().unzip();
+            let (given_move, given_counts) =
+                given_moves.get(nth).map(|one| (one.mv, one.counts)).unzip();
             let is_next = next.is_some()
                 && coder.adaptive_bit(given_move == next, &mut self.is_next[nth.min(1)]);
             let mv = match next.filter(|_| is_next) {
@@ -161,17 +153,19 @@ impl TallyModel {
             next = next.filter(|&next| next != mv);
             let counts = self.counts(coder, (nth, led, rest), given_counts)?;
             rest = rest.and_then(|rest| minus(rest, &counts));
-            moves.push((mv, counts));
+            let known = given_moves.get(nth).map(|one| one.san);
+            let san = known.unwrap_or_else(|| san::format(root, mv));
+            moves.push(MoveTally { mv, san, counts });
         }
-        let games = moves.iter().try_fold(0_u64, |sum, (_, it)| sum.checked_add(it.games()))?;
-        if !are_in_order(root, &moves) {
+        let games = moves.iter().try_fold(0_u64, |sum, it| sum.checked_add(it.counts.games()))?;
+        if !are_in_order(&moves) {
             return None;
         }
         let beyond = given.map_or(0, |given| given.reached as i64 - games as i64);
         let beyond = unfold_sign(self.beyond.code_in(context, coder, fold_sign(beyond)));
         let reached = games.checked_add_signed(beyond)?;
         let is_empty = reached == 0 && moves.is_empty();
-        (!is_empty).then_some(LegalPart { cell, reached, moves })
+        (!is_empty).then_some(TallyPart { cell, reached, moves })
     }
 
     fn cell(&mut self, coder: &mut impl BitCoder, given: Cell) -> Option<Cell> {
@@ -307,48 +301,31 @@ impl TallyModel {
     }
 }
 
-impl LegalPart {
-    /// The games that came here by a move, as the other side sees them.
-    fn seen_after(&self, mv: Move) -> Option<(Cell, GameCounts)> {
-        let (_, counts) = self.moves.iter().find(|(own, _)| *own == mv)?;
-        let seen = GameCounts { elo: counts.opponents, opponents: counts.elo, ..*counts };
-        Some((self.cell, seen))
-    }
+/// The games that came here by a move, as the other side sees them.
+fn seen_after(part: &TallyPart, mv: Move) -> Option<(Cell, GameCounts)> {
+    let counts = part.moves.iter().find(|one| one.mv == mv)?.counts;
+    let seen = GameCounts { elo: counts.opponents, opponents: counts.elo, ..counts };
+    Some((part.cell, seen))
 }
 
-/// Whether moves stand as in a record: the one played most first, those played as often by ordinals.
-fn are_in_order(root: &Playable, moves: &[(Move, GameCounts)]) -> bool {
-    moves.is_sorted_by(|(one, counts), (next, next_counts)| {
-        let ordinal = |mv: &Move| ordinal::ordinal(root, *mv);
-        match counts.games().cmp(&next_counts.games()) {
-            Ordering::Equal => ordinal(one) < ordinal(next),
-            order => order == Ordering::Greater,
-        }
-    })
+/// Whether moves stand as in a record: the one played most first, those played as often by their SAN.
+fn are_in_order(moves: &[MoveTally]) -> bool {
+    moves.is_sorted_by_key(|one| (Reverse(one.counts.games()), one.san))
 }
 
 /// Passes a legal move that was not counted yet through a coder.
 fn code_move(
     coder: &mut impl BitCoder,
     root: &Playable,
-    counted: &[(Move, GameCounts)],
+    counted: &[MoveTally],
     given: Option<Move>,
 ) -> Option<Move> {
     let mut legal = ordinal::list(root);
-    legal.retain(|mv| counted.iter().all(|(other, _)| other != mv));
+    legal.retain(|mv| counted.iter().all(|other| other.mv != *mv));
     let given = legal.iter().position(|&mv| Some(mv) == given).unwrap_or(0);
     let place = coder.uniform(given as u32, legal.len() as u32)?;
     legal.get(place as usize).copied()
 }
-
-/// The fewest bytes of the text of a tally.
-pub(super) fn least_text(tally: &LegalTally) -> usize {
-    tally.iter().map(|part| PART_TEXT + MOVE_TEXT * part.moves.len()).sum()
-}
-
-/// `reached 1`, and `, e4 +1=0-0`.
-const PART_TEXT: usize = 9;
-const MOVE_TEXT: usize = 12;
 
 /// What is left of counts, without years.
 fn minus(all: GameCounts, part: &GameCounts) -> Option<GameCounts> {
@@ -367,31 +344,17 @@ fn minus(all: GameCounts, part: &GameCounts) -> Option<GameCounts> {
     })
 }
 
-/// The tally that an operand is, if its text is canonical and its moves are legal.
-pub(super) fn legal_tally(root: &Playable, operand: &Operand) -> Option<LegalTally> {
-    let Operand::Str(text) = operand else { return None };
-    let tally = Tally::from_text(text).filter(|tally| tally.to_text()[..] == text[..])?;
-    let legal = |part: &TallyPart| {
-        let moves = part.moves.iter().map(|one| {
-            let read = san::parse(root, one.san.as_bytes(), Profile::Strict).ok()?;
-            (read.san == one.san).then_some((read.mv, one.counts))
-        });
-        let moves = moves.collect::<Option<_>>()?;
-        Some(LegalPart { cell: part.cell, reached: part.reached, moves })
-    };
-    tally.parts().iter().map(legal).collect()
+/// The tally that an operand is, if its moves are legal and have their canonical texts.
+pub(super) fn legal_tally<'o>(root: &Playable, operand: &'o Operand) -> Option<&'o Tally> {
+    let Operand::Tally(tally) = operand else { return None };
+    let is_legal = |one: &MoveTally| root.is_legal(one.mv) && san::format(root, one.mv) == one.san;
+    let mut moves = tally.parts().iter().flat_map(|part| &part.moves);
+    moves.all(is_legal).then_some(tally)
 }
 
 /// The operand that a tally is.
-pub(super) fn operand(root: &Playable, tally: &LegalTally) -> Option<Operand> {
-    let named =
-        |&(mv, counts): &(Move, GameCounts)| MoveTally { san: san::format(root, mv), counts };
-    let part = |part: &LegalPart| TallyPart {
-        cell: part.cell,
-        reached: part.reached,
-        moves: part.moves.iter().map(named).collect(),
-    };
-    Some(Operand::string(Tally::new(tally.iter().map(part).collect())?.to_text()))
+pub(super) fn operand(parts: &[TallyPart]) -> Option<Operand> {
+    Tally::new(parts.to_vec()).map(Operand::tally)
 }
 
 impl BitModels for TallyModel {

@@ -186,7 +186,10 @@ fn operands(
             let list = cursor.clone();
             let operands = general_operands(cursor, Some(entry), &mut moves)?;
             match (entry.operands, &operands[..]) {
-                (Operands::Tally, [Operand::Str(text)]) if tally::encode(text, root).is_some() => {
+                (Operands::Tally, [Operand::Str(text)])
+                    if tally::of_text(text, root)
+                        .is_some_and(|it| tally::encode(&it, root).is_ok()) =>
+                {
                     Err(list.error(HAS_SHORT_FORM))
                 }
                 (Operands::KeptGames, [Operand::Str(text)]) if kept::encode(text).is_some() => {

@@ -124,7 +124,7 @@ enum Item<'a> {
     Move(u16),
     Integer(i128),
     Token(Cow<'a, [u8]>),
-    Str(&'a [u8]),
+    Str(Cow<'a, [u8]>),
     Typed(TypedOperand),
     /// A tally or a list of kept games, in its short form.
     Short(Vec<u8>),
@@ -138,14 +138,23 @@ fn put_operation(
 ) -> Result<(), EncodeError> {
     let Operation { opcode, operands } = operation;
     let standard = opcode.standard();
-    let mut moves = Moves::new(root, standard);
-    let items = operands.iter().map(|operand| item(operand, *opcode, standard, &mut moves));
-    let mut items = items.collect::<Result<Vec<Item>, EncodeError>>()?;
-    if let [Item::Str(text)] = items[..]
-        && let Some(bytes) = short_string(*opcode, text, root)
-    {
-        items = vec![Item::Short(bytes)];
-    }
+    let items = match (standard.map(|entry| entry.operands), &operands[..]) {
+        (Some(Operands::Tally), [Operand::Tally(tally)]) => {
+            let bytes = tally::encode(tally, root);
+            vec![Item::Short(bytes.map_err(|san| EncodeError::Move { opcode: *opcode, san })?)]
+        }
+        (form, operands) => {
+            let mut moves = Moves::new(root, standard);
+            let items = operands.iter().map(|operand| item(operand, *opcode, standard, &mut moves));
+            let items = items.collect::<Result<Vec<Item>, EncodeError>>()?;
+            match (&items[..], form) {
+                ([Item::Str(text)], Some(form)) => {
+                    short_string(form, text, root).map_or(items, |bytes| vec![Item::Short(bytes)])
+                }
+                _ => items,
+            }
+        }
+    };
     match standard {
         Some(entry) if is_short(entry.operands, &items) => {
             out.push(entry.number());
@@ -161,10 +170,10 @@ fn put_operation(
 }
 
 /// The short form of a string that says more than a text.
-fn short_string(opcode: Opcode, text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
-    match opcode {
-        Opcode::TALLY => tally::encode(text, root),
-        Opcode::KEPT_GAMES => kept::encode(text),
+fn short_string(form: Operands, text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
+    match form {
+        Operands::Tally => tally::encode(&tally::of_text(text, root)?, root).ok(),
+        Operands::KeptGames => kept::encode(text),
         _ => None,
     }
 }
@@ -193,9 +202,10 @@ fn item<'a>(
         Operand::Str(bytes) => {
             check_text(opcode, is_string(bytes))?;
             let typed = TypedOperand::from_text(bytes);
-            return Ok(typed.map_or(Item::Str(bytes), Item::Typed));
+            return Ok(typed.map_or(Item::Str(bytes.as_ref().into()), Item::Typed));
         }
         Operand::Move { san, .. } => san.as_bytes().to_vec().into(),
+        Operand::Tally(tally) => return Ok(Item::Str(tally.to_text().into())),
         Operand::Token(bytes) => bytes.as_ref().into(),
     };
     check_text(opcode, is_token(&text))?;

@@ -12,9 +12,10 @@ use super::operands::Moves;
 use crate::codec::packed::PLAIN_MAX;
 use crate::model::rules::Playable;
 use crate::model::{
-    Cell, GameCounts, KeptGames, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed,
+    Cell, GameCounts, KeptGames, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, San, Speed,
     StandardOpcode, Tally, TallyOverflow, TallyPart,
 };
+use crate::text::tally;
 
 /// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -281,26 +282,30 @@ fn put_number(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// The short form of what stands between the quotes; `None` where there is none.
-pub(super) fn encode(text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
-    let tally = Tally::from_text(text)?;
-    if tally.to_text() != text {
-        return None;
-    }
+/// The short form of a tally.
+///
+/// # Errors
+/// The first move that is not legal in the position, or has another text.
+pub(super) fn encode(tally: &Tally, root: Option<&Playable>) -> Result<Vec<u8>, San> {
     let mut moves = Moves::new(root, Opcode::SM.standard());
     let mut ordinal = |one: &MoveTally| {
-        let mv = moves.find(one.san.as_bytes())?;
-        let ordinal = moves.play_text(mv, one.san.as_bytes())?;
-        Some((u8::try_from(ordinal).ok()?, one.counts))
+        let ordinal = moves.play_text(one.mv, one.san.as_bytes());
+        let narrow = ordinal.and_then(|ordinal| u8::try_from(ordinal).ok());
+        Ok((narrow.ok_or(one.san)?, one.counts))
     };
     let part = |part: &TallyPart| {
-        let moves = part.moves.iter().map(&mut ordinal).collect::<Option<Vec<_>>>()?;
-        Some(OrdinalTally { cell: part.cell, reached: part.reached, moves })
+        let moves = part.moves.iter().map(&mut ordinal).collect::<Result<Vec<_>, San>>()?;
+        Ok(OrdinalTally { cell: part.cell, reached: part.reached, moves })
     };
-    let parts = tally.parts().iter().map(part).collect::<Option<Vec<_>>>()?;
+    let parts = tally.parts().iter().map(part).collect::<Result<Vec<_>, San>>()?;
     let mut bytes = Vec::new();
     put_tally(&parts, &mut bytes);
-    Some(bytes)
+    Ok(bytes)
+}
+
+/// The tally that a string of a record put together by hand is, if it is canonical.
+pub(super) fn of_text(text: &[u8], root: Option<&Playable>) -> Option<Tally> {
+    tally::parse(root, text).ok().filter(|tally| tally.to_text() == text)
 }
 
 /// Reads the short form.
@@ -313,14 +318,14 @@ pub(super) fn decode(cursor: &mut Cursor, root: Option<&Playable>) -> Result<Ope
         let mut part = TallyPart { cell, reached, moves: Vec::with_capacity(counted.len()) };
         for (ordinal, counts) in counted {
             let played = moves.operand(ordinal.into()).map_err(|kind| start.error(kind))?;
-            if let Operand::Move { san, .. } = played {
-                part.moves.push(MoveTally { san, counts });
+            if let Operand::Move { mv, san } = played {
+                part.moves.push(MoveTally { mv, san, counts });
             }
         }
         tally.push(part);
     }
     let none = start.error(DecodeErrorKind::Corrupt("tally"));
-    Ok(Operand::string(Tally::new(tally).ok_or(none)?.to_text()))
+    Ok(Operand::tally(Tally::new(tally).ok_or(none)?))
 }
 
 /// Goes over the short form.

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn cell(text: &str) -> Cell {
-        let tally = Tally::from_text(format!("[{text}] reached 1").as_bytes()).unwrap();
+        let tally = Tally::from_text(format!("[{text}] reached 1").as_bytes(), |_| None).unwrap();
         tally.parts()[0].cell
     }
 
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn what_a_tally_keeps_together_is_told() {
         let tally =
-            Tally::from_text(b"[2020 blitz] reached 2, e4 +1=0-0, [2020] reached 1").unwrap();
+            Tally::from_text(b"[2020 blitz] reached 2, [2020] reached 1", |_| None).unwrap();
         let by = |speeds: &[Speed], ratings: &[u16]| {
             let filter = CellFilter {
                 since: Some("2020".parse().unwrap()),

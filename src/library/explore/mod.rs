@@ -37,7 +37,7 @@ use crate::model::{
     score,
 };
 use crate::source::Lookup;
-use crate::text::{Profile, san};
+use crate::text::san;
 
 pub use cells::{CellFilter, YearMonth, YearMonthError, parse_rating_group};
 pub use parents::{Predecessor, predecessors};
@@ -321,7 +321,7 @@ pub fn parents_of<E: From<Error>>(
         let Ok(playable) = Playable::new(&position) else { continue };
         let san = san::format(&playable, mv);
         let games = entry.games(cells);
-        let counts = counts_by_move(&playable, games.as_ref()).remove(&mv).unwrap_or_default();
+        let counts = counts_by_move(games.as_ref()).remove(&mv).unwrap_or_default();
         let reached = games.map(|games| games.reached);
         rows.push(ParentRow { position, mv, san, counts, reached });
     }
@@ -358,9 +358,9 @@ impl Entry {
                 // `games` shows these.
                 (None, _) if operation.opcode == Opcode::KEPT_GAMES => {}
                 (None, _) => entry.operations.push(operation.clone()),
-                (Some(tally), None) => entry.tally = Some(tally),
+                (Some(tally), None) => entry.tally = Some(tally.clone()),
                 (Some(tally), Some(sum)) => {
-                    sum.add(&tally).map_err(|error| Error::new(error.to_string()))?;
+                    sum.add(tally).map_err(|error| Error::new(error.to_string()))?;
                 }
             }
         }
@@ -398,7 +398,7 @@ impl Explored {
         let games = entry.as_ref().and_then(|entry| entry.games(&options.cells));
         let mut rows = Vec::new();
         if let Ok(playable) = Playable::new(&position) {
-            let mut counts = counts_by_move(&playable, games.as_ref());
+            let mut counts = counts_by_move(games.as_ref());
             for mv in ordinal::list(&playable) {
                 let counts = counts.remove(&mv).unwrap_or_default();
                 if counts.games() > 0 || options.children {
@@ -484,15 +484,8 @@ impl SortBy {
     }
 }
 
-/// The games by move. A tally of text may name moves in other forms than the canonical one, and
-/// such that are not legal, which are in no row.
-fn counts_by_move(playable: &Playable, games: Option<&TallyPart>) -> HashMap<Move, GameCounts> {
-    let mut counts: HashMap<Move, GameCounts> = HashMap::new();
-    for one in games.into_iter().flat_map(|games| &games.moves) {
-        if let Ok(read) = san::parse(playable, one.san.as_bytes(), Profile::Lenient) {
-            let sum = counts.entry(read.mv).or_default();
-            *sum = sum.plus(&one.counts).unwrap_or(*sum);
-        }
-    }
-    counts
+/// The games by move.
+fn counts_by_move(games: Option<&TallyPart>) -> HashMap<Move, GameCounts> {
+    let moves = games.into_iter().flat_map(|games| &games.moves);
+    moves.map(|one| (one.mv, one.counts)).collect()
 }

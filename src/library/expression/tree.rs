@@ -295,6 +295,6 @@ fn is_illegal_move(operand: &Operand) -> bool {
     match operand {
         Operand::Move { .. } => false,
         Operand::Token(text) => text.first() != Some(&b'#'),
-        Operand::Integer(_) | Operand::Str(_) => true,
+        Operand::Integer(_) | Operand::Str(_) | Operand::Tally(_) => true,
     }
 }

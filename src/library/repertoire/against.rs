@@ -9,8 +9,7 @@ use super::graph::{Node, Repertoire};
 use super::paths::Paths;
 use super::report::{Finding, Part};
 use crate::model::rules::{Move, Playable, after};
-use crate::model::{Color, Position, San, TallyPart};
-use crate::text::{Profile, san};
+use crate::model::{Color, MoveTally, Position, San, TallyPart};
 
 /// What a repertoire covers.
 #[derive(Clone, PartialEq, Debug)]
@@ -85,16 +84,11 @@ impl Repertoire {
 
     fn played(&self, node: Node, tally: &TallyPart) -> Vec<Played> {
         let position = &self.place(node).position;
-        let Ok(playable) = Playable::new(position) else { return Vec::new() };
-        let mut played = Vec::new();
-        for one in &tally.moves {
-            let read = san::parse(&playable, one.san.as_bytes(), Profile::Lenient);
-            if let Ok(read) = read {
-                let end = self.end_of(&after(position, read.mv));
-                played.push(Played { mv: read.mv, san: read.san, games: one.counts.games(), end });
-            }
-        }
-        played
+        let played = |one: &MoveTally| {
+            let end = self.end_of(&after(position, one.mv));
+            Played { mv: one.mv, san: one.san, games: one.counts.games(), end }
+        };
+        tally.moves.iter().map(played).collect()
     }
 
     fn end_of(&self, position: &Position) -> End {

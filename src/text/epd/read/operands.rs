@@ -6,12 +6,12 @@ use super::reader::Reader;
 use super::segment::{Raw, Segment, Taken};
 use super::strings::readable;
 use crate::model::score::{Score, mated_in, mates_in};
-use crate::model::{KeptGames, Opcode, Operand, Operands, Position, Tally};
+use crate::model::{KeptGames, Opcode, Operand, Operands, Position};
 use crate::text::charset::{Charset, decode};
+use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
-use crate::text::options::Profile;
 use crate::text::scan::Word;
-use crate::text::{codes, san};
+use crate::text::tally::{self, TallyError};
 
 /// The most bytes of a string.
 const LONGEST: usize = 255;
@@ -146,21 +146,18 @@ impl Reader<'_, '_> {
         let [Raw::Str(inner, true)] = &segment.raws[..count] else {
             return Err(segment.arity("one string"));
         };
-        let no_tally = || {
-            let what = "takes a tally such as \"reached 3, e4 +1=0-1, d4 +0=1-0\"";
+        let wrong = |error| {
+            let what = match error {
+                TallyError::Form => {
+                    "takes a tally such as \"reached 3, e4 +1=0-1, d4 +0=1-0\"".to_string()
+                }
+                TallyError::Move(san) => format!("takes legal moves, not {san}"),
+            };
             segment.error(codes::E_EPD_TYPE, what)
         };
-        let tally = Tally::from_text(inner.text).ok_or_else(no_tally)?;
         let playable = self.playable(position);
-        for one in tally.parts().iter().flat_map(|part| &part.moves) {
-            let read =
-                playable.as_ref().map(|it| san::parse(it, one.san.as_bytes(), Profile::Strict));
-            if !matches!(read, Some(Ok(read)) if read.san == one.san) {
-                let what = format!("takes legal moves, not {}", one.san);
-                return Err(segment.error(codes::E_EPD_TYPE, what));
-            }
-        }
-        Ok(Taken::new(vec![Operand::string(tally.to_text())], count))
+        let tally = tally::parse(playable.as_ref(), inner.text).map_err(wrong)?;
+        Ok(Taken::new(vec![Operand::tally(tally)], count))
     }
 
     fn read_integer(
