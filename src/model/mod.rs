@@ -12,6 +12,7 @@ mod position;
 mod record;
 pub mod registers;
 pub mod rules;
+mod san;
 pub mod score;
 mod speed;
 mod square;
@@ -29,7 +30,8 @@ pub use kept_games::{GameDate, GameId, GameIdError, KeptGame, KeptGames, MOST_KE
 pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
-pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation, San, SanError};
+pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation};
+pub use san::{San, SanError};
 pub use speed::Speed;
 pub use square::{Color, Piece, Role, Square, SquareError};
 pub use tally::{

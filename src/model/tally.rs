@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::fmt::{self, Write};
 
-use super::record::{Operand, San};
 use super::rules::Move;
+use super::san::San;
 use super::speed::Speed;
 
 /// The results of the games that reached a position, by the move that was played there.
@@ -179,14 +179,6 @@ impl Tally {
     fn settle(&mut self) -> Result<(), TallyOverflow> {
         merge_by_key(&mut self.parts, |part| part.cell, TallyPart::add)?;
         self.parts.iter_mut().try_for_each(TallyPart::settle)
-    }
-
-    /// The tally that the operands of `tally` are; `None` where they are something else.
-    pub fn of_operands(operands: &[Operand]) -> Option<&Tally> {
-        match operands {
-            [Operand::Tally(tally)] => Some(tally),
-            _ => None,
-        }
     }
 
     /// Reads what stands between the quotes of the operand, in any order of cells and moves;
