@@ -86,6 +86,9 @@ pub enum ArchiveError {
     /// A record that text could not say.
     #[error(transparent)]
     Encode(#[from] crate::codec::error::EncodeError),
+    /// Bytes that were handed over as a record are none.
+    #[error(transparent)]
+    Decode(#[from] crate::codec::error::DecodeError),
     /// The archive keeps no verbatim text.
     #[error("the archive was packed without the text of its input")]
     NotVerbatim,

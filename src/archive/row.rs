@@ -125,6 +125,13 @@ impl Row {
         row
     }
 
+    /// The row of a record of this position without counters whose operations it does not hold.
+    pub(super) fn with_operations(position: &Position) -> Row {
+        let mut row = Row::of(&EpdRecord::new(*position));
+        row.0[FORM] |= OPERATIONS;
+        row
+    }
+
     /// Appends the bytes of rows, as checks take them.
     pub(super) fn put_bytes(rows: &[Row], out: &mut Vec<u8>) {
         rows.iter().for_each(|row| out.extend_from_slice(row.0.map(U32::from).as_bytes()));

@@ -19,7 +19,7 @@ use super::rows::{
     self, BuiltDirectory, DirectoryBuilder, DirectoryLines, Further, RowSegmentBuilder,
 };
 use super::side::SideWriter;
-use crate::codec::key::position_key;
+use crate::codec::key::{board_key, position_key};
 use crate::codec::record;
 use crate::codec::tally_origin::TallyLedger;
 use crate::model::EpdRecord;
@@ -287,6 +287,25 @@ impl<W: Write> ArchiveWriter<W> {
                 self.blocks_waiting.push(record)?;
                 self.end_record()
             }
+        }
+    }
+
+    /// Takes the next record in its binary form, which must be that of the codec ([`record::encode`]).
+    ///
+    /// # Errors
+    /// As [`ArchiveWriter::push`], and [`ArchiveError::Decode`] for what is no record.
+    pub fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
+        match (self.options.level, &mut self.unsorted) {
+            (Level::Default | Level::Max, _) => {
+                self.blocks_waiting.push_encoded(bytes)?;
+                self.end_record()
+            }
+            (Level::Fast, Some(unsorted)) if unsorted.len() < rows::MAX_RECORDS => {
+                record::len_of(bytes)?;
+                let key = board_key(record::board_of(bytes)?)?;
+                Ok(unsorted.push(&key.to_be_bytes(), bytes)?)
+            }
+            _ => self.push(&record::decode(bytes)?.0),
         }
     }
 

@@ -302,6 +302,9 @@ impl Target {
     /// # Errors
     /// As [`Target::write`], and these are not the bytes of a record.
     pub fn write_encoded(&mut self, bytes: &[u8]) -> Result<()> {
+        if let Kind::Archive(archive) = &mut self.kind {
+            return Ok(archive.push_encoded(bytes)?);
+        }
         if !self.is_canonical_text() {
             return self.write(&record::decode(bytes)?.0);
         }
@@ -328,6 +331,7 @@ impl Target {
         }
         batch.each(&mut |record| match &mut self.kind {
             Kind::Store(store) => store.push_encoded(record),
+            Kind::Archive(archive) => Ok(archive.push_encoded(record)?),
             _ => self.write(&record::decode(record)?.0),
         })
     }

@@ -43,6 +43,31 @@ fn each_record_is_read_by_its_number() {
     }
 }
 
+const TALLIES: &str = r#"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - tally "reached 3, e4 +1=0-1 elo 2450.5/2 1987-2024, d4 +0=1-0";
+rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - fmvn 7; tally "[2024] reached 2, c5 +1=0-1"; tally_less "[2024] reached 1, c5 +1=0-0";
+rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - kept_games "keep 1, 2701 2019.05.01 0123456789abcdef"; tally "reached 1";
+"#;
+
+/// Records in their binary form make the same archive as records do.
+#[test]
+fn encoded_records_make_the_same_archive() {
+    let records = records(&[REPEATED, LINES, TALLIES].concat());
+    let all =
+        [Level::Default, Level::Fast, Level::Max].map(|level| PackOptions::new().level(level));
+    let sorted = PackOptions::new().level(Level::Fast).sorted(true);
+    for options in all.into_iter().chain([sorted]) {
+        let mut writer = ArchiveWriter::new(Vec::new(), options.clone()).unwrap();
+        let mut bytes = Vec::new();
+        for record in &records {
+            bytes.clear();
+            epdb::codec::record::encode(record, &mut bytes).unwrap();
+            writer.push_encoded(&bytes).unwrap();
+        }
+        assert!(writer.push_encoded(&bytes[..bytes.len() - 1]).is_err());
+        assert_eq!(writer.finish().unwrap(), pack(&records, &options));
+    }
+}
+
 /// Lines whose texts are those of the lines before, where these follow from moves and lists.
 const REPEATED: &str = r#"r3k2r/8/8/8/8/8/8/4K1RR w Gkq - bm O-O Rg2; c0 "Rg2=50, O-O=20"; c7 "Rg2 O-O"; c8 "50 20"; c9 "g1g2 e1g1"; pv Rg2 O-O Kf2;
 8/8/8/8/8/8/8/8 w - - bm O-O Rg2; c0 "Rg2=50, O-O=20"; c7 "Rg2 O-O"; c8 "50 20"; c9 "g1g2 e1g1"; pv Rg2 O-O Kf2;

@@ -22,7 +22,7 @@ use crate::archive::rans::{self, Interval};
 use crate::archive::row::{Row, operations};
 use crate::archive::tree::{self, TrainingSet};
 use crate::codec::key::position_key;
-use crate::codec::record;
+use crate::codec::{packed, record};
 use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
 
@@ -192,6 +192,23 @@ impl BlockSegmentBuilder {
         self.rows.push(row);
         if let Some(keys) = &mut self.keys {
             keys.push(position_key(record.position()));
+        }
+        Ok(())
+    }
+
+    /// [`BlockSegmentBuilder::push`] of a record in its binary form. Its operations are not looked at
+    /// before they are coded, unless there are counters among them.
+    pub(in crate::archive) fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
+        let Some(board) = record::board_with_operations(bytes)? else {
+            return self.push(&record::decode(bytes)?.0);
+        };
+        let (position, _) = packed::decode(board)?;
+        self.identity.take();
+        self.encoded.extend_from_slice(bytes);
+        self.ends.push((self.rows.len() as u32, self.encoded.len()));
+        self.rows.push(Row::with_operations(&position));
+        if let Some(keys) = &mut self.keys {
+            keys.push(position_key(&position));
         }
         Ok(())
     }

@@ -20,4 +20,6 @@ pub use layout::MAX_LEN;
 pub use tally::{OrdinalTally, put_tallied, put_tallied_games, put_tally, take_tally};
 #[cfg(feature = "library")]
 pub(crate) use tally::{put_counts, put_one_game, put_tallied_short};
+#[cfg(feature = "archive")]
+pub(crate) use walk::board_with_operations;
 pub use walk::{Part, board_of, len_of, tally_bytes, walk};

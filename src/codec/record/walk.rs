@@ -95,6 +95,20 @@ pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, D
     Ok(cursor.offset())
 }
 
+/// The packed board of a record that has operations, none of which is a counter, and nothing else.
+///
+/// # Errors
+/// As [`len_of`].
+#[cfg(feature = "archive")]
+pub(crate) fn board_with_operations(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
+    let mut has_counters = false;
+    walk(record, |part, _| {
+        has_counters |= matches!(part, Part::Operation(Opcode::HMVC | Opcode::FMVN));
+    })?;
+    let is_plain = record.first() == Some(&(MARKER | OPERATIONS)) && !has_counters;
+    if is_plain { board_of(record).map(Some) } else { Ok(None) }
+}
+
 /// The operand of `tally` of a record, if it has one in its short form.
 ///
 /// # Errors
