@@ -14,7 +14,7 @@ use crate::model::{EpdRecord, Opcode, Operand};
 use crate::text::san;
 
 /// In how many moves a mate is looked for, and what is written of it.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct MateOptions {
     /// The number of moves for records that do not say one.
     pub length: Option<u32>,

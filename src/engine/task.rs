@@ -10,7 +10,8 @@ use super::session::{Engine, Limits};
 use crate::model::{EpdRecord, Opcode};
 
 /// What is asked about each record.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Task {
     /// Score and line.
     Analyze,
@@ -99,5 +100,23 @@ impl Task {
         let (mut record, error) = (record.clone(), error.to_string());
         put_error(&mut record, &error);
         Finished { error: Some(error), ..Finished::of(record) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They stand in journals: a run goes on only where they are the same.
+    #[test]
+    fn tasks_as_they_stand_in_journals() {
+        let mate = MateOptions { length: Some(5), of_record: true, writes_found: false };
+        for (task, json) in [
+            (Task::Analyze, r#""analyze""#),
+            (Task::Solve { stop_held: Some(3) }, r#"{"solve":{"stop_held":3}}"#),
+            (Task::Mate(mate), r#"{"mate":{"length":5,"of_record":true,"writes_found":false}}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&task).ok().as_deref(), Some(json));
+        }
     }
 }

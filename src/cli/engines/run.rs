@@ -159,7 +159,7 @@ impl EngineRun<'_> {
         let mut put = |key: &str, value: Value| run.insert(key.into(), value);
         put("epdb", env!("CARGO_PKG_VERSION").into());
         put("verb", self.verb.name.into());
-        put("task", format!("{:?}", self.verb.task).into());
+        put("task", serde_json::to_value(&self.verb.task)?);
         put("engine", serde_json::to_value(self.identity.in_run(&self.plan.engine))?);
         put("program", program(&self.plan.engine.program()).into());
         put("limit", serde_json::to_value(self.limit())?);
