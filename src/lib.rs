@@ -38,6 +38,9 @@
 //! - Without chess: [`spill`], sorting more than memory holds; [`new_file`], files that appear
 //!   complete or not at all; [`error`], the one error of the crate.
 //!
+//! Two features add no module: `serde`, values as serde's data, and `shakmaty`, conversions from and to
+//! the types of shakmaty, which `syzygy` needs too (tablebases for the referee, on by default).
+//!
 //! Where a new opcode, column, format or section goes stands in `.github/CONTRIBUTING.md`; the bytes
 //! of each format, in `formats/`.
 //!

@@ -1,7 +1,5 @@
 //! Which squares a piece attacks, and the lines between squares.
 
-use shakmaty::attacks;
-
 use crate::model::board::Board;
 use crate::model::square::{Color, Role, Square};
 
@@ -90,7 +88,7 @@ pub(super) fn slider_attacks(straight: u64, diagonal: u64, occupied: u64) -> u64
 /// The squares a pawn of this colour attacks from a square.
 #[inline]
 pub fn pawn_attacks(color: Color, from: Square) -> u64 {
-    attacks::pawn_attacks(color.into(), from.into()).0
+    PAWN_ATTACKS[color as usize][from.index() & 63]
 }
 
 /// The squares strictly between two squares of one line; none for others.
@@ -114,7 +112,7 @@ pub fn reach(role: Role, from: Square) -> u64 {
 /// The whole rank, file or diagonal through two squares; none when they share none.
 #[inline]
 pub fn line(a: Square, b: Square) -> u64 {
-    attacks::ray(a.into(), b.into()).0
+    LINE[a.index() & 63][b.index() & 63]
 }
 
 /// The squares a king attacks from a square.
@@ -207,6 +205,9 @@ static ON_RANK: [[u8; 64]; 8] = on_rank();
 static REACH: [[u64; 64]; 6] = reaches();
 static BETWEEN: [[u64; 64]; 64] = all_between();
 static BEYOND: [[u64; 64]; 64] = all_beyond();
+static LINE: [[u64; 64]; 64] = all_through_two();
+/// By colour and square.
+static PAWN_ATTACKS: [[u64; 64]; 2] = all_pawn_attacks();
 
 /// The square one step away, if it is on the board.
 const fn step(from: u8, (files, ranks): (i8, i8)) -> Option<u8> {
@@ -328,10 +329,52 @@ const fn all_beyond() -> [[u64; 64]; 64] {
     table
 }
 
+const fn all_through_two() -> [[u64; 64]; 64] {
+    let mut table = [[0; 64]; 64];
+    let mut from = 0;
+    while from < 64 {
+        let mut number = 0;
+        while number < 8 {
+            let (files, ranks) = DIRECTIONS[number];
+            let ahead = ray(from, (files, ranks));
+            let line = ahead | ray(from, (-files, -ranks)) | 1 << from;
+            let mut to = 0;
+            while to < 64 {
+                if ahead >> to & 1 == 1 {
+                    table[from as usize][to] = line;
+                }
+                to += 1;
+            }
+            number += 1;
+        }
+        from += 1;
+    }
+    table
+}
+
+const fn all_pawn_attacks() -> [[u64; 64]; 2] {
+    let mut table = [[0; 64]; 2];
+    let mut from = 0;
+    while from < 64 {
+        let mut files = -1;
+        while files <= 1 {
+            if let Some(to) = step(from, (files, 1)) {
+                table[Color::White as usize][from as usize] |= 1 << to;
+            }
+            if let Some(to) = step(from, (files, -1)) {
+                table[Color::Black as usize][from as usize] |= 1 << to;
+            }
+            files += 2;
+        }
+        from += 1;
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use shakmaty::Bitboard;
+    use shakmaty::{Bitboard, attacks};
 
     use super::*;
 
@@ -358,6 +401,16 @@ mod tests {
     }
 
     #[test]
+    fn pawns_attack_as_shakmatys_do() {
+        for color in [Color::White, Color::Black] {
+            for from in Square::each(u64::MAX) {
+                let theirs = attacks::pawn_attacks(color.into(), from.into()).0;
+                assert_eq!(pawn_attacks(color, from), theirs, "{color:?} {from}");
+            }
+        }
+    }
+
+    #[test]
     fn the_tables_are_those_of_attacks_on_an_empty_board() {
         for from in Square::each(u64::MAX) {
             for role in Role::ALL {
@@ -366,6 +419,8 @@ mod tests {
             for to in Square::each(u64::MAX) {
                 let theirs = attacks::between(from.into(), to.into()).0;
                 assert_eq!(between(from, to), theirs, "{from} {to}");
+                let theirs = attacks::ray(from.into(), to.into()).0;
+                assert_eq!(line(from, to), theirs, "{from} {to}");
                 let is_behind = |far: &Square| between(from, *far) & to.bit() != 0;
                 let far: u64 = Square::each(u64::MAX).filter(is_behind).map(Square::bit).sum();
                 assert_eq!(beyond(from, to), far, "{from} {to}");

@@ -1,11 +1,11 @@
 //! The rules of chess: which moves are legal, what a move leads to, what is wrong with a position.
 //!
-//! Attack tables come from shakmaty. Legal moves are counted and listed here as sets of
-//! destination squares, because move ordinals need the sets and because positions of the format may
-//! have more than the 256 moves that shakmaty's move list holds. Tests hold every answer of this
-//! room against shakmaty's.
+//! Legal moves are counted and listed as sets of destination squares, because move ordinals need the
+//! sets, and a position of the format may have more than 256 moves. Tests compare the answers of this
+//! module with those of shakmaty, whose types the feature `shakmaty` converts from and to.
 
 mod attacks;
+#[cfg(feature = "shakmaty")]
 mod conversions;
 mod en_passant;
 mod legality;
@@ -19,6 +19,7 @@ pub use attacks::{
     BACK_RANKS, aligned_sliders, attackers, between, beyond, line, pawn_attacks, reach,
     role_attacks,
 };
+#[cfg(feature = "shakmaty")]
 pub use conversions::PieceDrop;
 pub use en_passant::en_passant_is_possible;
 pub use legality::{Legality, legality};
