@@ -1,4 +1,5 @@
-//! The house: imports between rooms point one way, and no files import each other in a circle.
+//! The house: imports between rooms point one way, no files import each other in a circle, and no text
+//! names an ID of a document that is elsewhere.
 //!
 //! The sources are parsed; each `use` and each path that begins with `crate`, `epdb`, `super` or `self`
 //! leads to the file that defines what it names, through whatever it is exported again by. Tests
@@ -347,6 +348,108 @@ fn shortest_way_back<'a>(
         next = found;
     }
     None
+}
+
+/// Text that people read: sources, tests, pages, scripts. Rows of vectors have IDs of their own.
+fn texts(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_string();
+        let is_others = ["node_modules", "target", "corpus", "seeds", "vectors"].contains(&&*name);
+        if path.is_dir() && !is_others {
+            texts(&path, found);
+        } else if path.is_file()
+            && (["rs", "md", "toml", "js", "mjs"]
+                .iter()
+                .any(|end| name.ends_with(&format!(".{end}")))
+                || !name.contains('.'))
+        {
+            found.push(path);
+        }
+    }
+}
+
+fn is_number(word: &str, longest: usize) -> bool {
+    (1..=longest).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a word is the ID of a requirement: capitals, a dash and two digits.
+fn is_requirement(word: &str) -> bool {
+    let Some((letters, number)) = word.rsplit_once('-') else { return false };
+    let is_name = letters.len() >= 2
+        && letters.bytes().all(|byte| byte.is_ascii_uppercase())
+        && !["UTF", "AVX"].contains(&letters);
+    let is_named = is_name || letters == "C960" || letters.starts_with("VERB-");
+    is_named && number.len() == 2 && is_number(number, 2)
+}
+
+/// Whether a word is the ID of a finding: one or two letters with a dash between them, and a number.
+/// In a string it may be a move.
+fn is_finding(word: &str) -> bool {
+    let Some((letter, rest)) = word.split_once('-') else { return false };
+    let rest = rest.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    letter.len() == 1
+        && ("A"..="H").contains(&letter)
+        && is_number(rest.trim_start_matches(|c: char| c.is_ascii_uppercase()), 2)
+}
+
+fn foreign_ids(line: &str, is_comment: bool) -> Vec<String> {
+    let words = || line.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c));
+    let comment = if is_comment { line } else { line.split_once("//").map_or("", |(_, it)| it) };
+    let remarks = || comment.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c));
+    let mut found: Vec<&str> = words().filter(|word| is_requirement(word)).collect();
+    found.extend(remarks().filter(|word| is_finding(word) || ["SPEC", "DESIGN"].contains(word)));
+    let pairs = remarks().zip(remarks().skip(1));
+    found.extend(
+        pairs.filter(|(word, next)| *word == "mutant" && is_number(next, 3)).map(|it| it.0),
+    );
+    found.into_iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn ids_of_other_documents_are_known_when_they_are_seen() {
+    for line in [
+        "/// PGC-24, PGC-25.",
+        "// B-D16: words of UCI",
+        "// C-D1",
+        "// E mutant 24",
+        "/// VERB-pfop-01 to -03.",
+        "/// C960-13.",
+        "//! row by row of SPEC section 17",
+        "// decided in E-5",
+        "    (\"b\", \"EPD-07: no escapes\"),",
+    ] {
+        assert!(!foreign_ids(line, false).is_empty(), "{line}");
+    }
+    for line in
+        ["means(START, \"B-N5\");", "// UTF-16, AVX-512, `E-EPD-FIELDS`, GPL-3.0, e4", "O-O-O"]
+    {
+        assert_eq!(foreign_ids(line, false), [""; 0], "{line}");
+    }
+}
+
+#[test]
+fn no_text_names_an_id_of_a_document_that_is_elsewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files =
+        vec![root.join("README.md"), root.join("CHANGELOG.md"), root.join("Cargo.toml")];
+    for folder in ["src", "tests", "benches", "formats", ".github", ".ci"] {
+        texts(&root.join(folder), &mut files);
+    }
+    assert!(files.len() > 500, "{} files", files.len());
+    let mut named = BTreeSet::new();
+    // This file has IDs to test with.
+    for file in files.iter().filter(|file| !file.ends_with("tests/house.rs")) {
+        let Ok(text) = fs::read_to_string(file) else { continue };
+        let is_code =
+            file.extension().is_some_and(|end| ["rs", "js", "mjs"].iter().any(|it| end == *it));
+        for (number, line) in text.lines().enumerate() {
+            for id in foreign_ids(line, !is_code) {
+                named.insert(format!("{}:{}: {id}", file.display(), number + 1));
+            }
+        }
+    }
+    assert!(named.is_empty(), "IDs of documents that are elsewhere:\n{}", list(&named));
 }
 
 fn list(lines: &BTreeSet<String>) -> String {

@@ -618,7 +618,7 @@ mod tests {
         assert_ne!(any.flipped(), any);
     }
 
-    /// D-D5. What no writer says is no record, whichever way it is read.
+    /// What no writer says is no record, whichever way it is read.
     #[test]
     fn rows_that_say_what_their_form_has_not_are_refused() {
         let start = row("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 3 7");

@@ -233,7 +233,6 @@ mod tests {
         }
     }
 
-    // CE-07
     #[test]
     fn scores_are_clamped_and_those_beyond_16_bits_reported() {
         let score = |text: &str| {

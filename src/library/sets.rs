@@ -916,7 +916,7 @@ mod tests {
     const EP: &str = "4k3/8/8/8/4P3/8/8/4K3 b - e3";
     const NO_EP: &str = "4k3/8/8/8/4P3/8/8/4K3 b - -";
 
-    /// STO-01: a superfluous en passant square makes no other position, and is kept.
+    /// A superfluous en passant square makes no other position, and is kept.
     #[test]
     fn one_record_a_position_stays_in_the_order_of_the_input() {
         let input = [NO_EP, A, EP, A_BLACK, A];
@@ -926,7 +926,6 @@ mod tests {
         assert_eq!((tally.read, tally.merged, tally.duplicates), (5, 1, 1));
     }
 
-    /// C-D17
     #[test]
     fn conflicts_come_in_the_order_of_the_input_with_both_values() {
         let boards = [
@@ -952,7 +951,7 @@ mod tests {
         }
     }
 
-    /// A record is held against the last 64 of its position, so the memory is bounded: mutant 19.
+    /// A record is held against the last 64 of its position, so the memory is bounded.
     #[test]
     fn a_record_is_held_against_the_last_ones_of_its_position_only() {
         let id = |n: usize| format!("{A} id \"{n}\";");

@@ -158,7 +158,7 @@ mod tests {
         text.encode_utf16().flat_map(bytes).collect()
     }
 
-    /// C-D11: both byte orders, with and without a mark; characters outside the basic plane.
+    /// Both byte orders, with and without a mark; characters outside the basic plane.
     #[test]
     fn utf16_is_recognised_and_read() {
         let text =

@@ -392,7 +392,7 @@ mod tests {
         }
     }
 
-    /// EPD-05: every kind of line end; nothing of the stream is lost.
+    /// Every kind of line end; nothing of the stream is lost.
     #[test]
     fn lines_of_every_kind_come_out_whole() {
         let input = b"a\nbb\r\n\rccc\r\n\n\rd\r\r\nlonger than ten\r\nlonger than ten\relf";
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(texts, wanted);
     }
 
-    /// ERR-06: a line over the limit that nobody asks for is skipped, in bounded memory.
+    /// A line over the limit that nobody asks for is skipped, in bounded memory.
     #[test]
     fn a_long_line_is_skipped_in_bounded_memory() {
         let input = io::repeat(b'x').take(20 << 20).chain(&b"\nnext\n"[..]);

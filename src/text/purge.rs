@@ -271,7 +271,6 @@ mod tests {
         String::from_utf8(purged).unwrap().strip_prefix(START).unwrap().to_owned()
     }
 
-    /// VERB-pfop-01 to -03.
     #[test]
     fn vectors() {
         let vectors = include_str!("../../tests/vectors/pfop.tsv");
@@ -342,7 +341,6 @@ mod tests {
         }
     }
 
-    /// VERB-pfop-04.
     #[test]
     fn an_offer_or_claim_without_its_move_is_a_warning() {
         let codes = |names, operations: &str| -> Vec<_> {

@@ -1,4 +1,4 @@
-//! No damage gives a wrong record, a missing one, or one too many (STO-07, ERR-07): a way of reading
+//! No damage gives a wrong record, a missing one, or one too many: a way of reading
 //! succeeds with all that was written, or ends with an error that names the place.
 
 use std::cell::Cell;
@@ -336,7 +336,7 @@ fn exchange(bytes: &mut [u8], ranges: [std::ops::Range<usize>; 2]) {
 }
 
 // README: Damage is noticed
-/// A-D3, D-W2. `EPDB_DAMAGES` says how many are tried.
+/// `EPDB_DAMAGES` says how many are tried.
 #[test]
 fn directed_damage_is_refused_or_changes_nothing() {
     let wanted = std::env::var("EPDB_DAMAGES").map_or(1800, |number| number.parse().unwrap());

@@ -1,4 +1,4 @@
-//! Positions are found, all records of each, and no others (STO-01, STO-02, STO-08).
+//! Positions are found, all records of each, and no others.
 
 use epdb::codec::query::Visit;
 use epdb::codec::{identity, key};

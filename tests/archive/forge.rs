@@ -61,7 +61,7 @@ fn rows_that_cannot_be_flipped_are_damage() {
     }
 }
 
-/// D-D9, D-W3: what is not known is refused unless it may be ignored.
+/// What is not known is refused unless it may be ignored.
 #[test]
 fn unknown_flags_and_sections_are_refused_by_name() {
     let file = default();
@@ -101,7 +101,7 @@ fn a_damaged_part_that_is_not_known_is_not_sound() {
     assert_eq!(error(bytes), "damaged: part that is not known");
 }
 
-/// D-D5. Rows of level fast under a check that holds, each read in all ways.
+/// Rows of level fast under a check that holds, each read in all ways.
 #[test]
 fn rows_that_say_what_the_table_has_not_are_refused() {
     let lines = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 3 7\n4k3/8/8/8/8/8/4P3/4K3 w - - 3 7";

@@ -24,7 +24,7 @@ fn archives_of_version_1_are_read() {
     }
 }
 
-/// D-D15. Each is refused where it is opened or verified, for what the sample says.
+/// Each is refused where it is opened or verified, for what the sample says.
 #[test]
 fn invalid_archives_are_refused() {
     let invalid = samples("archive").invalid;

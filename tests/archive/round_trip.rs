@@ -1,4 +1,4 @@
-//! Records come back as they were, in their order (STO-06, STO-09).
+//! Records come back as they were, in their order.
 
 use proptest::prelude::*;
 

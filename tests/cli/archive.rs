@@ -13,7 +13,7 @@ fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// C-D7: nothing is lost, so nothing is wrong; what is no record is still said.
+/// Nothing is lost, so nothing is wrong; what is no record is still said.
 #[test]
 fn packing_odd_lines_verbatim_is_success() {
     let scratch = Scratch::with("a.epd", format!("{LINE}\nnot a position\n"));
@@ -43,7 +43,7 @@ fn ranges_beyond_the_end_are_errors() {
     assert!(scratch.run(&["unpack", "a.epa", "--range", "7..9"]).err.contains("3 records"));
 }
 
-/// D-W1: the number of records stands in the file; of its blocks only the first is looked at for it.
+/// The number of records stands in the file; of its blocks only the first is looked at for it.
 #[test]
 fn counting_an_archive_decodes_little() {
     let scratch = Scratch::with("a.epd", format!("{LINE}\n").repeat(3));
@@ -173,7 +173,7 @@ fn games_are_packed_verbatim() {
     assert!(binary.status == 2 && binary.err.contains("is not text"), "{}", binary.err);
 }
 
-/// A-D8: a name must not get at the terminal, nor out of the folder.
+/// A name must not get at the terminal, nor out of the folder.
 #[test]
 fn names_that_are_not_plain_are_refused() {
     for name in [
@@ -199,7 +199,7 @@ fn names_that_are_not_plain_are_refused() {
     }
 }
 
-/// A-D8: many files of one name are written at once, each under a name of its own.
+/// Many files of one name are written at once, each under a name of its own.
 #[test]
 fn many_files_of_one_name_are_unpacked() {
     let scratch = Scratch::with("a.epa", named(std::iter::repeat_n("a.epd", 2000)));
@@ -209,7 +209,7 @@ fn many_files_of_one_name_are_unpacked() {
     assert!(scratch.path("folder/a.epd").exists() && scratch.path("folder/2000-a.epd").exists());
 }
 
-/// A-D8: a pipe that stands where a file belongs would be waited for, a link be written through.
+/// A pipe that stands where a file belongs would be waited for, a link be written through.
 #[cfg(unix)]
 #[test]
 fn what_is_no_file_stays_as_it_is() {
@@ -236,7 +236,7 @@ fn what_is_no_file_stays_as_it_is() {
     assert!(!scratch.path("c.epd").exists());
 }
 
-/// D-W1: an archive of 2 KB whose model has 320,000 nodes. One that takes more memory than there may
+/// An archive of 2 KB whose model has 320,000 nodes. One that takes more memory than there may
 /// be is not damaged, and not read.
 #[test]
 fn archives_that_take_more_memory_than_is_allowed_are_refused() {

@@ -1,4 +1,4 @@
-//! The oracle as a test of every command that reads (A-D1, A-D3): of a damaged store or archive a
+//! The oracle as a test of every command that reads: of a damaged store or archive a
 //! command as a user types it gives what it gives of the sound one, or it says with exit status 2
 //! that it could not; "not found" and "different" only where they are true. `verify` calls nothing
 //! sound that any of them refuses.

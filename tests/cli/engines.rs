@@ -439,7 +439,6 @@ mod killed {
         [&call[..], more].concat()
     }
 
-    // VERB-pfga-01
     #[test]
     fn a_killed_run_goes_on_and_ends_as_an_undisturbed_one() {
         let scratch = with("go: !log searched | !first\n", &records(RECORDS));

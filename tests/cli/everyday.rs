@@ -53,7 +53,7 @@ fn a_line_over_the_limit_is_rejected_whole() {
     let done = scratch.run(&args);
     assert_eq!(done.out, format!("{START}\n{START} bm e4;\n"));
     assert!(done.err.contains("a.epd:2:65537: error[E-EPD-LINELEN]"), "{}", done.err);
-    // E mutant 24: it counts as rejected.
+    // It counts as rejected.
     assert!(done.err.contains("1 rejected"), "{}", done.err);
     assert_eq!(done.status, 1);
     assert_eq!(scratch.read("bad.epd"), long.as_bytes());

@@ -398,7 +398,6 @@ fn text(bytes: &[u8]) -> String {
 const FAILING: [&str; 10] =
     ["write", "pwrite", "fsync", "truncate", "rename", "link", "chmod", "open", "read", "pread"];
 
-// A-D2, A-D5, A-D8
 #[test]
 fn a_call_that_fails_is_told_and_leaves_nothing() {
     let Some(bench) = Bench::new() else { return };
@@ -406,7 +405,6 @@ fn a_call_that_fails_is_told_and_leaves_nothing() {
     assert!(fired * 10 > tried * 9, "{fired} of {tried}");
 }
 
-// A-D2, A-D5, A-D8
 #[test]
 fn after_a_kill_the_same_command_ends_as_undisturbed() {
     let Some(bench) = Bench::new() else { return };

@@ -14,7 +14,6 @@ fn scratch() -> Scratch {
     Scratch::with("g.pgn", GAMES)
 }
 
-/// PGC-24, PGC-25.
 #[test]
 fn games_go_to_bytes_and_back() {
     let scratch = scratch();
@@ -74,7 +73,6 @@ fn null_moves_stay_in_games_and_end_their_positions() {
     assert!(long.contains("\n1. e4 -- ") && !long.contains("1. d4 *"), "{long}");
 }
 
-/// PGN-49, KIT-03.
 #[test]
 fn tfgg_writes_the_reduced_export_format() {
     let scratch = scratch();
@@ -84,7 +82,6 @@ fn tfgg_writes_the_reduced_export_format() {
     assert_eq!(scratch.run(&["convert", "g.pgn", "-", "--to", "pgn", "--reduced"]).out, done.out);
 }
 
-/// COL-01.
 #[test]
 fn sort_is_in_archival_order() {
     let scratch = scratch();
@@ -150,7 +147,7 @@ fn tagged() -> Scratch {
     scratch
 }
 
-/// C-D5: tags are typed fields of games and of their positions, in text and in bytes.
+/// Tags are typed fields of games and of their positions, in text and in bytes.
 #[test]
 fn tags_are_fields_wherever_games_are_read() {
     let scratch = tagged();
@@ -205,7 +202,7 @@ fn tags_are_fields_wherever_games_are_read() {
     assert_eq!(scratch.run(&["count", "t.epdb"]).out, "3\n");
 }
 
-/// C-D18: a game that is written is what `convert` writes.
+/// A game that is written is what `convert` writes.
 #[test]
 fn games_are_shaped_as_games() {
     let scratch = tagged();
@@ -262,7 +259,6 @@ fn games_are_shaped_as_games() {
     assert!(!scratch.names().iter().any(|name| name.starts_with('x')), "{:?}", scratch.names());
 }
 
-/// C-D18
 #[test]
 fn games_are_deduped_and_split() {
     let scratch = Scratch::new();
@@ -351,7 +347,7 @@ fn archives_are_named_by_dates() {
     }
 }
 
-/// C-D5: what nobody has is said, and what cannot be meant is refused.
+/// What nobody has is said, and what cannot be meant is refused.
 #[test]
 fn a_name_that_nothing_has_is_said_once() {
     let scratch = tagged();
@@ -397,7 +393,6 @@ fn positions_of_variations_are_counted_or_taken() {
     }
 }
 
-/// ERR-02, PGN-47.
 #[test]
 fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {
     let scratch = Scratch::with("g.pgn", format!("1. Ke3 e5 *\n\n{GAMES}"));
@@ -436,7 +431,7 @@ fn bytes_are_explained_and_verified() {
         assert!(done.out.contains(line), "{line}: {}", done.out);
     }
     assert_eq!(scratch.run(&["verify", "g.pgc", "g.pgn"]).out, "g.pgc: sound\ng.pgn: sound\n");
-    // A-D9, D-W2b: what no checksum means.
+    // What no checksum means.
     scratch.run(&["convert", "g.pgn", "plain.pgc", "--lossy"]);
     let done = scratch.run(&["verify", "plain.pgc"]);
     let told = "plain.pgc: sound\nplain.pgc: 2 games without a checksum; PGC has none of its own, ";
@@ -499,7 +494,6 @@ fn stats_count_games() {
     assert!(json.starts_with("{\"records\":0,"), "{json}");
 }
 
-/// PGN-02, PGC-21, LNG-01.
 #[test]
 fn characters_and_languages_are_chosen() {
     let scratch = Scratch::with("g.pgn", "[White \"\u{141}\u{f3}d\"]\n\n1. Sf3 *\n");

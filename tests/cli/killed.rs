@@ -1,5 +1,5 @@
 //! An import that is killed: the store opens, holds what was committed, and the same command run
-//! again ends in the store of an undisturbed run (DESIGN decision 6).
+//! again ends in the store of an undisturbed run.
 //!
 //! The import reads from a pipe, and is killed when it has been given some random number of bytes:
 //! wherever it is then, reading, merging or committing.

@@ -73,7 +73,7 @@ fn check(scratch: &Scratch, count: u32) {
     assert_eq!((done.status, scratch.text("t.pgn")), (0, text));
 }
 
-/// ARG-09, ARG-16: the referee is killed at 20 moments.
+/// The referee is killed at 20 moments.
 #[test]
 fn a_tournament_outlives_its_referee() {
     // Long enough not to be over before the last kill where kills come late.
@@ -95,7 +95,7 @@ fn a_tournament_outlives_its_referee() {
     check(&scratch, 144);
 }
 
-/// ARG-09: clients are killed at 20 moments.
+/// Clients are killed at 20 moments.
 #[test]
 fn a_tournament_outlives_its_clients() {
     let scratch = tournament(4);
@@ -113,7 +113,7 @@ fn a_tournament_outlives_its_clients() {
     check(&scratch, 48);
 }
 
-/// ARG-10: who looks on takes over when the referee is killed, and plays on.
+/// Who looks on takes over when the referee is killed, and plays on.
 #[test]
 fn an_observer_takes_over_from_a_killed_referee() {
     // D comes at the end, so that the tournament is not over before.
@@ -140,7 +140,7 @@ fn an_observer_takes_over_from_a_killed_referee() {
     check(&scratch, 12);
 }
 
-/// ARG-12: a supervisor types commands at standard input.
+/// A supervisor types commands at standard input.
 #[test]
 fn a_supervisor_types() {
     let scratch = Scratch::with("t.toml", "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n");
@@ -203,7 +203,7 @@ fn terminal() -> (fs::File, String, fs::File) {
     (master.into(), path, other)
 }
 
-/// ARG-13: two byte streams in place of TCP.
+/// Two byte streams in place of TCP.
 #[test]
 fn two_serial_lines_play_a_tournament() {
     let (lines, paths): (Vec<_>, Vec<_>) = [(); 2]
@@ -372,7 +372,7 @@ fn the_example_is_played_to_its_end() {
     assert!(["Fish", "Toga", "Mine", "Guest"].iter().all(|name| table.contains(name)), "{table}");
 }
 
-/// ARG-01: engines are started behind clients of ours.
+/// Engines are started behind clients of ours.
 #[test]
 fn engines_play_a_tournament() {
     let settings =

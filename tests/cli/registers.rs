@@ -24,7 +24,6 @@ fn listed(object: &Value) -> String {
 }
 
 /// Each sequence of the vectors is a file.
-// REG-01, REG-02, REG-03, REG-04, REG-05, REG-06, REG-07
 #[test]
 fn the_vectors_run_through_files() {
     let scratch = Scratch::new();
@@ -47,7 +46,6 @@ fn the_vectors_run_through_files() {
     assert_eq!(expected.len(), 12);
 }
 
-// REG-01, REG-02, REG-04, REG-06
 #[test]
 fn registers_are_shown_after_each_record_of_a_file() {
     let scratch = Scratch::with(
@@ -68,7 +66,6 @@ fn registers_are_shown_after_each_record_of_a_file() {
     assert_eq!(scratch.run(&["count", "shown.epd"]).out, "6\n");
 }
 
-// REG-06
 #[test]
 fn continuity_breaks_where_no_move_leads() {
     let scratch =
@@ -80,7 +77,6 @@ fn continuity_breaks_where_no_move_leads() {
     assert_eq!(broken, expected);
 }
 
-// REG-04
 #[test]
 fn objects_tell_null_from_an_empty_string() {
     let scratch = Scratch::with("a.epd", format!("{START} c1 \"\"; v3 \"x\";\n"));
@@ -95,7 +91,6 @@ fn objects_tell_null_from_an_empty_string() {
     assert_eq!((&of("v")[3], &object["eco"]), (&"x".into(), &Value::Null));
 }
 
-// REG-01
 #[test]
 fn each_game_is_a_fragment_with_the_names_of_its_opening() {
     let scratch = Scratch::with(

@@ -93,14 +93,12 @@ B.1  d4  d4           am d4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w K
 B.2  -   e4 (solved)  bm e4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
 ";
 
-// RPT-01 RPT-02 RPT-03 RPT-12
 #[test]
 fn two_runs_are_told_side_by_side() {
     let done = scratch().run(&["report", "old.epd", "new.epd"]);
     assert_eq!((done.status, done.out.as_str()), (0, TEXT), "{}", done.err);
 }
 
-// RPT-10
 #[test]
 fn the_same_is_said_of_a_store_and_on_one_thread() {
     let scratch = scratch();
@@ -115,7 +113,6 @@ fn the_same_is_said_of_a_store_and_on_one_thread() {
     assert_eq!(scratch.run(&["report", "old.epd", "new.epd", "--json"]).out, again.out);
 }
 
-// RPT-04
 #[test]
 fn programs_get_objects_and_a_table() {
     let scratch = scratch();

@@ -162,7 +162,7 @@ fn templates_are_filled() {
     assert_eq!(filled("{{{stm}}}\\t{c9}\\\\{dm}"), "{b}\t1/2-1/2\\\n");
 }
 
-/// C-D20: an opcode has one type, in every command that prints JSON.
+/// An opcode has one type, in every command that prints JSON.
 #[test]
 fn operands_have_one_json_type() {
     let line = |acd: u32, ce: i32, last: &str| {
@@ -191,7 +191,6 @@ fn operands_have_one_json_type() {
     assert!(page.contains("integer opcodes") && page.contains("arrays of strings"), "{page}");
 }
 
-/// C-D17
 #[test]
 fn conflicts_are_told_in_order_with_both_values() {
     let boards = ["K1k5/8/8/8/8/8/8/8", "8/8/8/8/8/8/8/K1k5", "8/8/8/K1k5/8/8/8/8"];
@@ -231,7 +230,6 @@ fn conflicts_are_told_in_order_with_both_values() {
     assert_eq!(scratch.run(&["dedupe", "a.epd", "--json"]).status, 2);
 }
 
-/// C-D21
 #[test]
 fn python_chess_gets_what_it_reads() {
     let frc = "1k6/8/8/8/8/8/8/1K3R2 w F -";

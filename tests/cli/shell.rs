@@ -31,7 +31,6 @@ fn library() -> Scratch {
     )
 }
 
-// KIT-01, KIT-02, KIT-04
 #[test]
 fn a_script_has_no_prompt_and_prints_what_it_asks_for() {
     let scratch = Scratch::new();
@@ -44,7 +43,6 @@ fn a_script_has_no_prompt_and_prints_what_it_asks_for() {
     assert_eq!((done.out, done.err.as_str(), done.status), (format!("{AFTER_E4}\n"), "", 0));
 }
 
-// KIT-04
 #[test]
 fn the_first_error_ends_a_script_and_changes_nothing() {
     let scratch = Scratch::new();
@@ -60,7 +58,6 @@ fn the_first_error_ends_a_script_and_changes_nothing() {
     assert_eq!(done.status, 2);
 }
 
-// KIT-04
 #[test]
 fn what_is_wrong_with_a_position_is_told_with_its_line() {
     let scratch = Scratch::new();
@@ -118,7 +115,6 @@ fn questions_are_answered_as_the_commands_of_epdb_answer_them() {
     assert_eq!(script(&scratch, &[], &["get -"]).status, 2, "the script is no source");
 }
 
-// KIT-03
 #[test]
 fn tfgg_makes_games_regular() {
     let scratch = Scratch::with("my games.pgn", "[White \"x\"]\n[Opening \"y\"]\n\n1.e2-e4 e5 *\n");
@@ -185,7 +181,6 @@ fn questions_that_fail_are_located() {
     assert_eq!((done.err.as_str(), done.status), ("no record has this position\n", 1));
 }
 
-// KIT-02
 #[test]
 fn moves_need_a_position_that_can_be_played() {
     let scratch = Scratch::new();

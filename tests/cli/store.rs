@@ -19,7 +19,7 @@ fn count(scratch: &Scratch) -> String {
     scratch.run(&["count", "s.epdb"]).out.trim().to_string()
 }
 
-/// A-D2: a source is known by its bytes, under any name and however compressed.
+/// A source is known by its bytes, under any name and however compressed.
 #[test]
 fn a_source_is_imported_once() {
     let scratch = Scratch::with("a.epd", [A, B].concat());
@@ -98,7 +98,7 @@ fn standard_input_is_never_recognised() {
     }
 }
 
-/// C-D2: a store in which nothing was committed does not stay, and one that was there does.
+/// A store in which nothing was committed does not stay, and one that was there does.
 #[test]
 fn a_store_without_a_commit_does_not_stay() {
     let scratch = Scratch::with("a.epd", A);
@@ -115,7 +115,7 @@ fn a_store_without_a_commit_does_not_stay() {
     assert_eq!(count(&scratch), "1");
 }
 
-/// E-5: the journal is told in words, and keeps settings as they are written on the command line.
+/// The journal is told in words, and keeps settings as they are written on the command line.
 #[test]
 fn dump_tells_the_journal() {
     let scratch = Scratch::with("a.epd", A);

@@ -80,7 +80,6 @@ const MAKERS: [(&[&str], usize); 8] = [
     (&["convert", "in", "out.epd.zst"], 1),
 ];
 
-// A-D8, C-D1, C-D2
 // README: Files appear complete or not at all
 #[test]
 fn signals_remove_what_is_unfinished_and_end_the_process() {
@@ -172,7 +171,6 @@ fn what_a_kill_leaves_is_swept_by_the_next_run() {
     }
 }
 
-// A-D5, C-D2
 #[test]
 fn a_store_of_convert_appears_when_it_is_complete() {
     let scratch = Scratch::with("good.epd", book(3000));
@@ -200,7 +198,6 @@ fn a_store_of_convert_appears_when_it_is_complete() {
     assert_eq!((no_stdout.status, scratch.path("-").exists()), (2, false));
 }
 
-// C-D2
 #[test]
 fn a_store_in_which_nothing_was_committed_does_not_stay() {
     let scratch = Scratch::with("cut.epd.gz", b"\x1f\x8b\x08");
@@ -219,7 +216,6 @@ fn a_store_in_which_nothing_was_committed_does_not_stay() {
     assert_eq!(scratch.run(&["count", "c.epdb"]).out, "4000\n");
 }
 
-// C-D4
 #[test]
 fn mode_bits_and_links_of_a_replaced_file_stay() {
     let scratch = Scratch::with("p.epd", book(10));
@@ -238,7 +234,6 @@ fn mode_bits_and_links_of_a_replaced_file_stay() {
     assert_eq!(scratch.text("p.epd").lines().count(), 10);
 }
 
-// C-D3
 #[test]
 fn an_output_is_no_other_output_and_no_input_of_rejects() {
     let scratch = Scratch::with("in.epd", book(5) + "no record\n");
@@ -287,7 +282,6 @@ fn an_output_is_no_other_output_and_no_input_of_rejects() {
     assert_eq!(scratch.text("in.epd").lines().count(), 10);
 }
 
-// C-D3
 #[test]
 fn a_suffix_that_contradicts_the_format_is_refused() {
     let scratch = Scratch::with("a.epd", book(5));
@@ -349,7 +343,6 @@ fn devices_and_pipes_are_written_straight_through() {
     assert_eq!(scratch.names(), ["a.epd", "out"]);
 }
 
-// A-D6, C-D23
 #[test]
 fn threads_and_memory_are_bounded() {
     let scratch = Scratch::with("a.epd", book(360));
@@ -372,7 +365,6 @@ fn threads_and_memory_are_bounded() {
     }
 }
 
-// A-D8, C-D12
 #[test]
 fn names_with_control_characters_are_shown_and_not_obeyed() {
     let scratch = Scratch::new();
@@ -423,7 +415,6 @@ fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
     assert!(!shown.contains('\u{9b}'), "{shown:?}");
 }
 
-// C-D12, E mutant 17
 #[test]
 fn a_closed_pipe_is_success_and_a_full_disk_names_the_output() {
     let scratch = Scratch::with("a.epd", book(20_000));
@@ -462,7 +453,6 @@ fn a_closed_pipe_is_success_and_a_full_disk_names_the_output() {
     }
 }
 
-// C-D14
 #[test]
 fn errors_of_writing_name_the_output_or_the_scratch_folder() {
     let scratch = Scratch::with("a.epd", book(5000));

@@ -10,7 +10,7 @@ fn utf16(text: &str, little: bool) -> Vec<u8> {
     text.encode_utf16().flat_map(bytes).collect()
 }
 
-/// C-D11: UTF-16 of both byte orders, with and without its mark, from a file and from a pipe.
+/// UTF-16 of both byte orders, with and without its mark, from a file and from a pipe.
 #[test]
 fn utf16_is_read_with_a_warning() {
     let text = format!("{START} bm e4; c0 \"é\";\r\nnonsense\r\n");
@@ -35,7 +35,7 @@ fn utf16_is_read_with_a_warning() {
     assert_eq!(scratch.run(&["count", "a.txt"]).out, "1\n");
 }
 
-/// C-D11: one error that names file and format, exit status 2.
+/// One error that names file and format, exit status 2.
 #[test]
 fn foreign_formats_are_named_once() {
     let book: Vec<u8> = (0..40u8)
@@ -77,7 +77,6 @@ fn games_behind_blank_lines_are_games() {
     assert_eq!(Scratch::new().run_with(&["count"], format!("\n\n{START}")).out, "1\n");
 }
 
-/// B-D17
 #[test]
 fn a_summary_of_rejected_games_speaks_of_games() {
     let scratch = Scratch::with("bad.pgn", "[Event \"a\"]\n\n1. e5 *\n");
@@ -85,7 +84,7 @@ fn a_summary_of_rejected_games_speaks_of_games() {
     assert!(done.err.ends_with("0 games, 1 rejected\n"), "{}", done.err);
 }
 
-/// B-D9: counters that FEN output cannot show, and the grammar of FEN in the standard profile.
+/// Counters that FEN output cannot show, and the grammar of FEN in the standard profile.
 #[test]
 fn counters_that_are_none() {
     let scratch = Scratch::with("a.fen", format!("{PAWN} x 39\n"));
@@ -107,7 +106,7 @@ fn counters_that_are_none() {
     assert_eq!(standard("5 39").out, format!("{PAWN} 5 39\n"));
 }
 
-/// C-D6: each dialect, and what has nothing to check.
+/// Each dialect, and what has nothing to check.
 #[test]
 fn perft_reads_all_dialects() {
     let blocks = format!(

@@ -16,7 +16,6 @@ fn commands(scratch: &Scratch) -> Vec<String> {
     names
 }
 
-// C-D15
 #[test]
 fn every_page_of_help_fits_and_has_an_example() {
     let scratch = Scratch::new();
@@ -76,7 +75,6 @@ fn manual_pages_are_written_for_every_command() {
     assert!(normalize.contains("rejects") && normalize.contains("Example"), "{normalize}");
 }
 
-// C-D15
 #[test]
 fn quiet_runs_print_errors_only() {
     let scratch = Scratch::with("a.epd", format!("{START} id x;\nnonsense\n"));
@@ -103,7 +101,6 @@ fn quiet_runs_print_errors_only() {
     assert!(failed.err.contains("missing.epd"), "{}", failed.err);
 }
 
-// C-D9
 #[test]
 fn damage_of_compressed_text_is_told_with_file_and_line() {
     let scratch = Scratch::with("a.epd", format!("{START}\n"));
@@ -127,7 +124,6 @@ fn damage_of_compressed_text_is_told_with_file_and_line() {
     }
 }
 
-// C-D13
 #[test]
 fn each_error_is_said_once() {
     let scratch = Scratch::with("a.epd", format!("{START} id \"x\";\n").repeat(3_000));
@@ -140,7 +136,6 @@ fn each_error_is_said_once() {
     assert!(done.err.contains("a.epb: frame ") && done.err.contains("byte "), "{}", done.err);
 }
 
-// C-D9, A-D8
 #[test]
 fn verify_names_each_file_and_goes_on() {
     let scratch = Scratch::with("good.epd", format!("{START}\n"));
@@ -176,7 +171,6 @@ fn verify_names_each_file_and_goes_on() {
     }
 }
 
-// C-D10
 #[test]
 fn an_argument_that_names_a_file_is_a_file() {
     let scratch = Scratch::with("with space.epd", format!("{START} bm e4;\n"));
@@ -215,7 +209,6 @@ fn a_position_may_stand_where_a_file_stands() {
     );
 }
 
-// C-D11
 #[test]
 fn stores_and_archives_are_read_from_standard_input() {
     let scratch =
@@ -248,7 +241,6 @@ fn stores_and_archives_are_read_from_standard_input() {
     assert_eq!(damaged.err.lines().count(), 1, "{}", damaged.err);
 }
 
-// C-D16
 #[test]
 fn get_takes_its_questions_from_files() {
     let scratch =
@@ -273,7 +265,6 @@ fn get_takes_its_questions_from_files() {
     assert!(nowhere.err.contains("missing.fen"), "{}", nowhere.err);
 }
 
-// C-D23
 #[test]
 fn what_comes_through_a_slow_pipe_is_answered_at_once() {
     use std::io::{BufRead, BufReader, Write};
@@ -324,7 +315,6 @@ fn on_a_terminal(scratch: &Scratch, command: &str, typed: &str) -> Option<(Strin
     Some((String::from_utf8_lossy(&done.stdout).into_owned(), done.status.code().unwrap()))
 }
 
-// C-D16, C-D23
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_nothing_waits_in_silence_and_no_binary_is_shown() {

@@ -1,4 +1,4 @@
-//! PGC-02 to PGC-04 and PGC-26: items, each against what remains of the bytes.
+//! Items, each against what remains of the bytes.
 
 use epdb::codec::error::{DecodeError, DecodeErrorKind, EncodeError};
 use epdb::codec::item::{Cursor, PutItems};
@@ -65,7 +65,7 @@ fn lengths_stand_in_front_up_to_their_limits() {
     }
 }
 
-/// PGC-09: ascending, none twice.
+/// Ascending, none twice.
 #[test]
 fn sets_ascend() {
     assert!(read_all(&[0], Cursor::mvset_1).is_empty());

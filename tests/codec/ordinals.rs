@@ -1,4 +1,4 @@
-//! PGC-05 to PGC-10: the vectors, and counting against sorting written SANs.
+//! The vectors, and counting against sorting written SANs.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::positions::{anything, fen, playouts, rows};
 
-/// All legal moves sorted by written SAN with marks: the definition (PGC-05, PGC-06).
+/// All legal moves sorted by written SAN with marks: the definition.
 fn by_definition(playable: &Playable) -> Vec<(Vec<u8>, Move)> {
     let mut moves: Vec<_> = playable
         .legal_moves()

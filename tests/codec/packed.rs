@@ -1,4 +1,4 @@
-//! STO-05: packed boards, one encoding each; STO-01 to STO-03: keys.
+//! Packed boards, one encoding each, and keys.
 
 use epdb::codec::{key, packed};
 use epdb::model::{Color, Position};
@@ -39,7 +39,7 @@ fn men_and_bytes() {
     }
 }
 
-/// Identity (STO-01): counters, dialect and a superfluous en passant square are not part of it.
+/// Identity: counters, dialect and a superfluous en passant square are not part of it.
 #[test]
 fn sto_01_identity_of_dialects_and_en_passant() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w";

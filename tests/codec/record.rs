@@ -31,7 +31,7 @@ fn assert_round_trip(record: &EpdRecord) {
 }
 
 /// Bytes that are accepted are those that the encoder writes, and there are no others with the same
-/// text (D-D2).
+/// text.
 fn assert_refused_or_canonical(bytes: &[u8]) {
     let walked = len_of(bytes);
     if let Ok((record, len)) = decode(bytes) {
@@ -211,7 +211,7 @@ proptest! {
         assert_round_trip(&record);
     }
 
-    /// D-D2, D-D3: what is written follows from the text.
+    /// What is written follows from the text.
     #[test]
     fn records_by_hand_are_written_as_their_text(record in records_by_hand()) {
         let mut bytes = Vec::new();

@@ -21,7 +21,6 @@ const ROOKS: &str = "7k/8/8/8/8/8/R7/1R2K3 w - -";
 const MATES: &str =
     "go: info depth 5 score mate 2 nodes 9 pv a2a7 h8g8 b1b8\nstop: bestmove a2a7\n";
 
-// VERB-pfms-03, VERB-pfms-04
 #[test]
 fn a_mate_that_the_line_leads_to_is_written() {
     let script = Script::new(MATES);
@@ -40,7 +39,6 @@ fn a_mate_that_the_line_leads_to_is_written() {
     assert_eq!(script.one(of_record(None), &old), format!("{ROOKS} {found} dm 2; {line} sm Kd1;"));
 }
 
-// VERB-pfms-02, VERB-pfms-07, VERB-pfms-08
 #[test]
 fn records_that_are_done_are_not_searched() {
     let script = Script::new("uci: !exit\n");
@@ -62,7 +60,6 @@ fn records_that_are_done_are_not_searched() {
     );
 }
 
-// VERB-pfms-05
 #[test]
 fn what_is_no_mate_leaves_the_record_as_it_was() {
     let kept = format!("{ROOKS} acms 7; acs 0; ce 5; id \"x\"; pv Kd1;");
@@ -90,7 +87,6 @@ fn a_line_that_stops_short_is_followed_to_the_mate() {
     assert_eq!(text, format!("{ROOKS} acd 5; acn 12; ce 32764; dm 2; pm Ra7; pv Ra7 Kg8 Rb8#;"));
 }
 
-// VERB-pfms-08, mate_search.tsv
 #[test]
 fn a_real_engine_finds_the_mates_of_the_vectors() {
     let Some(path) = stockfish() else { return };

@@ -51,7 +51,6 @@ fn chess960_is_an_error_for_an_engine_without_it() {
     assert_eq!(finished[1].error, None);
 }
 
-// VERB-pfga-03, VERB-pfga-04, VERB-pfga-05, VERB-pfga-06
 #[test]
 fn analysis_takes_the_place_of_the_one_before() {
     let script = Script::new(
@@ -127,7 +126,6 @@ fn a_clock_is_a_soft_limit() {
     assert_eq!(answer.end.time, Duration::from_secs(60));
 }
 
-// VERB-pfga-04, CE-05, CE-06
 #[test]
 fn positions_without_moves_need_no_engine() {
     let script = Script::new("uci: !exit\n");

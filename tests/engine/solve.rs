@@ -8,7 +8,6 @@ use crate::support::{Script, nodes, text};
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const SOLVE: Task = Task::Solve { stop_held: None };
 
-// VERB-pfts-04
 #[test]
 fn solved_is_what_the_vectors_say() {
     let path = format!("{}/tests/vectors/solved.tsv", env!("CARGO_MANIFEST_DIR"));
@@ -40,7 +39,6 @@ fn solved_is_what_the_vectors_say() {
     assert_eq!(count, 7);
 }
 
-// VERB-pfts-01, VERB-pfts-02
 #[test]
 fn records_that_are_no_problems_stay_as_they_are() {
     let script = Script::new("uci: !exit\n");

@@ -1,5 +1,5 @@
-//! Games as files of other people have them: the rows of SPEC section 17 that speak of PGN, each
-//! with what is kept, what is told, and what stood there before.
+//! Games as files of other people have them: each deviation from the standard, with what is kept, what
+//! is told, and what stood there before.
 
 use epdb::model::Game;
 use epdb::text::Profile;
@@ -80,14 +80,12 @@ pub(super) fn assert_game(text: &str, movetext: &str, repairs: &[&str]) {
     assert_eq!(told, repairs, "{text}");
 }
 
-/// B-D13.
 #[test]
 fn commas_between_moves_are_dropped() {
     assert_game("1. e4 e5, 2. Nf3 *", "1. e4 e5 2. Nf3 *", &["W-LEN-COMMA , > "]);
     assert_game("1. e4, e5 , *", "1. e4 e5 *", &["W-LEN-COMMA , > "; 2]);
 }
 
-/// B-D12.
 #[test]
 fn a_marker_that_is_glued_to_a_move_is_split() {
     let mate = "1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7";
@@ -134,7 +132,7 @@ fn text_that_is_not_utf8_is_reported() {
     }
 }
 
-/// B-D11: a variation that cannot be played to its end.
+/// A variation that cannot be played to its end.
 #[test]
 fn the_rest_of_a_variation_becomes_a_comment() {
     for (text, movetext, repair) in [
@@ -180,7 +178,7 @@ fn the_rest_of_a_variation_becomes_a_comment() {
     assert_eq!(read(b"1. e4 (1. d4 d4) *", &standard)[0].0, "E-MOVE-ILLEGAL 1:14");
 }
 
-/// C-D19: the moves before are kept, and nothing of the rest is lost.
+/// The moves before are kept, and nothing of the rest is lost.
 #[test]
 fn a_game_is_cut_short_before_a_move_that_cannot_be_made() {
     let whole_only = PgnReadOptions::new().truncate(false);
@@ -211,7 +209,6 @@ fn a_game_is_cut_short_before_a_move_that_cannot_be_made() {
     assert!(read(text.as_bytes(), &TRUNCATE)[0].0.ends_with("{3. Kf2} 1-0"));
 }
 
-/// B-D14.
 #[test]
 fn the_final_position_decides_between_tag_and_marker() {
     let mate = "1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7#";
@@ -246,7 +243,6 @@ fn the_final_position_decides_between_tag_and_marker() {
     }
 }
 
-/// B-D3.
 #[test]
 fn a_second_tag_section_is_a_second_game() {
     let exports =
@@ -408,7 +404,6 @@ fn messages_name_characters_that_cannot_be_seen() {
     assert_eq!(message, "U+00A0 between tokens; read as a blank");
 }
 
-/// B-D5.
 #[test]
 fn a_comment_behind_the_marker_is_of_the_game_before() {
     let text = "[Event \"a\"]\n[Result \"*\"]\n\n1. e4 *\n\n{ about a }\n\n[Event \"b\"]\n\
@@ -425,7 +420,6 @@ fn a_comment_behind_the_marker_is_of_the_game_before() {
     assert_eq!((games.len(), games[0].0.as_str()), (1, "[Result *] 1. e4 {open} *"));
 }
 
-/// B-D6.
 #[test]
 fn games_of_other_variants_are_refused() {
     let code = |variant: &str| {
@@ -458,7 +452,6 @@ fn games_of_other_variants_are_refused() {
     assert_eq!(error.kind.code(), "E-PGN-VARIANT");
 }
 
-/// B-D10.
 #[test]
 fn control_bytes_in_comments_are_told() {
     assert_game("1. e4 {att\x06ck} *", "1. e4 {att ck} *", &["W-LEN-CTRL att\x06ck > att ck"]);

@@ -1,4 +1,4 @@
-//! Games in PGC (SPEC section 13).
+//! Games in PGC.
 
 use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
 use epdb::model::{Element, Game, GameBuilder, Square, rules::Move};
@@ -42,7 +42,7 @@ fn unhex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// PGC-20, PGC-25, PGC-27: text and bytes, both ways.
+/// Text and bytes, both ways.
 #[test]
 fn game_vectors() {
     let rows = include_str!("../vectors/pgc_games.tsv").lines().skip(1);
@@ -61,7 +61,7 @@ fn game_vectors() {
     assert_eq!(count, 10);
 }
 
-/// PGC-11 to PGC-19, with the place of each error.
+/// Each error is told with its place.
 #[test]
 fn malformed_vectors() {
     let places = [
@@ -95,7 +95,6 @@ fn malformed_vectors() {
     assert_eq!(count, 14);
 }
 
-/// PGC-10.
 #[test]
 fn a_move_over_ordinal_255_has_no_record() {
     for row in include_str!("../vectors/pgc_over255.tsv").lines().skip(1) {
@@ -119,7 +118,7 @@ fn a_move_over_ordinal_255_has_no_record() {
     }
 }
 
-/// ERR-02: a game that is refused does not take the next one with it.
+/// A game that is refused does not take the next one with it.
 #[test]
 fn the_next_game_is_read() {
     let good = "05 03010d 06";
@@ -147,7 +146,7 @@ fn the_next_game_is_read() {
     assert_eq!(errors(&unhex("05 0301ff 0b 05 06")), ["E-PGC-ORDINAL@3", "E-PGC-MARKER@4"]);
 }
 
-/// PGC-20: every split of the moves is read, one is written.
+/// Every split of the moves is read, one is written.
 #[test]
 fn every_split_is_read() {
     let canonical = "05 03 04 0d0c0907 06";
@@ -172,7 +171,7 @@ fn long_game(plies: usize) -> GameBuilder {
     builder
 }
 
-/// PGC-20: where records of moves begin and end.
+/// Where records of moves begin and end.
 #[test]
 fn long_games_are_cut_at_the_limits_of_their_counts() {
     for (plies, general, heads) in [
@@ -204,7 +203,6 @@ fn long_games_are_cut_at_the_limits_of_their_counts() {
     assert!(bytes.windows(3).any(|window| window == [4, 0, 1]));
 }
 
-/// PGC-24.
 #[test]
 fn comments_are_refused_dropped_or_carried() {
     let text =
@@ -228,7 +226,7 @@ fn comments_are_refused_dropped_or_carried() {
     assert!(holds(b"\x08\x0a\x15\x00pgcx:s:brace } inside"));
 }
 
-/// PGC-24: a comment longer than a record.
+/// A comment longer than a record.
 #[test]
 fn a_long_comment_goes_through_several_records() {
     for length in [65_527, 65_528, 65_529, 200_000] {
@@ -242,7 +240,7 @@ fn a_long_comment_goes_through_several_records() {
     }
 }
 
-/// PGC-13, PGC-24: 0x00 means nothing, between the parts of a comment too; a part without a comment
+/// 0x00 means nothing, between the parts of a comment too; a part without a comment
 /// before it is an escape.
 #[test]
 fn parts_of_comments_are_put_together() {
@@ -252,7 +250,7 @@ fn parts_of_comments_are_put_together() {
     assert_eq!(decode(bytes), [Ok(read_game(b"{a} 1. e4\n%pgcx:+:b\n*"))]);
 }
 
-/// PGC-22, PGC-24: escapes are dropped, or kept even when they look like carried comments.
+/// Escapes are dropped, or kept even when they look like carried comments.
 #[test]
 fn escapes_are_kept_on_request() {
     let text = b"%first\n%pgcx:c:no comment\n1. e4\n%pgcx:x\n e5 *";
@@ -269,7 +267,6 @@ fn escapes_are_kept_on_request() {
     assert_eq!(decode(&encode(&game, &EXT_AND_ESCAPES)), [Ok(game)]);
 }
 
-/// PGC-21.
 #[test]
 fn strings_that_do_not_fit_are_refused() {
     let write = |tag: &str, options: &PgcEncodeOptions| {
@@ -285,7 +282,7 @@ fn strings_that_do_not_fit_are_refused() {
     assert!(write("\u{142}", &plain.translit(true)).is_ok());
 }
 
-/// PGC-19: at every length the truncated stream is refused, or is what came before the cut.
+/// At every length the truncated stream is refused, or is what came before the cut.
 #[test]
 fn truncation_shows_at_every_length() {
     let game = read_game(b"[ECO \"C20\"]\n\n1. e4 $1 {x} (1. d4 d5) 1... e5 2. Nf3 *");
@@ -356,7 +353,7 @@ fn text_beyond_latin1_and_long_text_are_carried() {
     assert_eq!((refused.code(), plain.len()), ("E-PGC-CHARSET", 0));
 }
 
-/// A-D9, D-W2b: each game has a checksum, and the reader says so; without `--ext` there is none.
+/// Each game has a checksum, and the reader says so; without `--ext` there is none.
 #[test]
 fn checksums_are_written_and_read() {
     let game = read_game(b"1. f3 e5 2. g4 Qh4# 0-1");
@@ -387,7 +384,7 @@ fn by_ordinals(ordinals: &[u8]) -> String {
     String::from_utf8(export(game, Charset::Utf8)).unwrap()
 }
 
-/// A-D9, D-W2b: whatever byte is damaged, an error is given, and no game comes that was not there.
+/// Whatever byte is damaged, an error is given, and no game comes that was not there.
 #[test]
 fn damage_of_any_byte_of_checked_games_is_noticed() {
     let texts = [
@@ -466,7 +463,7 @@ fn damaged_extensions_are_refused() {
     assert_eq!(decode(&unhex(&apart)), [Ok(game)]);
 }
 
-/// D-D8: a whole game inside a game that has no end is read.
+/// A whole game inside a game that has no end is read.
 #[test]
 fn a_whole_game_inside_a_game_is_read() {
     let whole = "01 013f 013f 0a3f3f3f3f2e3f3f2e3f3f 013f 013f 013f 012a 0000";
@@ -477,7 +474,7 @@ fn a_whole_game_inside_a_game_is_read() {
     assert_eq!(seen, ["E-PGC-NAGPLACE@1", "OK"]);
 }
 
-/// D-D7: control characters in carried comments are white space; in other escapes they are refused.
+/// Control characters in carried comments are white space; in other escapes they are refused.
 #[test]
 fn control_characters_in_carried_comments_are_blanks() {
     let game = read_game(b"{a b} 1. e4 *");

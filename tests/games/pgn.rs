@@ -1,4 +1,4 @@
-//! Games in PGN: read as they are found, written in export format (SPEC sections 9 and 11).
+//! Games in PGN: read as they are found, written in export format.
 
 use epdb::text::Profile;
 use epdb::text::pgn::{self, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
@@ -52,7 +52,6 @@ fn repaired(text: &str) -> (String, Vec<&'static str>) {
     (movetext(text.as_bytes()).replace('\n', " "), warnings(text.as_bytes()))
 }
 
-/// PGN-22, PGN-40 to PGN-46, PGN-52.
 #[test]
 fn export_vectors() {
     let rows = include_str!("../vectors/pgn_export.tsv").lines().skip(1);
@@ -66,8 +65,8 @@ fn export_vectors() {
     assert_eq!(count, 6);
 }
 
-/// PGN-50, PGN-51: what is in export format comes out as it went in, and the strict profile takes
-/// it. The sample game of the standard is PGC-v02.
+/// What is in export format comes out as it went in, and the strict profile takes
+/// it. The sample game of the standard is the row `PGC-v02`.
 #[test]
 fn export_format_is_a_fixed_point() {
     let rows = include_str!("../vectors/pgc_games.tsv").lines().skip(1);
@@ -85,7 +84,7 @@ fn export_format_is_a_fixed_point() {
     assert_eq!(count, 10);
 }
 
-/// PGN-40 and section 17: what files have is read, each repair is told.
+/// What files have is read, each repair is told.
 #[test]
 fn sloppy_movetext_is_read() {
     let cases: &[(&str, &str, &[&str])] = &[
@@ -162,7 +161,7 @@ fn sloppy_movetext_is_read() {
     }
 }
 
-/// LEN-04: what was taken away, and what was put in its place.
+/// What was taken away, and what was put in its place.
 #[test]
 fn repairs_tell_before_and_after() {
     let text = "[Result \"?\"]\n[ECO \"a \"b\" c\"]\n[ECO \"d\"]\n[Site \"e]\n\n\
@@ -200,7 +199,6 @@ fn repairs_tell_before_and_after() {
     assert_eq!(repairs, wanted);
 }
 
-/// PGN-20 to PGN-24 and section 17.
 #[test]
 fn sloppy_tags_are_read() {
     let cases: &[(&str, &str, &[&str])] = &[
@@ -236,7 +234,7 @@ fn sloppy_tags_are_read() {
     assert_eq!(warnings(long.as_bytes()), ["W-PGN-STRING"]);
 }
 
-/// PGN-02: text by text, UTF-8 is kept and everything else is Windows-1252.
+/// Text by text, UTF-8 is kept and everything else is Windows-1252.
 #[test]
 fn characters_of_both_sets_are_read() {
     let text = b"[White \"M\xfcller\"]\n[Black \"\xc5\x81oz\"]\n\n{\xe9} *";
@@ -292,7 +290,7 @@ fn what_is_not_utf8_is_windows_1252() {
     assert_eq!(back.tag("White"), Some("?imi?"));
 }
 
-/// ERR-02, PGN-47: what is wrong is told with its place, and the next game is read.
+/// What is wrong is told with its place, and the next game is read.
 #[test]
 fn one_bad_game_does_not_take_the_next() {
     let cases = [
@@ -354,7 +352,7 @@ fn games_without_markers_are_told_apart() {
     assert_eq!(ends, ["1. e4 *", "*", "1. d4 (1. c4) *", "1. c4 *"]);
 }
 
-/// The standard's import format takes less, its export format nothing else (PGN-40, PGN-48).
+/// The standard's import format takes less, its export format nothing else.
 #[test]
 fn profiles_take_what_they_should() {
     let code = |text: &str, profile| {
@@ -388,7 +386,7 @@ fn profiles_take_what_they_should() {
     }
 }
 
-/// PGN-46: `%` lines are kept on request, dropped in archives; in comments they are text.
+/// `%` lines are kept on request, dropped in archives; in comments they are text.
 #[test]
 fn escapes_are_kept_or_dropped() {
     let text = b"%a\n[Event \"e\"]\n%b\n1. e4 {x\n%c\ny} % e5\n";
@@ -405,7 +403,7 @@ fn escapes_are_kept_or_dropped() {
     assert!(export(b"%only\n%escapes\n").is_empty());
 }
 
-/// PGN-41, PGN-45, DIS-17: no line over 79 characters, none that begins with `%`.
+/// No line over 79 characters, none that begins with `%`.
 #[test]
 fn lines_are_filled_and_never_begin_with_a_percent_sign() {
     let words: Vec<String> =
@@ -429,7 +427,7 @@ fn lines_are_filled_and_never_begin_with_a_percent_sign() {
     assert!(out.contains(&format!("{{a\n{}\nb ", "x".repeat(100))), "{out}");
 }
 
-/// PGN-45: a brace in a comment.
+/// A brace in a comment.
 #[test]
 fn comments_with_braces_go_to_the_end_of_lines() {
     let mut builder = epdb::model::GameBuilder::new();
@@ -444,7 +442,6 @@ fn comments_with_braces_go_to_the_end_of_lines() {
     assert_eq!(super::read_game(out.as_bytes()), game);
 }
 
-/// PGN-49, KIT-03.
 #[test]
 fn reduced_export_drops_and_counts() {
     let game =
@@ -458,7 +455,6 @@ fn reduced_export_drops_and_counts() {
     assert_eq!(pgn::format(&set_up, &options, &mut out).unwrap_err().code(), "E-PGN-SETUP");
 }
 
-/// LNG-01, LNG-03, LNG-04.
 #[test]
 fn games_are_read_and_written_in_other_languages() {
     let german = "German".parse::<pgn::Language>().unwrap();
@@ -471,7 +467,6 @@ fn games_are_read_and_written_in_other_languages() {
     assert_eq!(normalise(b"1. Nf3 *", &read, &write), ["E-MOVE-SYNTAX 1:4"]);
 }
 
-/// PGN-26, C960-13.
 #[test]
 fn set_up_games_get_their_tags() {
     let tags = |text: &[u8]| -> Vec<String> {

@@ -13,7 +13,7 @@ fn export(game: &epdb::model::Game) -> Vec<u8> {
     out
 }
 
-/// PGC-25: every game is converted or reported; PGN to PGC with comments and back is PGN to PGN;
+/// Every game is converted or reported; PGN to PGC with comments and back is PGN to PGN;
 /// canonical PGC to PGN and back is what it was; an export is its own export.
 #[test]
 fn games_go_round() {

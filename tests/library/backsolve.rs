@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const VECTORS: &str = include_str!("../vectors/backsolve.tsv");
 
-/// BKSOLVE-03, BKSOLVE-07: every row.
+/// Every row.
 #[test]
 fn the_vectors() {
     let mut rows = 0;
@@ -103,7 +103,7 @@ fn iterated(
 }
 
 proptest! {
-    /// BKSOLVE-04: the fixed point of minimax, circles included; and what hangs on a repetition is
+    /// The fixed point of minimax, circles included; and what hangs on a repetition is
     /// what has another value when endless play is worth a little more or less than a draw.
     #[test]
     fn values_are_those_of_repeated_minimax(plan in any_plan()) {
@@ -197,7 +197,7 @@ fn all_after(first: &str, plies: u32) -> Vec<EpdRecord> {
     found
 }
 
-/// CE-03, CE-04, CE-09: mates are distances in plies; nothing is known here but the rules.
+/// Mates are distances in plies; nothing is known here but the rules.
 #[test]
 fn mates_are_found_from_the_rules_alone() {
     for (first, plies, ce, pm) in [
@@ -217,7 +217,7 @@ fn mates_are_found_from_the_rules_alone() {
     }
 }
 
-/// BKSOLVE-03: what the rules say goes before any score.
+/// What the rules say goes before any score.
 #[test]
 fn the_rules_go_before_scores() {
     assert_eq!(
@@ -243,7 +243,7 @@ const NF3: &str = "rnbqkbnr/pppppppp/8/8/8/5N2/PPPPPPPP/RNBQKB1R b KQkq -";
 const NF6: &str = "rnbqkb1r/pppppppp/5n2/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq -";
 const NG1: &str = "rnbqkb1r/pppppppp/5n2/8/8/8/PPPPPPPP/RNBQKBNR b KQkq -";
 
-/// BKSOLVE-04: a circle of which nothing is known is a draw that hangs on the repetition; a score in
+/// A circle of which nothing is known is a draw that hangs on the repetition; a score in
 /// it, as a lower bound, is better or worse than that.
 #[test]
 fn circles() {
@@ -269,7 +269,7 @@ fn circles() {
     assert!(replaced.iter().all(|it| it.integer(Opcode::CE) == Some(0)));
 }
 
-/// BKSOLVE-05, BKSOLVE-06: own scores are lower bounds or go, unknown moves are passed over, `pm` is
+/// Own scores are lower bounds or go, unknown moves are passed over, `pm` is
 /// the best move with the lowest ordinal.
 #[test]
 fn scores_and_moves() {
@@ -319,7 +319,7 @@ fn scores_and_moves() {
     assert_eq!(solved(&[&foreign]), [foreign.as_str()]);
 }
 
-/// BKSOLVE-04: neither the order of records nor the memory makes a difference; too little is an error.
+/// Neither the order of records nor the memory makes a difference; too little is an error.
 #[test]
 fn the_order_of_records_makes_no_difference() {
     let mut records = all_after(START, 2);

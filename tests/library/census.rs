@@ -3,7 +3,7 @@
 use crate::shared_data::shared_data;
 use epdb::library::census::{Census, Unique};
 
-/// STO-01 at work: superfluous en passant squares hide 531 duplicates in this book (fishtest
+/// Superfluous en passant squares hide 531 duplicates in this book (fishtest
 /// #2286), and nothing else does.
 #[test]
 fn uho_4060_v2_hides_531_duplicates() {

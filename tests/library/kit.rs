@@ -30,7 +30,6 @@ fn fen(session: &mut Session) -> String {
     shown(session, "dvfe")
 }
 
-// KIT-01, KIT-02
 #[test]
 fn a_position_is_set_and_shown() {
     let mut session = session(&[]);
@@ -46,7 +45,6 @@ fn a_position_is_set_and_shown() {
     assert_eq!(shown(&mut session, "epd"), "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id \"x\";");
 }
 
-// KIT-04
 #[test]
 fn what_is_wrong_with_a_position_is_told() {
     let mut session = session(&[]);
@@ -102,7 +100,6 @@ fn each_position_keeps_the_operations_that_it_was_given() {
     assert_eq!(shown(&mut session, "registers"), "c0 \"the start\";");
 }
 
-// REG-06
 #[test]
 fn registers_run_along_the_line_and_from_what_was_before() {
     let mut session = session(&["set c0 a", "e4", "set c1 b", "e5", "set c0 d"]);
@@ -144,7 +141,6 @@ fn what_the_processor_cannot_do_is_handed_back() {
     }
 }
 
-// KIT-04
 #[test]
 fn errors_say_what_was_expected_and_where() {
     let mut session = session(&["e4"]);
@@ -214,7 +210,6 @@ fn lines_are_completed() {
     assert_eq!(words, Vec::<String>::new());
 }
 
-// KIT-05
 #[test]
 fn records_are_made_read_changed_and_written() {
     // Create, set an operation, get it, remove it.
@@ -236,7 +231,6 @@ fn records_are_made_read_changed_and_written() {
     assert_eq!(text, b"4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1");
 }
 
-// KIT-06
 #[test]
 fn the_kit_has_no_input_or_output_of_its_own() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/library/kit");
@@ -272,7 +266,6 @@ fn lines_of_any_kind() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3_000))]
 
-    // KIT-04
     #[test]
     fn a_line_that_is_wrong_changes_nothing(lines in prop::collection::vec(lines_of_any_kind(), 1..6)) {
         let mut session = session(&["set c0 a", "e4 e5 Nf3", "set ce 5", "back"]);

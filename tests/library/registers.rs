@@ -28,7 +28,6 @@ fn shown(registers: &Registers) -> String {
     String::from_utf8(text).unwrap()
 }
 
-// REG-04
 #[test]
 fn registers_are_shown_as_the_operations_that_set_them() {
     let line = format!("{START} c0 \"a\"; c7 \"\"; eco \"C65\"; nic \"RL 1\"; v9 \"z\";");
@@ -38,7 +37,6 @@ fn registers_are_shown_as_the_operations_that_set_them() {
     assert_eq!(shown(&Registers::default()), "");
 }
 
-// REG-05
 #[test]
 fn operations_out_of_order_act_in_order() {
     let mut registers = Registers::default();
@@ -47,7 +45,6 @@ fn operations_out_of_order_act_in_order() {
     assert_eq!(shown(&registers), "c0 \"a\";c5 \"f\";");
 }
 
-// REG-01, REG-06
 #[test]
 fn a_fragment_is_a_source_and_ends_where_a_referee_says_so() {
     let reset = format!("{START} refcom reset;");
@@ -65,7 +62,6 @@ fn a_fragment_is_a_source_and_ends_where_a_referee_says_so() {
     assert!(take(&other, At::Line(9), true), "another game");
 }
 
-// REG-06
 #[test]
 fn continuity_is_one_move_and_a_number_that_goes_on() {
     let counted = |line: &str, number: u32| format!("{line} fmvn {number};");

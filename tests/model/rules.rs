@@ -1,5 +1,5 @@
 //! The rules of chess in epdb against shakmaty: legal moves, marks and successors on random legal
-//! playouts, standard and Chess960 (POS-05, C960-10, SAN-01 to SAN-09).
+//! playouts, standard and Chess960.
 
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ proptest! {
     }
 }
 
-/// POS-04: a running clock beside an en passant square is a flag of the record, not of its position.
+/// A running clock beside an en passant square is a flag of the record, not of its position.
 #[test]
 fn a_clock_that_runs_after_a_double_step_is_flagged() {
     let flags = |line: &[u8]| epdb::parse_epd(line).expect("a record").legality();

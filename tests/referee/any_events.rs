@@ -137,7 +137,7 @@ impl Logged {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// ARG-16: no game is over twice, nothing stays due, and the events alone say all again.
+    /// No game is over twice, nothing stays due, and the events alone say all again.
     #[test]
     fn whatever_happens_is_in_the_log(happenings in prop::collection::vec(happening(), 0..150)) {
         let fresh = || Arbiter::new(Arc::new(tournament(SETTINGS)));

@@ -6,8 +6,7 @@ use epdb::referee::{Event, Order, Silences, Termination};
 
 use crate::hall::{Hall, START, TWO, after, seconds};
 
-/// The worked example of section 8, line by line and both sides: REF-01 to REF-05, REF-10, REF-12, REF-13,
-/// REF-17, REF-22, ARG-02, ARG-03.
+/// A whole game between two clients, line by line and both sides.
 #[test]
 fn the_worked_example() {
     let mut hall = Hall::new(
@@ -54,7 +53,7 @@ fn the_worked_example() {
         assert_eq!(hall.heard(channel), [result.clone(), conclude.clone()]);
     }
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Normal));
-    // REF-12, REF-14: silence, then the end.
+    // Silence, then the end.
     hall.pass(seconds(5));
     for channel in [a, b] {
         assert_eq!(hall.heard(channel), [format!("{START} refcom disconnect;")]);
@@ -63,7 +62,7 @@ fn the_worked_example() {
     assert_eq!(hall.closed, [1, 2]);
 }
 
-/// ARG-17: TimeControl is sent where there is one; the words of UCI go with it.
+/// TimeControl is sent where there is one; the words of UCI go with it.
 #[test]
 fn the_time_control_is_told() {
     let mut hall = Hall::new(&TWO.replace("'10'", "'40/60+0.5'"));
@@ -76,7 +75,7 @@ fn the_time_control_is_told() {
     assert!(heard[2].contains("movestogo 40; refcom respond; winc 500; wtime 60000;"));
 }
 
-/// REF-19, ARG-07: an offer goes with the move, and is accepted without one.
+/// An offer goes with the move, and is accepted without one.
 #[test]
 fn draw_offers_are_accepted_or_rejected() {
     let mut hall = Hall::with_game();
@@ -168,7 +167,7 @@ fn nobody_wins_on_time_who_cannot_mate() {
     }
 }
 
-/// REF-19: a move without a word rejects the offer.
+/// A move without a word rejects the offer.
 #[test]
 fn a_move_rejects_an_offer() {
     let mut hall = Hall::with_game();
@@ -181,7 +180,7 @@ fn a_move_rejects_an_offer() {
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::RulesInfraction));
 }
 
-/// REF-20: a claim is looked at behind the move; a wrong one is rejected, and the move stands.
+/// A claim is looked at behind the move; a wrong one is rejected, and the move stands.
 #[test]
 fn claims_are_looked_at() {
     let mut hall = Hall::with_game();
@@ -210,7 +209,7 @@ fn reply_line(hall: &Hall, mv: &str) -> Vec<u8> {
     epdb::referee::wire::Request::Reply(reply).line()
 }
 
-/// REF-06, REF-21, ARG-08: who resigns has lost.
+/// Who resigns has lost.
 #[test]
 fn who_resigns_has_lost() {
     let mut hall = Hall::with_game();
@@ -220,7 +219,7 @@ fn who_resigns_has_lost() {
     assert_eq!(hall.commands(1), ["inform", "conclude", "disconnect"]);
 }
 
-/// REF-21, ARG-06: the time runs from the respond that was written to the line that is complete.
+/// The time runs from the respond that was written to the line that is complete.
 #[test]
 fn who_uses_more_time_than_there_is_has_lost() {
     let mut hall = Hall::with_game();
@@ -239,7 +238,7 @@ fn who_uses_more_time_than_there_is_has_lost() {
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::TimeForfeit));
 }
 
-/// REF-21: other events do not drop a flag while a line may still be unread that was complete in time.
+/// Other events do not drop a flag while a line may still be unread that was complete in time.
 #[test]
 fn a_reply_in_time_counts_whatever_is_known_before_it() {
     let mut hall = Hall::with_game();
@@ -252,7 +251,7 @@ fn a_reply_in_time_counts_whatever_is_known_before_it() {
     assert_eq!(hall.outcome(), (GameResult::WhiteWins, Termination::TimeForfeit));
 }
 
-/// REF-21: a respond of a game that is over may be written when the next one was sent already.
+/// A respond of a game that is over may be written when the next one was sent already.
 #[test]
 fn the_clock_waits_for_its_own_respond() {
     let mut hall = Hall::new(&TWO.replace("games = 1", "games = 3"));
@@ -273,7 +272,7 @@ fn the_clock_waits_for_its_own_respond() {
     assert_eq!(left, Some(seconds(9)));
 }
 
-/// REF-21: what is written late is counted late, whatever comes first.
+/// What is written late is counted late, whatever comes first.
 #[test]
 fn a_reply_is_counted_from_the_respond_that_was_written() {
     let mut hall = Hall::new(TWO);
@@ -291,7 +290,7 @@ fn a_reply_is_counted_from_the_respond_that_was_written() {
     assert_eq!(snapshot.running[0].last_move.map(|san| san.to_string()), Some("e4".into()));
 }
 
-/// ARG-08, REF-22: the rules of chess end games without a further respond.
+/// The rules of chess end games without a further respond.
 #[test]
 fn the_rules_of_chess_end_games() {
     let mut hall = Hall::with_game();
@@ -317,7 +316,7 @@ fn the_rules_of_chess_end_games() {
     assert_eq!(hall.finished()[0].reason, "the last move that is allowed");
 }
 
-/// REF-02, REF-12, REF-13: the next game comes after conclude, silence, reset and silence.
+/// The next game comes after conclude, silence, reset and silence.
 #[test]
 fn games_follow_each_other() {
     let mut hall = Hall::new(
@@ -336,7 +335,7 @@ fn games_follow_each_other() {
     assert_eq!((hall.commands(1), hall.commands(2)), (vec!["inform"], vec!["inform", "respond"]));
 }
 
-/// REF-18: who signs off is not paired until it has signed on again.
+/// Who signs off is not paired until it has signed on again.
 #[test]
 fn who_signs_off_is_closed_and_may_come_again() {
     let mut hall = Hall::new(TWO);
@@ -394,7 +393,7 @@ fn results(hall: &Hall) -> Vec<(usize, usize, Termination)> {
     hall.finished().iter().map(result).collect()
 }
 
-/// REF-18: whoever has signed off is not paired; its games are not lost, but left out.
+/// Whoever has signed off is not paired; its games are not lost, but left out.
 #[test]
 fn games_of_who_has_signed_off_are_left_out() {
     for pairing in ["", "pairing = 'gauntlet'\nchallengers = 2\n"] {
@@ -509,7 +508,7 @@ fn a_swiss_tournament_goes_on_without_who_has_signed_off() {
     );
 }
 
-/// ARG-15, ARG-12: a supervisor pauses, decides, and sets the silences.
+/// A supervisor pauses, decides, and sets the silences.
 #[test]
 fn a_supervisor_is_obeyed() {
     let mut hall = Hall::with_game();
@@ -530,7 +529,7 @@ fn a_supervisor_is_obeyed() {
     assert!(hall.has_ended);
 }
 
-/// ARG-01, ARG-09, REF-15, REF-07 to REF-09: a client that went away is started again, and is told the moves
+/// A client that went away is started again, and is told the moves
 /// from the start on; its clock stands.
 #[test]
 fn a_client_that_comes_back_goes_on() {
@@ -572,7 +571,7 @@ fn a_client_that_comes_back_goes_on() {
     assert_eq!(hall.commands(4), ["respond"]);
 }
 
-/// ARG-09: after so many restarts a game is lost.
+/// After so many restarts a game is lost.
 #[test]
 fn a_client_that_does_not_come_back_has_lost() {
     let text = "games = 1\nrestarts = 1\nreturn = '20s'\nsilences = { conclude = '0s', reset = '0s' }\n\
@@ -601,7 +600,7 @@ fn a_client_that_does_not_come_back_has_lost() {
     assert_eq!(outcomes, [wins, wins].concat());
 }
 
-/// ARG-01: a command that never brings a client costs no game.
+/// A command that never brings a client costs no game.
 #[test]
 fn a_client_that_never_came_costs_no_game() {
     let text = "games = 1\nrestarts = 1\n[[player]]\nname = 'A'\ncommand = ['a']\n[[player]]\nname = 'B'\n";
@@ -614,7 +613,7 @@ fn a_client_that_never_came_costs_no_game() {
     assert_eq!(hall.started, [0, 0]);
 }
 
-/// ARG-09, ARG-10: another session goes on where the last one ended; the time between and the time since
+/// Another session goes on where the last one ended; the time between and the time since
 /// the respond are charged to nobody.
 #[test]
 fn another_session_goes_on() {
@@ -713,7 +712,7 @@ fn who_goes_away_again_and_again_has_lost() {
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Abandoned));
 }
 
-/// ARG-14: with several at once, nobody plays two games, and each game is played once.
+/// With several at once, nobody plays two games, and each game is played once.
 #[test]
 fn each_game_of_a_round_robin_is_played_once() {
     let mut text =
@@ -925,7 +924,7 @@ fn a_sequential_test_ends_the_tournament() {
     assert!(hall.messages.iter().any(|message| message.starts_with("the test is over: ")));
 }
 
-/// ARG-16: the same events lead to the same actions.
+/// The same events lead to the same actions.
 #[test]
 fn the_same_events_lead_to_the_same_actions() {
     let events = |arbiter: &mut epdb::referee::Arbiter| {

@@ -121,7 +121,7 @@ fn respond(position: &str, rest: &str) -> String {
     format!("{position} {rest} refcom respond;")
 }
 
-// REF-02, REF-03, REF-04, REF-05, REF-06, REF-09, REF-22: the worked example, as both clients see it.
+// The worked example, as both clients see it.
 #[test]
 fn the_worked_example() {
     let after_f3 = "rnbqkbnr/pppppppp/8/8/8/5P2/PPPPP1PP/RNBQKBNR b KQkq -";
@@ -167,7 +167,6 @@ fn the_worked_example() {
     );
 }
 
-// REF-06
 #[test]
 fn a_client_without_moves_replies_without_one() {
     let mate = "rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq g3";
@@ -184,7 +183,6 @@ fn a_client_without_moves_replies_without_one() {
     );
 }
 
-// REF-06, REF-20, REF-21
 #[test]
 fn resignation_and_a_claim_for_bare_material_have_no_move() {
     let bare = "7k/8/8/8/8/8/8/K6N w - -";
@@ -233,7 +231,6 @@ fn knights(fmvn: u32, first: &str) -> Vec<String> {
     said
 }
 
-// REF-07, REF-08, REF-20
 #[test]
 fn a_history_that_goes_on_shows_repetitions_and_another_one_does_not() {
     let moves = "Nf3 Ng1 Nf3 Ng1 Nf3";
@@ -245,7 +242,6 @@ fn a_history_that_goes_on_shows_repetitions_and_another_one_does_not() {
     assert!(cleared.iter().all(|line| !line.contains("claim")), "{cleared:#?}");
 }
 
-// REF-10
 #[test]
 fn clocks_are_those_that_the_referee_sends() {
     let time = |rest: &str, tags: &str| {
@@ -282,7 +278,6 @@ fn clocks_are_those_that_the_referee_sends() {
     assert_eq!(time(used, "White \"A\""), MoveTime::Fixed(USUAL));
 }
 
-// REF-11
 #[test]
 fn tags_are_taken_from_whatever_message_has_them() {
     let respond = respond(START, "cc 000:00:01:00 000:00:00:00; ptp TimeControl \"1/5\";");
@@ -290,7 +285,6 @@ fn tags_are_taken_from_whatever_message_has_them() {
     assert_eq!(heard.turns[0].1, MoveTime::Fixed(Duration::from_secs(5)));
 }
 
-// REF-13, REF-15
 #[test]
 fn a_game_that_is_replayed_goes_on_with_its_history() {
     let line = "sm Nf3; sv Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8;";
@@ -312,7 +306,6 @@ fn a_game_that_is_replayed_goes_on_with_its_history() {
     assert_eq!(converse(PLAIN, "Nf3", None, &said).turns[0].0, 2);
 }
 
-// REF-12, REF-14, REF-18
 #[test]
 fn a_client_signs_off_after_its_last_game_and_ends_when_it_is_disconnected() {
     let conclude = format!("{START} refcom conclude;");
@@ -324,7 +317,6 @@ fn a_client_signs_off_after_its_last_game_and_ends_when_it_is_disconnected() {
     assert_eq!((heard.end, heard.lines.len()), (Ok(End::Disconnected), 1));
 }
 
-// REF-16, REF-25
 #[test]
 fn faults_are_told_and_sent() {
     let heard = converse(PLAIN, "", None, &[format!("{START} c0 \"name in use\"; refcom fault;")]);
@@ -351,7 +343,6 @@ fn faults_are_told_and_sent() {
     assert!(heard.lines[1].contains("c0 \"no move any more\"; refreq fault;"), "{:?}", heard.lines);
 }
 
-// REF-19
 #[test]
 fn draws_are_offered_taken_and_refused() {
     let draws = Conduct { draw: Some(Threshold { moves: 1, centipawns: 10 }), ..PLAIN };
@@ -401,7 +392,6 @@ impl Thinker for Endless {
     }
 }
 
-// REF-12
 #[test]
 fn a_game_that_ends_while_a_client_thinks_is_over_for_it() {
     let (sender, receiver) = channel();

@@ -109,7 +109,7 @@ fn each_entry_comes_back() {
     assert!(golden().len() > 20);
 }
 
-/// ARG-16: a log that ends anywhere is a log; what is half a line does not count.
+/// A log that ends anywhere is a log; what is half a line does not count.
 #[test]
 fn a_log_may_end_anywhere() {
     let folder = tempfile::tempdir().unwrap();

@@ -17,7 +17,7 @@ fn faults(hall: &mut Hall, channel: u64) -> Vec<String> {
     faults.map(|reason| reason.split(':').next().unwrap().to_string()).collect()
 }
 
-/// REF-03: before `sign_on` anything else is a fault, and the channel is closed.
+/// Before `sign_on` anything else is a fault, and the channel is closed.
 #[test]
 fn strangers_are_turned_away() {
     let cases = [
@@ -85,7 +85,7 @@ fn a_stranger_takes_no_seat_of_a_client_that_is_started() {
     assert_eq!(hall.commands(7), ["reset", "inform", "respond"]);
 }
 
-/// ARG-13: nobody sees that a serial line was closed; who signs on again has come back.
+/// Nobody sees that a serial line was closed; who signs on again has come back.
 #[test]
 fn who_signs_on_again_on_a_serial_line_has_come_back() {
     let serial = "serial = ['/dev/a', '/dev/b']\nrestarts = 1\n".to_string() + TWO;
@@ -103,7 +103,7 @@ fn who_signs_on_again_on_a_serial_line_has_come_back() {
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Abandoned));
 }
 
-/// REF-23, REF-06: what stands in place of a move and is none loses the game.
+/// What stands in place of a move and is none loses the game.
 #[test]
 fn what_is_no_move_loses_the_game() {
     let other = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3";
@@ -130,7 +130,7 @@ fn what_is_no_move_loses_the_game() {
     assert_eq!((hall.outcome(), faults(&mut hall, 1)), (LOST, vec!["E-EPD-LINELEN".into()]));
 }
 
-/// REF-23: with a supervisor the game waits for it.
+/// With a supervisor the game waits for it.
 #[test]
 fn a_supervisor_decides_about_infractions() {
     let mut hall = Hall::with_game();
@@ -223,7 +223,7 @@ fn a_reply_may_cross_the_end_of_the_game() {
     assert_eq!(hall.finished().len(), 3, "a second one is wrong");
 }
 
-/// REF-16: a client that cannot go on has lost its game, and stays for the next one.
+/// A client that cannot go on has lost its game, and stays for the next one.
 #[test]
 fn a_fault_of_a_client_loses_its_game() {
     let fault = format!("{START} c0 \"no memory\"; refreq fault;");

@@ -123,7 +123,7 @@ const FOUR: &str = "concurrency = 2\ntime = '60'\n\
     [[player]]\nname = 'A'\n[[player]]\nname = 'B'\n[[player]]\nname = 'C'\n[[player]]\nname = 'D'\n";
 const TWO: &str = "games = 1\ntime = '60'\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
 
-/// ARG-04, ARG-05, ARG-16, REF-24: all that is said is in the log, of which the games and the actions can
+/// All that is said is in the log, of which the games and the actions can
 /// be made again.
 #[test]
 fn a_tournament_over_tcp_is_in_its_log() {
@@ -303,7 +303,7 @@ fn a_log_is_of_one_tournament() {
     assert!(error.to_string().contains("t.log:1: expected `epdb referee log 3`"), "{error}");
 }
 
-/// ARG-10: the lock of the log says who is the referee; who looks on takes over when it is free.
+/// The lock of the log says who is the referee; who looks on takes over when it is free.
 #[test]
 fn an_observer_takes_over() {
     let folder = tempfile::tempdir().unwrap();

@@ -147,7 +147,6 @@ fn what_is_not_said_has_a_value() {
     assert_eq!(tournament.time_margin, Duration::from_millis(100));
 }
 
-// REF-12, REF-13
 #[test]
 fn a_tournament_of_engines_alone_has_no_silences() {
     let silences = |conclude: u64, reset: u64| Silences {

@@ -17,7 +17,7 @@ fn directive(operations: &str) -> Result<Directive, &'static str> {
     Directive::parse(format!("{START} {operations}").as_bytes()).map_err(|error| error.code)
 }
 
-/// REF-01, REF-25, REF-26: each record says what it is; opcodes that nobody knows are passed over.
+/// Each record says what it is; opcodes that nobody knows are passed over.
 #[test]
 fn each_message_says_what_it_is() {
     assert_eq!(request("sm e4;"), Err("E-REF-NOREFREQ"));
@@ -32,7 +32,7 @@ fn each_message_says_what_it_is() {
     assert_eq!(request("refreq sign_on;"), Err("E-EPD-ARITY"));
 }
 
-/// REF-14, REF-12: what has no move is refused with one.
+/// What has no move is refused with one.
 #[test]
 fn last_messages_have_no_move() {
     for word in ["conclude", "disconnect"] {
@@ -41,7 +41,7 @@ fn last_messages_have_no_move() {
     }
 }
 
-/// REF-24: rules between opcodes count, and a record that breaks them is none.
+/// Rules between opcodes count, and a record that breaks them is none.
 #[test]
 fn contradictions_are_refused() {
     assert_eq!(request("draw_offer; refreq reply;"), Err("W-CONS-OFFERSM"));
@@ -82,7 +82,7 @@ fn messages_come_back_as_they_were() {
     }
 }
 
-/// REF-10, REF-11: clocks and tags are read from any record.
+/// Clocks and tags are read from any record.
 #[test]
 fn clocks_and_tags_stand_on_any_record() {
     for word in ["inform", "execute", "conclude", "respond", "reset"] {
@@ -127,7 +127,7 @@ fn lines(stream: impl Read) -> Vec<Incoming> {
     std::iter::from_fn(|| lines.next_line().unwrap()).collect()
 }
 
-/// REF-24: LF and CR LF end lines, several come in one packet, one comes in several, a line over 4095
+/// LF and CR LF end lines, several come in one packet, one comes in several, a line over 4095
 /// bytes is drained, and half a line at the end is none.
 #[test]
 fn lines_are_found_in_any_packets() {

@@ -10,7 +10,6 @@ fn ids<'r>(report: &Report<'r>, is_wanted: fn(&Row<'r>) -> bool) -> Vec<String> 
     rows.map(|row| row.problem().unwrap().id.clone().unwrap_or_default()).collect()
 }
 
-// RPT-03 RPT-09
 #[test]
 fn runs_are_joined_by_id_and_set_apart() {
     let old = run(
@@ -72,7 +71,6 @@ fn run_of(label: &str, lines: &[&str]) -> Run {
     run
 }
 
-// RPT-03
 #[test]
 fn problems_of_one_id_are_told_apart_by_position() {
     let [near, far] = ["4k3/8/8/8/8/8/4P3/4K3 w - -", "4k3/8/8/8/8/8/P7/4K3 w - -"];

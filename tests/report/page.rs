@@ -37,7 +37,6 @@ fn values<'p>(page: &'p str, attribute: &str) -> Vec<&'p str> {
     parts.map(|part| part.split('"').next().unwrap()).collect()
 }
 
-// RPT-10
 #[test]
 fn the_same_report_is_the_same_page() {
     let (one, other) = (runs(), runs());

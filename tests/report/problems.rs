@@ -17,7 +17,6 @@ fn mate(operations: &str) -> EpdRecord {
     epdb::parse_epd(format!("{position} {operations}").as_bytes()).unwrap()
 }
 
-// VERB-pfts-04 RPT-05, the vectors of `solved.tsv` among them
 #[test]
 fn moves_solve_or_miss() {
     for (operations, expected) in [
@@ -142,7 +141,6 @@ fn efforts_are_read_as_runs_write_them() {
     assert_eq!((missed.milliseconds, missed.first, missed.held), (Some(3000), None, None));
 }
 
-// RPT-06 RPT-07
 #[test]
 fn a_run_is_counted() {
     let run = run(

@@ -78,7 +78,6 @@ fn the_bootstrap_draws_what_its_seed_says() {
     assert_eq!(bootstrap(&[]), None);
 }
 
-// RPT-07 RPT-11
 #[test]
 fn distributions_are_of_values_that_were_there() {
     let values = vec![9, 1, 4, 2, 0, u64::MAX.into()];

@@ -72,7 +72,7 @@ fn gives_all(reader: &Reader, records: &[EpdRecord]) -> bool {
     all
 }
 
-/// STO-07: 1000 changes of one byte, and one of each byte of the header.
+/// 1000 changes of one byte, and one of each byte of the header.
 // README: Damage is noticed
 #[test]
 fn no_change_of_a_byte_gives_a_wrong_record() {
@@ -109,7 +109,7 @@ fn no_change_of_a_byte_gives_a_wrong_record() {
     assert!(outcomes["records are missing"] > 100, "{outcomes:?}");
 }
 
-/// STO-07: a file cut at any page, or anywhere else.
+/// A file cut at any page, or anywhere else.
 #[test]
 fn a_shortened_file_is_an_error() {
     let _guard = starting_none();
@@ -132,7 +132,7 @@ fn a_shortened_file_is_an_error() {
     }
 }
 
-/// STO-07: a record whose own bytes changed is an error to each way of reading, never a record.
+/// A record whose own bytes changed is an error to each way of reading, never a record.
 #[test]
 fn a_changed_record_is_never_given() {
     let _guard = starting_none();
@@ -216,7 +216,7 @@ fn child_that_reads_damaged_files() {
     println!("all were read");
 }
 
-/// Panics of redb become errors and are not printed (mutant 29).
+/// Panics of redb become errors and are not printed.
 #[test]
 fn panics_of_redb_are_not_printed() {
     let _guard = starting_one();
@@ -238,7 +238,7 @@ fn panics_of_redb_are_not_printed() {
     assert_eq!(String::from_utf8_lossy(&child.stderr), "");
 }
 
-/// E-1: behind an error there is nothing more, in a crowd neither.
+/// Behind an error there is nothing more, in a crowd neither.
 #[test]
 fn no_iterator_goes_on_after_an_error() {
     let _guard = starting_none();

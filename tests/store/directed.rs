@@ -1,4 +1,4 @@
-//! Directed damage (A-D1, STO-07): what disks and buses do to files, sector by sector and bit by
+//! Directed damage: what disks and buses do to files, sector by sector and bit by
 //! bit, and what a confused program does to rows. Whatever is damaged, each way of reading gives
 //! every record and nothing else, or an error; "not found" only where it is true; and nothing is
 //! written on damage that was met.

@@ -146,20 +146,20 @@ fn imports() -> impl Strategy<Value = Vec<Import>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// STO-08, and DESIGN's merge rules.
+    /// Records and their order, and the rules by which two of one position are merged.
     #[test]
     fn the_store_is_the_list(imports in imports()) {
         check(&imports, |key| key);
     }
 
-    /// STO-02: the same when all positions share one key.
+    /// The same when all positions share one key.
     #[test]
     fn the_store_is_the_list_when_all_keys_are_equal(imports in imports()) {
         check(&imports, |_| 0xffff_ffff_ffff_fff7);
     }
 }
 
-/// STO-02: inner and outer rook have one Polyglot key and are two positions.
+/// Inner and outer rook have one Polyglot key and are two positions.
 #[test]
 fn positions_of_one_key_keep_their_own_records() {
     let [outer, inner] = ["Kkq", "Gkq"]
@@ -179,7 +179,7 @@ fn positions_of_one_key_keep_their_own_records() {
     assert_eq!(verify(&path, &small()).unwrap(), []);
 }
 
-/// STO-02: many positions filed under few keys, in several batches.
+/// Many positions filed under few keys, in several batches.
 #[test]
 fn forced_collisions_are_told_apart() {
     let scratch = Scratch::new();
@@ -199,8 +199,8 @@ fn forced_collisions_are_told_apart() {
     assert_eq!(verify(&path, &options).unwrap(), []);
 }
 
-/// Counters, dialect and a superfluous en passant square do not part records of one position
-/// (STO-01, STO-04), and come back with each record.
+/// Counters, dialect and a superfluous en passant square do not part records of one position,
+/// and come back with each record.
 #[test]
 fn what_is_not_identity_is_kept_and_not_asked_for() {
     let lines = [
@@ -250,7 +250,7 @@ fn merging_goes_on_in_a_crowd() {
     let records: Vec<_> = (0..3000).map(|nth| line(format!("id \"{nth}\";"))).collect();
     import(&store, "crowd", &records, &ImportOptions::default());
     let merging = ImportOptions::new().on_duplicate(OnDuplicate::Merge(MergeRules::default()));
-    // The last with which merging is tried, and the first with which it is not (mutant 5).
+    // The last with which merging is tried, and the first with which it is not.
     let new = [line("id \"255\"; c1 \"met\";".into()), line("id \"256\"; c1 \"far\";".into())];
     let report = import(&store, "new", &new, &merging);
     assert_eq!((report.counts.merged, report.counts.conflicts, report.counts.stored), (1, 1, 1));

@@ -148,7 +148,7 @@ fn a_chunk_gives_no_record_of_another_position() {
     assert!(reader.by_key().any(|stored| stored.is_err()));
 }
 
-/// A meta row that claims what no import gave is refused when the store is opened (A-D4).
+/// A meta row that claims what no import gave is refused when the store is opened.
 #[test]
 fn claims_are_refused_when_opening() {
     let scratch = Scratch::new();

@@ -4,7 +4,7 @@ use crate::common::*;
 use epdb::codec::query::Visit;
 use epdb::store::{ImportOptions, OnDuplicate, Store, StoreError, StoreOptions, verify};
 
-/// STO-06, STO-08: an empty store is a store.
+/// An empty store is a store.
 #[test]
 fn an_empty_store_holds_nothing() {
     let scratch = Scratch::new();

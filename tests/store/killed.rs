@@ -1,4 +1,4 @@
-//! Imports whose process is killed (DESIGN 6): the store opens, holds every committed batch, and
+//! Imports whose process is killed: the store opens, holds every committed batch, and
 //! the same import run again ends in the store of an undisturbed one.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

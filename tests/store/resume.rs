@@ -58,7 +58,7 @@ fn states(store: &Store) -> Vec<ImportState> {
     store.imports().unwrap().iter().map(|import| import.state).collect()
 }
 
-/// STO-06: an interrupted import, run again, ends in the store of an undisturbed one.
+/// An interrupted import, run again, ends in the store of an undisturbed one.
 #[test]
 fn an_interrupted_import_goes_on() {
     let scratch = Scratch::new();
@@ -140,7 +140,7 @@ fn a_dropped_importer_leaves_what_it_committed() {
     assert_eq!(exported(&store.reader().unwrap()), [(0, generated(0)), (1, generated(2))]);
 }
 
-/// A-D2: a source is known by its bytes, whatever its name and settings are.
+/// A source is known by its bytes, whatever its name and settings are.
 #[test]
 fn a_source_is_recognised_by_its_bytes() {
     let scratch = Scratch::new();

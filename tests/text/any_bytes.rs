@@ -35,7 +35,7 @@ fn all_options() -> Vec<Case> {
     all
 }
 
-/// Whatever is taken comes out as text that is taken again and does not change (NRM-16); what
+/// Whatever is taken comes out as text that is taken again and does not change; what
 /// strict takes is that text.
 fn assert_stable(line: &[u8]) {
     for Case { options, profile, in_1994 } in all_options() {
@@ -54,7 +54,7 @@ fn assert_stable(line: &[u8]) {
         if profile == Profile::Strict {
             assert_eq!(text, line);
         }
-        // What 1994 calls illegal is written as 1995 has it, and is no value of 1994 (CE-10).
+        // What 1994 calls illegal is written as 1995 has it, and is no value of 1994.
         if in_1994 && record.integer(Opcode::CE) == Some(-32768) {
             continue;
         }
@@ -150,7 +150,7 @@ proptest! {
         }
     }
 
-    /// FEN-14, C960-08: any board that can be said is written and read back, in every dialect.
+    /// Any board that can be said is written and read back, in every dialect.
     #[test]
     fn any_position_round_trips(
         pieces in prop::collection::vec((0u8..64, 0usize..6, any::<bool>()), 0..64),
@@ -191,7 +191,7 @@ proptest! {
     }
 }
 
-/// ERR-06: lines of a mebibyte that are made to hurt take no more than time in proportion.
+/// Lines of a mebibyte that are made to hurt take no more than time in proportion.
 #[test]
 fn hostile_lines_are_read_in_proportional_time() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - ";

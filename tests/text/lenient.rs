@@ -1,4 +1,4 @@
-//! The lenient profile, row by row of SPEC section 17: what becomes of a line, and what is said.
+//! The lenient profile, one deviation after the other: what becomes of a line, and what is said.
 
 use epdb::text::epd::{self, Line, parse_line};
 use epdb::text::pgn::Charset;
@@ -79,7 +79,7 @@ fn typography_is_read_as_ascii() {
     assert!(read(format!("{S}\u{a0}").as_bytes(), Profile::Standard).0.is_err());
 }
 
-/// B-D1: `c1` and `c8` where a pawn can become a piece.
+/// `c1` and `c8` where a pawn can become a piece.
 #[test]
 fn promotions_on_files_of_registers() {
     let white = "5nr1/2Pp2pk/3Pp1p1/4P1P1/6P1/5K2/8/7n w - -";
@@ -118,7 +118,7 @@ fn joined_at(column: usize) -> (&'static str, usize) {
     ("W-LEN-DETACHED", column)
 }
 
-/// B-D2: moves with semicolons between them.
+/// Moves with semicolons between them.
 #[test]
 fn moves_behind_moves_are_joined() {
     let joined = |column| ("W-LEN-JOINED", column);
@@ -146,7 +146,6 @@ fn moves_behind_moves_are_joined() {
     assert_eq!((text, warnings), (Ok(format!("{S} bm e4; c4;")), vec![]));
 }
 
-/// B-D15
 #[test]
 fn misspelt_moves() {
     let both = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -";
@@ -164,7 +163,7 @@ fn misspelt_moves() {
     operations("pv OO;", "pv OO;", &[("W-LEN-MOVE", 57)]);
 }
 
-/// A-D7: marks that would be glued to another move when the text is read again.
+/// Marks that would be glued to another move when the text is read again.
 #[test]
 fn loose_marks_do_not_wander() {
     let position = "2k5/2p5/1q1p4/pPpPp1p1/N1P1Pp1p/P4PbP/KQ4P1/8 w - -";
@@ -178,7 +177,7 @@ fn loose_marks_do_not_wander() {
     operations("bm + e4;", "bm + e4;", &salvaged[..1]);
 }
 
-/// B-D1: nothing is lost where a list stands before a string.
+/// Nothing is lost where a list stands before a string.
 #[test]
 fn a_list_before_a_string_is_kept() {
     operations("bm e4,c4 \"note\";", "noop \"bm e4,c4 'note'\";", &[("W-LEN-SALVAGED", 54)]);
@@ -296,7 +295,7 @@ fn counters_keep_their_form_without_operations() {
 
 #[test]
 fn counters_out_of_range_are_salvaged() {
-    // B-D7, C-D22: what is valid stays, a fullmove number of 0 is 1.
+    // What is valid stays, a fullmove number of 0 is 1.
     check(&format!("{K} 1 0"), &format!("{K} 1 1"), &[("W-LEN-COUNTERS", 31)]);
     check(&format!("{K} 0 0"), &format!("{K} 0 1"), &[("W-LEN-COUNTERS", 31)]);
     let salvaged = |counters: &str, wanted: &str, column| {
@@ -308,7 +307,7 @@ fn counters_out_of_range_are_salvaged() {
     salvaged(&format!("0 {long}"), &format!("hmvc 0; noop \"FEN counters {long}\";"), 31);
     salvaged("-1 -2 bm e4;", "bm e4; noop \"FEN counters -1 -2\";", 29);
     salvaged("-3", "noop \"FEN counters -3\";", 29);
-    // B-D9: one character that is no counter, where the line has nothing else.
+    // One character that is no counter, where the line has nothing else.
     salvaged("x 39", "fmvn 39; noop \"FEN counters x\";", 29);
     salvaged("5 ?", "hmvc 5; noop \"FEN counters ?\";", 31);
     let short = ("W-EPD-SHORTOPCODE", 29);
@@ -317,7 +316,7 @@ fn counters_out_of_range_are_salvaged() {
     check(&format!("{K} id 39"), &format!("{K} id \"39\";"), &[("W-LEN-UNQUOTED", 32)]);
 }
 
-/// B-D9: FEN output shows other counters than those that could not be read, and says so.
+/// FEN output shows other counters than those that could not be read, and says so.
 #[test]
 fn salvaged_counters_are_counted_as_not_written() {
     let losses = |line: &str| {
@@ -332,7 +331,7 @@ fn salvaged_counters_are_counted_as_not_written() {
     assert_eq!(losses(&format!("{K} noop \"x\";")).salvaged_counters, 0);
 }
 
-/// B-D4: counters glued to field 4 or to each other.
+/// Counters glued to field 4 or to each other.
 #[test]
 fn glued_counters_are_taken_apart() {
     let b = K.replace("w - -", "b - -");
@@ -353,7 +352,7 @@ fn glued_counters_are_taken_apart() {
     check(&format!("{K} 005"), &format!("{K} hmvc 5;"), &[("W-LEN-HMVC", 29)]);
 }
 
-/// B-D16: words of UCI and of test files around a position.
+/// Words of UCI and of test files around a position.
 #[test]
 fn words_before_a_position() {
     let start = format!("{S} 0 1");
@@ -693,7 +692,6 @@ fn operands_that_break_the_rules_are_salvaged() {
     operations("refcom hello;", "noop \"refcom hello\";", &[("W-LEN-SALVAGED", 54)]);
     operations("c0 \"a\" \"b\";", "noop \"c0 'a' 'b'\";", &[("W-LEN-SALVAGED", 54)]);
     operations("pm;", "noop \"pm\";", &[("W-LEN-SALVAGED", 54)]);
-    // B-D8
     operations("pm e4 e5 Nf3;", "noop \"pm e4 e5 Nf3\";", &[("W-LEN-PM", 54)]);
     operations(
         "pm Nf3 {39} d4 {11}; pv d4 d5;",
@@ -773,7 +771,6 @@ fn perft_counts_are_read_when_asked_for() {
     assert_eq!(read(",400"), Err("E-EPD-PERFT"));
 }
 
-/// OP-04, CE-10.
 #[test]
 fn the_revision_of_1994() {
     let old = ParseOptions::default().revision_1994(true);
@@ -803,7 +800,7 @@ fn consistency() {
     check("draw_claim; draw_offer; sm e4;", "W-CONS-CLAIMOFFER");
     check("draw_accept; resign;", "W-CONS-RESIGN");
     check("ce 32758; dm 4;", "W-CONS-DMCE");
-    // E, mutant 31: a ce above 32000 says a mate, one of 32000 does not.
+    // A ce above 32000 says a mate, one of 32000 does not.
     check("ce 32500; dm 4;", "W-CONS-DMCE");
     check("ce 32001; dm 383;", "W-CONS-DMCE");
     for fits in ["ce 32000; dm 4;", "ce 32002; dm 383;", "ce 32758; dm 5;"] {

@@ -1,5 +1,5 @@
 //! Purging other people's files line by line: what is left reads as the record without the
-//! operation (VERB-pfop-01 to -03). Without the files there is nothing to do.
+//! operation. Without the files there is nothing to do.
 
 use crate::shared_data::shared_files;
 use epdb::model::{EpdRecord, Opcode};

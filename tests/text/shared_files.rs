@@ -9,7 +9,7 @@ use epdb::text::epd::{self, Line};
 use epdb::text::lines::{LineReader, Next, default_limit};
 use epdb::text::{ParseOptions, Profile};
 
-/// The classes that section 17 marks R.
+/// The codes with which the lenient profile rejects a line.
 const REJECTED: [&str; 10] = [
     "E-EPD-FIELDS",
     "E-FEN-RANKS",
@@ -23,8 +23,8 @@ const REJECTED: [&str; 10] = [
     "E-EPD-PERFT",
 ];
 
-/// Every line is a record, blank, a comment, or rejected for a reason of section 17; normalising
-/// the output again changes nothing (NRM-16); no byte of a file is lost between the lines.
+/// Every line is a record, blank, a comment, or rejected for one of these reasons; normalising
+/// the output again changes nothing; no byte of a file is lost between the lines.
 #[test]
 fn every_line_of_every_file_is_accounted_for() {
     if shared_data("epd").is_none() {

@@ -50,7 +50,7 @@ fn anything_else_is_refused_with_its_place() {
     refused(&format!("{S} id \"{}\";", "x".repeat(4096)), "E-EPD-LINELEN", 4096, "4095");
 }
 
-/// EPD-09, EPD-18: what standard refuses although lenient takes it.
+/// What standard refuses although lenient takes it.
 #[test]
 fn standard_refuses_what_the_documents_do_not_allow() {
     for (line, code) in [
@@ -66,7 +66,7 @@ fn standard_refuses_what_the_documents_do_not_allow() {
         (format!("{S} 0 0"), "E-FEN-FMVN"),
         (format!("{S} [0.5]"), "E-EPD-OPCODE"),
         (format!("{S},20,400"), "E-FEN-EP"),
-        // B-D18, NRM-h019: field 4 ends at a blank
+        // Field 4 ends at a blank
         (format!("{S};bm e4;"), "E-FEN-EP"),
     ] {
         assert_eq!(normalise(&line, Profile::Standard).0, Err(code), "{line}");
@@ -75,7 +75,6 @@ fn standard_refuses_what_the_documents_do_not_allow() {
     assert_eq!(normalise(&taken, Profile::Standard), (Ok(taken), vec![]));
 }
 
-/// FEN-01, FEN-05, FEN-12, FEN-16.
 #[test]
 fn strict_fens_are_canonical() {
     for text in [

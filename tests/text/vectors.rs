@@ -16,7 +16,7 @@ const FEN: &str = include_str!("../vectors/fen_convert.tsv");
 const SAN: &str = include_str!("../vectors/san_lenient.tsv");
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
-/// NRM-18, EPD-*, OP-*: output and diagnostics of every row.
+/// Output and diagnostics of every row.
 #[test]
 fn epd_normalise() {
     for row in rows(EPD) {
@@ -37,7 +37,7 @@ fn epd_normalise() {
     }
 }
 
-/// NRM-16: the canonical text is its own canonical text in every profile, without a warning that
+/// The canonical text is its own canonical text in every profile, without a warning that
 /// is a repair; what standard takes lenient takes too.
 #[test]
 fn normal_form_is_idempotent() {
@@ -69,7 +69,7 @@ fn normal_form_is_idempotent() {
     }
 }
 
-/// FEN-*, C960-*, POS-06: all three dialects and legality of every row.
+/// All three dialects and legality of every row.
 #[test]
 fn fen_convert() {
     for row in rows(FEN) {
@@ -101,7 +101,6 @@ fn fen_convert() {
     }
 }
 
-/// SAN-20 to SAN-34.
 #[test]
 fn san_lenient() {
     for row in rows(SAN) {
@@ -124,7 +123,7 @@ fn san_lenient() {
     }
 }
 
-/// SAN-01 to SAN-08: every SAN of every list, in ASCII order, and each read back in all profiles.
+/// Every SAN of every list, in ASCII order, and each read back in all profiles.
 #[test]
 fn move_lists() {
     for row in rows(include_str!("../vectors/move_lists.tsv")) {
@@ -149,7 +148,6 @@ fn move_lists() {
     }
 }
 
-/// CE-11.
 #[test]
 fn ce_mate() {
     let range =
@@ -182,7 +180,6 @@ fn ce_mate() {
     }
 }
 
-/// REG-07.
 #[test]
 fn registers() {
     let mut registers = Registers::default();
@@ -212,7 +209,6 @@ fn registers() {
     }
 }
 
-/// VERB-pfts-04, RPT-05.
 #[test]
 fn solved() {
     for row in rows(include_str!("../vectors/solved.tsv")) {

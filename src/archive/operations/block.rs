@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::model::{Opcode, Operand, Position};
 
-    /// D-W1. Forced moves and repeated texts cost a writer next to nothing, and a reader memory.
+    /// Forced moves and repeated texts cost a writer next to nothing, and a reader memory.
     #[test]
     fn what_operations_cost_a_reader_is_paid_for_in_bytes() {
         let position = PositionOf::Position(Position::START);

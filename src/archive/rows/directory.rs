@@ -435,7 +435,6 @@ mod tests {
         assert_every_byte_counts(line().sealed(7, 9), |line| line.is_whole(7, 9));
     }
 
-    /// A-D3.
     #[test]
     fn no_line_passes_where_the_number_differs_in_the_lowest_twenty_bits() {
         let line = line().sealed(7, 0);

@@ -411,7 +411,6 @@ mod tests {
         assert_every_byte_counts(sealed(7, 9), |line| line.count(7, 9).is_some());
     }
 
-    /// A-D3.
     #[test]
     fn no_line_passes_where_the_number_differs_in_the_lowest_twenty_bits() {
         let line = sealed(0, 0);

@@ -201,7 +201,6 @@ mod tests {
         assert_every_byte_counts(sealed(9), |row| row.is_whole(7, 9));
     }
 
-    /// A-D3.
     #[test]
     fn no_row_passes_where_the_number_differs_in_the_lowest_twenty_bits() {
         let row = sealed(0);

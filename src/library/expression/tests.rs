@@ -282,7 +282,6 @@ const TAGS: &str = "[Event \"Rated Blitz\"]\n[Site \"?\"]\n[Date \"1992.11.??\"]
                     [White \"Kasparov, Garry\"]\n[Black \"-\"]\n[WhiteElo \"2790\"]\n\
                     [BlackElo \"2605\"]\n[BlackUSCF \"-\"]\n[TimeControl \"300+3\"]\n[Board \"12\"]";
 
-/// C-D5
 #[test]
 fn tags_of_games_are_fields_of_their_types() {
     for expression in [
@@ -313,7 +312,6 @@ fn tags_of_games_are_fields_of_their_types() {
     assert!(holds_for("!has(elo_avg) && !has(speed) && !has(year)", "[WhiteElo \"?\"]"));
 }
 
-/// C-D5
 #[test]
 fn tags_that_a_record_keeps_are_fields_and_private_opcodes_too() {
     let line = "8/8/8/8/8/8/8/8 w - - White \"opcode\"; ptp WhiteElo \"2500\" Date \"1990.??.??\" \

@@ -322,7 +322,6 @@ mod tests {
         words.join(" ")
     }
 
-    /// PGN-44, NAG-05.
     #[test]
     fn annotations_are_put_in_order() {
         let mut builder = GameBuilder::new();

@@ -218,7 +218,7 @@ mod tests {
     use crate::store::{ImportOptions, OnDuplicate, Store, StoreOptions};
 
     /// How often the store is read through to give its records by number: as often as they fill
-    /// the window, however their numbers lie (A-D4).
+    /// the window, however their numbers lie.
     fn passes(gap: usize) -> (usize, usize) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(

@@ -109,7 +109,6 @@ mod tests {
     use super::*;
     use crate::model::{GameBuilder, GameResult, SEVEN_TAG_ROSTER};
 
-    /// COL-01 to COL-04.
     #[test]
     fn vectors() {
         let rows = include_str!("../../../tests/vectors/pgn_collation.tsv").lines().skip(1);

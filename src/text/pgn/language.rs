@@ -141,7 +141,6 @@ mod tests {
     use super::*;
     use crate::text::{Profile, fen, san};
 
-    /// LNG-02, LNG-04, LNG-06.
     #[test]
     fn vectors() {
         let rows = include_str!("../../../tests/vectors/san_language.tsv").lines().skip(1);
@@ -177,7 +176,7 @@ mod tests {
         }
     }
 
-    /// LNG-03, LNG-05: a letter of another language is not understood.
+    /// A letter of another language is not understood.
     #[test]
     fn letters_of_other_languages_and_cases_are_refused() {
         let german: Language = "german".parse().expect("known");

@@ -79,7 +79,6 @@ fn text(terminal: &Terminal<TestBackend>) -> String {
     lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-// ARG-11
 #[test]
 fn a_game_shows_its_board_clocks_and_scores() {
     let tournament = tournament();
