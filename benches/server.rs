@@ -33,6 +33,8 @@ use serde_json::Value;
 
 #[path = "../tests/support/shared_data.rs"]
 mod shared_data;
+#[path = "../tests/support/skipped.rs"]
+mod skipped;
 
 /// Positions that are asked for.
 const POSITIONS: usize = 10_000;

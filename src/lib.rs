@@ -84,6 +84,9 @@ pub mod referee;
 pub mod report;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(test)]
+#[path = "../tests/support/skipped.rs"]
+mod skipped;
 #[cfg(feature = "source")]
 pub mod source;
 #[cfg(any(feature = "store", feature = "archive"))]

@@ -81,6 +81,9 @@ mod tests {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
         let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
         let mut folders = vec![std::path::Path::new(&data).join("epd")];
+        if !folders[0].exists() {
+            crate::skipped::skipped("no EPD among other people's files");
+        }
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
                 let path = entry.path();

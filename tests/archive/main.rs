@@ -20,6 +20,8 @@ mod samples;
 mod seeds;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod sorted_rows;
 mod verbatim;
 

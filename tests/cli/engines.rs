@@ -497,7 +497,7 @@ mod killed {
     fn engines_end_with_epdb_however_it_ends() {
         for signal in ["-KILL", "-TERM", "-INT"] {
             if signal == "-INT" && interrupts_are_ignored() {
-                eprintln!("skipped: interrupts, which are ignored here");
+                crate::skipped::skipped("interrupts, which are ignored here");
                 continue;
             }
             let scratch = with("go: !pid engine | !hang\n", &records(1));

@@ -18,6 +18,7 @@ use epdb::model::rules::Playable;
 use epdb::text::san;
 use tempfile::TempDir;
 
+use crate::skipped::skipped;
 use crate::targets::pawns;
 
 /// A command, what is there before, and what it makes.
@@ -194,7 +195,7 @@ impl Bench {
         let is_made = cfg!(target_os = "linux")
             && compiler.arg(source).arg("-ldl").status().is_ok_and(|status| status.success());
         if !is_made {
-            eprintln!("skipped: system calls are disturbed only on Linux, and with `cc`");
+            skipped("system calls are disturbed only on Linux, and with `cc`");
             return None;
         }
         let mut bench = Bench { folder, book: book(), games: games(), library: Vec::new() };

@@ -48,6 +48,8 @@ mod shaping;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 mod shell;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod sources;
 mod store;
 mod tally;

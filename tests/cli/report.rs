@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use crate::browser::{browser, skipped};
+use crate::browser::browser;
 use crate::scratch::Scratch;
-
-const PAGE: &str = "the page of a report is not opened";
+use crate::skipped::skipped;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
@@ -240,7 +239,7 @@ fn opened(browser: &Path, scratch: &Scratch) -> (String, String) {
 
 #[test]
 fn a_cell_of_the_heat_map_shows_its_board_among_many_of_one_id() {
-    let Some(browser) = browser() else { return skipped(PAGE, "no chromium is installed") };
+    let Some(browser) = browser() else { return skipped("no chromium is installed") };
     let scratch = Scratch::new();
     scratch.write("same.epd", format!("{START} bm e4; id \"x\"; pm d4;\n").repeat(40));
     assert_eq!(scratch.run(&["report", "same.epd", "--html", "report.html"]).status, 0);
@@ -248,7 +247,7 @@ fn a_cell_of_the_heat_map_shows_its_board_among_many_of_one_id() {
     scratch.write("report.html", scratch.text("report.html").replace("</body>", click));
     let (page, log) = opened(&browser, &scratch);
     if page.is_empty() {
-        return skipped(PAGE, "the browser shows no page here");
+        return skipped("the browser shows no page here");
     }
     assert!(!log.contains("CONSOLE"), "{log}");
     assert_eq!(page.matches("class=\"problem\"").count(), 24);
@@ -257,14 +256,14 @@ fn a_cell_of_the_heat_map_shows_its_board_among_many_of_one_id() {
 
 #[test]
 fn the_script_of_the_page_runs() {
-    let Some(browser) = browser() else { return skipped(PAGE, "no chromium is installed") };
+    let Some(browser) = browser() else { return skipped("no chromium is installed") };
     let scratch = scratch();
     scratch.write("evil.epd", format!("{START} bm e4; id \"</script><b id='evil'>.1\"; pm d4;\n"));
     let call = ["report", "old.epd", "new.epd", "evil.epd", "--html", "report.html"];
     assert_eq!(scratch.run(&call).status, 0);
     let (page, log) = opened(&browser, &scratch);
     if page.is_empty() {
-        return skipped(PAGE, "the browser shows no page here");
+        return skipped("the browser shows no page here");
     }
     assert!(page.contains("data-ready=\"true\""), "{log}");
     assert!(!log.contains("CONSOLE"), "{log}");

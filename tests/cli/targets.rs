@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::scratch::Scratch;
+use crate::skipped::skipped;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
@@ -86,7 +87,7 @@ fn signals_remove_what_is_unfinished_and_end_the_process() {
     for (args, files) in MAKERS {
         for (name, signal) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
             if is_ignored(signal) {
-                eprintln!("skipped: these tests were started with signal {signal} ignored");
+                skipped(&format!("the tests were started with signal {signal} ignored"));
                 continue;
             }
             let scratch = Scratch::new();
@@ -406,7 +407,7 @@ fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
         .stdin(Stdio::null())
         .output();
     let Ok(shown) = on_terminal else {
-        eprintln!("skipped: there is no `script` to make a terminal with");
+        skipped("there is no `script` to make a terminal with");
         return;
     };
     let shown = String::from_utf8_lossy(&shown.stdout);
@@ -432,7 +433,7 @@ fn a_closed_pipe_is_success_and_a_full_disk_names_the_output() {
         assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{args:?}");
     }
     if !fs::exists("/dev/full").unwrap() {
-        eprintln!("skipped: there is no /dev/full");
+        skipped("there is no /dev/full");
         return;
     }
     for args in [

@@ -2,6 +2,7 @@
 //! errors, standard input of any kind, terminals.
 
 use crate::scratch::Scratch;
+use crate::skipped::skipped;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
@@ -324,7 +325,7 @@ fn on_a_terminal_nothing_waits_in_silence_and_no_binary_is_shown() {
     for command in ["epdb count", "epdb normalize", "epdb get a.epdb"] {
         let Some((shown, status)) = on_a_terminal(&scratch, command, &format!("{START}\n\x04"))
         else {
-            eprintln!("skipped: there is no `script`");
+            skipped("there is no `script`");
             return;
         };
         assert!(shown.contains(hint) && status == 0, "{command}: {shown}");

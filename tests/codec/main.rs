@@ -20,4 +20,6 @@ mod seed_files;
 mod seeds;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod stream;

@@ -10,5 +10,7 @@ mod search;
 #[path = "../support/seeds.rs"]
 mod seed_files;
 mod seeds;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod solve;
 mod support;

@@ -14,6 +14,8 @@ mod seeds;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 mod shared_files;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod spelling;
 mod tag_values;
 

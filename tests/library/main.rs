@@ -11,6 +11,8 @@ mod run_file;
 mod same_game;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
+#[path = "../support/skipped.rs"]
+mod skipped;
 
 use epdb::model::Game;
 use epdb::text::pgn::{GameReader, PgnReadOptions};

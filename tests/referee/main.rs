@@ -18,6 +18,8 @@ mod seed_files;
 mod seeds;
 mod server;
 mod settings;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod standings;
 mod tablebases;
 mod time_control;

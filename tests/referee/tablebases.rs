@@ -10,6 +10,7 @@ use epdb::referee::{Event, Termination};
 
 use crate::hall::{Hall, TWO, seconds};
 use crate::server::{run, settings};
+use crate::skipped::skipped;
 
 const ROOK_TAKES: &str = "q3k3/8/8/8/8/8/8/R3K3 w - -";
 
@@ -122,13 +123,13 @@ fn tablebases_that_are_not_there_are_told() {
     }
 }
 
-/// The folder of real ones; their lack is told on standard error.
+/// The folder of real ones; a test that goes without them is named as skipped.
 fn real_tablebases() -> Option<PathBuf> {
     let folder =
         env::var_os("EPDB_SYZYGY").map_or_else(|| "/usr/share/syzygy".into(), PathBuf::from);
     let found = cfg!(feature = "syzygy") && folder.join("KQvK.rtbw").is_file();
     if !found {
-        eprintln!("skipped: no tablebases; the variable EPDB_SYZYGY names the folder of KQvK.rtbw");
+        skipped("no tablebases; the variable EPDB_SYZYGY names the folder of KQvK.rtbw");
     }
     found.then_some(folder)
 }

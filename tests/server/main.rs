@@ -20,6 +20,8 @@ mod seeds;
 #[path = "../support/server.rs"]
 mod server;
 mod settings;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod sources;
 #[cfg(unix)]
 mod stop;

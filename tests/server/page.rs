@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::browser::{browser, installed, skipped};
+use crate::browser::{browser, installed};
 use crate::scratch::Scratch;
 use crate::server::Running;
+use crate::skipped::skipped;
 
 /// What the page may do.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -194,7 +195,7 @@ fn tools() -> Result<[PathBuf; 3], &'static str> {
 fn people_do_their_tasks_in_a_browser() {
     let [browser, node, scripts] = match tools() {
         Ok(tools) => tools,
-        Err(why) => return skipped("the page of the server is not opened", why),
+        Err(why) => return skipped(&format!("the page of the server is not opened: {why}")),
     };
     let (_scratch, running) = served();
     let mut tasks = Command::new(node);

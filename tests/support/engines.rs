@@ -3,6 +3,8 @@
 use std::env;
 use std::path::PathBuf;
 
+use crate::skipped::skipped;
+
 /// The program that plays engine from a script.
 pub(crate) fn scripted() -> PathBuf {
     example("scripted_engine")
@@ -18,13 +20,13 @@ pub(crate) fn example(name: &str) -> PathBuf {
     program
 }
 
-/// A real engine; its lack is told on standard error.
+/// A real engine; a test that goes without it is named as skipped.
 pub(crate) fn stockfish() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain([PathBuf::from("/usr/games")]);
     let found = folders.map(|folder| folder.join("stockfish")).find(|program| program.is_file());
     if found.is_none() {
-        eprintln!("skipped: stockfish is not installed");
+        skipped("stockfish is not installed");
     }
     found
 }

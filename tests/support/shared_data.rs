@@ -3,26 +3,20 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// A file or folder among other people's files. Where there is none, the test that asks is counted
-/// and named on standard error as skipped.
+use crate::skipped::skipped;
+
+/// A file or folder among other people's files. Where there is none, the test that asks is named
+/// as skipped.
 pub(crate) fn shared_data(place: &str) -> Option<PathBuf> {
-    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let data = std::env::var_os("EPDB_SHARED_DATA").map_or_else(beside, PathBuf::from);
     let path = data.join(place);
     if path.exists() {
         return Some(path);
     }
-    let thread = std::thread::current();
-    let test = thread.name().unwrap_or("a test");
-    let count = SKIPPED.fetch_add(1, Relaxed) + 1;
-    // Not by a macro of printing, whose output is kept from whoever runs the tests.
-    let line = format!("skipped (number {count}): {test}: no {}\n", path.display());
-    std::io::stderr().write_all(line.as_bytes()).ok();
+    skipped(&format!("no {}", path.display()));
     None
 }
 

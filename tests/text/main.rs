@@ -12,6 +12,8 @@ mod samples;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 mod shared_files;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod strict;
 mod vectors;
 

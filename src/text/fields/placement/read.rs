@@ -310,6 +310,9 @@ mod tests {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
         let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
         let books = std::fs::read_dir(std::path::Path::new(&data).join("books"));
+        if books.is_err() {
+            crate::skipped::skipped("no books among other people's files");
+        }
         for book in books.into_iter().flatten().flatten() {
             let text = std::fs::read(book.path()).unwrap_or_default();
             text.split(|&byte| byte == b'\n').step_by(9).for_each(assert_same);
