@@ -4,11 +4,9 @@ use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
 use std::process::{Child, Command};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use epdb::store::is_being_written;
-use serde_json::Value;
 
 use crate::libraries::{GAMES, games_library, suite};
 use crate::scratch::Scratch;
@@ -17,23 +15,6 @@ use crate::server::Running;
 /// Longer than anything here takes on any machine.
 const LONG: Duration = Duration::from_secs(60);
 const LINE: &str = "/api/position?fen=4k3/8/8/8/8/8/4P3/4K3_w_-_-";
-
-/// Asks until an answer is as wanted, which has to come within a time that is long for any machine.
-fn wait_for(running: &Running, path: &str, wanted: impl Fn(&Value) -> bool) {
-    let end = Instant::now() + LONG;
-    while !wanted(&running.get(path).json()) {
-        assert!(Instant::now() < end, "{path}: never: {}", running.log());
-    }
-}
-
-/// Waits until the server says this.
-fn wait_for_log(running: &Running, said: &str) {
-    let end = Instant::now() + LONG;
-    while !running.log().contains(said) {
-        assert!(Instant::now() < end, "never {said}: {}", running.log());
-        thread::yield_now();
-    }
-}
 
 #[test]
 fn an_import_goes_on_beside_the_server_and_appears() {
@@ -44,7 +25,8 @@ fn an_import_goes_on_beside_the_server_and_appears() {
     scratch.write("more.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"more\";\n");
     let done = scratch.run(&["import", "suite.epdb", "more.epd"]);
     assert_eq!(done.status, 0, "{}", done.err);
-    wait_for(&running, LINE, |position| position["recordCount"] == 2);
+    running.wait_for_log("opened anew source=\"suite\" records=4\n");
+    assert_eq!(running.get(LINE).json()["recordCount"], 2);
 }
 
 #[test]
@@ -60,10 +42,13 @@ fn files_that_are_replaced_are_served_anew() {
         fs::rename(scratch.path(new), scratch.path(old)).unwrap();
     }
     scratch.write("suite.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"other\";\n".repeat(7));
-    wait_for(&running, "/api/position", |position| position["moves"][0]["san"] == "d4");
-    wait_for(&running, "/api/position?source=mine", |position| position["moves"][0]["san"] == "d4");
-    let suite = format!("{LINE}&source=suite");
-    wait_for(&running, &suite, |position| position["recordCount"] == 7);
+    for name in ["games", "mine"] {
+        running.wait_for_log(&format!("opened anew source=\"{name}\""));
+        let position = running.get(&format!("/api/position?source={name}")).json();
+        assert_eq!(position["moves"][0]["san"], "d4");
+    }
+    running.wait_for_log("opened anew source=\"suite\" records=7\n");
+    assert_eq!(running.get(&format!("{LINE}&source=suite")).json()["recordCount"], 7);
 }
 
 /// Begins an import that goes on until it is given the rest.
@@ -88,7 +73,7 @@ fn a_store_is_served_that_an_importer_has_open_or_left_open() {
     assert_eq!(meanwhile.get(LINE).json()["recordCount"], 1);
     importer.kill().unwrap();
     importer.wait().unwrap();
-    wait_for_log(&before, "opened anew");
+    before.wait_for_log("opened anew");
     fs::copy(scratch.path("suite.epdb"), scratch.path("copy.epdb")).unwrap();
     let after = Running::start(&scratch, &["copy.epdb", "suite.epdb"]);
     for path in [LINE, &format!("{LINE}&source=suite")] {
@@ -103,11 +88,8 @@ fn a_file_that_is_broken_later_is_served_as_before() {
     let running = Running::start(&scratch, &["games.epa"]);
     scratch.write("broken", &scratch.read("games.epa")[..1000]);
     fs::rename(scratch.path("broken"), scratch.path("games.epa")).unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
-    while !running.log().contains("served as before") {
-        assert!(Instant::now() < end, "{}", running.log());
-        assert_eq!(running.get("/api/position").json()["found"], true);
-    }
+    running.wait_for_log("served as before");
+    assert_eq!(running.get("/api/position").json()["found"], true);
     fs::remove_file(scratch.path("games.epa")).unwrap();
     assert_eq!(running.get("/api/position").json()["found"], true);
 }
@@ -179,8 +161,9 @@ fn no_file_waits_for_another() {
     for count in [7, 8] {
         scratch.write("suite.new", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"other\";\n".repeat(count));
         fs::rename(scratch.path("suite.new"), scratch.path("suite.epd")).unwrap();
-        let path = format!("{LINE}&source=suite");
-        wait_for(&running, &path, |position| position["recordCount"] == count);
+        running.wait_for_log(&format!("opened anew source=\"suite\" records={count}\n"));
+        let position = running.get(&format!("{LINE}&source=suite")).json();
+        assert_eq!(position["recordCount"], count);
     }
     assert_eq!(running.get(LINE).json()["recordCount"], 1);
 }
@@ -194,13 +177,13 @@ fn what_is_not_served_is_not_called_reloaded() {
     let running = Running::start(&scratch, &["--config", "serve.toml"]);
     scratch.write("broken", &scratch.read("games.epa")[..1000]);
     fs::rename(scratch.path("broken"), scratch.path("games.epa")).unwrap();
-    wait_for_log(&running, "served as before");
+    running.wait_for_log("served as before");
     for (settings, said) in
         [("sources = ['games.epa']\n", "not reloaded"), ("sources = []\n", "no source is named")]
     {
         scratch.write("serve.toml", settings);
         running.tell(rustix::process::Signal::HUP);
-        wait_for_log(&running, said);
+        running.wait_for_log(said);
         assert_eq!(running.get("/api/position").json()["found"], true);
     }
     let log = running.stop().1;

@@ -2,18 +2,29 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use crate::scratch::Scratch;
+
+/// Longer than anything here takes on any machine.
+const LONG: Duration = Duration::from_secs(60);
 
 /// `epdb serve` as a process of its own, at a free port; it ends with the test.
 pub(crate) struct Running {
     child: Child,
     /// Such as `http://127.0.0.1:34567`.
     pub(crate) base: String,
-    log: Arc<Mutex<String>>,
+    log: Arc<Log>,
     reader: Option<JoinHandle<()>>,
+}
+
+/// What it said so far; whoever waits for a line is woken by each.
+#[derive(Default)]
+struct Log {
+    text: Mutex<String>,
+    has_more: Condvar,
 }
 
 /// What came back.
@@ -51,11 +62,12 @@ impl Running {
                 break address.trim_end_matches('/').to_string();
             }
         };
-        let log = Arc::new(Mutex::new(first));
+        let log = Arc::new(Log { text: Mutex::new(first), ..Log::default() });
         let kept = Arc::clone(&log);
         let reader = thread::spawn(move || {
             lines.lines().map_while(Result::ok).for_each(|line| {
-                *kept.lock().unwrap() += &(line + "\n");
+                *kept.text.lock().unwrap() += &(line + "\n");
+                kept.has_more.notify_all();
             });
         });
         Running { child, base, log, reader: Some(reader) }
@@ -74,7 +86,16 @@ impl Running {
 
     /// What it said so far.
     pub(crate) fn log(&self) -> String {
-        self.log.lock().unwrap().clone()
+        self.log.text.lock().unwrap().clone()
+    }
+
+    /// Waits until it says this.
+    pub(crate) fn wait_for_log(&self, said: &str) {
+        let Log { text, has_more } = &*self.log;
+        let is_missing = |text: &mut String| !text.contains(said);
+        let (text, waited) =
+            has_more.wait_timeout_while(text.lock().unwrap(), LONG, is_missing).unwrap();
+        assert!(!waited.timed_out(), "never {said}: {text}");
     }
 
     /// A question; `path` begins with a slash.

@@ -92,8 +92,11 @@ impl Sources {
                     return;
                 };
                 let among = sources.published().all.len().max(1);
-                if watched.look(sources.memory / among) {
+                if let Some(opened) = watched.look(sources.memory / among) {
                     sources.publish().changes += 1;
+                    // Last: whoever reads this line is served what it speaks of, not an answer from before.
+                    let (source, records) = (opened.name(), opened.lookup().len());
+                    tracing::info!(source, records, "opened anew");
                 }
             }
         };

@@ -52,24 +52,24 @@ impl Watched {
         self.spec == *spec && self.stamps().opened == Stamp::of(&spec.path).ok()
     }
 
-    /// Opens the file anew if it changed and nobody writes to it; says whether it did. Where it cannot be opened,
-    /// what is served stays, until the file changes again.
-    pub(super) fn look(&self, memory: usize) -> bool {
+    /// Opens the file anew if it changed and nobody writes to it, and gives what is served from then on. Where
+    /// it cannot be opened, what is served stays, until the file changes again.
+    pub(super) fn look(&self, memory: usize) -> Option<Arc<Served>> {
         let Watched { spec, served, .. } = self;
         let mut stamps = self.stamps();
         let now = Stamp::of(&spec.path).ok();
         let is_settled = now == stamps.seen;
         stamps.seen = now;
         if now.is_none() || now == stamps.tried || !is_settled || self.is_being_written() {
-            return false;
+            return None;
         }
         stamps.tried = now;
         match open(spec, memory) {
             Ok(opened) => {
-                tracing::info!(source = spec.name, records = opened.lookup().len(), "opened anew");
+                let opened = Arc::new(opened);
                 stamps.opened = now;
-                *served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(opened);
-                true
+                *served.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&opened);
+                Some(opened)
             }
             Err(error) => {
                 let error = Error::to_string(&error);
@@ -78,7 +78,7 @@ impl Watched {
                     error,
                     "cannot be opened anew: served as before"
                 );
-                false
+                None
             }
         }
     }
