@@ -13,6 +13,7 @@ use super::command::{
     code_page, compat_page, json_page, sources_page, tournament_page, where_page,
 };
 use super::engines::ProcessArgs;
+use super::groups;
 use super::ledgers::LibraryArgs;
 use super::outcome::{Outcome, Usage};
 use super::output::open_page;
@@ -200,8 +201,8 @@ pub(crate) fn pages() -> String {
         "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
          .gz or .zst behind the text ones. `-` is standard input or output. An argument that names a file\n\
          is that file; any other with a blank in it is a position: a FEN, or moves such as '1. e4 c5'.\n\
-         Every command takes -q, --quiet (print errors only) and -h, --help (-h is shorter); -V, --version\n\
-         of epdb says which one it is. `epdb help COMMAND` shows an example of each command. Other pages, by `epdb help PAGE`:\n",
+         Every command takes -q, --quiet (print errors only) and -h, --help; `epdb -V` tells the version.\n\
+         `epdb help COMMAND` shows an example of each command; other pages, by `epdb help PAGE`:\n",
     );
     for Page { name, about, .. } in PAGES {
         text += &format!("  {name:<12}{about}\n");
@@ -228,6 +229,7 @@ fn shared_options() -> String {
 /// first one.
 pub(crate) fn run(mut cli: Command, Args { page: words }: &Args) -> anyhow::Result<Outcome> {
     cli.build();
+    let mut cli = groups::on_first_page(cli);
     let page = page(&mut cli, words).ok_or_else(|| unknown(&cli, &words.join(" ")))?;
     let mut out = open_page();
     out.write_all(page.as_bytes())?;

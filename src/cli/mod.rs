@@ -12,6 +12,7 @@ mod diagnostics;
 mod engines;
 mod escape;
 mod games;
+mod groups;
 mod help;
 mod json;
 mod kept_games;
@@ -37,6 +38,7 @@ mod settings;
 mod shell;
 mod signals;
 mod source;
+mod spellings;
 mod threads;
 mod tsv;
 mod values;
@@ -70,6 +72,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    #[command(alias = "normalise")]
     Normalize(Described<normalize::Args>),
     #[command(
         name = "pfdn",
@@ -78,42 +81,35 @@ enum Command {
     Pfdn(Described<normalize::Args>),
     #[command(alias = "pfop")]
     Purge(Described<purge::Args>),
+    #[command(alias = "info")]
+    Stats(Described<stats::Args>),
+    Count(Described<count::Args>),
+    #[command(alias = "validate")]
+    Verify(Described<verify::Args>),
+    Dump(Described<dump::Args>),
+    Registers(Described<registers::Args>),
+    Moves(Described<moves::Args>),
+    Perft(Described<perft::Args>),
+
     Convert(Described<convert::Args>),
     Import(Described<import::Args>),
     Export(Described<export::Args>),
     Pack(Described<pack::Args>),
     Unpack(Described<unpack::Args>),
-    Get(Described<get::Args>),
-    Explore(Described<explore::Args>),
-    Games(Described<command::games::Args>),
-    Stats(Described<stats::Args>),
-    Count(Described<count::Args>),
-    Verify(Described<verify::Args>),
-    Dump(Described<dump::Args>),
-    Registers(Described<registers::Args>),
-    Moves(Described<moves::Args>),
     Tfgg(Described<tfgg::Args>),
-    #[cfg(feature = "server")]
-    Serve(Described<serve::Args>),
-    Shell(Described<command::shell::Args>),
-    Tally(Described<tally::Args>),
-    Backsolve(Described<backsolve::Args>),
-    #[command(alias = "pfga")]
-    Analyze(Described<analyze::Args>),
-    Mate(Described<mate::Args>),
-    #[command(hide = true, about = "mate as the specification has it: dm is the length given")]
-    Pfms(Described<mate::Args>),
-    #[command(alias = "pfts")]
-    Solve(Described<solve::Args>),
-    Referee(Described<command::referee::Args>),
-    Report(Described<report::Args>),
-    Client(Described<client::Args>),
-    Repertoire(Described<command::repertoire::Args>),
+    Edit(Described<edit::Args>),
+    Play(Described<play::Args>),
+    Flip(Described<flip::Args>),
+
+    #[command(alias = "find")]
+    Get(Described<get::Args>),
     Filter(Described<filter::Args>),
     Table(Described<table::Args>),
-    Join(Described<join::Args>),
-    Diff(Described<diff::Args>),
-    #[command(about = "Write the records of all sources, those of one position merged")]
+
+    #[command(
+        alias = "merge",
+        about = "Write the records of all sources, those of one position merged"
+    )]
     Union(Described<dedupe::Args>),
     #[command(about = "Write the records of the first source that are in all others")]
     Intersect(Described<subtract::Args>),
@@ -121,18 +117,38 @@ enum Command {
     Subtract(Described<subtract::Args>),
     #[command(about = "Write each position once, its records merged")]
     Dedupe(Described<dedupe::Args>),
+    Join(Described<join::Args>),
+    Diff(Described<diff::Args>),
     Sort(Described<sort::Args>),
     Shuffle(Described<shuffle::Args>),
     Sample(Described<sample::Args>),
     Head(Described<head::Args>),
     Split(Described<split::Args>),
     Cat(Described<cat::Args>),
-    Edit(Described<edit::Args>),
+
+    Tally(Described<tally::Args>),
+    Explore(Described<explore::Args>),
+    Games(Described<command::games::Args>),
+    Repertoire(Described<command::repertoire::Args>),
     Name(Described<name::Args>),
-    Play(Described<play::Args>),
-    Flip(Described<flip::Args>),
-    Perft(Described<perft::Args>),
     Book(Described<book::Args>),
+    Backsolve(Described<backsolve::Args>),
+
+    #[command(aliases = ["pfga", "analyse"])]
+    Analyze(Described<analyze::Args>),
+    Mate(Described<mate::Args>),
+    #[command(hide = true, about = "mate as the specification has it: dm is the length given")]
+    Pfms(Described<mate::Args>),
+    #[command(alias = "pfts")]
+    Solve(Described<solve::Args>),
+    Report(Described<report::Args>),
+
+    Referee(Described<command::referee::Args>),
+    Client(Described<client::Args>),
+    #[cfg(feature = "server")]
+    Serve(Described<serve::Args>),
+
+    Shell(Described<command::shell::Args>),
     Completions(Described<completions::Args>),
     Man(Described<man::Args>),
     Help(Described<help::Args>),
@@ -141,10 +157,12 @@ enum Command {
 /// Runs the command that the process was called with.
 pub(crate) fn run() -> ExitCode {
     let args = polyglot_spelling::translated(std::env::args_os().collect());
+    let args = spellings::translated(args);
     let args = command::referee::with_options_first(engines::joined(args));
     let mut cli = help::with_first_page(Cli::command());
     if !names_command(&cli, &args) {
         cli.build();
+        cli = groups::on_first_page(cli);
     }
     let matches = parsed(cli.try_get_matches_from_mut(args));
     let name = called(&cli, &matches).name;

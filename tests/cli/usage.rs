@@ -6,15 +6,87 @@ use crate::skipped::skipped;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
+/// The groups of commands with the names of these, as the first page lists them.
+fn groups(scratch: &Scratch) -> Vec<(String, Vec<String>)> {
+    let page = scratch.run(&["--help"]).out;
+    let list = page.split("\n\n").find(|part| part.starts_with("Read and check:")).unwrap();
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for line in list.lines().filter(|line| !line.starts_with("   ")) {
+        match line.strip_prefix("  ").and_then(|entry| entry.split_whitespace().next()) {
+            Some(name) => groups.last_mut().unwrap().1.push(name.into()),
+            None => groups.push((line.trim_end_matches(':').into(), Vec::new())),
+        }
+    }
+    groups
+}
+
 /// The names of all commands, as the first page lists them.
 fn commands(scratch: &Scratch) -> Vec<String> {
-    let page = scratch.run(&["--help"]).out;
-    let list = page.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
-    let name = |line: &str| line.strip_prefix("  ")?.split_whitespace().next().map(String::from);
-    let names: Vec<String> =
-        list.lines().filter(|line| !line.starts_with("   ")).filter_map(name).collect();
+    let names: Vec<String> = groups(scratch).into_iter().flat_map(|(_, names)| names).collect();
     assert!(names.len() > 25, "{names:?}");
     names
+}
+
+/// The first page, the manual and the README have the same groups with the same commands.
+#[test]
+fn commands_are_listed_in_groups() {
+    let scratch = Scratch::new();
+    let groups = groups(&scratch);
+    assert_eq!(groups.len(), 8, "{groups:?}");
+    assert_eq!(scratch.run(&["help"]).out, scratch.run(&["--help"]).out);
+    assert_eq!(scratch.run(&["man", "."]).status, 0);
+    let manual = scratch.text("epdb.1");
+    let readme = include_str!("../../README.md");
+    let table = readme.split("\n## Commands\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    for (heading, names) in &groups {
+        let begins = |section: &&str| section.lines().next().unwrap().trim_matches('"') == heading;
+        let section = manual.split(".SH ").skip(1).find(begins);
+        let section = section.unwrap_or_else(|| panic!("{heading} is not in {manual}"));
+        assert_eq!(section.matches(".TP").count(), names.len(), "{heading}");
+        let rows = table.split(&format!("| **{heading}** | |\n")).nth(1).unwrap();
+        let rows = rows.split("| **").next().unwrap();
+        for name in names.iter().filter(|name| *name != "serve" || cfg!(feature = "server")) {
+            assert!(section.contains(&format!("epdb\\-{name}(1)")), "{name} in {section}");
+            let is_shown =
+                rows.contains(&format!("`{name}`")) || rows.contains(&format!("`{name} "));
+            assert!(is_shown, "{name} is not in the README under {heading}");
+        }
+    }
+}
+
+/// Words that users of other programs try work, and are not listed.
+#[test]
+fn commands_are_known_by_other_words() {
+    let scratch = Scratch::with("a.epd", format!("{START} id x;\n{START} id y;\n"));
+    let shown = commands(&scratch);
+    let completions = scratch.run(&["completions", "fish"]).out;
+    for (word, command) in [
+        ("normalise", "normalize"),
+        ("merge", "union"),
+        ("info", "stats"),
+        ("validate", "verify"),
+        ("find", "get"),
+        ("analyse", "analyze"),
+    ] {
+        let page = scratch.run(&["help", word]);
+        assert_eq!((page.status, page.out), (0, scratch.run(&["help", command]).out), "{word}");
+        assert!(!shown.contains(&word.to_string()), "{word}");
+        let offer = |name: &str| format!("needs_command\" -f -a \"{name}\"");
+        let offered = [word, command].map(|name| completions.contains(&offer(name)));
+        assert_eq!(offered, [false, true], "{word}");
+    }
+    for calls in
+        [[&["info", "a.epd"][..], &["stats", "a.epd"]], [&["merge", "a.epd"], &["union", "a.epd"]]]
+    {
+        let [one, other] = calls.map(|call| scratch.run(call));
+        assert_eq!((one.status, one.out), (other.status, other.out), "{calls:?}");
+    }
+    let first = scratch.run(&["head", "-1", "a.epd"]);
+    assert_eq!((first.status, first.out.lines().count()), (0, 1), "{}", first.err);
+    assert_eq!(first.out, scratch.run(&["head", "-n", "1", "a.epd"]).out);
+    let near = scratch.run(&["normalyze", "a.epd"]);
+    assert_eq!(near.status, 2);
+    assert!(near.err.contains("'normalize'"), "{}", near.err);
 }
 
 #[test]
@@ -29,7 +101,7 @@ fn every_page_of_help_fits_and_has_an_example() {
             assert!(page.out.contains("Example"), "{call:?} has no example");
         }
     }
-    assert!(scratch.run(&["help"]).out.lines().count() <= 75);
+    assert!(scratch.run(&["help"]).out.lines().count() <= 81);
 }
 
 /// What the page of a command leaves out is named there, explained on a page of its own, and works.
@@ -53,7 +125,7 @@ fn shared_options_have_their_page() {
 fn pages_are_found_by_name_and_near_names_are_told() {
     let scratch = Scratch::new();
     assert!(scratch.run(&["help", "where"]).out.contains("has(bm)"));
-    let wrong = scratch.run(&["help", "normalise"]);
+    let wrong = scratch.run(&["help", "normalyze"]);
     assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
     assert!(wrong.err.contains("is it `normalize`?"), "{}", wrong.err);
     let unknown = scratch.run(&["count", "--treads", "2"]);
