@@ -300,3 +300,24 @@ fn in_full() -> clap::Command {
     described::describe_in_full();
     Cli::command()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands each option of each command to `visit`, with the name of the command.
+    fn each_option(command: &clap::Command, visit: &mut dyn FnMut(&str, &clap::Arg)) {
+        command.get_opts().for_each(|option| visit(command.get_name(), option));
+        command.get_subcommands().for_each(|one| each_option(one, visit));
+    }
+
+    #[test]
+    fn options_of_one_meaning_have_one_name() {
+        let mut cli = Cli::command();
+        cli.build();
+        each_option(&cli, &mut |command, option| {
+            let is_limit = option.get_long() == Some("limit");
+            assert_eq!(option.get_short() == Some('n'), is_limit, "{command}: {option}");
+        });
+    }
+}

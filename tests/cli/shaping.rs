@@ -596,7 +596,7 @@ fn wrong_calls_are_explained() {
         (vec!["table", "suite.epd", "--template", "x {fne}"], "column 4"),
         (vec!["table", "suite.epd", "--columns", "id", "--csv", "--json"], "cannot be used with"),
         (vec!["sort", "suite.epd", "--by", "piecse"], "did you mean `pieces`?"),
-        (vec!["sample", "suite.epd"], "--number"),
+        (vec!["sample", "suite.epd"], "--limit"),
         (vec!["sample", "suite.epd", "--fraction", "10"], "from 0 to 1"),
         (vec!["split", "suite.epd", "--ratio", "90", "-o", "p%d.epd"], "such as 90:10"),
         (vec!["split", "suite.epd", "--lines", "5", "-o", "part.epd"], "exactly one %d"),

@@ -89,6 +89,33 @@ fn commands_are_known_by_other_words() {
     assert!(near.err.contains("'normalize'"), "{}", near.err);
 }
 
+/// Options that have another name now are known by the old one too, which no page lists.
+#[test]
+fn options_are_known_by_their_old_names() {
+    let scratch = Scratch::with("a.epd", format!("{START} id x;\n{START} id y;\n"));
+    let limited = [["head", "--number"], ["sample", "--number"], ["explore", "--moves"]];
+    for [command, old] in limited {
+        let [one, other, short] = [old, "--limit", "-n"].map(|option| {
+            let done = scratch.run(&[command, "a.epd", option, "1"]);
+            (done.status, done.out, done.err)
+        });
+        assert!(one == other && other == short, "{command}: {one:?} {other:?} {short:?}");
+    }
+    for [command, old, new] in [
+        ["head", "--number", "--limit"],
+        ["sample", "--number", "--limit"],
+        ["explore", "--moves", "--limit"],
+        ["games", "--most", "--limit"],
+        ["report", "--lines", "--limit"],
+        ["repertoire", "--lines", "--limit"],
+    ] {
+        let page = scratch.run(&["help", command]).out;
+        assert_eq!((page.contains(old), page.contains(new)), (false, true), "{page}");
+        let done = scratch.run(&[command, old]);
+        assert!(done.err.contains("a value is required"), "{command} {old}: {}", done.err);
+    }
+}
+
 #[test]
 fn every_page_of_help_fits_and_has_an_example() {
     let scratch = Scratch::new();

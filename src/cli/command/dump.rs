@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE|FEN")]
     what: OsString,
     /// How many records are explained
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(short = 'n', long, default_value_t = 100, value_name = "N")]
     limit: u64,
     #[command(flatten)]
     read: PositionArgs,

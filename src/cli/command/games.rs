@@ -44,8 +44,8 @@ pub(crate) struct Args {
           hide_default_value = true, hide_possible_values = true)]
     top: Top,
     /// At most so many games [default: 10]
-    #[arg(short = 'n', long = "most", value_name = "N")]
-    most: Option<usize>,
+    #[arg(short = 'n', long, alias = "most", value_name = "N")]
+    limit: Option<usize>,
     /// Write the games instead: .pgn or .pgc, `-` for PGN on standard output
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["tsv", "json"])]
     output: Option<PathBuf>,
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Different);
     };
     let chosen = chosen(&listed, args.top);
-    let wanted = chosen.len().min(args.most.unwrap_or(MOST));
+    let wanted = chosen.len().min(args.limit.unwrap_or(MOST));
     let found = FoundGame::find(&chosen[..wanted], &position, |id| library.kept_game(id))?;
     let missing = wanted - found.len();
     match &args.output {
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         None => print(args, &found)?,
     }
     let limit = usize::from(listed.limit());
-    if args.most.is_some_and(|most| most > limit) && chosen.len() == limit {
+    if args.limit.is_some_and(|asked| asked > limit) && chosen.len() == limit {
         note!(
             "{source}: keeps {limit} of the best rated and {limit} of the latest games of a position"
         );

@@ -15,8 +15,8 @@ use crate::cli::source::Visited;
   epdb head -n 3 --games games.pgn")]
 pub(crate) struct Args {
     /// How many
-    #[arg(short = 'n', long = "number", default_value_t = 10, value_name = "N")]
-    number: u64,
+    #[arg(short = 'n', long, alias = "number", default_value_t = 10, value_name = "N")]
+    limit: u64,
     #[command(flatten)]
     pipe: Pipe,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut left = args.number;
+    let mut left = args.limit;
     if let Some(games) = args.pipe.games(&args.games)? {
         anyhow::ensure!(left > 0, "-n 0 asks for no games at all");
         return games.run(|game, _, output| match output.write(game)? {

@@ -34,8 +34,8 @@ pub(crate) struct Args {
 #[group(required = true, multiple = false)]
 struct Size {
     /// Exactly so many, or all if there are fewer
-    #[arg(short = 'n', long = "number", value_name = "N")]
-    number: Option<u64>,
+    #[arg(short = 'n', long, alias = "number", value_name = "N")]
+    limit: Option<u64>,
     /// Each record with this probability, 0 to 1
     #[arg(long, value_parser = parse_fraction, value_name = "FRACTION")]
     fraction: Option<f64>,
@@ -47,8 +47,8 @@ fn parse_fraction(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let Some(number) = args.size.number else { return fraction(args) };
-    let sample = Sample::new(number, args.seed, temporary_directory(), args.memory.memory);
+    let Some(limit) = args.size.limit else { return fraction(args) };
+    let sample = Sample::new(limit, args.seed, temporary_directory(), args.memory.memory);
     if let Some(games) = args.pipe.games(&args.games)? {
         return games.collect(
             sample,

@@ -48,7 +48,7 @@ pub(crate) struct Args {
           hide_default_value = true, hide_possible_values = true)]
     sort: SortBy,
     /// At most so many moves of a position
-    #[arg(short = 'n', long = "moves", value_name = "N")]
+    #[arg(short = 'n', long, alias = "moves", value_name = "N")]
     limit: Option<usize>,
     /// Only moves that were played in so many games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]

@@ -18,7 +18,7 @@ const LINES: usize = 20;
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct Form {
     /// At most so many lines of each part of the report [default: 20, all with --tsv and --json]
-    #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with_all = ["output", "to"])]
+    #[arg(short = 'n', long, alias = "lines", value_name = "N", conflicts_with_all = ["output", "to"])]
     limit: Option<usize>,
     /// Print a table with tabs
     #[arg(long, conflicts_with_all = ["json", "output", "to"])]

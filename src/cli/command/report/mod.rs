@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N|N%")]
     min_solved: Option<Least>,
     /// At most so many lines of each list [default: 20]
-    #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with_all = ["json", "tsv"])]
+    #[arg(short = 'n', long, alias = "lines", value_name = "N", conflicts_with_all = ["json", "tsv"])]
     limit: Option<usize>,
     /// Write a page with plots, boards and filters, which has everything in it, and print the verdict
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "tsv", "limit"])]
