@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, Args as _, Command};
 use super::args::{
     CellArgs, GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
 };
+use super::color;
 use super::command::tally::COUNTING;
 use super::command::{
     code_page, compat_page, json_page, sources_page, tournament_page, where_page,
@@ -121,14 +122,14 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
 pub(crate) fn with_first_page(cli: Command) -> Command {
     let cli = cli.after_help(pages()).max_term_width(100).disable_help_flag(true);
     let cli = cli.disable_version_flag(true).args(hidden_flags());
-    cli.mut_arg("quiet", |quiet| quiet.hide(true))
+    ["quiet", "color"].into_iter().fold(cli, |cli, id| cli.mut_arg(id, |arg| arg.hide(true)))
 }
 
 /// A command with a short page: shared options are only named, in a list at the end.
 pub(crate) fn with_short_page(command: Command) -> Command {
     match command.get_name() {
         "import" => without_counting(with_named_options(command)),
-        "book" => with_named_options(command).mut_subcommand("make", without_counting),
+        "book" => with_named_options(command).mut_subcommand("make", with_side),
         _ => with_named_options(command),
     }
 }
@@ -146,6 +147,12 @@ fn without_counting(command: Command) -> Command {
         let is_hidden = arg.is_hide_set() || arg.get_help_heading() == Some(COUNTING);
         arg.hide(is_hidden)
     })
+}
+
+/// The page of `book make`, whose --side is that of a repertoire too.
+fn with_side(make: Command) -> Command {
+    let help = "The side whose repertoire it is, or the colour of the player at --player";
+    without_counting(make).mut_arg("side", |side| side.hide(false).help_heading(None).help(help))
 }
 
 fn with_named_options(command: Command) -> Command {
@@ -201,8 +208,8 @@ pub(crate) fn pages() -> String {
         "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
          .gz or .zst behind the text ones. `-` is standard input or output. An argument that names a file\n\
          is that file; any other with a blank in it is a position: a FEN, or moves such as '1. e4 c5'.\n\
-         Every command takes -q, --quiet (print errors only) and -h, --help; `epdb -V` tells the version.\n\
-         `epdb help COMMAND` shows an example of each command; other pages, by `epdb help PAGE`:\n",
+         Every command takes -q (print errors only), -h and --color auto|always|never; `epdb -V` tells the\n\
+         version, `epdb help COMMAND` has an example of each command. Other pages, by `epdb help PAGE`:\n",
     );
     for Page { name, about, .. } in PAGES {
         text += &format!("  {name:<12}{about}\n");
@@ -221,7 +228,8 @@ fn shared_options() -> String {
         .help_template("{all-args}")
         .render_help();
     page += options.to_string().trim_end();
-    page += "\n\nEvery command takes -q, --quiet: only errors are printed, no warnings and no summaries.\n";
+    page += "\n\nEvery command takes -q, --quiet: only errors are printed, no warnings and no summaries.\n\
+             And --color WHEN: colours always, never, or auto, on a terminal unless NO_COLOR is set.\n";
     page
 }
 
@@ -252,7 +260,11 @@ fn page(cli: &mut Command, words: &[String]) -> Option<String> {
 
 fn command_page(command: &mut Command) -> String {
     let page = command.render_long_help();
-    if io::stdout().is_terminal() { page.ansi().to_string() } else { page.to_string() }
+    if color::is_wanted(io::stdout().is_terminal()) {
+        page.ansi().to_string()
+    } else {
+        page.to_string()
+    }
 }
 
 fn unknown(cli: &Command, name: &str) -> anyhow::Error {

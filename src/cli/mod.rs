@@ -3,6 +3,7 @@
 mod args;
 mod board;
 mod charset;
+mod color;
 mod columns;
 mod command;
 mod comments;
@@ -68,6 +69,15 @@ struct Cli {
     /// Print errors only: no warnings, no summaries
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Colours: auto (on a terminal, unless NO_COLOR is set), always, never
+    #[arg(
+        id = "color",
+        long = "color",
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto"
+    )]
+    _color: clap::ColorChoice,
 }
 
 #[derive(Subcommand, Debug)]
@@ -157,28 +167,38 @@ enum Command {
 /// Runs the command that the process was called with.
 pub(crate) fn run() -> ExitCode {
     let args = polyglot_spelling::translated(std::env::args_os().collect());
-    let args = spellings::translated(args);
+    let (args, note) = spellings::translated(args);
     let args = command::referee::with_options_first(engines::joined(args));
-    let mut cli = help::with_first_page(Cli::command());
+    let choice = color::asked(&args);
+    color::choose(choice);
+    let mut cli = help::with_first_page(Cli::command()).color(choice);
     if !names_command(&cli, &args) {
         cli.build();
         cli = groups::on_first_page(cli);
     }
     let matches = parsed(cli.try_get_matches_from_mut(args));
     let name = called(&cli, &matches).name;
-    let Cli { command, quiet } =
+    let Cli { command, quiet, .. } =
         parsed(Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut cli)));
     if quiet {
         message::be_quiet();
+    }
+    if let Some(note) = note {
+        message::note!("epdb: {note}");
     }
     let ready = prepare(&cli, &matches);
     exit_code(ready.and_then(|()| call(command, cli)), &name)
 }
 
-/// Whether a command is the first word, so that no other one need be described.
+/// Whether a command is called, and not the first page asked for before it, so that no other one need
+/// be described.
 fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
-    let first = args.iter().skip(1).find(|word| !["-q", "--quiet"].iter().any(|flag| word == flag));
-    first.is_some_and(|word| cli.find_subcommand(word).is_some())
+    let Some(place) = spellings::command(args) else { return false };
+    let is_plain = |word: &OsString| {
+        let word = word.to_string_lossy();
+        ["-q", "--quiet"].contains(&&*word) || word.starts_with("--color") || !word.starts_with('-')
+    };
+    args[1..place].iter().all(is_plain) && cli.find_subcommand(&args[place]).is_some()
 }
 
 /// What was parsed; what cannot be is told, and ends the process.
@@ -318,6 +338,18 @@ mod tests {
         each_option(&cli, &mut |command, option| {
             let is_limit = option.get_long() == Some("limit");
             assert_eq!(option.get_short() == Some('n'), is_limit, "{command}: {option}");
+            let values: Vec<String> =
+                option.get_possible_values().iter().map(|it| it.get_name().into()).collect();
+            assert_eq!(
+                values == ["auto", "always", "never"],
+                option.get_long() == Some("color"),
+                "{command}: {option}"
+            );
+            assert_eq!(
+                values == ["white", "black"],
+                option.get_long() == Some("side"),
+                "{command}: {option}"
+            );
         });
     }
 }

@@ -26,7 +26,7 @@ const GAMES: Formats = &[Pgn, Pgc];
 const OF_GAMES: [&str; 2] = ["GameReadArgs", "TallyArgs"];
 
 /// Which sources obey an option, but for [`OF_GAMES`].
-const BY_SOURCES: [(&str, Formats); 11] = [
+const BY_SOURCES: [(&str, Formats); 12] = [
     ("profile", READ),
     ("revision", LINES),
     ("labels", LINES),
@@ -37,6 +37,8 @@ const BY_SOURCES: [(&str, Formats); 11] = [
     ("mates", LINES),
     ("max_line", TEXT),
     ("language", &[Pgn]),
+    // With --player it is about games, with --repertoire about any source.
+    ("side", &FileFormat::ALL),
     ("charset", &[Epd, Fen, LichessEvaluations, LichessPuzzles, Pgn]),
 ];
 

@@ -2,6 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 
+use super::spellings;
+
 /// A command of Polyglot's, and the one of `epdb book` that does it.
 struct Spelling {
     name: &'static str,
@@ -55,7 +57,7 @@ const SPELLINGS: [Spelling; 3] = [
         always: &[],
         options: &[
             ("-bin", Meaning::Book(Some("book.bin"))),
-            ("-color", Meaning::Option("--color", None)),
+            ("-color", Meaning::Option("--side", None)),
             ("-out", Meaning::Option("--output", None)),
         ],
     },
@@ -63,8 +65,7 @@ const SPELLINGS: [Spelling; 3] = [
 
 /// The command line in the spelling of epdb; any other stays as it is.
 pub(crate) fn translated(args: Vec<OsString>) -> Vec<OsString> {
-    let is_word = |arg: &OsString| !arg.as_encoded_bytes().starts_with(b"-");
-    let place = args.iter().skip(1).position(is_word).map(|place| place + 1);
+    let place = spellings::command(&args);
     let spelling = place.and_then(|place| SPELLINGS.iter().find(|it| args[place] == it.name));
     match (place, spelling) {
         (Some(place), Some(spelling)) => spelling.translated(&args[..place], &args[place + 1..]),
@@ -146,7 +147,7 @@ mod tests {
                  --min-games=1 -- a",
             ),
             ("epdb merge-book -in1 a -in2", "epdb book merge --output=out.bin -- a"),
-            ("epdb dump-book -color white", "epdb book list --color=white -- book.bin"),
+            ("epdb dump-book -color white", "epdb book list --side=white -- book.bin"),
             ("epdb dump-book -bin -x -out d", "epdb book list --output=d -- -x"),
             ("epdb book merge -in1 a", "epdb book merge -in1 a"),
             ("epdb count merge-book", "epdb count merge-book"),

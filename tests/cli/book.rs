@@ -64,7 +64,7 @@ fn entries_are_listed_with_their_positions() {
     let end = format!("key {key:016x}\n  e1h1          9   100.00 %\n");
     assert!(all.out.ends_with(&end) && all.status == 0, "{}", all.out);
 
-    let white = scratch.run(&["book", "list", "--color", "black", "a.bin", "-q"]);
+    let white = scratch.run(&["book", "list", "--side", "black", "a.bin", "-q"]);
     assert_eq!(
         (white.out.matches(" b KQkq").count(), white.out.matches(" w KQkq").count()),
         (2, 0)
@@ -329,7 +329,7 @@ fn polyglots_spellings_do_the_same() {
     assert_eq!(scratch.read("out.bin"), scratch.read("twice.bin"));
     let done = scratch.run(&["dump-book", "-bin", "a.bin", "-color", "white", "-out", "a.txt"]);
     assert_eq!((done.status, done.out.as_str()), (1, ""));
-    let listed = scratch.run(&["book", "list", "a.bin", "--color", "white"]).out;
+    let listed = scratch.run(&["book", "list", "a.bin", "--side", "white"]).out;
     assert_eq!(scratch.text("a.txt"), listed);
     let own = scratch.run(&["dump-book"]).out;
     assert!(own.starts_with(&format!("{START_FEN}\n  Nf3")), "{own}");

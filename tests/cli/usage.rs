@@ -116,6 +116,48 @@ fn options_are_known_by_their_old_names() {
     }
 }
 
+/// `--color` is about the terminal in each command; of a player it is an old name of `--side`.
+#[test]
+fn colors_are_of_the_terminal_and_sides_of_players() {
+    let scratch = Scratch::with("a.epd", format!("{START} id x;\n"));
+    let has_colors = |call: &[&str]| scratch.run(call).out.contains("\u{1b}[");
+    let board = ["shell", "a.epd", "-c", "next", "-c", "board"];
+    for call in [&["help", "sort"][..], &["sort", "-h"], &["help"], &board] {
+        assert!(!has_colors(call), "{call:?}");
+        assert!(has_colors(&[call, &["--color", "always"]].concat()), "{call:?}");
+        assert!(has_colors(&[&["--color=always"], call].concat()), "{call:?}");
+        assert!(!has_colors(&[&["--color", "never"], call].concat()), "{call:?}");
+    }
+    let wrong = scratch.run(&["sort", "--color", "white", "a.epd"]);
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.err.contains("always"), "{}", wrong.err);
+
+    let game = |white: &str, black: &str, first: &str| {
+        format!("[White \"{white}\"]\n[Black \"{black}\"]\n[Result \"1-0\"]\n\n1. {first} 1-0\n\n")
+    };
+    scratch.write("g.pgn", game("Ann", "Bob", "e4") + &game("Bob", "Ann", "d4"));
+    let tally = |option: &str| {
+        let call =
+            ["tally", "g.pgn", "-o", "t.epdb", "--force", "--player", "Ann", option, "white"];
+        let done = scratch.run(&call);
+        assert_eq!(done.status, 0, "{}", done.err);
+        (done.err, scratch.read("t.epdb"))
+    };
+    let (old, new) = (tally("--color"), tally("--side"));
+    assert_eq!(old.1, new.1);
+    let note = "epdb: --color white is --side white now; --color is about the terminal\n";
+    assert_eq!(old.0, note.to_string() + &new.0);
+    let lone = scratch.run(&["tally", "g.pgn", "-o", "u.epdb", "--side", "white"]);
+    assert_eq!(lone.status, 2);
+    assert!(lone.err.contains("--player"), "{}", lone.err);
+    let book = ["book", "make", "g.pgn", "-o", "b.bin", "--min-games", "1", "--side", "white"];
+    assert_eq!(scratch.run(&[&book[..], &["--player", "Ann"]].concat()).status, 0);
+    assert_eq!(scratch.run(&[&book[..], &["--repertoire"]].concat()).status, 2);
+    let book = ["book", "make", "g.pgn", "-o", "b.bin", "--side", "white", "--repertoire"];
+    assert_eq!(scratch.run(&book).status, 0);
+    assert_eq!(scratch.run(&[&book[..], &["--player", "Ann"]].concat()).status, 2);
+}
+
 #[test]
 fn every_page_of_help_fits_and_has_an_example() {
     let scratch = Scratch::new();

@@ -207,7 +207,7 @@ fn has_shape(object: &Map<String, Value>, schema: Schema) -> bool {
 #[test]
 fn fields_are_those_of_the_explorer() {
     let scratch = library(&["--by", "month,speed,rating"]);
-    scratch.run(&["tally", "games.pgn", "-o", "ann.epa", "--player", "Ann", "--color", "white"]);
+    scratch.run(&["tally", "games.pgn", "-o", "ann.epa", "--player", "Ann", "--side", "white"]);
     let running =
         Running::start(&scratch, &["lichess=l.epa", "ann.epa", "--openings", "names.tsv"]);
     for play in
@@ -337,7 +337,7 @@ fn a_filter_that_names_options_splits_no_library() {
         "ann.epa",
         "--player",
         "Ann;Anna",
-        "--color",
+        "--side",
         "black",
         "--by",
         "month",
@@ -434,8 +434,8 @@ fn months_are_counted_where_they_are_told_apart() {
 fn a_player_is_told_from_the_library_of_the_player() {
     let scratch = library(&[]);
     let names = "Ann;Annie, the First";
-    scratch.run(&["tally", "games.pgn", "-o", "w.epa", "--player", names, "--color", "white"]);
-    scratch.run(&["tally", "games.pgn", "-o", "b.epa", "--player", "Ann", "--color", "black"]);
+    scratch.run(&["tally", "games.pgn", "-o", "w.epa", "--player", names, "--side", "white"]);
+    scratch.run(&["tally", "games.pgn", "-o", "b.epa", "--player", "Ann", "--side", "black"]);
     let running = Running::start(&scratch, &["l.epa", "w.epa", "b.epa"]);
     for path in ["/player", "/personal"] {
         for player in ["Ann", "ANN", "annie,%20the%20first"] {

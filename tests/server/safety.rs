@@ -587,7 +587,7 @@ fn refusals_are_one_line_of_the_servers_own() {
         ("/masters?fen=a&fen=b", "the address cannot be read: duplicate field `fen`\n"),
         ("/masters/pgn/%ff", "the address cannot be read: "),
         ("/masters?source=a%0ab", "no source is named a\\nb"),
-        ("/player?player=O%27Brien&color=white", "--player 'O'\\''Brien' --color"),
+        ("/player?player=O%27Brien&color=white", "--player 'O'\\''Brien' --side"),
     ] {
         let got = running.get(path);
         assert!(got.text().contains(says), "{path}: {}", got.text());

@@ -91,13 +91,14 @@ fn write_table(standings: &Standings, args: &Args, out: &mut impl Write) -> anyh
 }
 
 /// The options that may stand anywhere, and how many values they have.
-const OPTIONS: [(&str, usize); 8] = [
+const OPTIONS: [(&str, usize); 9] = [
     ("--observe", 0),
     ("--attended", 0),
     ("--plain", 0),
     ("--json", 0),
     ("--tsv", 0),
     ("--serial", 1),
+    ("--color", 1),
     ("--quiet", 0),
     ("-q", 0),
 ];
@@ -113,6 +114,7 @@ pub(crate) fn with_options_first(args: Vec<OsString>) -> Vec<OsString> {
     while let Some(arg) = args.next() {
         match OPTIONS.iter().find(|(option, _)| arg == *option) {
             Some((_, values)) => first.extend([arg].into_iter().chain(args.by_ref().take(*values))),
+            None if arg.as_encoded_bytes().starts_with(b"--color=") => first.push(arg),
             None => words.push(arg),
         }
     }

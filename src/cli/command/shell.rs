@@ -1,12 +1,12 @@
 //! `epdb shell`: commands on a position, typed or from a script.
 
-use std::env;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
 use crate::cli::board::Look;
+use crate::cli::color;
 use crate::cli::locale::Letters;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let shows = io::stdout().is_terminal();
     let has_symbols = shows && Letters::of_terminal() == Letters::All;
     let symbols = args.pieces.map_or(has_symbols, |pieces| pieces == Pieces::Symbols);
-    let look = Look { symbols, colours: shows && wants_colours() };
+    let look = Look { symbols, colours: color::is_wanted(shows) };
     let is_typed = args.commands.is_empty() && shows && io::stdin().is_terminal();
     let mut shell = Shell::new(&args.sources, look, is_typed)?;
     if is_typed {
@@ -70,9 +70,4 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let commands = args.commands.join("\n");
     script::run(&mut shell, "-c", commands.as_bytes(), args.keep_going)
-}
-
-/// Whether the user did not ask for none, as https://no-color.org has it.
-fn wants_colours() -> bool {
-    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

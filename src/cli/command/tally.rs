@@ -32,7 +32,7 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
   epdb tally 2023.pgn.zst 2024.pgn.zst -o library.epa --where 'elo_min >= 2400 && year >= 2015'
-  epdb tally mine.pgn -o white.epd --player 'Carlsen, M;Carlsen, Magnus' --color white --max-ply 40")]
+  epdb tally mine.pgn -o white.epd --player 'Carlsen, M;Carlsen, Magnus' --side white --max-ply 40")]
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
     files: Vec<PathBuf>,
@@ -72,17 +72,17 @@ pub(crate) struct TallyArgs {
     #[arg(long, value_name = "PLIES", default_value_t = u32::MAX, hide_default_value = true)]
     max_ply: u32,
     /// Count the games of one player only, in each of these spellings
-    #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';')]
+    #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', group = "whose")]
     player: Vec<String>,
     /// Of the games of that player, only those with this colour, white or black
     #[arg(
         long,
         value_parser = word_of::<Color>(),
         value_name = "COLOR",
-        requires = "player",
+        requires = "whose",
         hide_possible_values = true
     )]
-    color: Option<Color>,
+    pub(crate) side: Option<Color>,
     /// Leave out games that do not begin from the start array
     #[arg(long)]
     standard_only: bool,
@@ -127,7 +127,7 @@ impl TallyArgs {
             by,
             max_ply,
             player,
-            color,
+            side,
             standard_only,
             same_game,
             keep_duplicates,
@@ -149,7 +149,7 @@ impl TallyArgs {
             ("--by", Some(by.join(",")).filter(|by| !by.is_empty())),
             ("--max-ply", Some(max_ply.to_string()).filter(|_| *max_ply < u32::MAX)),
             ("--player", Some(players.join(";")).filter(|players| !players.is_empty())),
-            ("--color", color.as_ref().and_then(word)),
+            ("--color", side.as_ref().and_then(word)),
             ("--standard-only", flag(*standard_only)),
             ("--same-game", value(same_game).filter(|_| !keep_duplicates)),
             ("--keep-duplicates", flag(*keep_duplicates)),
@@ -198,7 +198,7 @@ impl TallyArgs {
             max_ply: self.max_ply,
             count_repeats: self.count_repeats,
             players: self.player.iter().map(|name| name.trim().to_string()).collect(),
-            color: self.color,
+            color: self.side,
             standard_only: self.standard_only,
             same_game: (!self.keep_duplicates).then_some(same_game),
             keep_games: self.keep_games,

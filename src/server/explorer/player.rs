@@ -21,7 +21,7 @@ pub(super) fn library(app: &App, asked: &Asked) -> Result<Arc<Served>, Refusal> 
     let color = color_name(color);
     sources.into_iter().find(is_of).ok_or_else(|| {
         Refusal::not_found(format!(
-            "no library of {player} with {color}: `epdb tally GAMES --player {} --color {color} -o LIBRARY` makes one to \
+            "no library of {player} with {color}: `epdb tally GAMES --player {} --side {color} -o LIBRARY` makes one to \
              serve",
             in_quotes(player)
         ))

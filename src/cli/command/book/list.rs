@@ -44,7 +44,7 @@ pub(crate) struct Args {
     sources: Vec<PathBuf>,
     /// Only positions with this side to move
     #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR")]
-    color: Option<Color>,
+    side: Option<Color>,
     /// List entries too whose position is not known, by key and coordinates
     #[arg(long)]
     all: bool,
@@ -172,7 +172,7 @@ impl List<'_> {
         let known = walk.finish();
         let mut illegal = 0;
         for found in known.positions() {
-            if self.args.color.is_none_or(|color| color == found.position.turn()) {
+            if self.args.side.is_none_or(|side| side == found.position.turn()) {
                 illegal += self.write_known(book, found)?;
             }
         }

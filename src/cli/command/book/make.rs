@@ -1,6 +1,5 @@
 //! `epdb book make`: a book of games or of a library.
 
-use crate::cli::values::word_of;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
@@ -51,14 +50,13 @@ pub(crate) struct Args {
     /// Only positions with Black to move
     #[arg(long, conflicts_with = "only_white")]
     only_black: bool,
-    /// The files are a repertoire, as `repertoire` reads it: all candidates of one side, of which the
-    /// first weighs 2 and any other 1
-    #[arg(long, requires = "side",
-          conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "TallyArgs"])]
+    /// The files are a repertoire, as `repertoire` reads it: all candidates of the side at --side, of
+    /// which the first weighs 2 and any other 1
+    #[arg(long, requires = "side", group = "whose",
+          conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "by", "max_ply",
+                                "player", "standard_only", "same_game", "keep_duplicates",
+                                "count_repeats", "keep_games"])]
     repertoire: bool,
-    /// The side whose repertoire it is
-    #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR", requires = "repertoire")]
-    side: Option<Color>,
     #[command(flatten)]
     tally: TallyArgs,
     #[command(flatten)]
@@ -93,7 +91,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let output = open_binary_output(&args.output, "an opening book")?;
-    if let Some(side) = args.side {
+    if let Some(side) = args.tally.side.filter(|_| args.repertoire) {
         return of_repertoire(args, side, diagnostics, output);
     }
     let directory = directory_beside(&args.output);

@@ -1,9 +1,8 @@
 //! What letters and colours a terminal gets.
 
-use std::env;
-
 use ratatui::style::{Color as Paint, Modifier, Style};
 
+use crate::cli::color;
 use crate::cli::locale::{self, Letters};
 use epdb::model::{Color, Piece, Role};
 
@@ -19,9 +18,9 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// As the environment says: figures where texts are UTF-8, colours unless `NO_COLOR` is set.
+    /// As the environment says: figures where texts are UTF-8, colours unless `NO_COLOR` is set or --color says otherwise.
     pub(super) fn of_environment() -> Look {
-        let colors = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let colors = color::is_wanted(true);
         Look { figures: locale::is_utf8(), colors, letters: Letters::of_terminal() }
     }
 
