@@ -335,7 +335,7 @@ fn commands_give_all_of_a_damaged_store_or_an_error() {
         bench.make(&["import", "s.epdb", "other.epd", "--on-duplicate", "skip"]),
     ];
     let mut readings = common();
-    readings.extend(["export S", "export --order key S", "dump S"].map(reading));
+    readings.extend(["export S", "export --sort key S", "dump S"].map(reading));
     let oracle = Oracle::new(&bench, versions, readings);
     let mut tally = BTreeMap::new();
     asked_for().for_each(|number| oracle.hold(&bench, number, &mut tally));

@@ -226,12 +226,8 @@ fn import_export_and_streams_give_what_normalize_gives() {
     assert_eq!(scratch.run(&["convert", "s.epb", "-", "--to", "epd"]).out, normal);
     assert_eq!(scratch.run(&["convert", "s.epb", "t.epdb"]).status, 0);
     assert_eq!(scratch.run(&["export", "t.epdb"]).out, normal);
-    let mut by_key: Vec<String> = scratch
-        .run(&["export", "s.epdb", "--order", "key"])
-        .out
-        .lines()
-        .map(String::from)
-        .collect();
+    let mut by_key: Vec<String> =
+        scratch.run(&["export", "s.epdb", "--sort", "key"]).out.lines().map(String::from).collect();
     let mut lines: Vec<String> = normal.lines().map(String::from).collect();
     by_key.sort();
     lines.sort();
@@ -427,7 +423,7 @@ fn every_command_has_help_with_an_example() {
 fn wrong_usage_is_told_on_stderr_with_status_2() {
     let scratch = Scratch::new();
     for args in [
-        &["normalise", "a"][..],
+        &["normalyze", "a"][..],
         &["normalize", "--profile", "loose"],
         &["get", "only-a-source", "--missing", "--first"],
         &["get", "8/8/8/8/8/8/8/8 w - -"],

@@ -279,7 +279,7 @@ impl Bench {
         if !name.ends_with(".epdb") {
             return Some(fs::read(folder.join(name)).unwrap());
         }
-        let done = self.run(folder, &["export", name, "--order", "key"], None);
+        let done = self.run(folder, &["export", name, "--sort", "key"], None);
         assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
         Some(done.stdout)
     }

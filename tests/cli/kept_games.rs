@@ -29,9 +29,9 @@ fn games_that_reached_a_position_are_shown_from_stores_and_archives() {
         let done = scratch.run(&["tally", "g.pgn", "h.pgn", "-o", library, "--keep-games", "2"]);
         assert_eq!(done.status, 0, "{}", done.err);
         assert_eq!(white(&scratch, &[library]), ["Bob", "Ann"], "{library}");
-        assert_eq!(white(&scratch, &[library, "--top", "date"]), ["Cy", "Bob"]);
+        assert_eq!(white(&scratch, &[library, "--sort", "date"]), ["Cy", "Bob"]);
         assert_eq!(white(&scratch, &[library, "e4"]), ["Ann", "Flo"]);
-        assert_eq!(white(&scratch, &[library, "e4", "--top", "date", "-n", "1"]), ["Cy"]);
+        assert_eq!(white(&scratch, &[library, "e4", "--sort", "date", "-n", "1"]), ["Cy"]);
         let done = scratch.run(&["games", library, MET, "--tsv"]);
         let rows: Vec<Vec<&str>> =
             done.out.lines().map(|line| line.split('\t').collect()).collect();
@@ -97,14 +97,14 @@ fn the_order_of_files_memory_and_batches_make_no_difference() {
         &["tally", "h.pgn", "g.pgn", "-o", "c.epdb", "--keep-games", "1", "--memory", "1K"],
         &["import", "d.epdb", "h.pgn", "g.pgn", "--tally", "--keep-games", "1"],
     ];
-    let export = |library: &str| scratch.run(&["export", library, "--order", "key"]).out;
+    let export = |library: &str| scratch.run(&["export", library, "--sort", "key"]).out;
     let all = export("a.epdb");
     assert!(all.contains("kept_games \"keep 1, "), "{all}");
     for (args, library) in more.iter().zip(["b.epdb", "c.epdb", "d.epdb"]) {
         let done = scratch.run(args);
         assert_eq!(done.status, 0, "{}", done.err);
         assert_eq!(export(library), all, "{library}");
-        assert_eq!(white(&scratch, &[library, "--top", "date"]), ["Cy"], "{library}");
+        assert_eq!(white(&scratch, &[library, "--sort", "date"]), ["Cy"], "{library}");
         assert_eq!(scratch.run(&["verify", library]).status, 0, "{library}");
     }
     // A library keeps how it was built.
@@ -120,7 +120,7 @@ fn games_go_along_with_the_positions_that_list_them() {
         scratch.run(&["tally", games, "-o", library, "--keep-games", "1"]);
     }
     scratch.run(&["tally", "g.pgn", "h.pgn", "-o", "all.epdb", "--keep-games", "1"]);
-    let all = scratch.run(&["export", "all.epdb", "--order", "key"]).out;
+    let all = scratch.run(&["export", "all.epdb", "--sort", "key"]).out;
     let sorted = |text: &str| {
         let mut lines: Vec<&str> = text.lines().collect();
         lines.sort_unstable();
@@ -148,7 +148,7 @@ fn games_go_along_with_the_positions_that_list_them() {
         let text = scratch.run(&["cat", library]).out;
         assert_eq!(sorted(&text), sorted(&all), "{steps:?}");
         assert_eq!(white(&scratch, &[library]), ["Bob"], "{steps:?}");
-        assert_eq!(white(&scratch, &[library, "--top", "date"]), ["Cy"], "{steps:?}");
+        assert_eq!(white(&scratch, &[library, "--sort", "date"]), ["Cy"], "{steps:?}");
         assert_eq!(white(&scratch, &[library, "e4", "c5"]), ["Cy"], "{steps:?}");
         assert_eq!(scratch.run(&["verify", library]).status, 0);
         scratch.names().iter().filter(|name| name.starts_with(['u', 'v'])).for_each(|name| {

@@ -117,9 +117,9 @@ fn a_killed_import_loses_nothing_that_was_committed_and_goes_on() {
     run(folder, &IMPORT, &input);
     assert_eq!(run(folder, &["export", "s.epdb"], b""), normal);
     run(folder, &["verify", "s.epdb"], b"");
-    let by_key = run(folder, &["export", "s.epdb", "--order", "key"], b"");
+    let by_key = run(folder, &["export", "s.epdb", "--sort", "key"], b"");
 
     fs::remove_file(folder.join("s.epdb")).unwrap();
     run(folder, &IMPORT, &input);
-    assert_eq!(run(folder, &["export", "s.epdb", "--order", "key"], b""), by_key);
+    assert_eq!(run(folder, &["export", "s.epdb", "--sort", "key"], b""), by_key);
 }

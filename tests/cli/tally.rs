@@ -109,7 +109,7 @@ fn of_copies_of_a_game_the_one_that_says_most_counts_whichever_comes_first() {
             let mut lines: Vec<String> =
                 scratch.run(&["cat", target]).out.lines().map(|line| format!("{line}\n")).collect();
             if target.ends_with("epdb") {
-                lines = vec![scratch.run(&["export", target, "--order", "key"]).out];
+                lines = vec![scratch.run(&["export", target, "--sort", "key"]).out];
             }
             std::fs::remove_file(scratch.path(target)).unwrap();
             lines.sort_unstable();
@@ -131,7 +131,7 @@ fn of_copies_of_a_game_the_one_that_says_most_counts_whichever_comes_first() {
                 let done = scratch.run(&[&call, by].concat());
                 assert_eq!(done.status, 0, "{}", done.err);
             }
-            let one = scratch.run(&["export", "one.epdb", "--order", "key"]).out;
+            let one = scratch.run(&["export", "one.epdb", "--sort", "key"]).out;
             assert_eq!(one, best, "{order:?} one by one");
             std::fs::remove_file(scratch.path("one.epdb")).unwrap();
         }
@@ -271,7 +271,7 @@ fn games_are_counted_into_a_library_once() {
     let scratch = scratch();
     scratch.write("m.pgn", MORE);
     scratch.run(&["tally", "g.pgn", "m.pgn", "-o", "at-once.epdb"]);
-    let export = |store: &str| scratch.run(&["export", store, "--order", "key"]).out;
+    let export = |store: &str| scratch.run(&["export", store, "--sort", "key"]).out;
     for (first, second) in [("g.pgn", "m.pgn"), ("m.pgn", "g.pgn")] {
         let store = format!("{}.epdb", &first[..1]);
         let done = scratch.run(&["import", &store, first, "--tally"]);

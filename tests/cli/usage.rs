@@ -108,6 +108,8 @@ fn options_are_known_by_their_old_names() {
         ["games", "--most", "--limit"],
         ["report", "--lines", "--limit"],
         ["repertoire", "--lines", "--limit"],
+        ["games", "--top", "--sort"],
+        ["export", "--order", "--sort"],
     ] {
         let page = scratch.run(&["help", command]).out;
         assert_eq!((page.contains(old), page.contains(new)), (false, true), "{page}");

@@ -23,8 +23,8 @@ pub(crate) struct Args {
     /// The store; `-` is standard input
     store: PathBuf,
     /// The order of the records
-    #[arg(long, value_enum, default_value_t = Order::Import)]
-    order: Order,
+    #[arg(long, alias = "order", value_enum, default_value_t = Order::Import, value_name = "BY")]
+    sort: Order,
     /// Of a library, only positions in which moves were played in so many games
     #[arg(long, value_name = "N")]
     min_games: Option<u64>,
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let place = Place::new(Arc::clone(&file), At::Record(import_number + 1));
         if wanted.takes(&record, &place) { output.write(&record) } else { Ok(()) }
     };
-    match args.order {
+    match args.sort {
         Order::Import => reader.by_import().try_for_each(&mut write)?,
         Order::Key => reader.by_key().try_for_each(&mut write)?,
     }

@@ -30,7 +30,7 @@ use epdb::text::{ParseOptions, Profile};
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb games library.epa
-  epdb games library.epdb e4 c5 Nf3 --top date -n 5
+  epdb games library.epdb e4 c5 Nf3 --sort date -n 5
   epdb games library.epa '1. d4 f5' -o dutch.pgn")]
 pub(crate) struct Args {
     /// The library: a store or an archive
@@ -40,9 +40,9 @@ pub(crate) struct Args {
     #[arg(value_name = "POSITION")]
     position: Vec<String>,
     /// The best rated games (rating, the default) or the latest (date), in this order
-    #[arg(long, value_enum, default_value_t = Top::Rating, value_name = "BY",
+    #[arg(long, alias = "top", value_enum, default_value_t = SortBy::Rating, value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
-    top: Top,
+    sort: SortBy,
     /// At most so many games [default: 10]
     #[arg(short = 'n', long, alias = "most", value_name = "N")]
     limit: Option<usize>,
@@ -65,7 +65,7 @@ pub(crate) struct Args {
 const MOST: usize = 10;
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
-enum Top {
+enum SortBy {
     Rating,
     Date,
 }
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         });
         return Ok(Outcome::Different);
     };
-    let chosen = chosen(&listed, args.top);
+    let chosen = chosen(&listed, args.sort);
     let wanted = chosen.len().min(args.limit.unwrap_or(MOST));
     let found = FoundGame::find(&chosen[..wanted], &position, |id| library.kept_game(id))?;
     let missing = wanted - found.len();
@@ -108,10 +108,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::different_if(missing > 0))
 }
 
-fn chosen(listed: &KeptGames, top: Top) -> Vec<&KeptGame> {
-    match top {
-        Top::Rating => listed.best().collect(),
-        Top::Date => listed.latest().collect(),
+fn chosen(listed: &KeptGames, sort: SortBy) -> Vec<&KeptGame> {
+    match sort {
+        SortBy::Rating => listed.best().collect(),
+        SortBy::Date => listed.latest().collect(),
     }
 }
 

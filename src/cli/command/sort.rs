@@ -39,7 +39,7 @@ use epdb::text::pgn;
   epdb sort --by=-elo_avg,Date games.pgn -o best.pgn")]
 pub(crate) struct Args {
     /// Fields, the first decides first; a minus sign before a field sorts downwards
-    #[arg(long, value_name = "FIELD[,...]", allow_hyphen_values = true)]
+    #[arg(long, alias = "sort", value_name = "FIELD[,...]", allow_hyphen_values = true)]
     by: Option<SortOrder>,
     #[command(flatten)]
     pipe: Pipe,
