@@ -363,7 +363,7 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     /// Verbatim: a file begins. Its name is a relative path with `/` between the parts; none of them is
-    /// `.` or `..`, or has a `\` or a control character, or `epdb unpack` will not write the file.
+    /// `.` or `..`, or has a `\` or a control character, or `epdb export --verbatim` will not write the file.
     ///
     /// # Errors
     /// What writing reports.

@@ -416,7 +416,7 @@ pub(crate) struct OutputArgs {
 #[command(next_help_heading = "Writing")]
 pub(crate) struct ForceArgs {
     /// Replace a store or a library that is there already: without this they stay, and only other files
-    /// are replaced; `unpack --verbatim` replaces no file without it
+    /// are replaced; `export --verbatim` replaces no file without it
     #[arg(long)]
     pub(crate) force: bool,
 }

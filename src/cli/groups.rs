@@ -28,9 +28,7 @@ pub(crate) const GROUPS: [Group; 8] = [
     },
     Group {
         heading: "Convert and change",
-        commands: &[
-            "convert", "import", "export", "pack", "unpack", "tfgg", "edit", "play", "flip",
-        ],
+        commands: &["convert", "import", "export", "pack", "tfgg", "edit", "play", "flip"],
     },
     Group { heading: "Find", commands: &["get", "filter", "table"] },
     Group {
@@ -47,7 +45,6 @@ pub(crate) const GROUPS: [Group; 8] = [
             "sample",
             "head",
             "split",
-            "cat",
         ],
     },
     Group {

@@ -103,9 +103,9 @@ enum Command {
 
     Convert(Described<convert::Args>),
     Import(Described<import::Args>),
+    #[command(aliases = ["unpack", "cat"])]
     Export(Described<export::Args>),
     Pack(Described<pack::Args>),
-    Unpack(Described<unpack::Args>),
     Tfgg(Described<tfgg::Args>),
     Edit(Described<edit::Args>),
     Play(Described<play::Args>),
@@ -134,7 +134,6 @@ enum Command {
     Sample(Described<sample::Args>),
     Head(Described<head::Args>),
     Split(Described<split::Args>),
-    Cat(Described<cat::Args>),
 
     Tally(Described<tally::Args>),
     Explore(Described<explore::Args>),
@@ -266,7 +265,6 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Import(args) => import::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Pack(args) => pack::run(&args),
-        Command::Unpack(args) => unpack::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Explore(args) => explore::run(&args),
         Command::Games(args) => command::games::run(&args),
@@ -302,7 +300,6 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Sample(args) => sample::run(&args),
         Command::Head(args) => head::run(&args),
         Command::Split(args) => split::run(&args),
-        Command::Cat(args) => cat::run(&args),
         Command::Edit(args) => edit::run(&args),
         Command::Name(args) => name::run(&args),
         Command::Play(args) => play::run(&args),

@@ -59,9 +59,9 @@ const BY_OUTPUTS: [(&str, Formats); 12] = [
 ];
 
 /// The arguments that name sources.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 13] = [
     "files", "input", "file", "other", "others", "old", "new", "source", "sources", "queries",
-    "archive", "against", "games", "vs",
+    "against", "games", "vs",
 ];
 
 /// An option that was given, and the formats that obey it.

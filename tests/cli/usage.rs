@@ -67,6 +67,8 @@ fn commands_are_known_by_other_words() {
         ("validate", "verify"),
         ("find", "get"),
         ("analyse", "analyze"),
+        ("cat", "export"),
+        ("unpack", "export"),
     ] {
         let page = scratch.run(&["help", word]);
         assert_eq!((page.status, page.out), (0, scratch.run(&["help", command]).out), "{word}");
@@ -160,6 +162,43 @@ fn colors_are_of_the_terminal_and_sides_of_players() {
     assert_eq!(scratch.run(&[&book[..], &["--player", "Ann"]].concat()).status, 2);
 }
 
+/// One command writes the text of any source, alone or with others, also from standard input.
+#[test]
+fn export_writes_the_text_of_any_source() {
+    let text = format!("{START} id \"x\";\n{START} id \"y\";\n");
+    let scratch = Scratch::with("a.epd", &text);
+    for name in ["a.epb", "a.epdb", "a.epa", "a.epd.zst"] {
+        assert_eq!(scratch.run(&["convert", "a.epd", name]).status, 0);
+    }
+    for name in ["a.epd", "a.epb", "a.epdb", "a.epa", "a.epd.zst"] {
+        for command in ["export", "cat", "unpack"] {
+            let done = scratch.run(&[command, name]);
+            assert_eq!((done.status, &done.out, done.err.as_str()), (0, &text, ""), "{name}");
+        }
+        assert_eq!(scratch.run_with(&["export"], scratch.read(name)).out, text, "{name}");
+        let twice = scratch.run(&["export", name, "a.epd"]).out;
+        assert_eq!(twice, text.repeat(2), "{name}");
+        let some = scratch.run(&["export", name, "--where", "id == \"y\""]).out;
+        assert_eq!(some, text.lines().nth(1).unwrap().to_string() + "\n", "{name}");
+        let rejects = scratch.run(&["export", name, "--rejects", "r.txt"]);
+        assert_eq!((rejects.status, rejects.out), (0, text.clone()), "{name}");
+        assert_eq!(scratch.text("r.txt"), "", "{name}");
+    }
+    scratch.write("g.pgn", "[White \"Ann\"]\n[Result \"*\"]\n\n1. e4 *\n\n");
+    assert_eq!(scratch.run(&["export", "g.pgn"]).out.lines().count(), 2);
+    assert!(scratch.run(&["export", "g.pgn", "--games"]).out.contains("[White \"Ann\"]"));
+    for wrong in [
+        &["export", "a.epd", "--range", "0..1"][..],
+        &["export", "a.epdb", "--verbatim"],
+        &["export", "a.epd", "--sort", "key"],
+        &["export", "a.epa", "a.epa", "--range", "0..1"],
+        &["export", "a.epdb", "--sort", "key", "-o", "b.pgn"],
+    ] {
+        let done = scratch.run(wrong);
+        assert_eq!((done.status, done.out.as_str()), (2, ""), "{wrong:?}: {}", done.err);
+    }
+}
+
 #[test]
 fn every_page_of_help_fits_and_has_an_example() {
     let scratch = Scratch::new();
@@ -172,7 +211,7 @@ fn every_page_of_help_fits_and_has_an_example() {
             assert!(page.out.contains("Example"), "{call:?} has no example");
         }
     }
-    assert!(scratch.run(&["help"]).out.lines().count() <= 81);
+    assert!(scratch.run(&["help"]).out.lines().count() <= 80);
 }
 
 /// What the page of a command leaves out is named there, explained on a page of its own, and works.

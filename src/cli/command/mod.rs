@@ -3,7 +3,6 @@
 pub(crate) mod analyze;
 pub(crate) mod backsolve;
 pub(crate) mod book;
-pub(crate) mod cat;
 pub(crate) mod client;
 pub(crate) mod code_page;
 pub(crate) mod compat_page;
@@ -50,6 +49,5 @@ pub(crate) mod table;
 pub(crate) mod tally;
 pub(crate) mod tfgg;
 pub(crate) mod tournament_page;
-pub(crate) mod unpack;
 pub(crate) mod verify;
 pub(crate) mod where_page;

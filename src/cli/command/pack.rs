@@ -19,7 +19,7 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 
 /// Pack files into an archive: 2 to 30 % of the text, every record still one step away
 ///
-/// `unpack` gives back what `normalize` makes of the same files in the same order; with
+/// `export` gives back what `normalize` makes of the same files in the same order; with
 /// --verbatim it can also give back the files themselves, EPD, FEN or PGN, byte for byte
 /// (compressed ones as what they hold), in the folders that not all of them share. Of games it has
 /// the positions that --positions names. An archive is not changed afterwards: pack again.
@@ -165,7 +165,7 @@ fn names(files: &[&Path]) -> anyhow::Result<Vec<String>> {
     Ok(paths.into_iter().map(name).collect())
 }
 
-/// The folders of a file from the root on, and its own name, all of them such that `unpack` takes them;
+/// The folders of a file from the root on, and its own name, all of them such that `export --verbatim` takes them;
 /// `None` for what has no name.
 fn parts(file: &Path) -> anyhow::Result<Option<(Vec<String>, String)>> {
     if file == Path::new("-") || query::is_position(file.as_os_str()) {

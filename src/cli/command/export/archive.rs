@@ -1,4 +1,4 @@
-//! `epdb unpack`: an archive back to text.
+//! What `epdb export` does with one archive: all records, some, or the files it was packed from.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufWriter, IntoInnerError, Write};
@@ -7,46 +7,19 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cli::args::{MemoryArgs, OutputArgs, WriteArgs};
+use super::{Args, open_output as open_library_output};
+use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, open_target};
+use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::threads;
 use epdb::archive::{Archive, ArchiveError, Restored};
 use epdb::new_file::{NewFile, sync_files};
 use epdb::source::{FileFormat, Local, Output, TargetOptions};
 
-/// Write the records of an archive, or the files it was packed from
-///
-/// The records are, byte for byte, what `normalize` makes of the packed files.
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  epdb unpack book.epa -o book.epd
-  epdb unpack book.epa --range 1000..1010
-  epdb unpack suites.epa --verbatim -o folder")]
-pub(crate) struct Args {
-    /// The archive; `-` is standard input
-    archive: PathBuf,
-    /// Only the records with these numbers, the first being 0 and the last not included; either
-    /// end may be left out
-    #[arg(long, value_name = "A..B", value_parser = parse_range)]
-    range: Option<Wanted>,
-    /// The packed files as they were: with their folders into the folder -o if there are several,
-    /// else into the file -o or to standard output. A file that is there stays, and nothing is
-    /// written
-    #[arg(long, conflicts_with = "range")]
-    verbatim: bool,
-    #[command(flatten)]
-    write: WriteArgs,
-    #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
-}
-
 /// The records that --range asks for.
 #[derive(Copy, Clone, Debug)]
-struct Wanted {
+pub(super) struct Wanted {
     start: u64,
     end: Option<u64>,
 }
@@ -65,7 +38,7 @@ impl Wanted {
     }
 }
 
-fn parse_range(text: &str) -> Result<Wanted, String> {
+pub(super) fn parse_range(text: &str) -> Result<Wanted, String> {
     let (start, end) = text.split_once("..").ok_or("expected A..B")?;
     let number = |text: &str| match text {
         "" => Ok(None),
@@ -81,51 +54,62 @@ fn parse_range(text: &str) -> Result<Wanted, String> {
     Ok(Wanted { start, end })
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let name = || args.archive.display().to_string();
-    let local = Local::open(&args.archive)?;
+/// Writes the files that an archive was packed from.
+pub(super) fn restore(file: &Path, args: &Args) -> anyhow::Result<Outcome> {
+    let name = || file.display().to_string();
+    let local = Local::open(file)?;
     let archive = local.archive()?.memory_bytes(args.memory.memory);
-    threads::start(None)?;
-    if args.verbatim {
-        let names = archive.file_names().with_context(name)?;
-        restore(&archive, &names, args).with_context(name)?;
-        return Ok(Outcome::Done);
-    }
+    let diagnostics = Diagnostics::new(&args.pipe.read.form)?;
+    let names = archive.file_names().with_context(name)?;
+    restore_files(&archive, &names, args).with_context(name)?;
+    diagnostics.finish()
+}
+
+/// Writes the records of an archive, or those at --range.
+pub(super) fn write(file: &Path, args: &Args) -> anyhow::Result<Outcome> {
+    let name = || file.display().to_string();
+    let local = Local::open(file)?;
+    let archive = local.archive()?.memory_bytes(args.memory.memory);
+    let diagnostics = Diagnostics::new(&args.pipe.read.form)?;
     let range = args.range.unwrap_or(Wanted { start: 0, end: None });
     let range = range.of(&archive).with_context(name)?;
-    if let Some(options) = canonical_text(args) {
-        let path = args.output.output.as_deref();
-        let mut output = open_target(path, FileFormat::Epd, &options)?;
-        let written = archive.each_text(range, &mut Vec::new(), |text| {
-            output.write_canonical_lines(text)?;
-            text.clear();
-            Ok::<(), anyhow::Error>(())
-        });
-        written.map_err(|error| match error.is::<ArchiveError>() {
-            true => error.context(name()),
-            false => error,
-        })?;
-        output.finish()?;
-    } else {
-        let mut output = RecordOutput::open(&args.output, &args.write)?;
+    let Some(options) = canonical_text(args) else {
+        let mut output = match args.range {
+            Some(_) => RecordOutput::open(&args.pipe.output, &args.pipe.write)?,
+            None => open_library_output(file, &args.pipe)?,
+        };
         archive.iter(range).try_for_each(|record| output.write(&record.with_context(name)?))?;
-        return output.finish();
-    }
-    Ok(Outcome::Done)
+        let written = output.finish()?;
+        return Ok(diagnostics.finish()?.and(written));
+    };
+    let path = args.pipe.output.output.as_deref();
+    let mut output = open_target(path, FileFormat::Epd, &options)?;
+    let written = archive.each_text(range, &mut Vec::new(), |text| {
+        output.write_canonical_lines(text)?;
+        text.clear();
+        Ok::<(), anyhow::Error>(())
+    });
+    written.map_err(|error| match error.is::<ArchiveError>() {
+        true => error.context(name()),
+        false => error,
+    })?;
+    output.finish()?;
+    diagnostics.finish()
 }
 
 /// How lines are written that are canonical but for the form of their counters.
 fn canonical_text(args: &Args) -> Option<TargetOptions> {
-    let named = args.output.output.as_deref().and_then(FileFormat::of_name);
-    let options = args.write.options(FileFormat::Epd, named);
-    let is_epd = args.output.to.or(named).unwrap_or(FileFormat::Epd) == FileFormat::Epd;
+    let Pipe { write, output, .. } = &args.pipe;
+    let named = output.output.as_deref().and_then(FileFormat::of_name);
+    let options = write.options(FileFormat::Epd, named);
+    let is_epd = output.to.or(named).unwrap_or(FileFormat::Epd) == FileFormat::Epd;
     (is_epd && options.has_canonical_operations()).then(|| TargetOptions::new().text(options))
 }
 
 /// Writes the files of a verbatim archive: into the folder at -o if there are several.
-fn restore(archive: &Archive, names: &[String], args: &Args) -> anyhow::Result<()> {
-    let may_replace = args.output.force.force;
-    match args.output.output.as_deref() {
+fn restore_files(archive: &Archive, names: &[String], args: &Args) -> anyhow::Result<()> {
+    let may_replace = args.pipe.output.force.force;
+    match args.pipe.output.output.as_deref() {
         Some(folder) if names.len() > 1 || folder.is_dir() => {
             restore_into(archive, names, &Folder { path: folder, may_replace })
         }

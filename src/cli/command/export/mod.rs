@@ -1,0 +1,155 @@
+//! `epdb export`: sources back to canonical text.
+
+mod archive;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::ValueEnum;
+
+use crate::cli::args::{MemoryArgs, Wanted};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::GamesArgs;
+use crate::cli::ledgers;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::pipe::Pipe;
+use crate::cli::record_output::RecordOutput;
+use epdb::error::{At, Place};
+use epdb::source::{FileFormat, Local, format_of_file};
+use epdb::store::{StoreError, StoredRecord};
+
+/// Write all records, or games, of any sources as text: stores, archives, streams, text, games
+///
+/// They come one source after the other. Of a store in the order of import, and of an archive, this
+/// is, byte for byte, what `normalize` makes of the same files in the same order. `cat` and `unpack`
+/// are other names of this command.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb export book.epdb -o book.epd
+  epdb export book.epa --range 1000..1010
+  epdb export suites.epa --verbatim -o folder
+  epdb export wac.epd sts.epb book.epdb --where 'has(bm)' -o all.epd.zst")]
+pub(crate) struct Args {
+    /// The order of the records of a store
+    #[arg(long, alias = "order", value_enum, default_value_t = Order::Import, value_name = "BY")]
+    sort: Order,
+    /// Of libraries, only positions in which moves were played in so many games
+    #[arg(long, value_name = "N")]
+    min_games: Option<u64>,
+    /// Of an archive, only the records with these numbers, the first being 0 and the last not
+    /// included; either end may be left out
+    #[arg(long, value_name = "A..B", value_parser = archive::parse_range,
+          conflicts_with_all = ["sort", "min_games", "filter", "games"])]
+    range: Option<archive::Wanted>,
+    /// Of an archive, the packed files as they were: with their folders into the folder -o if there
+    /// are several, else into the file -o or to standard output. A file that is there stays, and
+    /// nothing is written
+    #[arg(long, conflicts_with_all = ["range", "sort", "min_games", "filter", "games"])]
+    verbatim: bool,
+    #[command(flatten)]
+    pipe: Pipe,
+    #[command(flatten)]
+    games: GamesArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+enum Order {
+    /// As they were imported
+    Import,
+    /// By position key: fastest
+    Key,
+}
+
+impl Args {
+    /// What is read and written; with --min-games that is part of the expression.
+    fn pipe(&self) -> anyhow::Result<Pipe> {
+        let mut pipe = self.pipe.clone();
+        if let Some(games) = self.min_games {
+            pipe.read.wanted = pipe.read.wanted.with_games(games)?;
+        }
+        Ok(pipe)
+    }
+
+    /// The one source, for options that are about one.
+    fn one_source(&self, option: &str, what: &str) -> anyhow::Result<&Path> {
+        let is_of_games = self.games.format(&self.pipe.output)?.is_some();
+        match self.pipe.files.as_slice() {
+            _ if is_of_games => {
+                Err(Usage(format!("{option} writes no games: leave it out")).into())
+            }
+            [] => Ok(Path::new("-")),
+            [file] => Ok(file),
+            _ => {
+                Err(Usage(format!("{option} is for one {what}, and several sources are named"))
+                    .into())
+            }
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    if args.verbatim {
+        return archive::restore(args.one_source("--verbatim", "archive")?, args);
+    }
+    if args.range.is_some() {
+        return archive::write(args.one_source("--range", "archive")?, args);
+    }
+    let pipe = args.pipe()?;
+    if args.sort == Order::Key {
+        return write_store(args.one_source("--sort key", "store")?, &pipe, args);
+    }
+    if let Some(games) = pipe.games(&args.games)? {
+        return games.run(|game, _, output| output.write(game));
+    }
+    match whole_file(&pipe) {
+        Some((file, FileFormat::Epdb)) => write_store(file, &pipe, args),
+        Some((file, FileFormat::Epa)) => archive::write(file, args),
+        _ => pipe.run(|record, _, output| {
+            output.write(&record)?;
+            Ok(true)
+        }),
+    }
+}
+
+/// A file of which all records are written, with its format. Stores and archives have faster ways for
+/// that than record by record.
+fn whole_file(pipe: &Pipe) -> Option<(&PathBuf, FileFormat)> {
+    match pipe.files.as_slice() {
+        [file] if file.is_file() && pipe.read.wanted.filter.is_none() => {
+            Some((file, format_of_file(file, pipe.read.form.from).ok()?))
+        }
+        _ => None,
+    }
+}
+
+fn write_store(file: &Path, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcome> {
+    let local = Local::open(file)?;
+    let store = local.store(args.memory.memory)?;
+    let reader = store.reader().map_err(|error| local.failed(error))?;
+    let diagnostics = Diagnostics::new(&pipe.read.form)?;
+    let mut output = open_output(file, pipe)?;
+    let wanted = &pipe.read.wanted;
+    let name: Arc<str> = file.to_string_lossy().into();
+    let mut write = |stored: Result<StoredRecord, StoreError>| {
+        let StoredRecord { import_number, record } = stored.map_err(|error| local.failed(error))?;
+        let place = Place::new(Arc::clone(&name), At::Record(import_number + 1));
+        if wanted.takes(&record, &place) { output.write(&record) } else { Ok(()) }
+    };
+    match args.sort {
+        Order::Import => reader.by_import().try_for_each(&mut write)?,
+        Order::Key => reader.by_key().try_for_each(&mut write)?,
+    }
+    let written = output.finish()?;
+    Ok(diagnostics.finish()?.and(written))
+}
+
+/// The output for records of one library as they are.
+fn open_output(file: &Path, pipe: &Pipe) -> anyhow::Result<RecordOutput> {
+    let mut output = RecordOutput::open(&pipe.output, &pipe.write)?;
+    let files = [file.to_path_buf()];
+    let wanted: &Wanted = &pipe.read.wanted;
+    output.keep_ledger(&files, || ledgers::of_records(&files, wanted, true))?;
+    Ok(output)
+}
