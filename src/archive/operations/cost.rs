@@ -2,9 +2,11 @@
 
 use crate::model::{Operand, TallyPart};
 
-/// What an operation or an operand costs, beside the bytes of its text, and what a part or a move of a tally
-/// costs: about its memory.
+/// What an operation or an operand costs, beside the bytes of its text, and each move of a tally: about
+/// its memory.
 const EACH: usize = 32;
+/// What a part of a tally costs.
+const OF_PART: usize = 16;
 /// What the records of a block may cost whatever the length of their coded operations, and for each
 /// byte of that.
 pub(super) const FREE: usize = 4096;
@@ -25,7 +27,7 @@ pub(super) const fn bytes_for(cost: usize) -> usize {
 
 /// What the parts and moves of a tally cost.
 pub(super) fn cost_of_tally(parts: &[TallyPart]) -> usize {
-    parts.iter().map(|part| EACH * (1 + part.moves.len())).sum()
+    parts.iter().map(|part| OF_PART + EACH * part.moves.len()).sum()
 }
 
 /// What the records so far cost.

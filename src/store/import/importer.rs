@@ -232,7 +232,7 @@ impl<'s> Importer<'s> {
     /// [`Importer::push`] of a record in its binary form. Its bytes are looked at no closer than at
     /// the board: they must be those that the codec wrote.
     #[cfg(feature = "source")]
-    pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
+    pub fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.push_encoded_from(record, self.info.place)
     }
 
@@ -244,7 +244,6 @@ impl<'s> Importer<'s> {
     }
 
     /// [`Importer::push_encoded`] of one of the records that [`Importer::commit_at`] commits together.
-    #[cfg_attr(not(feature = "source"), expect(dead_code))]
     pub fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.check()?;
         let shared = &self.store.shared;
