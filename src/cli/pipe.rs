@@ -51,7 +51,7 @@ impl Pipe {
         mut step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
-        let mut output = self.open_output()?;
+        let mut output = self.open_output(false)?;
         output.carry_comments(diagnostics.comments(), Way::Stream);
         source::read(&self.files, &self.read, &mut diagnostics, &mut |item| match item {
             Item::Record { record, place, .. } => step(record, place, &mut output),
@@ -70,7 +70,7 @@ impl Pipe {
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
-        let mut output = self.open_output()?;
+        let mut output = self.open_output(false)?;
         output.carry_comments(diagnostics.comments(), Way::Collect(By::Record));
         let mut places = Places::default();
         each(&self.files, &self.read, &mut diagnostics, |record, place| {
@@ -82,11 +82,12 @@ impl Pipe {
         Ok(diagnostics.finish()?.and(written))
     }
 
-    /// The output for some of the records, or for changed ones.
-    fn open_output(&self) -> anyhow::Result<RecordOutput> {
+    /// The output for records of the sources, which says how the tallies among them came to be:
+    /// `are_whole` where all come as they are.
+    pub(crate) fn open_output(&self, are_whole: bool) -> anyhow::Result<RecordOutput> {
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         output.keep_ledger(&self.files, || {
-            ledgers::of_records(&self.files, &self.read.wanted, false)
+            ledgers::of_records(&self.files, &self.read.wanted, are_whole)
         })?;
         Ok(output)
     }

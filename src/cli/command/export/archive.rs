@@ -7,12 +7,11 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 
-use super::{Args, open_output as open_library_output};
+use crate::cli::args::OutputArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, open_target};
 use crate::cli::pipe::Pipe;
-use crate::cli::record_output::RecordOutput;
 use epdb::archive::{Archive, ArchiveError, Restored};
 use epdb::new_file::{NewFile, sync_files};
 use epdb::source::{FileFormat, Local, Output, TargetOptions};
@@ -55,34 +54,37 @@ pub(super) fn parse_range(text: &str) -> Result<Wanted, String> {
 }
 
 /// Writes the files that an archive was packed from.
-pub(super) fn restore(file: &Path, args: &Args) -> anyhow::Result<Outcome> {
+pub(super) fn restore(file: &Path, pipe: &Pipe, memory: usize) -> anyhow::Result<Outcome> {
     let name = || file.display().to_string();
     let local = Local::open(file)?;
-    let archive = local.archive()?.memory_bytes(args.memory.memory);
-    let diagnostics = Diagnostics::new(&args.pipe.read.form)?;
+    let archive = local.archive()?.memory_bytes(memory);
+    let diagnostics = Diagnostics::new(&pipe.read.form)?;
     let names = archive.file_names().with_context(name)?;
-    restore_files(&archive, &names, args).with_context(name)?;
+    restore_files(&archive, &names, &pipe.output).with_context(name)?;
     diagnostics.finish()
 }
 
 /// Writes the records of an archive, or those at --range.
-pub(super) fn write(file: &Path, args: &Args) -> anyhow::Result<Outcome> {
+pub(super) fn write(
+    file: &Path,
+    range: Option<Wanted>,
+    pipe: &Pipe,
+    memory: usize,
+) -> anyhow::Result<Outcome> {
     let name = || file.display().to_string();
     let local = Local::open(file)?;
-    let archive = local.archive()?.memory_bytes(args.memory.memory);
-    let diagnostics = Diagnostics::new(&args.pipe.read.form)?;
-    let range = args.range.unwrap_or(Wanted { start: 0, end: None });
+    let archive = local.archive()?.memory_bytes(memory);
+    let diagnostics = Diagnostics::new(&pipe.read.form)?;
+    let all = range.is_none();
+    let range = range.unwrap_or(Wanted { start: 0, end: None });
     let range = range.of(&archive).with_context(name)?;
-    let Some(options) = canonical_text(args) else {
-        let mut output = match args.range {
-            Some(_) => RecordOutput::open(&args.pipe.output, &args.pipe.write)?,
-            None => open_library_output(file, &args.pipe)?,
-        };
+    let Some(options) = canonical_text(pipe) else {
+        let mut output = pipe.open_output(all)?;
         archive.iter(range).try_for_each(|record| output.write(&record.with_context(name)?))?;
         let written = output.finish()?;
         return Ok(diagnostics.finish()?.and(written));
     };
-    let path = args.pipe.output.output.as_deref();
+    let path = pipe.output.output.as_deref();
     let mut output = open_target(path, FileFormat::Epd, &options)?;
     let written = archive.each_text(range, &mut Vec::new(), |text| {
         output.write_canonical_lines(text)?;
@@ -98,8 +100,8 @@ pub(super) fn write(file: &Path, args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// How lines are written that are canonical but for the form of their counters.
-fn canonical_text(args: &Args) -> Option<TargetOptions> {
-    let Pipe { write, output, .. } = &args.pipe;
+fn canonical_text(pipe: &Pipe) -> Option<TargetOptions> {
+    let Pipe { write, output, .. } = pipe;
     let named = output.output.as_deref().and_then(FileFormat::of_name);
     let options = write.options(FileFormat::Epd, named);
     let is_epd = output.to.or(named).unwrap_or(FileFormat::Epd) == FileFormat::Epd;
@@ -107,9 +109,9 @@ fn canonical_text(args: &Args) -> Option<TargetOptions> {
 }
 
 /// Writes the files of a verbatim archive: into the folder at -o if there are several.
-fn restore_files(archive: &Archive, names: &[String], args: &Args) -> anyhow::Result<()> {
-    let may_replace = args.pipe.output.force.force;
-    match args.pipe.output.output.as_deref() {
+fn restore_files(archive: &Archive, names: &[String], output: &OutputArgs) -> anyhow::Result<()> {
+    let may_replace = output.force.force;
+    match output.output.as_deref() {
         Some(folder) if names.len() > 1 || folder.is_dir() => {
             restore_into(archive, names, &Folder { path: folder, may_replace })
         }

@@ -7,13 +7,11 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 
-use crate::cli::args::{MemoryArgs, Wanted};
+use crate::cli::args::MemoryArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::GamesArgs;
-use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
-use crate::cli::record_output::RecordOutput;
 use epdb::error::{At, Place};
 use epdb::source::{FileFormat, Local, format_of_file};
 use epdb::store::{StoreError, StoredRecord};
@@ -90,11 +88,13 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let memory = args.memory.memory;
     if args.verbatim {
-        return archive::restore(args.one_source("--verbatim", "archive")?, args);
+        return archive::restore(args.one_source("--verbatim", "archive")?, &args.pipe, memory);
     }
     if args.range.is_some() {
-        return archive::write(args.one_source("--range", "archive")?, args);
+        let file = args.one_source("--range", "archive")?;
+        return archive::write(file, args.range, &args.pipe, memory);
     }
     let pipe = args.pipe()?;
     if args.sort == Order::Key {
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     match whole_file(&pipe) {
         Some((file, FileFormat::Epdb)) => write_store(file, &pipe, args),
-        Some((file, FileFormat::Epa)) => archive::write(file, args),
+        Some((file, FileFormat::Epa)) => archive::write(file, None, &pipe, memory),
         _ => pipe.run(|record, _, output| {
             output.write(&record)?;
             Ok(true)
@@ -129,7 +129,7 @@ fn write_store(file: &Path, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcome>
     let store = local.store(args.memory.memory)?;
     let reader = store.reader().map_err(|error| local.failed(error))?;
     let diagnostics = Diagnostics::new(&pipe.read.form)?;
-    let mut output = open_output(file, pipe)?;
+    let mut output = pipe.open_output(true)?;
     let wanted = &pipe.read.wanted;
     let name: Arc<str> = file.to_string_lossy().into();
     let mut write = |stored: Result<StoredRecord, StoreError>| {
@@ -143,13 +143,4 @@ fn write_store(file: &Path, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcome>
     }
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))
-}
-
-/// The output for records of one library as they are.
-fn open_output(file: &Path, pipe: &Pipe) -> anyhow::Result<RecordOutput> {
-    let mut output = RecordOutput::open(&pipe.output, &pipe.write)?;
-    let files = [file.to_path_buf()];
-    let wanted: &Wanted = &pipe.read.wanted;
-    output.keep_ledger(&files, || ledgers::of_records(&files, wanted, true))?;
-    Ok(output)
 }
