@@ -183,16 +183,11 @@ impl BlockSegmentBuilder {
 
     /// Takes a record.
     pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
-        self.identity.take();
         let row = Row::of(record);
         if row.has_operations() {
             record::encode(record, &mut self.encoded)?;
-            self.ends.push((self.rows.len() as u32, self.encoded.len()));
         }
-        self.rows.push(row);
-        if let Some(keys) = &mut self.keys {
-            keys.push(position_key(record.position()));
-        }
+        self.push_row(row, record.position());
         Ok(())
     }
 
@@ -203,14 +198,22 @@ impl BlockSegmentBuilder {
             return self.push(&record::decode(bytes)?.0);
         };
         let (position, _) = packed::decode(board)?;
-        self.identity.take();
         self.encoded.extend_from_slice(bytes);
-        self.ends.push((self.rows.len() as u32, self.encoded.len()));
-        self.rows.push(Row::with_operations(&position));
-        if let Some(keys) = &mut self.keys {
-            keys.push(position_key(&position));
-        }
+        self.push_row(Row::with_operations(&position), &position);
         Ok(())
+    }
+
+    /// Takes the row of a record, whose binary form stands at the end of those that have operations if it
+    /// has any.
+    fn push_row(&mut self, row: Row, position: &Position) {
+        self.identity.take();
+        if row.has_operations() {
+            self.ends.push((self.rows.len() as u32, self.encoded.len()));
+        }
+        self.rows.push(row);
+        if let Some(keys) = &mut self.keys {
+            keys.push(position_key(position));
+        }
     }
 
     /// The position keys and the rows of the records for an index, block by block.

@@ -278,7 +278,7 @@ impl OperationModel {
             return Some(Operand::string([]));
         }
         // An encoder was given what a decoder makes.
-        operand.cloned().or_else(|| tallies::operand(tally))
+        operand.cloned().or_else(|| tallies::operand(root, tally))
     }
 
     /// Passes a text through a coder; empty when it will follow from the lists of the record.

@@ -1,14 +1,14 @@
 //! Tallies: most positions of a library come from one game, whose counts are those of the record
 //! before, seen by the other side.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 
 use super::cost::cost_of_tally;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SmallSymbolModel};
 use crate::codec::item::{fold_sign, unfold_sign};
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
-use crate::model::{Cell, GameCounts, MoveTally, Operand, Ratings, Speed, Tally, TallyPart};
+use crate::model::{Cell, GameCounts, MoveTally, Operand, Ratings, San, Speed, Tally, TallyPart};
 use crate::text::san;
 
 /// How a record's row relates to those around it.
@@ -41,7 +41,7 @@ pub(super) struct TallyModel {
     years: SmallSymbolModel,
     first: IntegerModel,
     span: IntegerModel,
-    /// The parts of the last tally.
+    /// The parts of the last tally, whose moves have no text.
     last: Vec<TallyPart>,
     /// A rating and a year that were met.
     rating: u64,
@@ -153,12 +153,10 @@ impl TallyModel {
             next = next.filter(|&next| next != mv);
             let counts = self.counts(coder, (nth, led, rest), given_counts)?;
             rest = rest.and_then(|rest| minus(rest, &counts));
-            let known = given_moves.get(nth).map(|one| one.san);
-            let san = known.unwrap_or_else(|| san::format(root, mv));
-            moves.push(MoveTally { mv, san, counts });
+            moves.push(MoveTally { mv, san: San::NONE, counts });
         }
         let games = moves.iter().try_fold(0_u64, |sum, it| sum.checked_add(it.counts.games()))?;
-        if !are_in_order(&moves) {
+        if !are_in_order(root, &moves) {
             return None;
         }
         let beyond = given.map_or(0, |given| given.reached as i64 - games as i64);
@@ -308,9 +306,15 @@ fn seen_after(part: &TallyPart, mv: Move) -> Option<(Cell, GameCounts)> {
     Some((part.cell, seen))
 }
 
-/// Whether moves stand as in a record: the one played most first, those played as often by their SAN.
-fn are_in_order(moves: &[MoveTally]) -> bool {
-    moves.is_sorted_by_key(|one| (Reverse(one.counts.games()), one.san))
+/// Whether moves stand as in a record: the one played most first, those played as often by ordinals.
+fn are_in_order(root: &Playable, moves: &[MoveTally]) -> bool {
+    moves.is_sorted_by(|one, next| {
+        let ordinal = |one: &MoveTally| ordinal::ordinal(root, one.mv);
+        match one.counts.games().cmp(&next.counts.games()) {
+            Ordering::Equal => ordinal(one) < ordinal(next),
+            order => order == Ordering::Greater,
+        }
+    })
 }
 
 /// Passes a legal move that was not counted yet through a coder.
@@ -352,9 +356,13 @@ pub(super) fn legal_tally<'o>(root: &Playable, operand: &'o Operand) -> Option<&
     moves.all(is_legal).then_some(tally)
 }
 
-/// The operand that a tally is.
-pub(super) fn operand(parts: &[TallyPart]) -> Option<Operand> {
-    Tally::new(parts.to_vec()).map(Operand::tally)
+/// The operand that a tally is whose moves have no text yet.
+pub(super) fn operand(root: &Playable, parts: &[TallyPart]) -> Option<Operand> {
+    let mut parts = parts.to_vec();
+    for one in parts.iter_mut().flat_map(|part| &mut part.moves) {
+        one.san = san::format(root, one.mv);
+    }
+    Tally::new(parts).map(Operand::tally)
 }
 
 impl BitModels for TallyModel {

@@ -187,8 +187,7 @@ fn operands(
             let operands = general_operands(cursor, Some(entry), &mut moves)?;
             match (entry.operands, &operands[..]) {
                 (Operands::Tally, [Operand::Str(text)])
-                    if tally::of_text(text, root)
-                        .is_some_and(|it| tally::encode(&it, root).is_ok()) =>
+                    if tally::encode_text(text, root).is_some() =>
                 {
                     Err(list.error(HAS_SHORT_FORM))
                 }

@@ -138,21 +138,13 @@ fn put_operation(
 ) -> Result<(), EncodeError> {
     let Operation { opcode, operands } = operation;
     let standard = opcode.standard();
-    let items = match (standard.map(|entry| entry.operands), &operands[..]) {
-        (Some(Operands::Tally), [Operand::Tally(tally)]) => {
-            let bytes = tally::encode(tally, root);
-            vec![Item::Short(bytes.map_err(|san| EncodeError::Move { opcode: *opcode, san })?)]
-        }
-        (form, operands) => {
+    let form = standard.map(|entry| entry.operands);
+    let items = match short_string(*opcode, form, operands, root)? {
+        Some(bytes) => vec![Item::Short(bytes)],
+        None => {
             let mut moves = Moves::new(root, standard);
             let items = operands.iter().map(|operand| item(operand, *opcode, standard, &mut moves));
-            let items = items.collect::<Result<Vec<Item>, EncodeError>>()?;
-            match (&items[..], form) {
-                ([Item::Str(text)], Some(form)) => {
-                    short_string(form, text, root).map_or(items, |bytes| vec![Item::Short(bytes)])
-                }
-                _ => items,
-            }
+            items.collect::<Result<_, EncodeError>>()?
         }
     };
     match standard {
@@ -169,13 +161,22 @@ fn put_operation(
     put_general(&items, out)
 }
 
-/// The short form of a string that says more than a text.
-fn short_string(form: Operands, text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
-    match form {
-        Operands::Tally => tally::encode(&tally::of_text(text, root)?, root).ok(),
-        Operands::KeptGames => kept::encode(text),
+/// The short form of an operand that says more than a text, if it is one.
+fn short_string(
+    opcode: Opcode,
+    form: Option<Operands>,
+    operands: &[Operand],
+    root: Option<&Playable>,
+) -> Result<Option<Vec<u8>>, EncodeError> {
+    Ok(match (form, operands) {
+        (Some(Operands::Tally), [Operand::Tally(tally)]) => {
+            let bytes = tally::encode(tally, root);
+            Some(bytes.map_err(|san| EncodeError::Move { opcode, san })?)
+        }
+        (Some(Operands::Tally), [Operand::Str(text)]) => tally::encode_text(text, root),
+        (Some(Operands::KeptGames), [Operand::Str(text)]) => kept::encode(text),
         _ => None,
-    }
+    })
 }
 
 /// What is written of an operand: what reading its text would give.

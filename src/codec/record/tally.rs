@@ -303,9 +303,10 @@ pub(super) fn encode(tally: &Tally, root: Option<&Playable>) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// The tally that a string of a record put together by hand is, if it is canonical.
-pub(super) fn of_text(text: &[u8], root: Option<&Playable>) -> Option<Tally> {
-    tally::parse(root, text).ok().filter(|tally| tally.to_text() == text)
+/// The short form of the tally that a string is, if it is canonical: of a record put together by hand.
+pub(super) fn encode_text(text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
+    let tally = tally::parse(root, text).ok().filter(|tally| tally.to_text() == text)?;
+    encode(&tally, root).ok()
 }
 
 /// Reads the short form.
