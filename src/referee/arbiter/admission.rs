@@ -108,19 +108,16 @@ impl Arbiter {
 
     fn seat_for(&self, address: &str, name: &str) -> Result<usize, String> {
         let player = self.player(name).ok_or_else(|| format!("no player is called {name}"))?;
-        let has = |trait_of: fn(&Player) -> bool| {
-            self.tournament.players.get(player).is_some_and(trait_of)
-        };
-        if has(Player::has_token_each) {
-            return self.seat_by_token(player, address);
+        match &self.tournament.players[player] {
+            settings if settings.has_token_each() => self.seat_by_token(player, address),
+            // The token of all clients of a player is kept with its first one.
+            Player { token_file: Some(_), .. }
+                if self.seats[player].token.as_deref() != Some(address) =>
+            {
+                Err(format!("a client of {name} signs on with the token of the player"))
+            }
+            _ => self.seat_by_address(player, address),
         }
-        // The token of all clients of a player is kept with its first one.
-        if has(|player| player.token_file.is_some())
-            && self.seats[player].token.as_deref() != Some(address)
-        {
-            return Err(format!("a client of {name} signs on with the token of the player"));
-        }
-        self.seat_by_address(player, address)
     }
 
     /// The seat of the client that was started with this token.

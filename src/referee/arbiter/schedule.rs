@@ -51,12 +51,15 @@ impl Arbiter {
         matches!(self.tournament.pairing, PairingRule::Swiss { .. })
     }
 
+    fn is_knockout(&self) -> bool {
+        matches!(self.tournament.pairing, PairingRule::Knockout { .. })
+    }
+
     /// Where nothing else is left to do, the games of players who have signed off are left out. In a knockout they
     /// are lost instead, so that somebody goes on.
     pub(super) fn leave_out_games(&mut self) -> bool {
-        let is_knockout = matches!(self.tournament.pairing, PairingRule::Knockout { .. });
         let is_busy = !self.called.is_empty() || !self.games.is_empty() || self.is_paused;
-        if is_busy || is_knockout || self.finished.is_empty() {
+        if is_busy || self.is_knockout() || self.finished.is_empty() {
             return false;
         }
         let players = 0..self.tournament.players.len();
@@ -189,9 +192,9 @@ impl Arbiter {
         if !self.called.is_empty() || !self.games.is_empty() {
             return None;
         }
-        let is_knockout = matches!(self.tournament.pairing, PairingRule::Knockout { .. });
-        let loses =
-            |player| self.is_given_up(player) && (is_knockout || !self.has_signed_off(player));
+        let loses = |player| {
+            self.is_given_up(player) && (self.is_knockout() || !self.has_signed_off(player))
+        };
         let seat = |player| self.free_seat(player).or_else(|| loses(player).then_some(player));
         self.to_come.iter().find_map(|pairing| {
             let seats = [seat(pairing.white)?, seat(pairing.black)?];

@@ -219,13 +219,18 @@ impl Log {
     }
 }
 
-/// Opens a log, which holds the tokens of clients, so that nobody but its owner can read it.
-fn open_private(path: &Path) -> io::Result<File> {
+/// How a file is written that nobody but its owner can read once it is made.
+pub(in crate::referee) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, OWNER_ONLY);
-    let file = options.open(path)?;
+    options
+}
+
+/// Opens a log, which holds the tokens of clients, so that nobody but its owner can read it.
+fn open_private(path: &Path) -> io::Result<File> {
+    let file = private().read(true).create(true).truncate(false).open(path)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -9,5 +9,6 @@ mod file;
 mod follow;
 
 pub use entry::{Entry, Note, SettingsText};
+pub(super) use file::private;
 pub use file::{Log, Recovered};
 pub use follow::LogReader;

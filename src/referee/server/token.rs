@@ -1,11 +1,12 @@
 //! The tokens by which clients sign on.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::referee::log::private;
 
 /// The fewest and the most characters of a token that a player has chosen.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=100;
@@ -31,7 +32,10 @@ pub(super) fn read_or_make(path: &Path) -> Result<String> {
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let token = random()?;
-            let made = private().open(path).and_then(|mut file| writeln!(file, "{token}"));
+            let made = private()
+                .create_new(true)
+                .open(path)
+                .and_then(|mut file| writeln!(file, "{token}"));
             made.map_err(|error| in_file(Error::new("cannot write the token").because(error)))?;
             Ok(token)
         }
@@ -52,13 +56,4 @@ fn checked(bytes: &[u8]) -> Option<String> {
         text.strip_suffix('\n').map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~+/=".contains(&byte);
     (LENGTHS.contains(&token.len()) && token.bytes().all(is_plain)).then(|| token.to_string())
-}
-
-/// A new file that only its owner can read.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }

@@ -143,8 +143,8 @@ impl Tournament {
     /// played at once. One on a serial line, and one of a command without a token, as such clients cannot be
     /// told apart.
     pub fn most_clients(&self, player: usize) -> usize {
-        let launch = self.players.get(player).and_then(|player| player.launch.as_ref());
-        let is_alone = matches!(launch, Some(Launch::Client { token: false, .. }));
+        let is_alone = |player: &Player| player.launch.is_some() && !player.has_token_each();
+        let is_alone = self.players.get(player).is_some_and(is_alone);
         match self.listen {
             Listen::Tcp(_) if !is_alone => self.concurrency,
             _ => 1,

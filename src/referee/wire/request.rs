@@ -91,10 +91,10 @@ impl Reply {
         put_line(record, Opcode::PV, line);
     }
 
-    fn read(record: &EpdRecord) -> Reply {
-        Reply {
+    fn read(record: &EpdRecord) -> Result<Reply, WireError> {
+        Ok(Reply {
             position: *record.position(),
-            mv: moves(record, Opcode::SM).first().copied(),
+            mv: supplied_move(record)?,
             draw: DrawWord::read(record),
             resigns: has(record, Opcode::RESIGN),
             search: SearchReport {
@@ -104,7 +104,7 @@ impl Reply {
                 seconds: number(record, Opcode::ACS),
                 line: moves(record, Opcode::PV),
             },
-        }
+        })
     }
 }
 
@@ -162,10 +162,7 @@ impl Request {
         match word.as_str() {
             "sign_on" => Request::sign_on(record),
             "reply" if is_ready(record) => Ok(Request::Ready),
-            "reply" => {
-                supplied_move(record)?;
-                Ok(Request::Reply(Reply::read(record)))
-            }
+            "reply" => Reply::read(record).map(Request::Reply),
             "sign_off" => Ok(Request::SignOff),
             "fault" => Ok(Request::Fault { reason: text(record, Opcode::C0) }),
             other => {
