@@ -1,6 +1,5 @@
 //! Arguments that several commands share.
 
-use crate::cli::values::{Words, one_of, word_of};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,6 +7,7 @@ use std::sync::Arc;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use crate::cli::values::{Words, one_of, word_of};
 use epdb::codec::pgc::PgcEncodeOptions;
 use epdb::error::Place;
 use epdb::library::explore::{CellFilter, YearMonth, parse_rating_group};

@@ -1,9 +1,9 @@
 //! Arguments that decide what a source gives or counts, as files keep them.
 
-use crate::cli::values::word;
 use clap::ValueEnum;
 
 use super::args::{FormArgs, GameReadArgs, ReadArgs};
+use crate::cli::values::word;
 
 /// The arguments that decide which records a source gives, as the journal of a store keeps them:
 /// as they are written on the command line. Every argument of reading is named here, so that a new

@@ -1,6 +1,5 @@
 //! `epdb dedupe` and `epdb union`: each position, or each game, once.
 
-use crate::cli::values::word_of;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -17,6 +16,7 @@ use crate::cli::output::create_file;
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory};
 use crate::cli::settings;
 use crate::cli::source;
+use crate::cli::values::word_of;
 use epdb::codec::tally_origin::TallyLedger;
 use epdb::library::game_sets::{GameDedupe, GamesBy};
 use epdb::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};

@@ -1,6 +1,5 @@
 //! `epdb diff`: what changed from one source to another.
 
-use crate::cli::values::word_of;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -13,6 +12,7 @@ use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::pipe::{Places, each, shown_operation, temporary_directory};
+use crate::cli::values::word_of;
 use epdb::library::diff::{Change, ChangedOperation, Diff, Difference, MatchBy};
 use epdb::model::{EpdRecord, Opcode, Operand};
 use epdb::source::Output;

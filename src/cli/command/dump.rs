@@ -1,6 +1,5 @@
 //! `epdb dump`: the bytes of binary files, explained.
 
-use crate::cli::values::word_of;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{BufReader, Read, Write};
@@ -14,6 +13,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::query;
 use crate::cli::source;
+use crate::cli::values::word_of;
 use epdb::archive::Level;
 use epdb::codec::pgc::{Explainer, Records};
 use epdb::codec::record::{self, Part};

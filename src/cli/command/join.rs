@@ -1,6 +1,5 @@
 //! `epdb join`: operations taken over from another source.
 
-use crate::cli::values::word_of;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
@@ -10,6 +9,7 @@ use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Places, each, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
+use crate::cli::values::word_of;
 use epdb::library::field::parse_opcode;
 use epdb::library::join::{Join, Meet};
 use epdb::library::sets::By;

@@ -1,6 +1,5 @@
 //! `epdb pack`: records into an archive.
 
-use crate::cli::values::word_of;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::query;
 use crate::cli::source;
+use crate::cli::values::word_of;
 use epdb::archive::{ArchiveWriter, Level, PackOptions};
 use epdb::codec::record;
 use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};

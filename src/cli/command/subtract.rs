@@ -1,6 +1,5 @@
 //! `epdb subtract` and `epdb intersect`: the records of one source that others lack or have.
 
-use crate::cli::values::word_of;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::read_all_encoded;
+use crate::cli::values::word_of;
 use epdb::library::sets::{By, Keep, Selection};
 use epdb::source::Encode;
 

@@ -1,6 +1,5 @@
 //! `epdb tally`: games into a library of positions.
 
-use crate::cli::values::{word, word_of};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{check_name, open_target};
 use crate::cli::places;
 use crate::cli::settings::{self, flag, value};
+use crate::cli::values::{word, word_of};
 use epdb::archive::PackOptions;
 use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
 use epdb::library::same_game::SameGame;

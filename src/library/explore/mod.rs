@@ -321,7 +321,8 @@ pub fn parents_of<E: From<Error>>(
         let Ok(playable) = Playable::new(&position) else { continue };
         let san = san::format(&playable, mv);
         let games = entry.games(cells);
-        let counts = counts_by_move(games.as_ref()).remove(&mv).unwrap_or_default();
+        let of_move = games.as_ref().and_then(|games| games.moves.iter().find(|one| one.mv == mv));
+        let counts = of_move.map(|one| one.counts).unwrap_or_default();
         let reached = games.map(|games| games.reached);
         rows.push(ParentRow { position, mv, san, counts, reached });
     }

@@ -1,6 +1,5 @@
 //! `epdb book list`: the entries of a book.
 
-use crate::cli::values::word_of;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -16,6 +15,7 @@ use crate::cli::output::open_other_output;
 use crate::cli::pipe::each;
 use crate::cli::threads;
 use crate::cli::tsv;
+use crate::cli::values::word_of;
 use epdb::codec::polyglot::{Book, BookMove, Entry};
 use epdb::library::book::{BookPosition, Walk};
 use epdb::model::rules::Playable;

@@ -2,7 +2,6 @@
 
 mod table;
 
-use crate::cli::values::word_of;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::query;
 use crate::cli::searched::{Searched, games_are_no_library};
+use crate::cli::values::word_of;
 use epdb::codec::packed::PackedBoard;
 use epdb::codec::query::Query;
 use epdb::library::explore::object::{PositionObject, Shown};

@@ -1,6 +1,5 @@
 //! The arguments of `epdb import`.
 
-use crate::cli::values::word_of;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -9,6 +8,7 @@ use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
 use crate::cli::command::tally::TallyArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::settings;
+use crate::cli::values::word_of;
 use epdb::model::merge::MergeRules;
 use epdb::store::{ImportOptions, OnDuplicate, Same};
 

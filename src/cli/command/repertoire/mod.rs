@@ -2,7 +2,6 @@
 
 mod print;
 
-use crate::cli::values::word_of;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -17,6 +16,7 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire;
 use crate::cli::searched::Searched;
 use crate::cli::source::Visited;
+use crate::cli::values::word_of;
 use epdb::codec::query::Query;
 use epdb::library::explore::{CellFilter, Entry};
 use epdb::library::game_tag::names_player;
