@@ -142,6 +142,7 @@ fn it_outlives_a_lack_of_files() {
     let mut first = [0; 12];
     many[0].read_exact(&mut first).unwrap();
     assert_eq!(&first, b"HTTP/1.1 200");
+    running.wait_for_log("no connection can be had");
     drop(many);
     assert_eq!(status(&exchange(&running, request)), Some(200));
     let counted = running.get("/metrics").text().to_string();
