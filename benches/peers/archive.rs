@@ -16,6 +16,7 @@
 //! `cargo bench --manifest-path benches/peers/Cargo.toml --bench archive -- --positions 5000000
 //! --rounds 5 --lookups 1000000 --cache-mib 1024`
 
+use std::ops::ControlFlow;
 use std::collections::HashSet;
 use std::fs;
 use std::hint::black_box;
@@ -24,7 +25,7 @@ use std::thread;
 
 use epdb::archive::{Archive, ArchiveError, Match};
 use epdb::codec::identity;
-use epdb::codec::query::{Query, Visit};
+use epdb::codec::query::{Query, SkipTo};
 use epdb::model::EpdRecord;
 use epdb::store::StoreOptions;
 use epdb_peers::contestants::{Epdb, FastArchive, Found, Lmdb, Reader, Redb, Sqlite, Store};
@@ -204,7 +205,7 @@ fn ask_on_all_threads(archive: &Archive, lines: &Lines) -> usize {
         let mut hits = 0;
         let visit = |_, _: Match<'_>| {
             hits += 1;
-            Ok::<Visit, ArchiveError>(Visit::Continue)
+            Ok::<ControlFlow<SkipTo>, ArchiveError>(ControlFlow::Continue(()))
         };
         archive.get_batch(lines.queries_of(part), visit).expect("a sound archive");
         hits

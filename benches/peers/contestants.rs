@@ -1,12 +1,13 @@
 //! The stores that are held against each other. Each keeps one record a position, found by the
 //! position's key, and compares the packed board of what it finds.
 
+use std::ops::ControlFlow;
 use std::fs;
 use std::ops::Bound;
 use std::path::Path;
 
 use epdb::archive::{Archive, ArchiveError, Level, Match, PackOptions};
-use epdb::codec::query::{Query, Visit};
+use epdb::codec::query::{Query, SkipTo};
 use epdb::codec::{key, record};
 use epdb::model::EpdRecord;
 use epdb::store::{ImportOptions, StoreOptions};
@@ -122,7 +123,7 @@ impl Reader for (epdb::store::Reader, epdb::store::Store) {
         let mut found = Found::default();
         let visit = |_, record: epdb::store::EncodedRecord<'_>| {
             found.note(record.bytes());
-            Ok::<_, epdb::store::StoreError>(Visit::Continue)
+            Ok::<_, epdb::store::StoreError>(ControlFlow::Continue(()))
         };
         self.0.get_batch(queries, visit).expect("a sound store");
         found
@@ -392,7 +393,7 @@ impl Reader for RecordsOf {
         let mut found = Found::default();
         let visit = |_, record: Match<'_>| {
             found.note_record(&record.record()?);
-            Ok::<Visit, ArchiveError>(Visit::Continue)
+            Ok::<ControlFlow<SkipTo>, ArchiveError>(ControlFlow::Continue(()))
         };
         self.0.get_batch(queries, visit).expect("a sound archive");
         found
@@ -415,7 +416,7 @@ impl Reader for NumbersOf {
         let mut found = Found::default();
         let visit = |_, _: Match<'_>| {
             found.hits += 1;
-            Ok::<Visit, ArchiveError>(Visit::Continue)
+            Ok::<ControlFlow<SkipTo>, ArchiveError>(ControlFlow::Continue(()))
         };
         self.0.get_batch(queries, visit).expect("a sound archive");
         found

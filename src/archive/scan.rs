@@ -1,9 +1,10 @@
 //! Queries by their boards, for lookups that go through all records.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use crate::codec::packed::PackedBoard;
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::{Query, SkipTo};
 
 /// The places of the queries that ask for each board.
 pub(super) struct BoardMap(HashMap<PackedBoard, Vec<usize>>);
@@ -26,15 +27,15 @@ impl BoardMap {
     pub(super) fn visit<E>(
         &mut self,
         board: &PackedBoard,
-        mut visit: impl FnMut(usize) -> Result<Visit, E>,
+        mut visit: impl FnMut(usize) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<bool, E> {
         let Some(places) = self.0.get_mut(board) else { return Ok(true) };
         let mut kept = Vec::with_capacity(places.len());
         for &place in &*places {
             match visit(place)? {
-                Visit::Continue => kept.push(place),
-                Visit::SkipQuery => {}
-                Visit::Stop => return Ok(false),
+                ControlFlow::Continue(()) => kept.push(place),
+                ControlFlow::Break(SkipTo::NextQuery) => {}
+                ControlFlow::Break(SkipTo::End) => return Ok(false),
             }
         }
         match kept.is_empty() {

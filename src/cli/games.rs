@@ -1,6 +1,7 @@
 //! Games that are taken as such, and on their way out.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -219,7 +220,7 @@ pub(crate) fn each(
     anyhow::ensure!(read.form.games.positions.is_none(), WHOLE);
     let mut no_games = |item: Item<'_>| match item {
         Item::Record { .. } | Item::LeftOut { .. } => anyhow::bail!(NO_GAMES),
-        _ => Ok(true),
+        _ => Ok(ControlFlow::Continue(())),
     };
     source::read_with_games(files, read, diagnostics, &mut no_games, visit)
 }
@@ -241,7 +242,7 @@ pub(crate) fn count_all(
             _ => {}
         }
         count(&item, read, builder)?;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })
 }
 

@@ -1,5 +1,6 @@
 //! What commands share that read records and write records.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,19 +45,19 @@ impl Pipe {
         Ok(format.map(|format| GamePipe { files, read, format, output: output_path }))
     }
 
-    /// Hands each record to `step` with the output it may write to; `step` says whether it wants
-    /// more.
+    /// Hands each record to `step` with the output it may write to; `step` may end
+    /// the reading.
     pub(crate) fn run(
         &self,
-        mut step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<bool>,
+        mut step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = self.open_output(false)?;
         output.carry_comments(diagnostics.comments(), Way::Stream);
         source::read(&self.files, &self.read, &mut diagnostics, &mut |item| match item {
             Item::Record { record, place, .. } => step(record, place, &mut output),
-            Item::Waiting => output.hand_on().map(|()| true).map_err(Into::into),
-            _ => Ok(true),
+            Item::Waiting => output.hand_on().map(ControlFlow::Continue).map_err(Into::into),
+            _ => Ok(ControlFlow::Continue(())),
         })?;
         let written = output.finish()?;
         Ok(diagnostics.finish()?.and(written))
@@ -75,7 +76,7 @@ impl Pipe {
         let mut places = Places::default();
         each(&self.files, &self.read, &mut diagnostics, |record, place| {
             collect(&mut all, &record, places.number(place))?;
-            Ok(true)
+            Ok(ControlFlow::Continue(()))
         })?;
         write_all(result(all, &places)?, &mut output)?;
         let written = output.finish()?;
@@ -126,12 +127,12 @@ impl Pipe {
     }
 }
 
-/// Hands each record of the sources to `visit`, which says whether it wants more.
+/// Hands each record of the sources to `visit`, which may end the reading.
 pub(crate) fn each(
     files: &[PathBuf],
     read: &ReadArgs,
     diagnostics: &mut Diagnostics,
-    mut visit: impl FnMut(EpdRecord, &Place) -> anyhow::Result<bool>,
+    mut visit: impl FnMut(EpdRecord, &Place) -> anyhow::Result<ControlFlow<()>>,
 ) -> anyhow::Result<()> {
     each_with_game(files, read, diagnostics, |record, place, _| visit(record, place))
 }
@@ -141,11 +142,11 @@ pub(crate) fn each_with_game(
     files: &[PathBuf],
     read: &ReadArgs,
     diagnostics: &mut Diagnostics,
-    mut visit: impl FnMut(EpdRecord, &Place, Option<&Game>) -> anyhow::Result<bool>,
+    mut visit: impl FnMut(EpdRecord, &Place, Option<&Game>) -> anyhow::Result<ControlFlow<()>>,
 ) -> anyhow::Result<()> {
     source::read(files, read, diagnostics, &mut |item| match item {
         Item::Record { record, place, game, .. } => visit(record, place, game),
-        _ => Ok(true),
+        _ => Ok(ControlFlow::Continue(())),
     })
 }
 

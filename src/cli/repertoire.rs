@@ -1,6 +1,7 @@
 //! Repertoires as the arguments name them.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use super::args::{FormArgs, ReadArgs};
@@ -31,7 +32,7 @@ pub(crate) fn read(
             if let Item::Record { record, .. } = item {
                 repertoire.borrow_mut().add_record(&record, min_games)?;
             }
-            Ok(true)
+            Ok(ControlFlow::Continue(()))
         },
         &mut |game, _| {
             repertoire.borrow_mut().add_game(game, side)?;

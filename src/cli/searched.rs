@@ -1,6 +1,7 @@
 //! Sources in which positions are found: by looking them up, or by reading all there is.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -97,7 +98,7 @@ impl Scanned {
             if let Item::Record { record, .. } = item {
                 take(&record)?;
             }
-            Ok(true)
+            Ok(ControlFlow::Continue(()))
         };
         match self.opened.take() {
             Some(source) => {

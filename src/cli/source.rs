@@ -1,6 +1,7 @@
 //! Sources as the arguments ask for them: opened, read, and what they give counted and reported.
 
 use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,9 +20,9 @@ use super::outcome::Usage;
 use super::progress::Progress;
 use super::query;
 
-/// Takes the items of sources in order; false ends the reading. Diagnostics and games are not
+/// Takes the items of sources in order; [`ControlFlow::Break`] ends the reading. Diagnostics and games are not
 /// among them.
-pub(crate) type VisitItem<'v> = dyn FnMut(Item<'_>) -> anyhow::Result<bool> + 'v;
+pub(crate) type VisitItem<'v> = dyn FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>> + 'v;
 
 /// Takes games in order.
 pub(crate) type VisitGame<'v> = dyn FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'v;
@@ -78,7 +79,7 @@ pub(crate) fn read_encoded(
     mut visit: impl FnMut(Item<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
-    let mut visit = |item: Item<'_>| visit(item).map(|()| true);
+    let mut visit = |item: Item<'_>| visit(item).map(ControlFlow::Continue);
     Reading::new(diagnostics, &mut progress, &mut visit, None).read_all(paths, args, Some(encode))
 }
 
@@ -259,7 +260,7 @@ pub(crate) fn open_lines(
         if let Item::Diagnostic { diagnostic, place } = item {
             diagnostics.report(place, diagnostic)?;
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })
 }
 
@@ -324,25 +325,25 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         self.form = args.form.options();
         let options = options.count_bytes(Arc::clone(self.progress.bytes()));
         for path in or_stdin(paths) {
-            if !self.read(open(path, &options)?)? {
+            if self.read(open(path, &options)?)?.is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Reads a source; false when no more is wanted.
-    fn read(&mut self, source: Source) -> anyhow::Result<bool> {
+    /// Reads a source, unless no more is wanted.
+    fn read(&mut self, source: Source) -> anyhow::Result<ControlFlow<()>> {
         let comments = self.diagnostics.comments().clone();
         comments.begin_source();
         let summary = source.read(&mut |item| {
             let is_record = matches!(item, Item::Record { .. });
             comments.before(&item, &self.form);
-            let goes_on = self.take(item);
+            let flow = self.take(item);
             if is_record {
                 comments.behind();
             }
-            goes_on
+            flow
         })?;
         comments.end_source();
         self.diagnostics.tally.of_variations += summary.variation_positions;
@@ -350,20 +351,23 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         self.diagnostics.tally.unchecked_games += summary.unchecked_games;
         self.diagnostics.tally.unread_evaluations += summary.unread_evaluations;
         self.diagnostics.tally.book.add(&summary.book);
-        Ok(!summary.was_stopped)
+        Ok(match summary.was_stopped {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
     }
 
     /// Counts an item and hands it on.
-    fn take(&mut self, item: Item<'_>) -> anyhow::Result<bool> {
+    fn take(&mut self, item: Item<'_>) -> anyhow::Result<ControlFlow<()>> {
         let tally = &mut self.diagnostics.tally;
         match item {
             Item::Diagnostic { diagnostic, place } => {
                 self.diagnostics.report(place, diagnostic)?;
-                return Ok(true);
+                return Ok(ControlFlow::Continue(()));
             }
             Item::CutShort { raw, .. } => {
                 self.diagnostics.cut_short(raw)?;
-                return Ok(true);
+                return Ok(ControlFlow::Continue(()));
             }
             Item::Game { game, place, raw, is_cut_short } if self.visit_game.is_some() => {
                 self.progress.record();
@@ -388,7 +392,7 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         if let Item::LeftOut { record: None, .. } = item
             && self.visit_game.is_some()
         {
-            return Ok(true);
+            return Ok(ControlFlow::Continue(()));
         }
         self.progress.record();
         (self.visit)(item)
@@ -400,22 +404,22 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         place: &Place,
         raw: &[u8],
         is_cut_short: bool,
-    ) -> anyhow::Result<bool> {
-        let Some(visit_game) = &mut self.visit_game else { return Ok(true) };
-        let goes_on = match visit_game(game, place)? {
-            Visited::Taken => true,
-            Visited::TakenLast => false,
+    ) -> anyhow::Result<ControlFlow<()>> {
+        let Some(visit_game) = &mut self.visit_game else { return Ok(ControlFlow::Continue(())) };
+        let flow = match visit_game(game, place)? {
+            Visited::Taken => ControlFlow::Continue(()),
+            Visited::TakenLast => ControlFlow::Break(()),
             Visited::Refused(refusal) => {
                 self.diagnostics.error(place, &refusal)?;
                 self.diagnostics.rejected(raw)?;
                 self.diagnostics.tally.rejected_games += 1;
-                return Ok(true);
+                return Ok(ControlFlow::Continue(()));
             }
         };
         match is_cut_short {
             true => self.diagnostics.cut_short(raw)?,
             false => self.diagnostics.tally.games += 1,
         }
-        Ok(goes_on)
+        Ok(flow)
     }
 }

@@ -62,13 +62,12 @@ impl From<&Query> for Query {
     }
 }
 
-/// What whoever visits the records of many queries wants next.
+/// The next thing that a visitor of the records of many queries wants, if it is not the next record:
+/// the value of a [`ControlFlow::Break`](std::ops::ControlFlow::Break).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Visit {
-    /// The next record, of this query or another.
-    Continue,
-    /// No more records of this query.
-    SkipQuery,
-    /// Nothing more at all.
-    Stop,
+pub enum SkipTo {
+    /// The records of the next query.
+    NextQuery,
+    /// The end of the lookup.
+    End,
 }

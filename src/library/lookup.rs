@@ -46,11 +46,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::ops::ControlFlow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::codec::packed::{self, PackedBoard};
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
@@ -233,7 +234,11 @@ impl<'s> BatchLookup<'s> {
             if answers.wants(place) {
                 searched.put(&found, &mut answers, place)?;
             }
-            Ok(if answers.wants(place) { Visit::Continue } else { Visit::SkipQuery })
+            Ok(if answers.wants(place) {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(SkipTo::NextQuery)
+            })
         })?;
         answers.searched = Some(searched);
         self.push(answers);

@@ -874,6 +874,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use std::ops::ControlFlow;
     use std::sync::Arc;
 
     use super::*;
@@ -1061,9 +1062,9 @@ mod tests {
             .read(&mut |item| match item {
                 Item::Encoded { records, place, .. } => {
                     let first = Origin { source: 0, line: place.number() };
-                    union.add_encoded(records, first).map(|()| true)
+                    union.add_encoded(records, first).map(ControlFlow::Continue)
                 }
-                _ => Ok(true),
+                _ => Ok(ControlFlow::Continue(())),
             })
             .unwrap();
         let (records, mut found, tally) = union.finish().unwrap();

@@ -1,6 +1,7 @@
 //! Records of streams, stores and archives.
 
 use std::io::{BufReader, Read};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::item::{Item, Summary, VisitItem};
@@ -32,7 +33,7 @@ impl<'o> Records<'o> {
         &mut self,
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         self.count();
         let (record, _) =
             record::decode(raw).map_err(|error| Error::from(error).at(self.place.clone()))?;
@@ -44,7 +45,7 @@ impl<'o> Records<'o> {
         record: EpdRecord,
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         let place = &self.place;
         if !self.options.takes(&record, None, place) {
             return visit(Item::LeftOut { record: Some(record), place, raw });
@@ -64,7 +65,7 @@ pub(super) fn read_stream<E: From<Error>>(
     let mut records = Records::new(Arc::clone(&name), options);
     let damaged = |error| Error::from(error).in_source(Arc::clone(&name));
     while let Some(raw) = stream.next_encoded().map_err(damaged)? {
-        if !records.hand_on_encoded(raw, visit)? {
+        if records.hand_on_encoded(raw, visit)?.is_break() {
             return Ok(Summary::stopped());
         }
     }
@@ -84,7 +85,7 @@ pub(super) fn read_store<E: From<Error>>(
     let mut records = Records::new(name, options);
     while let Some(next) = stored.next_encoded() {
         let raw = next.map_err(|error| local.failed(error))?.bytes();
-        if !records.hand_on_encoded(raw, visit)? {
+        if records.hand_on_encoded(raw, visit)?.is_break() {
             return Ok(Summary::stopped());
         }
     }
@@ -103,7 +104,7 @@ pub(super) fn read_archive<E: From<Error>>(
     for record in archive.iter(0..archive.len()) {
         let record = record.map_err(|error| local.failed(error).in_source(local.name()))?;
         records.count();
-        if !records.hand_on(record, &[], visit)? {
+        if records.hand_on(record, &[], visit)?.is_break() {
             return Ok(Summary::stopped());
         }
     }

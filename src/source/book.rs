@@ -56,7 +56,7 @@ pub(super) fn read<E: From<Error>>(
         let (record, illegal) = record_of(position);
         found.illegal_entries += illegal;
         records.count();
-        if !records.hand_on(record, &[], visit)? {
+        if records.hand_on(record, &[], visit)?.is_break() {
             return Ok(Summary { was_stopped: true, book: found, ..Summary::default() });
         }
     }

@@ -1,6 +1,7 @@
 //! Games, as games or as their positions.
 
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::item::{Item, Summary, VisitItem};
@@ -37,9 +38,9 @@ pub(super) fn read_pgn<E: From<Error>>(
         let read = reader.next_game().map_err(|error| games.cannot_read_on("line", error))?;
         let Some(read) = read else {
             let raw = reader.rest();
-            let goes_on =
-                raw.is_empty() || visit(Item::Skipped { raw, is_game: true, aside: None })?;
-            return Ok(if goes_on { games.summary } else { games.stopped() });
+            let is_stopped = !raw.is_empty()
+                && visit(Item::Skipped { raw, is_game: true, aside: None })?.is_break();
+            return Ok(if is_stopped { games.stopped() } else { games.summary });
         };
         for warning in read.warnings {
             games.report_finding(warning, visit)?;
@@ -62,7 +63,7 @@ pub(super) fn read_pgn<E: From<Error>>(
                 None
             }
         };
-        if !games.hand_on(game, read.raw, visit)? {
+        if games.hand_on(game, read.raw, visit)?.is_break() {
             return Ok(games.stopped());
         }
     }
@@ -87,14 +88,14 @@ pub(super) fn read_pgc<E: From<Error>>(
                 Some(TakenGame { game, is_cut_short: false })
             }
             Err(error) => {
-                visit(Item::Diagnostic {
+                let _ = visit(Item::Diagnostic {
                     diagnostic: &diagnostic_of(&error),
                     place: &games.place,
                 })?;
                 None
             }
         };
-        if !games.hand_on(game, read.raw, visit)? {
+        if games.hand_on(game, read.raw, visit)?.is_break() {
             return Ok(games.stopped());
         }
     }
@@ -142,7 +143,7 @@ impl<'o> Games<'o> {
         if let Some(ply) = finding.ply {
             diagnostic.message += &format!(" (ply {ply})");
         }
-        visit(Item::Diagnostic { diagnostic: &diagnostic, place: &self.place })?;
+        let _ = visit(Item::Diagnostic { diagnostic: &diagnostic, place: &self.place })?;
         Ok(())
     }
 
@@ -167,15 +168,17 @@ impl<'o> Games<'o> {
         game: Option<TakenGame<'_>>,
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         let (place, is_game) = (&self.place, self.takes_games());
         let Some(TakenGame { game, is_cut_short }) = game else {
             return visit(Item::Rejected { raw, place, is_more: false, is_game });
         };
         match &self.options.positions {
             Some(options) => {
-                let is_wanted = !is_cut_short || visit(Item::CutShort { raw, place })?;
-                Ok(is_wanted && self.hand_on_positions(game, raw, options, visit)?)
+                if is_cut_short && visit(Item::CutShort { raw, place })?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                self.hand_on_positions(game, raw, options, visit)
             }
             None if self.options.takes_game(game, place) => {
                 visit(Item::Game { game, place, raw, is_cut_short })
@@ -192,7 +195,7 @@ impl<'o> Games<'o> {
         raw: &[u8],
         options: &PositionOptions,
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         let left_out = pgn::positions_left_out(game, options);
         self.summary.variation_positions += left_out.of_variations;
         self.summary.null_move_positions += left_out.behind_null_moves;
@@ -207,15 +210,15 @@ impl<'o> Games<'o> {
             let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
             let (raw, behind) = rest.split_at(own);
             rest = behind;
-            let is_wanted = match self.options.takes(&record, Some(game), place) {
+            let flow = match self.options.takes(&record, Some(game), place) {
                 true => visit(Item::Record { record, place, raw, game: Some(game) })?,
                 false => visit(Item::LeftOut { record: Some(record), place, raw })?,
             };
-            if !is_wanted {
-                return Ok(false);
+            if flow.is_break() {
+                return Ok(flow);
             }
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     }
 }
 

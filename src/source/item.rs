@@ -1,5 +1,7 @@
 //! What sources give.
 
+use std::ops::ControlFlow;
+
 use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, Game};
 use crate::text::Diagnostic;
@@ -151,8 +153,9 @@ impl Item<'_> {
     }
 }
 
-/// Takes the items of a source in order; false ends the reading.
-pub type VisitItem<'v, E> = dyn FnMut(Item<'_>) -> Result<bool, E> + 'v;
+/// Takes the items of a source in order; [`ControlFlow::Break`] ends the reading. After a diagnostic
+/// reading goes on in any case: the item that the diagnostic is about follows.
+pub type VisitItem<'v, E> = dyn FnMut(Item<'_>) -> Result<ControlFlow<()>, E> + 'v;
 
 /// What reading a source found beside its items.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]

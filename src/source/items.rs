@@ -1,5 +1,6 @@
 //! Sources one after the other, and their items as an iterator.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::{thread, vec};
@@ -92,7 +93,7 @@ impl Items {
             let mut outbox = Outbox { sender, batch: Vec::new(), reason: None };
             let end = caught(|| read(&mut |item| Ok(outbox.take(item))));
             outbox.batch.extend(end.err().map(Err));
-            outbox.send();
+            let _ = outbox.send();
         });
         Items { batches, batch: Vec::new().into_iter() }
     }
@@ -125,8 +126,8 @@ struct Outbox {
 }
 
 impl Outbox {
-    /// Takes an item; false when nobody wants it.
-    fn take(&mut self, item: Item<'_>) -> bool {
+    /// Takes an item, and stops the reading when nobody takes items any more.
+    fn take(&mut self, item: Item<'_>) -> ControlFlow<()> {
         match item {
             Item::Record { record, place, .. } => {
                 self.batch.push(Ok(OwnedItem::Record { record, place: place.clone() }));
@@ -153,10 +154,16 @@ impl Outbox {
             Item::Encoded { .. } | Item::LeftOut { .. } | Item::Skipped { .. } => {}
             Item::Waiting => return self.send(),
         }
-        self.batch.len() < BATCH || self.send()
+        if self.batch.len() < BATCH {
+            return ControlFlow::Continue(());
+        }
+        self.send()
     }
 
-    fn send(&mut self) -> bool {
-        self.sender.send(std::mem::take(&mut self.batch)).is_ok()
+    fn send(&mut self) -> ControlFlow<()> {
+        match self.sender.send(std::mem::take(&mut self.batch)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
     }
 }

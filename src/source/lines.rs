@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Read};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -277,9 +277,8 @@ pub(super) fn read<E: From<Error>>(
     let (told, has_asides) = (HashSet::new(), kind.may_be_plain());
     let handing_on = HandingOn { options, place, block: None, id: None, has_asides, told };
     let plain = options.encode_plain().filter(|_| kind.may_be_plain());
-    let is_whole =
-        handing_on.read(lines, &Parser { options, name, kind, columns, plain }, visit)?;
-    Ok(Summary { was_stopped: !is_whole, ..Summary::default() })
+    let flow = handing_on.read(lines, &Parser { options, name, kind, columns, plain }, visit)?;
+    Ok(Summary { was_stopped: flow.is_break(), ..Summary::default() })
 }
 
 /// Makes records of lines, on any thread.
@@ -372,13 +371,13 @@ impl Parser<'_> {
 }
 
 impl HandingOn<'_> {
-    /// Reads to the end; false when no more is wanted.
+    /// Reads to the end, unless the visitor stops it.
     fn read<E: From<Error>>(
         mut self,
         lines: Lines,
         parser: &Parser<'_>,
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         let mut gathering =
             Mutex::new(Gathering { lines, waits: true, is_stopped: false, count: 0 });
         loop {
@@ -387,18 +386,21 @@ impl HandingOn<'_> {
                 locked(&gathering).is_stopped = true;
                 stop
             });
-            let Some(stop) = stop? else { return Ok(false) };
+            let Some(stop) = stop? else { return Ok(ControlFlow::Break(())) };
             let gathering = gathering.get_mut().unwrap_or_else(PoisonError::into_inner);
-            let goes_on = match stop.map_err(|error| self.cannot_read_on(error))? {
+            let flow = match stop.map_err(|error| self.cannot_read_on(error))? {
                 Stop::End => return self.end_block(false, visit),
                 Stop::Waiting => visit(Item::Waiting)?,
                 Stop::LongLine(number) => {
-                    self.end_block(false, visit)?
-                        && self.reject_long_line(&mut gathering.lines, number, visit)?
+                    let flow = self.end_block(false, visit)?;
+                    if flow.is_continue() {
+                        self.reject_long_line(&mut gathering.lines, number, visit)?;
+                    }
+                    flow
                 }
             };
-            if !goes_on {
-                return Ok(false);
+            if flow.is_break() {
+                return Ok(flow);
             }
             gathering.go_on();
         }
@@ -431,7 +433,7 @@ impl HandingOn<'_> {
                 continue;
             }
             next += 1;
-            if !self.hand_on_all(&work.batch, &mut work.read, visit)? {
+            if self.hand_on_all(&work.batch, &mut work.read, visit)?.is_break() {
                 return Ok(None);
             }
             match std::mem::replace(&mut work.stop, Ok(None)).transpose() {
@@ -441,18 +443,18 @@ impl HandingOn<'_> {
         }
     }
 
-    /// Hands on what the lines of a batch became; false when no more is wanted.
+    /// Hands on what the lines of a batch became.
     fn hand_on_all<E: From<Error>>(
         &mut self,
         batch: &Batch,
         read: &mut ReadLines,
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         let ReadLines { steps, bytes, ends } = read;
         let mut line = 0;
         for step in steps.drain(..) {
             self.place.at = At::Line(batch.number(line));
-            let goes_on = match step {
+            let flow = match step {
                 Step::Encoded { start, ends: those } => {
                     let raw = batch.raw(line..line + those.len());
                     line += those.len();
@@ -468,11 +470,11 @@ impl HandingOn<'_> {
                     }
                 }
             };
-            if !goes_on {
-                return Ok(false);
+            if flow.is_break() {
+                return Ok(flow);
             }
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     }
 
     fn cannot_read_on(&self, error: io::Error) -> Error {
@@ -489,7 +491,7 @@ impl HandingOn<'_> {
             if diagnostic.code == codes::W_LINE_COLUMN && self.was_told(&diagnostic.message) {
                 continue;
             }
-            visit(Item::Diagnostic { diagnostic, place: &self.place })?;
+            let _ = visit(Item::Diagnostic { diagnostic, place: &self.place })?;
         }
         Ok(())
     }
@@ -510,7 +512,7 @@ impl HandingOn<'_> {
         encoded: &[u8],
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         let may_stand = self.may_stand(&line);
         self.report(&line.warnings, visit)?;
         match line.result {
@@ -541,7 +543,7 @@ impl HandingOn<'_> {
         is_taken: bool,
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         let place = &self.place;
         match is_taken {
             true => visit(Item::Record { record, place, raw, game: None }),
@@ -556,7 +558,7 @@ impl HandingOn<'_> {
         line: ReadLine,
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         if matches!(line.result, Ok(Content::Line(Line::Comment))) && self.may_stand(&line) {
             return self.gather_comment(raw, visit);
         }
@@ -565,12 +567,13 @@ impl HandingOn<'_> {
             && block.add(*opcode, nodes)
         {
             block.raw.extend_from_slice(raw);
-            return Ok(true);
+            return Ok(ControlFlow::Continue(()));
         }
         let is_position = kind == Some(BlockLine::Position) && line.result.is_ok();
         let begins = is_position && self.may_stand(&line);
-        if !self.end_block(begins, visit)? {
-            return Ok(false);
+        let flow = self.end_block(begins, visit)?;
+        if flow.is_break() {
+            return Ok(flow);
         }
         let number = self.place.number();
         match (kind, line.result) {
@@ -581,7 +584,7 @@ impl HandingOn<'_> {
             }
             (_, result) => return self.hand_on(ReadLine { result, ..line }, &[], raw, visit),
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Keeps a comment with the block in which it stands.
@@ -589,7 +592,7 @@ impl HandingOn<'_> {
         &mut self,
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         let block = self.block.as_mut().map(|block| &mut block.raw);
         match block.or_else(|| self.id.as_mut().map(|(_, id)| id)) {
             Some(lines) => lines.extend_from_slice(raw),
@@ -598,7 +601,7 @@ impl HandingOn<'_> {
                 return visit(Item::Skipped { raw, is_game: false, aside });
             }
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Hands on what is left of a block; of one that has no position yet only if none comes.
@@ -606,13 +609,13 @@ impl HandingOn<'_> {
         &mut self,
         position_comes: bool,
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<ControlFlow<()>, E> {
         let at = self.place.at;
-        let mut goes_on = true;
+        let mut flow = ControlFlow::Continue(());
         if let Some(Block { record, line, raw }) = self.block.take() {
             self.place.at = At::Line(line);
             let is_taken = self.options.takes(&record, None, &self.place);
-            goes_on = self.hand_on_record(record, is_taken, &raw, visit)?;
+            flow = self.hand_on_record(record, is_taken, &raw, visit)?;
         }
         if let Some((line, raw)) = self.id.take_if(|_| !position_comes) {
             self.place.at = At::Line(line);
@@ -620,10 +623,12 @@ impl HandingOn<'_> {
             let own = raw.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or(&raw);
             let result = parse_line(own, &self.options.text, &mut warnings);
             let line = ReadLine { result: result.map(Content::Line), warnings, is_taken: true };
-            goes_on = goes_on && self.hand_on(line, &[], &raw, visit)?;
+            if flow.is_continue() {
+                flow = self.hand_on(line, &[], &raw, visit)?;
+            }
         }
         self.place.at = at;
-        Ok(goes_on)
+        Ok(flow)
     }
 
     /// Reports a line over the limit and hands its bytes on in pieces.
@@ -632,13 +637,12 @@ impl HandingOn<'_> {
         lines: &mut Lines,
         number: u64,
         visit: &mut VisitItem<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<(), E> {
         self.place.at = At::Line(number);
         self.report(&[too_long(self.options.line_limit())], visit)?;
         let mut pieces = Pieces::new(&self.place, false, visit);
         let copied = lines.reader().copy_long_line(&mut pieces);
-        pieces.finish(copied.map(drop))?;
-        Ok(true)
+        pieces.finish(copied.map(drop))
     }
 }
 

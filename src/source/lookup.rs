@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::open::{Content, Source};
 use super::options::SourceOptions;
 use crate::archive::{self, Archive, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
 use crate::codec::tally_origin::TallyLedger;
 use crate::error::{Error, Result};
@@ -22,7 +23,7 @@ use crate::text::FormatOptions;
 
 /// Takes the records of many queries: the place of the query among them, and a record of it. It
 /// says what it wants next.
-pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<Visit> + 'v;
+pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<SkipTo>> + 'v;
 
 /// What answers which records a position has. Positions are compared without regard to counters,
 /// castling dialect and superfluous en passant squares.

@@ -197,6 +197,7 @@ impl Source {
     /// are rejected are items.
     ///
     /// ```
+    /// use std::ops::ControlFlow;
     /// use epdb::source::{Item, Source, SourceOptions};
     /// let source = Source::from_bytes("a.fen", "8/8/8/4k3/8/1K6/8/8 b - -\n\n", &SourceOptions::new())?;
     /// let (mut records, mut skipped) = (0, 0);
@@ -206,7 +207,7 @@ impl Source {
     ///         Item::Skipped { .. } => skipped += 1,
     ///         _ => {}
     ///     }
-    ///     Ok::<_, epdb::Error>(true)
+    ///     Ok::<_, epdb::Error>(ControlFlow::Continue(()))
     /// })?;
     /// assert_eq!((records, skipped), (1, 1));
     /// # Ok::<(), epdb::Error>(())
@@ -240,7 +241,7 @@ impl Source {
         if is_lenient {
             let message = format!("text in {encoding}; read, and written in UTF-8");
             let diagnostic = &Diagnostic::warning(codes::W_LEN_UTF16, 1, message);
-            visit(Item::Diagnostic { diagnostic, place: &self.place(At::Line(1)) })?;
+            let _ = visit(Item::Diagnostic { diagnostic, place: &self.place(At::Line(1)) })?;
         }
         if is_lenient && !self.options.deny_warnings {
             return Ok(());

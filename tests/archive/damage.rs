@@ -3,11 +3,11 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use epdb::archive::Restored;
 use epdb::codec::kept_game;
-use epdb::codec::query::Visit;
 use epdb::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
 
 use super::games::{Squares, annotated, positions};
@@ -163,13 +163,13 @@ impl Sample {
             let expected = text_of(&self.records[number as usize..][..1]);
             assert_eq!(line, &expected[..expected.len() - 1], "{}", self.name);
             found[query].push(number);
-            Ok(Visit::Continue)
+            Ok(ControlFlow::Continue(()))
         });
         self.assert_found(done, &found, note);
         let mut found = vec![Vec::new(); queries.len()];
         let done = archive.get_batch(&queries, |query, record| {
             found[query].push(record.number());
-            Ok(Visit::Continue)
+            Ok(ControlFlow::Continue(()))
         });
         self.assert_found(done, &found, note);
     }

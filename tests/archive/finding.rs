@@ -1,6 +1,8 @@
 //! Positions are found, all records of each, and no others.
 
-use epdb::codec::query::Visit;
+use std::ops::ControlFlow;
+
+use epdb::codec::query::SkipTo;
 use epdb::codec::{identity, key};
 
 use super::*;
@@ -102,7 +104,7 @@ fn many_queries_are_answered_at_once() {
                 found.write_text(&FormatOptions::default(), &mut line)?;
                 assert_eq!(line, epdb::format_epd(record));
                 answers[query].push(found.number());
-                Ok::<Visit, ArchiveError>(Visit::Continue)
+                Ok::<ControlFlow<SkipTo>, ArchiveError>(ControlFlow::Continue(()))
             })
             .unwrap();
         for (query, answer) in queries.iter().zip(&answers) {
@@ -127,17 +129,17 @@ fn a_visit_of_many_queries_may_end() {
                 archive
                     .get_batch(&queries, |query, found| {
                         visited[query].push(found.number());
-                        Ok::<Visit, ArchiveError>(answer)
+                        Ok::<ControlFlow<SkipTo>, ArchiveError>(answer)
                     })
                     .unwrap();
                 visited
             };
-            assert_eq!(visits(Visit::Stop).concat().len(), 1);
+            assert_eq!(visits(ControlFlow::Break(SkipTo::End)).concat().len(), 1);
             let firsts: Vec<Vec<u64>> = queries
                 .iter()
                 .map(|query| numbers(&archive, query).into_iter().take(1).collect())
                 .collect();
-            assert_eq!(visits(Visit::SkipQuery), firsts);
+            assert_eq!(visits(ControlFlow::Break(SkipTo::NextQuery)), firsts);
         }
     }
 }
@@ -151,7 +153,7 @@ fn a_visit_of_many_queries_may_fail() {
         let mut visits = 0;
         let done = archive.get_batch([query("8/8/8/8/8/8/8/8 w - -")], |_, _| {
             visits += 1;
-            Err::<Visit, ArchiveError>(ArchiveError::NotVerbatim)
+            Err::<ControlFlow<SkipTo>, ArchiveError>(ArchiveError::NotVerbatim)
         });
         assert!(matches!(done, Err(ArchiveError::NotVerbatim)));
         assert_eq!(visits, 1);

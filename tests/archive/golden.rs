@@ -1,6 +1,7 @@
 //! Archives of this version stay readable: `formats/golden/archive/`.
 
-use epdb::codec::query::Visit;
+use std::ops::ControlFlow;
+
 use epdb::model::Position;
 
 use super::*;
@@ -49,7 +50,8 @@ fn invalid_records_are_refused_by_every_way_of_reading() {
         let text = archive.write_text(0..all, &mut Vec::new()).err();
         let read = archive.iter(0..all).find_map(Result::err);
         let one = (0..all).find_map(|number| archive.record(number).err());
-        let together = archive.get_batch([&Position::START], |_, _| Ok(Visit::Continue)).err();
+        let together =
+            archive.get_batch([&Position::START], |_, _| Ok(ControlFlow::Continue(()))).err();
         let alone = matches(&archive, &Position::START).err();
         for error in [text, read, one, together, alone] {
             let error = error.map(|error: ArchiveError| error.to_string());

@@ -1,9 +1,10 @@
 //! Level fast with the rows in the order of their keys.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use epdb::codec::packed;
-use epdb::codec::query::Visit;
+use epdb::codec::query::SkipTo;
 use proptest::prelude::*;
 
 use super::forged::{Forged, KIND};
@@ -62,7 +63,11 @@ fn assert_finds(archive: &Archive, records: &[EpdRecord]) {
     let visit = |place: usize, record: epdb::archive::Match<'_>| {
         found[place].push(record.number());
         let is_first = place > 0 && queries[place - 1] != queries[place];
-        Ok::<_, ArchiveError>(if is_first { Visit::Continue } else { Visit::SkipQuery })
+        Ok::<_, ArchiveError>(if is_first {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(SkipTo::NextQuery)
+        })
     };
     archive.get_batch(&queries, visit).unwrap();
     for (place, query) in queries.iter().enumerate() {

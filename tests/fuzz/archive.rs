@@ -2,8 +2,10 @@
 //! feed it with `seeds`: no panic, no endless loop and no memory beyond what `formats/archive.md`
 //! allows, whichever way it is read. While fuzzing all checks are taken to hold.
 
+use std::ops::ControlFlow;
+
 use epdb::archive::{Archive, ArchiveError};
-use epdb::codec::query::Visit;
+use epdb::codec::query::SkipTo;
 use epdb::model::GameId;
 use epdb::text::{FormatOptions, epd};
 
@@ -26,7 +28,7 @@ pub(crate) fn archive(bytes: &[u8]) {
         let _ = archive.get_batch(queries, |_, found| {
             found.write_text(&FormatOptions::default(), &mut line)?;
             found.record()?;
-            Ok::<Visit, ArchiveError>(Visit::Continue)
+            Ok::<ControlFlow<SkipTo>, ArchiveError>(ControlFlow::Continue(()))
         });
     }
     let _ = archive.write_text(0..few, &mut Vec::new());

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -152,7 +153,7 @@ fn lines_come_in_their_order() {
             last = place.number();
             assert_eq!(item.raw(), line(last as usize).as_bytes());
         }
-        Ok::<_, epdb::Error>(true)
+        Ok::<_, epdb::Error>(ControlFlow::Continue(()))
     });
     read.unwrap();
     assert!(raw_lines == text);
@@ -203,7 +204,8 @@ fn a_panic_is_an_error() {
     let is_panic = |error: &epdb::Error| error.to_string().ends_with("as a test wants it");
     for options in &options {
         let source = || Source::from_bytes("a.epd", text.as_str(), options).unwrap();
-        let error = source().read(&mut |_| Ok::<_, epdb::Error>(true)).unwrap_err();
+        let error =
+            source().read(&mut |_| Ok::<_, epdb::Error>(ControlFlow::Continue(()))).unwrap_err();
         assert!(is_panic(&error) && error.to_string().starts_with("a.epd:"), "{error}");
     }
     let source = || Source::from_bytes("a.epd", text.as_str(), &options[1]).unwrap();
@@ -229,7 +231,10 @@ fn a_reading_can_be_broken_off() {
     let mut count = 0;
     let summary = source.read(&mut |item| {
         count += u64::from(matches!(item, Item::Record { .. }));
-        Ok::<_, epdb::Error>(count < 10)
+        Ok::<_, epdb::Error>(match count {
+            10 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
     });
     assert!(summary.unwrap().was_stopped);
     assert_eq!(count, 10);
@@ -283,7 +288,9 @@ fn lines_of_others_are_records() {
         let open = || Source::from_bytes(name, text, &options).unwrap();
         assert_eq!(open().format(), format);
         assert!(!format.is_written());
-        assert!(open().into_lines(&mut |_| Ok::<_, epdb::Error>(true)).is_err());
+        assert!(
+            open().into_lines(&mut |_| Ok::<_, epdb::Error>(ControlFlow::Continue(()))).is_err()
+        );
         let items: Vec<OwnedItem> = open().items().map(Result::unwrap).collect();
         let places: Vec<At> = items.iter().map(|item| item.place().at).collect();
         assert_eq!(places, lines.into_iter().map(At::Line).collect::<Vec<_>>());
@@ -335,7 +342,7 @@ fn damaged_lines_of_others_are_answered() {
     {
         let answer = |bytes: Vec<u8>| {
             if let Ok(source) = Source::from_bytes(name, bytes, &options) {
-                source.read(&mut |_| Ok::<_, epdb::Error>(true)).ok();
+                source.read(&mut |_| Ok::<_, epdb::Error>(ControlFlow::Continue(()))).ok();
             }
         };
         for place in 0..bytes.len() {

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use redb::{ReadableTable, TableDefinition};
 
 use crate::common::*;
 use crate::{starting_none, starting_one};
-use epdb::codec::query::Visit;
 use epdb::model::merge::MergeRules;
 use epdb::model::{EpdRecord, Position};
 use epdb::store::{ImportOptions, OnDuplicate, Reader, Store, StoreError, verify};
@@ -346,7 +346,7 @@ impl Oracle {
             let expected = self.positions[place].1.get(given[place]).expect("a record too many");
             assert_eq!((record.number(), record.record()?), *expected);
             given[place] += 1;
-            Ok::<_, StoreError>(Visit::Continue)
+            Ok::<_, StoreError>(ControlFlow::Continue(()))
         });
         if batch.is_ok() {
             let expected: Vec<usize> =

@@ -1,7 +1,8 @@
 //! Stores of any size, and positions with any number of records.
 
+use std::ops::ControlFlow;
+
 use crate::common::*;
-use epdb::codec::query::Visit;
 use epdb::store::{ImportOptions, OnDuplicate, Store, StoreError, StoreOptions, verify};
 
 /// An empty store is a store.
@@ -143,7 +144,7 @@ fn batches_of_lookups_answer_all() {
     reader
         .get_batch(&positions, |place, record| {
             answers[place].push((record.number(), record.record()?));
-            Ok::<_, StoreError>(Visit::Continue)
+            Ok::<_, StoreError>(ControlFlow::Continue(()))
         })
         .unwrap();
     for (position, answer) in positions.iter().zip(answers) {

@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::ControlFlow;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::archive::error::ArchiveError;
 use crate::archive::row::Row;
 use crate::archive::scan::BoardMap;
 use crate::codec::packed::{self, PackedBoard};
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
 
 /// The most blocks that are decoded before it is known that they are wanted.
@@ -47,7 +48,7 @@ impl BlockReader {
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
-        visit: &mut impl FnMut(usize, BlockMatch) -> Result<Visit, E>,
+        visit: &mut impl FnMut(usize, BlockMatch) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
         if !self.has_index() {
             return self.scan(queries, visit);
@@ -61,9 +62,9 @@ impl BlockReader {
                     continue;
                 }
                 match visit(place, found)? {
-                    Visit::Continue => {}
-                    Visit::SkipQuery => candidates.is_done[place] = true,
-                    Visit::Stop => return Ok(()),
+                    ControlFlow::Continue(()) => {}
+                    ControlFlow::Break(SkipTo::NextQuery) => candidates.is_done[place] = true,
+                    ControlFlow::Break(SkipTo::End) => return Ok(()),
                 }
             }
         }
@@ -74,7 +75,7 @@ impl BlockReader {
     fn scan<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
-        visit: &mut impl FnMut(usize, BlockMatch) -> Result<Visit, E>,
+        visit: &mut impl FnMut(usize, BlockMatch) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
         let mut wanted = BoardMap::of(queries);
         let mut decoded = DecodedBlocks::of(self);

@@ -1,13 +1,14 @@
 //! Looking positions up.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use super::archive::Archive;
 use super::level::LevelReader;
 use crate::archive::blocks::{BlockMatch, BlockMatches};
 use crate::archive::error::ArchiveError;
 use crate::archive::rows::{RowMatches, RowRef};
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
 use crate::text::{FormatOptions, epd};
 
@@ -51,7 +52,8 @@ impl Archive {
     ///
     /// ```
     /// use epdb::archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
-    /// use epdb::codec::query::{Query, Visit};
+    /// use std::ops::ControlFlow;
+    /// use epdb::codec::query::Query;
     /// use epdb::{codec::identity, model::Position};
     /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
     /// # writer.push(&epdb::parse_epd(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")?)?;
@@ -65,7 +67,7 @@ impl Archive {
     /// let mut found = Vec::new();
     /// archive.get_batch(queries, |query, record| {
     ///     found.push((query, record.number(), epdb::format_epd(&record.record()?)));
-    ///     Ok::<Visit, ArchiveError>(Visit::Continue)
+    ///     Ok::<_, ArchiveError>(ControlFlow::Continue(()))
     /// })?;
     /// found.sort();
     /// assert_eq!(found[1], (1, 1, b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";".to_vec()));
@@ -77,7 +79,7 @@ impl Archive {
     pub fn get_batch<Q: Into<Query>, E: From<ArchiveError>>(
         &self,
         queries: impl IntoIterator<Item = Q>,
-        mut visit: impl FnMut(usize, Match<'_>) -> Result<Visit, E>,
+        mut visit: impl FnMut(usize, Match<'_>) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
         self.verify_segments()?;
         let queries = queries.into_iter().map(Q::into);
@@ -262,7 +264,7 @@ mod tests {
         let mut batch = Vec::new();
         let visit = |place, found: Match<'_>| {
             batch.push((place, text(&found)));
-            Ok::<Visit, ArchiveError>(Visit::Continue)
+            Ok::<ControlFlow<SkipTo>, ArchiveError>(ControlFlow::Continue(()))
         };
         archive.get_batch(&[Position::START, *other.position()], visit).unwrap();
         let place = |number| usize::from(number % 4 == 0);
@@ -276,8 +278,10 @@ mod tests {
         let queries = [Position::START, *other.position()];
         for index in [true, false] {
             let archive = archive(index);
-            for (wanted, blocks) in [(Visit::SkipQuery, 1), (Visit::Continue, BLOCKS)] {
-                let visit = |_, _: Match<'_>| Ok::<Visit, ArchiveError>(wanted);
+            for (wanted, blocks) in
+                [(ControlFlow::Break(SkipTo::NextQuery), 1), (ControlFlow::Continue(()), BLOCKS)]
+            {
+                let visit = |_, _: Match<'_>| Ok::<ControlFlow<SkipTo>, ArchiveError>(wanted);
                 archive.get_batch(&queries, visit).unwrap();
                 assert_eq!(decoded(&archive), blocks);
             }

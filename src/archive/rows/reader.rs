@@ -1,6 +1,7 @@
 //! Reading an archive of level fast: by number, in order, and by position.
 
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::archive::file::sections::Section;
 use crate::archive::file::span::place_of;
 use crate::archive::scan::BoardMap;
 use crate::codec::packed::PackedBoard;
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
 
 /// Records whose text makes a piece.
@@ -216,7 +217,7 @@ impl RowReader {
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
-        visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<Visit, E>,
+        visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
         match self.index()? {
             Some(RowIndex::Lines(index)) => self.in_batches(
@@ -250,7 +251,7 @@ impl RowReader {
         mut queries: impl Iterator<Item = Query>,
         near: impl Fn(&Query),
         near_row: impl Fn(&Query) -> N,
-        mut look_up: impl FnMut(usize, &Query, N) -> Result<Visit, E>,
+        mut look_up: impl FnMut(usize, &Query, N) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
         let (mut batch, mut found) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         for first in (0..).step_by(BATCH) {
@@ -263,7 +264,7 @@ impl RowReader {
                 found.push(near_row(query));
             }
             for ((place, query), found) in (first..).zip(&batch).zip(found.drain(..)) {
-                if look_up(place, query, found)? == Visit::Stop {
+                if look_up(place, query, found)? == ControlFlow::Break(SkipTo::End) {
                     return Ok(());
                 }
             }
@@ -280,8 +281,8 @@ impl RowReader {
         &'a self,
         rows: Rows<'a>,
         query: &Query,
-        visit: impl FnMut(RowRef<'a>) -> Result<Visit, E>,
-    ) -> Result<Visit, E> {
+        visit: impl FnMut(RowRef<'a>) -> Result<ControlFlow<SkipTo>, E>,
+    ) -> Result<ControlFlow<SkipTo>, E> {
         RowMatches { reader: self, rows, board: *query.board() }.visit(visit)
     }
 
@@ -291,14 +292,16 @@ impl RowReader {
         &'a self,
         mut group: Group<'a>,
         query: &Query,
-        mut visit: impl FnMut(RowRef<'a>) -> Result<Visit, E>,
-    ) -> Result<Visit, E> {
-        let Some(first) = group.first else { return Ok(Visit::Continue) };
+        mut visit: impl FnMut(RowRef<'a>) -> Result<ControlFlow<SkipTo>, E>,
+    ) -> Result<ControlFlow<SkipTo>, E> {
+        let Some(first) = group.first else { return Ok(ControlFlow::Continue(())) };
         if std::mem::take(&mut group.is_of_position) {
             match visit(first)? {
-                Visit::Continue if first.has_further() => {}
-                Visit::Continue | Visit::SkipQuery => return Ok(Visit::Continue),
-                Visit::Stop => return Ok(Visit::Stop),
+                ControlFlow::Continue(()) if first.has_further() => {}
+                ControlFlow::Continue(()) | ControlFlow::Break(SkipTo::NextQuery) => {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                ControlFlow::Break(SkipTo::End) => return Ok(ControlFlow::Break(SkipTo::End)),
             }
         }
         self.visit_rows(Rows::Group(group), query, visit)
@@ -418,7 +421,7 @@ impl RowReader {
     fn scan<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
-        visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<Visit, E>,
+        visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
         let mut wanted = BoardMap::of(queries);
         for number in 0..self.len() {
@@ -516,16 +519,16 @@ impl<'a> RowMatches<'a> {
     #[inline(always)]
     fn visit<E: From<ArchiveError>>(
         &mut self,
-        mut visit: impl FnMut(RowRef<'a>) -> Result<Visit, E>,
-    ) -> Result<Visit, E> {
+        mut visit: impl FnMut(RowRef<'a>) -> Result<ControlFlow<SkipTo>, E>,
+    ) -> Result<ControlFlow<SkipTo>, E> {
         for row in self.by_ref() {
             match visit(row?)? {
-                Visit::Continue => {}
-                Visit::SkipQuery => break,
-                Visit::Stop => return Ok(Visit::Stop),
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(SkipTo::NextQuery) => break,
+                ControlFlow::Break(SkipTo::End) => return Ok(ControlFlow::Break(SkipTo::End)),
             }
         }
-        Ok(Visit::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -1,12 +1,14 @@
 //! Verifying the records and the index of an archive of level fast.
 
+use std::ops::ControlFlow;
+
 use super::directory::RowDirectory;
 use super::guide::RowGuide;
 use super::index::RecordIndex;
 use super::reader::{RowIndex, RowReader};
 use crate::archive::error::ArchiveError;
 use crate::codec::key::position_key;
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
 
 /// Records that are looked up at once.
@@ -84,7 +86,11 @@ impl RowReader {
         let mut own = vec![false; queries.len()];
         self.get_batch(queries.iter().copied(), &mut |place, row| {
             own[place] |= row.number() == from + place as u64;
-            Ok::<Visit, ArchiveError>(if own[place] { Visit::SkipQuery } else { Visit::Continue })
+            Ok::<ControlFlow<SkipTo>, ArchiveError>(if own[place] {
+                ControlFlow::Break(SkipTo::NextQuery)
+            } else {
+                ControlFlow::Continue(())
+            })
         })?;
         Ok(own.iter().filter(|&&own| own).count() as u64)
     }

@@ -1,6 +1,7 @@
 //! `epdb backsolve`: scores carried back to the positions that lead to them.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 
 use crate::cli::args::MemoryArgs;
 use crate::cli::comments::Way;
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut backsolver = Backsolver::new(options, &temporary_directory(), args.memory.memory);
     each(files, read, &mut diagnostics, |record, _| {
         backsolver.add(&record)?;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     let written = write_records(backsolver.solve()?, output)?;
     Ok(diagnostics.finish()?.and(written))

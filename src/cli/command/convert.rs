@@ -1,5 +1,6 @@
 //! `epdb convert`: any format to any other.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -123,7 +124,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         if let Item::Record { record, .. } = item {
             output.write(&record)?;
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))

@@ -1,5 +1,6 @@
 //! `epdb count`: a bare number.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     }
     if !files.is_empty() {
-        let (read, mut any) = (&args.read, |_: Item<'_>| Ok(true));
+        let (read, mut any) = (&args.read, |_: Item<'_>| Ok(ControlFlow::Continue(())));
         let mut any_game = |_: &Game, _: &Place| Ok(Visited::Taken);
         let encode = Arc::new(Nothing);
         source::read_encoded_with_games(

@@ -1,6 +1,7 @@
 //! `epdb diff`: what changed from one source to another.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -56,11 +57,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut places = Places::default();
     each(std::slice::from_ref(&args.old), &args.read, &mut diagnostics, |record, place| {
         diff.add_old(&record, places.number(place))?;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     each(std::slice::from_ref(&args.new), &args.read, &mut diagnostics, |record, place| {
         diff.add_new(&record, places.number(place))?;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     let (mut differences, tally) = diff.finish()?;
     while let Some(difference) = differences.next_difference()? {

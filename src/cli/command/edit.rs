@@ -1,5 +1,6 @@
 //! `epdb edit`: operations set, dropped, renamed and numbered.
 
+use std::ops::ControlFlow;
 use std::time::SystemTime;
 
 use clap::ArgAction;
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             }
         }
         number += 1;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(if findings.finish() { Outcome::Different } else { outcome })
 }

@@ -1,5 +1,7 @@
 //! `epdb filter`: the records, or games, for which an expression holds.
 
+use std::ops::ControlFlow;
+
 use crate::cli::args::Wanted;
 use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
@@ -80,7 +82,7 @@ fn filter_records(
             Item::Waiting => output.as_mut().map_or(Ok(()), RecordOutput::hand_on)?,
             _ => {}
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     match output {
         Some(output) => output.finish(),

@@ -1,5 +1,7 @@
 //! `epdb flip`: mirror images.
 
+use std::ops::ControlFlow;
+
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
@@ -30,7 +32,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         lost_moves += flipped.lost_moves;
         kept_typed += flipped.kept_typed;
         output.write(&flipped.record)?;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     for (count, what) in [
         (lost_rights, "castling rights dropped: they have no mirror image"),

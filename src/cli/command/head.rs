@@ -1,5 +1,7 @@
 //! `epdb head`: the first records.
 
+use std::ops::ControlFlow;
+
 use crate::cli::games::GamesArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
@@ -40,6 +42,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             left -= 1;
             output.write(&record)?;
         }
-        Ok(left > 0)
+        Ok(match left {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
     })
 }

@@ -1,5 +1,6 @@
 //! `epdb join`: operations taken over from another source.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
@@ -62,12 +63,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut places = Places::default();
     each(std::slice::from_ref(&args.file), &args.read, &mut diagnostics, |record, place| {
         join.add(&record, places.number(place))?;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     diagnostics.comments().pause();
     each(std::slice::from_ref(&args.other), &args.read, &mut diagnostics, |record, place| {
         join.add_other(&record, places.number(place))?;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     let mut findings = Findings::new(args.read.form.all_warnings);
     let (records, tally) = join.finish(args.where_missing, &mut |conflict| {

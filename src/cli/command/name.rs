@@ -1,5 +1,6 @@
 //! `epdb name`: codes and names of openings, written into records and games.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::ArgAction;
@@ -89,7 +90,7 @@ fn name_records(pipe: &Pipe, names: &Names, naming: Naming) -> anyhow::Result<Ou
             Item::Waiting => output.hand_on()?,
             _ => {}
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     let written = output.finish()?;
     counts.report("positions");

@@ -1,5 +1,6 @@
 //! `epdb normalize`: text in, canonical text out.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::cli::args::{OutputArgs, ReadArgs, WriteArgs};
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Item::Waiting => output.hand_on()?,
             _ => {}
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))

@@ -1,5 +1,6 @@
 //! `epdb pack`: records into an archive.
 
+use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -143,7 +144,7 @@ fn pack_verbatim<W: std::io::Write>(
                 }
                 _ => {}
             }
-            Ok(true)
+            Ok(ControlFlow::Continue(()))
         },
         None,
     )

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -102,7 +103,7 @@ fn of_files(args: &Args, names: &[String]) -> anyhow::Result<Outcome> {
         if batch.len() == BATCH {
             check.batch(&mut batch)?;
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     check.batch(&mut batch)?;
     check.out.finish()?;

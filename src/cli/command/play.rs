@@ -1,5 +1,7 @@
 //! `epdb play`: the positions to which moves lead.
 
+use std::ops::ControlFlow;
+
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Pipe};
 use epdb::library::field::{Field, MOVE_OPCODES, parse_opcode};
@@ -71,7 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             findings
                 .report(|| format!("{}:{}: {mv} is no legal move", place.source, place.number()));
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(if findings.finish() { Outcome::Different } else { outcome })
 }

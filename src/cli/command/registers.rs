@@ -1,6 +1,7 @@
 //! `epdb registers`: the registers after each record.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             line.push(b'\n');
             out.write_all(&line)?;
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     out.finish()?;
     diagnostics.finish()

@@ -1,5 +1,7 @@
 //! `epdb sample`: some of the records, chosen at random.
 
+use std::ops::ControlFlow;
+
 use crate::cli::args::MemoryArgs;
 use crate::cli::games::GamesArgs;
 use crate::cli::outcome::Outcome;
@@ -77,6 +79,6 @@ fn fraction(args: &Args) -> anyhow::Result<Outcome> {
         if is_chosen() {
             output.write(&record)?;
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })
 }

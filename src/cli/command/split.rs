@@ -1,6 +1,7 @@
 //! `epdb split`: one collection in several files.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf, is_separator};
 
 use anyhow::Context;
@@ -248,7 +249,7 @@ fn each_unit(
     }
     each_with_game(&args.files, &args.read, diagnostics, |record, place, game| {
         visit(Unit::Record(&record, game), place)?;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })
 }
 

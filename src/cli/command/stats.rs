@@ -1,6 +1,7 @@
 //! `epdb stats`: what is inside.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Item::Record { record, .. } => census.add(&record)?,
             _ => {}
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     };
     let mut count_game = |game: &Game, _: &Place| {
         games.add(game);

@@ -1,6 +1,7 @@
 //! `epdb table`: fields of records as columns, or filled into a template.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -249,7 +250,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 Item::Waiting => table.out.hand_on()?,
                 _ => {}
             }
-            Ok(true)
+            Ok(ControlFlow::Continue(()))
         })?;
     }
     table.write_groups()?;

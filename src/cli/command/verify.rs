@@ -1,6 +1,7 @@
 //! `epdb verify`: every checksum and every invariant.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, Wanted};
@@ -114,8 +115,12 @@ fn check(
     };
     if !matches!(source.format(), FileFormat::Epdb | FileFormat::Epa) {
         let mut any_game = |_: &_, _: &_| Ok(Visited::Taken);
-        let checked =
-            source::read_open(source, diagnostics, &mut |_| Ok(true), Some(&mut any_game));
+        let checked = source::read_open(
+            source,
+            diagnostics,
+            &mut |_| Ok(ControlFlow::Continue(())),
+            Some(&mut any_game),
+        );
         return checked.or_else(|error| findings.put_damage(error, true));
     }
     let checked = match source.into_content() {

@@ -1,6 +1,7 @@
 //! Records on their way to engines and back.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -68,7 +69,7 @@ impl Search {
                 Item::Waiting => self.pool.wait(&mut |_, it| emit(&mut places, it))?,
                 _ => {}
             }
-            Ok(true)
+            Ok(ControlFlow::Continue(()))
         })?;
         let searched = self.finish(files, &mut |_, it| emit(&mut places, it))?;
         let outcome = sink.finish()?.and(diagnostics.finish()?);

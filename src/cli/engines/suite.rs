@@ -1,5 +1,6 @@
 //! The records that engines are asked about, as a whole: how many, and their hash.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::ReadArgs;
@@ -69,7 +70,7 @@ pub(super) fn survey(
                 Item::Game { game, .. } => positions_of(game).iter().for_each(|it| hash.add(it)),
                 _ => {}
             }
-            Ok(true)
+            Ok(ControlFlow::Continue(()))
         })?;
     }
     Ok(Some(hash.finish(files)))

@@ -27,9 +27,10 @@ mod parents;
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use crate::codec::ordinal;
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::Query;
 use crate::error::{Error, Result};
 use crate::model::rules::{Move, Playable, after};
 use crate::model::{
@@ -192,7 +193,7 @@ pub fn records_of(source: &dyn Lookup, queries: &[Query]) -> Result<Vec<Vec<EpdR
     let mut records = vec![Vec::new(); queries.len()];
     source.get_batch(queries, &mut |place, found| {
         records[place].push(found.record()?);
-        Ok(Visit::Continue)
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(records)
 }

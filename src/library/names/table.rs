@@ -1,5 +1,6 @@
 //! The table of names, and how it is read.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use foldhash::{HashMap, HashMapExt};
@@ -88,7 +89,8 @@ impl Names {
 
     fn add_source(&mut self, source: Source) -> Result<()> {
         let file = source.name().clone();
-        let mut lines: Lines = source.into_lines(&mut |_| Ok::<_, Error>(true))?;
+        let mut lines: Lines =
+            source.into_lines(&mut |_| Ok::<_, Error>(ControlFlow::Continue(())))?;
         let mut columns = None;
         let at = |line| Place::new(file.clone(), At::Line(line));
         let cannot_read_on =

@@ -1,6 +1,7 @@
 //! `/api/batch`: many positions at once, a line in and a line out.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -12,7 +13,7 @@ use http_body_util::channel::{Channel, Sender};
 use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::query::{self, Visit};
+use crate::codec::query::{self, SkipTo};
 use crate::error::{Error, Result};
 use crate::library::{json, question};
 use crate::server::answer::{Answer, Refusal, blocking};
@@ -272,7 +273,7 @@ impl Batch {
             let found = &mut found[place];
             if found.records == self.most {
                 found.is_cut = true;
-                return Ok(Visit::SkipQuery);
+                return Ok(ControlFlow::Break(SkipTo::NextQuery));
             }
             if found.records > 0 {
                 found.json.push(b',');
@@ -282,7 +283,11 @@ impl Batch {
             self.write_record(&record, &mut text, &mut found.json)?;
             bytes += found.json.len() - before;
             is_too_much = bytes > TOO_MUCH && queries.len() > 1;
-            Ok(if is_too_much { Visit::Stop } else { Visit::Continue })
+            Ok(if is_too_much {
+                ControlFlow::Break(SkipTo::End)
+            } else {
+                ControlFlow::Continue(())
+            })
         })?;
         Ok((!is_too_much).then_some(found))
     }

@@ -1,5 +1,6 @@
 //! How a file becomes a source that is served.
 
+use std::ops::ControlFlow;
 use std::panic::{UnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -62,7 +63,7 @@ fn of_games(source: Source, memory: usize) -> Result<OpenLookup> {
             Item::Rejected { is_more: false, .. } => builder.leave_out(),
             _ => {}
         }
-        Ok::<bool, Error>(true)
+        Ok::<_, Error>(ControlFlow::Continue(()))
     })?;
     findings.log(&name);
     let (sources, _) = builder.take_games();
@@ -87,7 +88,7 @@ fn of_records(source: Source, memory: usize) -> Result<OpenLookup> {
             if let Item::Record { record, .. } = item {
                 writer.push(&record)?;
             }
-            Ok::<bool, Error>(true)
+            Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
         findings.log(&name);
         Ok(())

@@ -1,10 +1,11 @@
 //! A source as it was when it was opened.
 
+use std::ops::ControlFlow;
 use std::time::SystemTime;
 
 use quick_cache::sync::Cache;
 
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::{Query, SkipTo};
 use crate::codec::tally_origin::{TallyOrigin, TallyScope};
 use crate::error::Result;
 use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
@@ -124,7 +125,11 @@ impl Served {
             let record = found.record()?;
             let is_enough = is_last(&record) || records[place].len() + 1 == MOST_RECORDS;
             records[place].push(record);
-            Ok(if is_enough { Visit::SkipQuery } else { Visit::Continue })
+            Ok(if is_enough {
+                ControlFlow::Break(SkipTo::NextQuery)
+            } else {
+                ControlFlow::Continue(())
+            })
         })?;
         Ok(records)
     }

@@ -1,12 +1,13 @@
 //! Lookups by position.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::ops::Range;
 
 use super::blocks::{BlockRef, CheckedBlock};
 use super::reader::Reader;
 use super::record::{EncodedRecord, StoredRecord};
-use crate::codec::query::{Query, Visit};
+use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
 use crate::spread::spread;
 use crate::store::block::{BucketCursor, Payload, range_in};
@@ -77,7 +78,8 @@ impl Reader {
     /// other.
     ///
     /// ```
-    /// use epdb::codec::{identity, query::Visit};
+    /// use std::ops::ControlFlow;
+    /// use epdb::codec::identity;
     /// use epdb::store::{ImportOptions, Store, StoreError, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
@@ -91,7 +93,7 @@ impl Reader {
     /// let mut found = Vec::new();
     /// reader.get_batch(queries, |place, record| {
     ///     found.push((place, record.number()));
-    ///     Ok::<_, StoreError>(Visit::Continue)
+    ///     Ok::<_, StoreError>(ControlFlow::Continue(()))
     /// })?;
     /// assert_eq!(found, [(1, 0)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -102,7 +104,7 @@ impl Reader {
     pub fn get_batch<Q: Into<Query>, E: From<StoreError>>(
         &self,
         positions: impl IntoIterator<Item = Q>,
-        mut visit: impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<Visit, E>,
+        mut visit: impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
     ) -> std::result::Result<(), E> {
         let mut queries = positions.into_iter().map(|query| self.keyed(query)).enumerate();
         let mut asked: Vec<Asked> = Vec::with_capacity(GROUP);
@@ -125,7 +127,7 @@ impl Reader {
                     None => absent.push(*asked),
                 }
             }
-            if self.visit_group(&group, &mut visit)? == Visit::Stop {
+            if self.visit_group(&group, &mut visit)? == ControlFlow::Break(SkipTo::End) {
                 return Ok(());
             }
         }
@@ -136,14 +138,14 @@ impl Reader {
     fn visit_absent<E: From<StoreError>>(
         &self,
         mut absent: Vec<Asked>,
-        visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<Visit, E>,
+        visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
     ) -> std::result::Result<(), E> {
         absent.sort_unstable_by_key(|(place, query)| (query.key(), *place));
         for of_block in absent.chunk_by(|one, next| self.block_of(one) == self.block_of(next)) {
             let block = self.blocks.get(self.block_of(&of_block[0]))?;
             for asked in of_block.chunks(GROUP) {
                 let group: Vec<_> = asked.iter().map(|asked| (asked, block.block())).collect();
-                if self.visit_group(&group, visit)? == Visit::Stop {
+                if self.visit_group(&group, visit)? == ControlFlow::Break(SkipTo::End) {
                     return Ok(());
                 }
             }
@@ -156,8 +158,8 @@ impl Reader {
     fn visit_group<E: From<StoreError>>(
         &self,
         group: &[(&Asked, &CheckedBlock)],
-        visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<Visit, E>,
-    ) -> std::result::Result<Visit, E> {
+        visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
+    ) -> std::result::Result<ControlFlow<SkipTo>, E> {
         let bucket = |(_, query): &Asked, block: &CheckedBlock| {
             block.slot(spread(query.key(), self.meta.blocks).1).bucket
         };
@@ -171,13 +173,13 @@ impl Reader {
             let mut matches = Matches::new(self, *query, Ok(BlockRef::Borrowed(block)));
             while let Some(record) = matches.next_encoded() {
                 match visit(*place, record?)? {
-                    Visit::Continue => {}
-                    Visit::SkipQuery => break,
-                    Visit::Stop => return Ok(Visit::Stop),
+                    ControlFlow::Continue(()) => {}
+                    ControlFlow::Break(SkipTo::NextQuery) => break,
+                    ControlFlow::Break(SkipTo::End) => return Ok(ControlFlow::Break(SkipTo::End)),
                 }
             }
         }
-        Ok(Visit::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// The block that a query leads to.

@@ -1,6 +1,7 @@
 //! `epdb book list`: the entries of a book.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -93,7 +94,7 @@ fn offer_sources(args: &Args, walks: &mut [Walk<'_>]) -> anyhow::Result<Outcome>
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     each(&args.sources, &args.read, &mut diagnostics, |record, _| {
         walks.iter_mut().for_each(|walk| walk.offer(record.position()));
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     diagnostics.finish()
 }

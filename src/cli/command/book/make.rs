@@ -1,5 +1,6 @@
 //! `epdb book make`: a book of games or of a library.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             maker.add(&bytes)?;
         }
         games::count(&item, &args.read, &mut builder)?;
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     let merged = builder.take_merged_games()?;
     let counts = builder

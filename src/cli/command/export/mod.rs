@@ -2,6 +2,7 @@
 
 mod archive;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some((file, FileFormat::Epa)) => archive::write(file, None, &pipe, memory),
         _ => pipe.run(|record, _, output| {
             output.write(&record)?;
-            Ok(true)
+            Ok(ControlFlow::Continue(()))
         }),
     }
 }

@@ -1,5 +1,6 @@
 //! `epdb import --tally`: games that are counted into a library.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::args::Args;
@@ -48,7 +49,7 @@ pub(super) fn import(
             if place.offset() >= earlier.offset() {
                 counting.importer.resume_at(place)?;
             }
-            return Ok(true);
+            return Ok(ControlFlow::Continue(()));
         }
         if let Item::Record { .. } = item {
             anyhow::bail!("{name}: positions are no games: with --tally it must be .pgn or .pgc")
@@ -59,7 +60,7 @@ pub(super) fn import(
             counting.importer.commit_at(place)?;
             publish(new)?;
         }
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     })?;
     counting.collect()?;
     let (counts, merged) = (counting.builder.counts(), counting.builder.take_merged_games()?);

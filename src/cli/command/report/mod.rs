@@ -5,6 +5,7 @@ mod text;
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
@@ -83,7 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         for (output, file) in files.iter().enumerate() {
             each(&[file.to_path_buf()], &args.read, &mut diagnostics, |record, place| {
                 run.add(&record, output, place, &mut memory)?;
-                Ok(true)
+                Ok(ControlFlow::Continue(()))
             })?;
         }
         runs.push(run);
