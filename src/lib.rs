@@ -25,7 +25,7 @@
 //! - [`source`]: any file or stream as records and games in order, and the way back: formats and
 //!   compressions (`source/format.rs`, `source/input.rs`, `source/output.rs`), [`source::Source`] and
 //!   [`source::Target`]; [`source::Lookup`], which stores and archives answer alike (`source`).
-//! - [`store`]: a file of records found by position, which grows: blocks, crowded positions, imports
+//! - [`store`]: a file of records found by position, which grows: blocks, overflow positions, imports
 //!   and their journal, reading, verifying (`store`).
 //! - [`archive`]: an immutable, memory-mapped file of records, smaller than any other: its sections,
 //!   the levels, the models, the entropy coders, the indexes of positions (`archive`).
@@ -53,7 +53,7 @@
 //!   two positions may share one.
 //! - *Move ordinal*: the place of a move in the list of legal moves in ASCII order of their SAN.
 //! - *Stream*: records in checksummed *frames* (`.epb`). *Store*: records in *blocks* by key (`.epdb`);
-//!   a *crowded* position has more records than a block takes; the *journal* says what was imported and
+//!   an *overflow* position has more records than a block takes; the *journal* says what was imported and
 //!   how far. *Archive*: records in *segments* (`.epa`), each of *rows* (level fast) or of *blocks*
 //!   under a *model* (levels default and max).
 //! - *Import number*, *record number*: the place of a record in the order in which records came.

@@ -69,8 +69,8 @@ impl Local {
     pub fn snapshot(path: impl AsRef<Path>) -> Result<Local> {
         let path = path.as_ref();
         let beside = path.parent().filter(|parent| *parent != Path::new(""));
-        let copy = match store::copy_of(path, beside.unwrap_or(Path::new("."))) {
-            Err(StoreError::Io { .. }) => store::copy_of(path, &std::env::temp_dir()),
+        let copy = match store::copy_snapshot(path, beside.unwrap_or(Path::new("."))) {
+            Err(StoreError::Io { .. }) => store::copy_snapshot(path, &std::env::temp_dir()),
             copy => copy,
         }?;
         Ok(Local::temporary(path.display().to_string(), copy))

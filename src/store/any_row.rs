@@ -1,8 +1,8 @@
 //! Bytes as rows, apart from any file: the entrance for the fuzz target.
 
 use super::block::{Block, Damage, KeySlot, Payload};
-use super::crowd::{open_chunk, split_chunk_key};
 use super::journal::ImportInfo;
+use super::overflow::{open_chunk, split_chunk_key};
 use super::schema::{Access, Meta};
 
 /// Takes bytes as a row of each table, in every way that a reader does: no panic, and what is
@@ -34,7 +34,7 @@ fn assert_unchanged(written: &[u8], read: &[u8], checksum: std::ops::Range<usize
 fn block(bytes: &[u8]) -> Result<(), Damage> {
     let block = Block::new(0, bytes)?;
     for fraction in [0, u64::MAX / 3, u64::MAX] {
-        let slot = KeySlot::of(fraction, block.buckets());
+        let slot = KeySlot::from_fraction(fraction, block.buckets());
         if let Ok(bucket) = block.bucket(slot.bucket) {
             let mut entries = bucket.entries();
             while let Some(Ok(_)) = entries.next_with(slot.fingerprint) {}

@@ -24,7 +24,7 @@ pub enum StoreError {
          to it here; try again when that one has finished",
         path = path.display()
     )]
-    MadeMeanwhile {
+    CreatedMeanwhile {
         /// The file.
         path: PathBuf,
     },
@@ -167,7 +167,7 @@ impl StoreError {
     pub fn path(&self) -> &Path {
         match self {
             StoreError::Exists { path }
-            | StoreError::MadeMeanwhile { path }
+            | StoreError::CreatedMeanwhile { path }
             | StoreError::NotFound { path }
             | StoreError::NotAStore { path, .. }
             | StoreError::UnsupportedVersion { path, .. }

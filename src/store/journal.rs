@@ -1,14 +1,85 @@
 //! The journal: of every import its source, how far it came and what became of its records. Each
 //! row is written in the transaction that commits the records.
 
+use std::io::{self, Read};
+
 use redb::{ReadTransaction, ReadableTable, Table};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Result, damaged};
-use super::schema::{self, Access, Digest, IMPORTS, Meta, StoreHeader};
-use super::source_digest::SourceDigest;
-use super::transaction::begin_write;
+use super::schema::{self, Access, Digest, IMPORTS, Meta, StoreHeader, begin_write};
+
+/// What all bytes of a source are: their number and their BLAKE3 hash.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SourceDigest {
+    length: u64,
+    hash: [u8; 32],
+}
+
+impl SourceDigest {
+    pub(super) const fn new(length: u64, hash: [u8; 32]) -> SourceDigest {
+        SourceDigest { length, hash }
+    }
+
+    /// Reads a source to its end.
+    ///
+    /// # Errors
+    /// Those of `source`.
+    ///
+    /// ```
+    /// use epdb::store::SourceDigest;
+    /// let digest = SourceDigest::from_reader(&b"4k3/8/8/8/8/8/8/4K3 w - -\n"[..])?;
+    /// assert_eq!(digest.length(), 26);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn from_reader(source: impl Read) -> io::Result<SourceDigest> {
+        digests(source, &[]).map(|(whole, _)| whole)
+    }
+
+    /// How many bytes they are.
+    pub const fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Their BLAKE3 hash.
+    pub const fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+
+    /// The hash in hexadecimal.
+    pub fn hex(&self) -> String {
+        blake3::Hash::from_bytes(self.hash).to_hex().to_string()
+    }
+}
+
+/// The digest of a source, and those of its beginnings of these lengths, which ascend.
+pub(super) fn digests(
+    mut source: impl Read,
+    lengths: &[u64],
+) -> io::Result<(SourceDigest, Vec<SourceDigest>)> {
+    let mut hasher = blake3::Hasher::new();
+    let mut beginnings = Vec::new();
+    let mut lengths = lengths.iter().copied().peekable();
+    let mut buffer = vec![0; 64 << 10];
+    let digest = |hasher: &blake3::Hasher| SourceDigest {
+        length: hasher.count(),
+        hash: *hasher.finalize().as_bytes(),
+    };
+    loop {
+        while lengths.next_if(|&length| length <= hasher.count()).is_some() {
+            beginnings.push(digest(&hasher));
+        }
+        let to_next = lengths.peek().map_or(u64::MAX, |&length| length - hasher.count());
+        let room = usize::try_from(to_next).map_or(buffer.len(), |most| most.min(buffer.len()));
+        match source.read(&mut buffer[..room]) {
+            Ok(0) => return Ok((digest(&hasher), beginnings)),
+            Ok(read) => drop(hasher.update(&buffer[..read])),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
 
 /// A place in a source: how many bytes of it were consumed, and what they were.
 ///
@@ -165,12 +236,12 @@ const CRC: std::ops::Range<usize> = 4..8;
 
 impl ImportInfo {
     /// Whether another import decides alike which records are stored.
-    pub(super) fn has_settings_of(&self, other: &ImportInfo) -> bool {
+    pub(super) fn has_same_settings(&self, other: &ImportInfo) -> bool {
         (&self.duplicates, &self.settings) == (&other.duplicates, &other.settings)
     }
 
     /// The settings in words.
-    pub(super) fn spelled_settings(&self) -> String {
+    pub(super) fn settings_text(&self) -> String {
         match self.settings.as_str() {
             "" => self.duplicates.clone(),
             settings => format!("{}; {settings}", self.duplicates),
@@ -268,7 +339,7 @@ pub(super) fn list(transaction: &ReadTransaction, meta: &Meta) -> Result<Vec<Imp
         if id != imports.len() as u64 {
             return Err(damaged("the journal", format!("import {} is missing", imports.len())));
         }
-        digest.add(Digest::of_import(id, row.value()));
+        digest.add(Digest::from_import(id, row.value()));
         imports.push(ImportInfo::from_bytes(id, row.value())?);
     }
     let read: u128 = imports.iter().map(|import| u128::from(import.counts.read)).sum();
@@ -302,10 +373,10 @@ impl<'t, 'm> Journal<'t, 'm> {
         let bytes = info.to_bytes();
         let digest = &mut self.meta.imports_digest;
         match self.table.insert(id, bytes.as_slice())? {
-            Some(earlier) => digest.remove(Digest::of_import(id, earlier.value())),
+            Some(earlier) => digest.remove(Digest::from_import(id, earlier.value())),
             None => self.meta.imports += 1,
         }
-        digest.add(Digest::of_import(id, &bytes));
+        digest.add(Digest::from_import(id, &bytes));
         Ok(())
     }
 

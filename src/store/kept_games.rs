@@ -41,7 +41,7 @@ impl NewGames {
         if self.games.is_empty() {
             return Ok(());
         }
-        let mut announced = Announced::read(meta)?;
+        let mut announced = GamesSummary::read(meta)?;
         let mut table = transaction.open_table(KEPT_GAMES)?;
         for game in &self.games {
             let key = key_of(kept_game::id_of(game));
@@ -60,7 +60,7 @@ impl NewGames {
 
 /// What the store says of its games.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-struct Announced {
+struct GamesSummary {
     games: u64,
     digest: Digest,
 }
@@ -68,7 +68,7 @@ struct Announced {
 /// The row that says it.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-struct AnnouncedRow {
+struct SummaryRow {
     games: U64,
     digest: U128,
     /// CRC32C of the bytes before.
@@ -77,31 +77,33 @@ struct AnnouncedRow {
 
 const ROW: &str = "the row of kept games";
 
-impl AnnouncedRow {
+impl SummaryRow {
     fn crc(&self) -> u32 {
         let bytes = self.as_bytes();
         crc32c::crc32c(&bytes[..bytes.len() - size_of::<U32>()])
     }
 }
 
-impl Announced {
-    fn read(meta: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<Announced> {
-        let Some(row) = meta.get(KEPT_GAMES_KEY)? else { return Ok(Announced::default()) };
-        let read = AnnouncedRow::read_from_bytes(row.value()).ok();
+impl GamesSummary {
+    fn read(meta: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<GamesSummary> {
+        let Some(row) = meta.get(KEPT_GAMES_KEY)? else { return Ok(GamesSummary::default()) };
+        let read = SummaryRow::read_from_bytes(row.value()).ok();
         match read.filter(|row| holds(row.crc(), row.check.get())) {
-            Some(row) => Ok(Announced { games: row.games.get(), digest: Digest(row.digest.get()) }),
+            Some(row) => {
+                Ok(GamesSummary { games: row.games.get(), digest: Digest(row.digest.get()) })
+            }
             None => Err(damaged(ROW, "its checksum does not match")),
         }
     }
 
     fn add(&mut self, key: u64, game: &[u8]) {
         self.games += 1;
-        self.digest.add(Digest::of_kept_game(key, game));
+        self.digest.add(Digest::from_kept_game(key, game));
     }
 
     fn write(self, meta: &mut Table<'_, &'static str, &'static [u8]>) -> Result<()> {
         let (games, digest) = (self.games.into(), self.digest.0.into());
-        let mut row = AnnouncedRow { games, digest, check: 0.into() };
+        let mut row = SummaryRow { games, digest, check: 0.into() };
         row.check = row.crc().into();
         meta.insert(KEPT_GAMES_KEY, row.as_bytes())?;
         Ok(())
@@ -130,7 +132,7 @@ impl KeptGames {
 
     /// The number of games.
     pub(super) fn count(&self) -> Result<u64> {
-        let announced = Announced::read(&self.meta)?.games;
+        let announced = GamesSummary::read(&self.meta)?.games;
         let found = self.table.as_ref().map_or(Ok(0), |table| table.len())?;
         if found == announced {
             return Ok(found);
@@ -158,8 +160,8 @@ impl KeptGames {
     /// Hands on all games, their ids ascending, until `visit` has enough. At the end they are those that
     /// the store announces.
     pub(super) fn each(&self, visit: &mut dyn FnMut(GameId, &[u8]) -> bool) -> Result<()> {
-        let announced = Announced::read(&self.meta)?;
-        let mut found = Announced::default();
+        let announced = GamesSummary::read(&self.meta)?;
+        let mut found = GamesSummary::default();
         if let Some(table) = &self.table {
             for row in table.range::<u64>(..)? {
                 let (key, game) = row?;

@@ -8,9 +8,8 @@ use super::error::{Result, StoreError, damaged, guarded};
 use super::open::Store;
 use super::schema::{
     self, Access, BLOCK_PAGE_BYTES, BLOCK_PAGE_OVERHEAD, Digest, GAME_DIGESTS, Meta, ORIGIN_KEY,
-    holds,
+    holds, read_header,
 };
-use super::transaction::read_header;
 use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
 
 /// How many digests a row has at most.
@@ -56,7 +55,7 @@ pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<
         if number.value() != rows || bytes.value().is_empty() || !games.add_bytes(bytes.value()) {
             return Err(damaged(GAMES, "they are out of order"));
         }
-        digest.add(Digest::of_games(rows, bytes.value()));
+        digest.add(Digest::from_game_digests(rows, bytes.value()));
         rows += 1;
     }
     if (rows, digest.0) != (head.rows.get(), head.rows_digest.get()) {
@@ -140,7 +139,7 @@ fn append(
     if let Some(last) = rows.checked_sub(1) {
         let row = table.get(last)?.ok_or_else(|| damaged(GAMES, "a row is missing"))?;
         if row.value().len() < ROW_DIGESTS * size_of::<GameDigest>() {
-            digest.remove(Digest::of_games(last, row.value()));
+            digest.remove(Digest::from_game_digests(last, row.value()));
             games.add_bytes(row.value());
             *rows = last;
         }
@@ -149,7 +148,7 @@ fn append(
         games.insert(game);
     }
     for bytes in games.to_bytes().chunks(ROW_DIGESTS * size_of::<GameDigest>()) {
-        digest.add(Digest::of_games(*rows, bytes));
+        digest.add(Digest::from_game_digests(*rows, bytes));
         table.insert(*rows, bytes)?;
         *rows += 1;
     }

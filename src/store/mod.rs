@@ -8,7 +8,7 @@
 //! - One process may have a store open for writing, or many for reading only; any other gets
 //!   [`StoreError::InUse`] at once. In the process that writes, any number of [`Reader`]s see what
 //!   was committed when they were made.
-//! - Who reads for long beside writers of other processes reads a copy of the store ([`copy_of`]).
+//! - Who reads for long beside writers of other processes reads a copy of the store ([`copy_snapshot`]).
 //! - Writing goes through an [`Importer`], which commits in batches. What was committed survives
 //!   the death of the process, and an import that was interrupted can be continued.
 //! - [`StoreOptions::memory_bytes`] bounds the memory that a store takes.
@@ -19,29 +19,22 @@
 
 mod any_row;
 mod block;
-mod crowd;
 mod error;
 mod file;
 mod findings;
 mod import;
 mod journal;
 mod kept_games;
-mod keys;
 mod ledger;
 mod open;
 mod options;
+mod overflow;
 mod overlay;
 mod pages;
 mod read;
 mod recognise;
-mod record_check;
-mod room;
-mod row;
 mod schema;
-mod shared;
 mod snapshot;
-mod source_digest;
-mod transaction;
 mod verify;
 
 #[doc(hidden)]
@@ -50,13 +43,12 @@ pub use error::StoreError;
 pub use file::MAGIC;
 pub use findings::VerifyFinding;
 pub use import::{ImportConflict, ImportOptions, ImportReport, Importer, OnDuplicate, Same};
-pub use journal::{Checkpoint, ImportCounts, ImportInfo, ImportState};
+pub use journal::{Checkpoint, ImportCounts, ImportInfo, ImportState, SourceDigest};
 pub use open::Store;
 pub use options::StoreOptions;
 pub use read::{ByImport, ByKey, EncodedRecord, Matches, Reader, StoreStats, StoredRecord};
 pub use recognise::Recognised;
 #[cfg(feature = "source")]
 pub(crate) use snapshot::close_copy;
-pub use snapshot::{copy_of, is_being_written};
-pub use source_digest::SourceDigest;
+pub use snapshot::{copy_snapshot, is_being_written};
 pub use verify::verify;

@@ -1,11 +1,9 @@
 //! An open store: how it is made, opened and closed.
 
-use std::fmt;
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, fs, io};
 
 use redb::{CompactionError, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
 
@@ -13,10 +11,10 @@ use super::block::BlockWriter;
 use super::error::{Fault, Result as Inner, StoreError, guarded};
 use super::file::{check_magic, check_pages};
 use super::journal::{self, ImportInfo};
-use super::options::StoreOptions;
-use super::schema::{self, Access, Digest, Meta, StoreHeader};
-use super::shared::Shared;
-use super::transaction::{begin_write, check_claims, read_header};
+use super::options::{Shared, StoreOptions};
+use super::schema::{
+    self, Access, Digest, Meta, StoreHeader, begin_write, check_claims, read_header,
+};
 use crate::new_file::NewFile;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -70,13 +68,13 @@ impl Store {
     /// `options` let it.
     ///
     /// # Errors
-    /// [`StoreError::MadeMeanwhile`] when something of that name has appeared since it was begun;
+    /// [`StoreError::CreatedMeanwhile`] when something of that name has appeared since it was begun;
     /// [`StoreError::Io`].
     pub fn publish(new: NewFile, options: &StoreOptions) -> Result<()> {
         let path = new.named().to_path_buf();
         let finished = if options.replace { new.finish() } else { new.finish_new() };
         finished.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::MadeMeanwhile { path },
+            io::ErrorKind::AlreadyExists => StoreError::CreatedMeanwhile { path },
             _ => StoreError::Io { path, error },
         })
     }
@@ -95,7 +93,7 @@ impl Store {
         let handle = guarded(path, || {
             let file = new.file().try_clone().map_err(redb::StorageError::Io)?;
             let database = Database::builder().set_cache_size(memory / 4).create_file(file)?;
-            lay_out(&database)?;
+            create_tables(&database)?;
             Ok(Handle::Write(database))
         })?;
         Ok(Store::with(path, new.temporary(), options, handle, memory / 2, memory / 4))
@@ -125,11 +123,11 @@ impl Store {
     /// process may not write.
     pub fn open_read_only(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
         let path = path.as_ref();
-        match Store::open_as_it_is(path, options) {
+        match Store::open_without_repair(path, options) {
             Err(StoreError::NotClosed { path }) => match Store::open(&path, options) {
                 Ok(store) => {
                     store.close()?;
-                    Store::open_as_it_is(&path, options)
+                    Store::open_without_repair(&path, options)
                 }
                 Err(StoreError::Io { .. }) => Err(StoreError::NotClosed { path }),
                 Err(error) => Err(error),
@@ -138,7 +136,7 @@ impl Store {
         }
     }
 
-    fn open_as_it_is(path: &Path, options: &StoreOptions) -> Result<Store> {
+    fn open_without_repair(path: &Path, options: &StoreOptions) -> Result<Store> {
         check_magic(path)?;
         check_pages(path, Access::Read)?;
         Store::open_unchecked(path, options)?.checked(Access::Read)
@@ -236,15 +234,15 @@ impl Store {
     /// Does once what closing is, each part whatever became of those before.
     fn end(&mut self) -> Result<()> {
         let recorded = self.record_delivered();
-        let taken_back = self.take_back_unused();
+        let taken_back = self.shrink_file();
         recorded.and(taken_back).and(self.drop_handle())
     }
 
     /// Makes a file smaller of which imports of this process left much unused.
-    fn take_back_unused(&mut self) -> Result<()> {
+    fn shrink_file(&mut self) -> Result<()> {
         match &mut self.handle {
             Some(Handle::Write(database)) if *self.has_grown.get_mut() => {
-                guarded(&self.shared.path, || take_back_unused(database, &self.shared))
+                guarded(&self.shared.path, || shrink_file(database, &self.shared))
             }
             _ => Ok(()),
         }
@@ -300,7 +298,7 @@ impl Drop for Store {
 
 /// Gives back to the system what the file has beside its pages, where that is much: redb doubles a
 /// file that is full.
-fn take_back_unused(database: &mut Database, shared: &Shared) -> Inner<()> {
+fn shrink_file(database: &mut Database, shared: &Shared) -> Inner<()> {
     // What the last commit replaced is free after the next.
     begin_write(database)?.commit()?;
     let transaction = begin_write(database)?;
@@ -323,16 +321,16 @@ fn take_back_unused(database: &mut Database, shared: &Shared) -> Inner<()> {
 }
 
 /// Writes the tables of an empty store: one block without entries.
-fn lay_out(database: &Database) -> Inner<()> {
+fn create_tables(database: &Database) -> Inner<()> {
     let transaction = begin_write(database)?;
     let mut header = StoreHeader { meta: Meta::EMPTY, checks: Vec::new() };
     let (block, check) = BlockWriter::new(0, header.meta.commit, 1, 0).finish();
     header.meta.block_bytes = block.len() as u64;
-    header.meta.blocks_digest.add(Digest::of_block(0, &block));
+    header.meta.blocks_digest.add(Digest::from_block(0, &block));
     header.checks.push(check);
     header.write(&mut transaction.open_table(schema::META)?)?;
     transaction.open_table(schema::BLOCKS)?.insert(0, block.as_slice())?;
-    transaction.open_table(schema::CROWDED)?;
+    transaction.open_table(schema::OVERFLOW)?;
     transaction.open_table(schema::IMPORTS)?;
     transaction.commit()?;
     Ok(())

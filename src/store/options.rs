@@ -1,6 +1,11 @@
 //! How a store is opened.
 
-use super::keys::KeyFunction;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
+
+use super::error::StoreError;
+use crate::codec::error::EncodeError;
+use crate::codec::{key, packed};
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -43,4 +48,41 @@ impl StoreOptions {
         self.key = key;
         self
     }
+}
+
+/// What is made of position keys: nothing, but in tests of keys that collide.
+pub(super) type KeyFunction = fn(u64) -> u64;
+
+/// The key of a packed identity board; `None` when it is none.
+pub(super) fn key_of_board(map: KeyFunction, board: &[u8]) -> Option<u64> {
+    let is_whole = packed::len_of(board).is_ok_and(|len| len == board.len());
+    key::board_key(board).ok().filter(|_| is_whole).map(map)
+}
+
+/// What readers and writers of one store have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// The name of the store, for messages.
+    pub(super) path: PathBuf,
+    /// Where its file was when it was opened.
+    pub(super) file: PathBuf,
+    pub(super) key: KeyFunction,
+    /// Bytes that blocks kept by readers and windows of exports may still take.
+    pub(super) cache_left: AtomicUsize,
+    /// What of it is left to exports.
+    pub(super) cache_floor: usize,
+}
+
+impl Shared {
+    /// The error of a record that cannot be stored.
+    pub(super) fn cannot_encode(&self, error: EncodeError) -> StoreError {
+        StoreError::Encode { path: self.path.clone(), error }
+    }
+}
+
+/// An empty list with room for so many values, if the system grants it; else it grows by itself.
+pub(super) fn with_reserve<T>(values: usize) -> Vec<T> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(values).ok();
+    list
 }

@@ -23,7 +23,7 @@ const FORMAT: u8 = 3;
 const LEAF: u8 = 1;
 const BRANCH: u8 = 2;
 /// No sound tree is higher.
-const MOST_LEVELS: u32 = 32;
+const MAX_LEVELS: u32 = 32;
 
 /// Checks the pages that lead to the meta row, and before writing also those in which redb keeps
 /// what is free: what is written where they are damaged might fall on what is in use.
@@ -158,7 +158,7 @@ impl<'f> PageCheck<'f> {
         level: u32,
         visit: &mut impl FnMut(&[u8]),
     ) -> Result<()> {
-        if level == MOST_LEVELS || self.left == 0 {
+        if level == MAX_LEVELS || self.left == 0 {
             return Err(wrong("they lead in a circle"));
         }
         self.left -= 1;
@@ -180,7 +180,7 @@ impl<'f> PageCheck<'f> {
         let stale = || wrong(format!("that at byte {start} is not the one of the last commit"));
         let mut bytes = Vec::new();
         self.append(start, page_bytes.min(4096), &mut bytes)?;
-        let end = PageEnd::of(&bytes, widths).ok_or_else(stale)?;
+        let end = PageEnd::parse(&bytes, widths).ok_or_else(stale)?;
         if end.offsets > page_bytes {
             return Err(stale());
         }
@@ -233,7 +233,7 @@ struct PageEnd {
 }
 
 impl PageEnd {
-    fn of(page: &[u8], widths: Widths) -> Option<PageEnd> {
+    fn parse(page: &[u8], widths: Widths) -> Option<PageEnd> {
         let [kind, _, low, high] = *page.first_chunk()?;
         let entries = u64::from(u16::from_le_bytes([low, high]));
         let list = |width: Option<u64>| if width.is_none() { 4 * entries } else { 0 };

@@ -3,9 +3,8 @@
 use std::io::Read;
 
 use super::error::StoreError;
-use super::journal::{ImportInfo, ImportState};
+use super::journal::{ImportInfo, ImportState, SourceDigest, digests};
 use super::open::Store;
-use super::source_digest::{SourceDigest, digests};
 
 /// What a store knows of a source; see [`Store::recognise`].
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,6 +1,12 @@
 //! The tables of a store and the rows that are not blocks. The format is `formats/store.md`.
 
-use redb::{ReadableTable, Table, TableDefinition};
+use std::fs;
+use std::path::Path;
+
+use redb::{
+    Database, OwnedAccessGuard, ReadTransaction, ReadableTable, ReadableTableMetadata, Table,
+    TableDefinition, WriteTransaction,
+};
 use twox_hash::xxhash3_128::Hasher;
 use zerocopy::byteorder::little_endian::{U32, U64, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -25,7 +31,7 @@ pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blo
 /// The blocks of another number of blocks, while a merge rewrites all of them.
 pub(super) const NEW_BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("new blocks");
 /// Key, packed board and first import number -> chunk of one position's records.
-pub(super) const CROWDED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("crowded");
+pub(super) const OVERFLOW: TableDefinition<&[u8], &[u8]> = TableDefinition::new("crowded");
 /// Number of an import -> journal row.
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
 /// Number of a row -> digests of games, ascending; there only in libraries that keep them.
@@ -38,10 +44,10 @@ pub(super) const ENTRIES_PER_BUCKET: usize = 12;
 /// The page of redb that a block should fill, and what redb needs of it.
 pub(super) const BLOCK_PAGE_BYTES: usize = 64 << 10;
 pub(super) const BLOCK_PAGE_OVERHEAD: usize = 64;
-/// A position whose entries in a block would take more bytes than this is crowded: its records
+/// A position whose entries in a block would take more bytes than this is overflow: its records
 /// move to the table of that name.
-pub(super) const CROWDED_BYTES: usize = 8 << 10;
-/// A chunk of a crowded position is closed when another record would take it past this many
+pub(super) const MAX_BLOCK_POSITION_BYTES: usize = 8 << 10;
+/// A chunk of an overflow position is closed when another record would take it past this many
 /// bytes. With what redb adds it then fills a page of 32 KiB.
 pub(super) const CHUNK_BYTES: usize = (32 << 10) - 256;
 
@@ -53,9 +59,9 @@ pub(super) struct Meta {
     pub(super) records: u64,
     /// Different positions.
     pub(super) positions: u64,
-    /// Positions whose records are in the table of crowded ones.
-    pub(super) crowded: u64,
-    /// Rows of the table of crowded positions.
+    /// Positions whose records are in the table of overflow ones.
+    pub(super) overflow: u64,
+    /// Rows of the table of overflow positions.
     pub(super) chunks: u64,
     /// Lines of the journal.
     pub(super) imports: u64,
@@ -88,7 +94,7 @@ struct MetaRow {
     blocks: U64,
     records: U64,
     positions: U64,
-    crowded: U64,
+    overflow: U64,
     chunks: U64,
     imports: U64,
     next_import_number: U64,
@@ -113,7 +119,7 @@ impl Meta {
         blocks: 1,
         records: 0,
         positions: 0,
-        crowded: 0,
+        overflow: 0,
         chunks: 0,
         imports: 0,
         next_import_number: 0,
@@ -137,7 +143,7 @@ impl Meta {
             blocks: self.blocks.into(),
             records: self.records.into(),
             positions: self.positions.into(),
-            crowded: self.crowded.into(),
+            overflow: self.overflow.into(),
             chunks: self.chunks.into(),
             imports: self.imports.into(),
             next_import_number: self.next_import_number.into(),
@@ -183,7 +189,7 @@ impl Meta {
             blocks: row.blocks.get(),
             records: row.records.get(),
             positions: row.positions.get(),
-            crowded: row.crowded.get(),
+            overflow: row.overflow.get(),
             chunks: row.chunks.get(),
             imports: row.imports.get(),
             next_import_number: row.next_import_number.get(),
@@ -200,23 +206,23 @@ impl Meta {
 
     /// Refuses what a store with so many rows in a file of so many bytes cannot hold.
     pub(super) fn check_claims(&self, rows: &RowCounts, file_bytes: u64) -> Result<()> {
-        let more_than_there_is = |what: &str, claimed: u64, most: u64| {
+        let at_most = |what: &str, claimed: u64, most: u64| {
             let what = format!("it claims {claimed} {what}, where there can be {most}");
             if claimed > most { Err(damaged("the meta row", what)) } else { Ok(()) }
         };
-        let other_than_there_are = |what: &str, claimed: u64, found: u64| {
+        let equal = |what: &str, claimed: u64, found: u64| {
             let what = format!("it claims {claimed} {what}, and there are {found}");
             if claimed == found { Ok(()) } else { Err(damaged("the meta row", what)) }
         };
-        other_than_there_are("blocks", self.blocks, rows.blocks)?;
-        other_than_there_are("chunks", self.chunks, rows.chunks)?;
-        other_than_there_are("imports", self.imports, rows.imports)?;
-        more_than_there_is("bytes of blocks", self.block_bytes, file_bytes)?;
-        more_than_there_is("bytes of records", self.record_bytes, file_bytes)?;
-        more_than_there_is("records", self.records, self.record_bytes)?;
-        more_than_there_is("records", self.records, self.next_import_number)?;
-        more_than_there_is("positions", self.positions, self.records)?;
-        more_than_there_is("crowded positions", self.crowded, self.chunks.min(self.positions))
+        equal("blocks", self.blocks, rows.blocks)?;
+        equal("chunks", self.chunks, rows.chunks)?;
+        equal("imports", self.imports, rows.imports)?;
+        at_most("bytes of blocks", self.block_bytes, file_bytes)?;
+        at_most("bytes of records", self.record_bytes, file_bytes)?;
+        at_most("records", self.records, self.record_bytes)?;
+        at_most("records", self.records, self.next_import_number)?;
+        at_most("positions", self.positions, self.records)?;
+        at_most("overflow positions", self.overflow, self.chunks.min(self.positions))
     }
 }
 
@@ -239,28 +245,28 @@ pub(super) enum Access {
 pub(super) struct Digest(pub(super) u128);
 
 impl Digest {
-    pub(super) fn of_block(number: u64, bytes: &[u8]) -> Digest {
-        Digest::of_row(1, &number.to_le_bytes(), bytes)
+    pub(super) fn from_block(number: u64, bytes: &[u8]) -> Digest {
+        Digest::from_row(1, &number.to_le_bytes(), bytes)
     }
 
-    pub(super) fn of_chunk(key: &[u8], bytes: &[u8]) -> Digest {
-        Digest::of_row(2, key, bytes)
+    pub(super) fn from_chunk(key: &[u8], bytes: &[u8]) -> Digest {
+        Digest::from_row(2, key, bytes)
     }
 
-    pub(super) fn of_import(id: u64, bytes: &[u8]) -> Digest {
-        Digest::of_row(3, &id.to_le_bytes(), bytes)
+    pub(super) fn from_import(id: u64, bytes: &[u8]) -> Digest {
+        Digest::from_row(3, &id.to_le_bytes(), bytes)
     }
 
-    pub(super) fn of_games(number: u64, bytes: &[u8]) -> Digest {
-        Digest::of_row(4, &number.to_le_bytes(), bytes)
+    pub(super) fn from_game_digests(number: u64, bytes: &[u8]) -> Digest {
+        Digest::from_row(4, &number.to_le_bytes(), bytes)
     }
 
-    pub(super) fn of_kept_game(key: u64, bytes: &[u8]) -> Digest {
-        Digest::of_row(5, &key.to_le_bytes(), bytes)
+    pub(super) fn from_kept_game(key: u64, bytes: &[u8]) -> Digest {
+        Digest::from_row(5, &key.to_le_bytes(), bytes)
     }
 
     /// XXH3 of 128 bits over key and value, with a seed for each table.
-    fn of_row(seed: u64, key: &[u8], value: &[u8]) -> Digest {
+    fn from_row(seed: u64, key: &[u8], value: &[u8]) -> Digest {
         let mut hasher = Hasher::with_seed(seed);
         hasher.write(key);
         hasher.write(value);
@@ -322,4 +328,40 @@ pub(super) fn holds(found: u32, expected: u32) -> bool {
 
 fn meta_crc(row: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&row[..FIXED]), &row[CRC_END..])
+}
+
+/// Begins a transaction whose commit survives everything, and after which a store that was not
+/// closed is opened at once, for reading only too.
+pub(super) fn begin_write(database: &Database) -> Result<WriteTransaction> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_durability(redb::Durability::Immediate)?;
+    transaction.set_quick_repair(true);
+    Ok(transaction)
+}
+
+pub(super) fn read_header(transaction: &ReadTransaction, access: Access) -> Result<StoreHeader> {
+    match transaction.open_table(META) {
+        Err(redb::TableError::TableDoesNotExist(_)) => Err(Fault::NoMeta),
+        table => StoreHeader::read(&table?, access),
+    }
+}
+
+/// Holds what the meta row says against the tables' numbers of rows and the length of the file.
+pub(super) fn check_claims(transaction: &ReadTransaction, meta: &Meta, path: &Path) -> Result<()> {
+    let file_bytes = fs::metadata(path).map_err(redb::StorageError::Io)?.len();
+    let rows = RowCounts {
+        blocks: transaction.open_table(BLOCKS)?.len()?,
+        chunks: transaction.open_table(OVERFLOW)?.len()?,
+        imports: transaction.open_table(IMPORTS)?.len()?,
+    };
+    meta.check_claims(&rows, file_bytes)
+}
+
+/// The bytes of a row, for as long as they are needed.
+pub(super) type RowGuard = OwnedAccessGuard<&'static [u8]>;
+
+/// Looks at a value once where redb may still panic: what it gives later it cut out now.
+pub(super) fn sized(guard: RowGuard) -> RowGuard {
+    std::hint::black_box(guard.value().len());
+    guard
 }

@@ -13,7 +13,7 @@ use super::schema::Access;
 use crate::new_file::SpooledFile;
 
 /// A copy that commits ran ahead of is made anew so many times.
-const MOST_TRIES: usize = 20;
+const MAX_TRIES: usize = 20;
 /// The memory in which a copy is put right.
 const CACHE_BYTES: usize = 4 << 20;
 
@@ -27,10 +27,10 @@ const CACHE_BYTES: usize = 4 << 20;
 /// # Errors
 /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::Damaged`], [`StoreError::Io`], and
 /// [`StoreError::InUse`] when commits came faster than it could be copied.
-pub fn copy_of(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFile, StoreError> {
+pub fn copy_snapshot(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFile, StoreError> {
     let path = path.as_ref();
     check_magic(path)?;
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         if let Some(copy) = guarded(path, || copy_of_one_commit(path, folder))? {
             return Ok(copy);
         }
@@ -48,7 +48,7 @@ fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> 
         io::copy(&mut file, copy)?;
         is_of_one_commit = header(&mut file)? == before;
         match is_of_one_commit {
-            true => put_right(copy, &before),
+            true => repair(copy, &before),
             false => Ok(()),
         }
     })?;
@@ -56,7 +56,7 @@ fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> 
 }
 
 /// Closes a store whose writer did not. Whoever locked the file still has that lock, through another handle.
-fn put_right(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
+fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
     if !pages::is_open_for_writing(header) {
         return Ok(());
     }
@@ -69,7 +69,7 @@ fn put_right(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
 /// left as it is.
 ///
 /// # Errors
-/// As [`copy_of`], with `path` as its name.
+/// As [`copy_snapshot`], with `path` as its name.
 #[cfg_attr(not(feature = "source"), expect(dead_code))]
 pub(crate) fn close_copy(file: &mut File, path: &Path) -> Result<(), StoreError> {
     guarded(path, || {
@@ -78,7 +78,7 @@ pub(crate) fn close_copy(file: &mut File, path: &Path) -> Result<(), StoreError>
         }
         let header = header(file)?;
         match header.starts_with(MAGIC) {
-            true => put_right(file, &header),
+            true => repair(file, &header),
             false => Ok(()),
         }
     })

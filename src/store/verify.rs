@@ -5,20 +5,15 @@ use std::path::Path;
 use redb::{Database, ReadTransaction};
 
 use super::block::{Block, BucketEntry, Damage, KeySlot, Payload};
-use super::crowd::CrowdCheck;
 use super::error::{Result as Inner, StoreError, guarded};
 use super::file::{check_magic, is_cut_short, open_shared};
-use super::findings::{VerifyFinding, VerifyFindings};
-use super::journal;
-use super::kept_games;
-use super::keys::{KeyFunction, key_of_board};
-use super::ledger;
+use super::findings::{RecordCheck, VerifyFinding, VerifyFindings};
 use super::open::Store;
-use super::options::StoreOptions;
+use super::options::{KeyFunction, StoreOptions, key_of_board};
+use super::overflow::OverflowCheck;
 use super::overlay::Overlay;
-use super::record_check::RecordCheck;
-use super::schema::{self, Access, Digest, Meta, StoreHeader};
-use super::transaction::{check_claims, read_header};
+use super::schema::{self, Access, Digest, Meta, StoreHeader, check_claims, read_header};
+use super::{journal, kept_games, ledger};
 use crate::codec::record;
 use crate::spread::spread;
 
@@ -105,7 +100,7 @@ fn check_tables(
         meta,
         checks,
         records: RecordCheck::new(meta.next_import_number),
-        crowds: CrowdCheck::default(),
+        overflow: OverflowCheck::default(),
         blocks: BlockTotals::default(),
         findings: VerifyFindings::default(),
     };
@@ -123,7 +118,7 @@ struct TableCheck {
     /// The checksums of the headers of the blocks.
     checks: Vec<u32>,
     records: RecordCheck,
-    crowds: CrowdCheck,
+    overflow: OverflowCheck,
     blocks: BlockTotals,
     findings: VerifyFindings,
 }
@@ -145,12 +140,12 @@ impl TableCheck {
             let (number, bytes) = row?;
             self.block(number.value(), bytes.value());
         }
-        for row in transaction.open_table(schema::CROWDED)?.range::<&[u8]>(..)? {
+        for row in transaction.open_table(schema::OVERFLOW)?.range::<&[u8]>(..)? {
             let (row_key, bytes) = row?;
             let (records, findings) = (&mut self.records, &mut self.findings);
-            self.crowds.chunk(self.key, row_key.value(), bytes.value(), records, findings);
+            self.overflow.chunk(self.key, row_key.value(), bytes.value(), records, findings);
         }
-        self.crowds.compare(&mut self.findings);
+        self.overflow.compare(&mut self.findings);
         // Counts say nothing new where something could not be counted.
         if self.findings.list.is_empty() {
             self.compare();
@@ -174,7 +169,7 @@ impl TableCheck {
         }
         self.blocks.blocks = number.saturating_add(1);
         self.blocks.bytes += bytes.len() as u64;
-        self.blocks.digest.add(Digest::of_block(number, bytes));
+        self.blocks.digest.add(Digest::from_block(number, bytes));
         let announced = usize::try_from(number).ok().and_then(|number| self.checks.get(number));
         let Some(&announced) = announced else {
             return self.findings.add(place, format!("the store has {} blocks", self.meta.blocks));
@@ -217,14 +212,14 @@ impl TableCheck {
         };
         let key = key_of_board(self.key, board)?;
         if let Payload::Stub(stub) = entry.payload {
-            let is_alone = self.crowds.announce(key, &stub);
+            let is_alone = self.overflow.announce(key, &stub);
             if !is_alone || entry.import_number != 0 {
                 self.findings.add(place, "a stub is not alone or has a number");
             }
         }
         let (owner, fraction) = spread(key, self.meta.blocks);
         let stored = KeySlot { bucket, fingerprint: entry.fingerprint };
-        if owner != number || KeySlot::of(fraction, block.buckets()) != stored {
+        if owner != number || KeySlot::from_fraction(fraction, block.buckets()) != stored {
             self.findings.add(place, format!("an entry belongs elsewhere (key {key:016x})"));
         }
         Some((key, board.to_vec(), entry.import_number))
@@ -232,15 +227,15 @@ impl TableCheck {
 
     /// Holds what was counted against the meta row.
     fn compare(&mut self) {
-        let TableCheck { meta, records, crowds, blocks, findings, .. } = self;
+        let TableCheck { meta, records, overflow, blocks, findings, .. } = self;
         let counts = [
             ("records", meta.records, records.records),
             ("bytes of records", meta.record_bytes, records.record_bytes),
             ("positions", meta.positions, blocks.positions),
-            ("crowded positions", meta.crowded, crowds.stubs()),
+            ("overflow positions", meta.overflow, overflow.stubs()),
             ("blocks", meta.blocks, blocks.blocks),
             ("bytes of blocks", meta.block_bytes, blocks.bytes),
-            ("chunks", meta.chunks, crowds.chunks),
+            ("chunks", meta.chunks, overflow.chunks),
         ];
         for (what, announced, found) in counts {
             if announced != found {
@@ -249,7 +244,7 @@ impl TableCheck {
         }
         let digests = [
             ("blocks", meta.blocks_digest, blocks.digest),
-            ("chunks", meta.chunks_digest, crowds.digest),
+            ("chunks", meta.chunks_digest, overflow.digest),
         ];
         for (what, announced, found) in digests {
             if announced != found {

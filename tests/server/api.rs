@@ -260,7 +260,7 @@ fn games_that_are_listed_are_among_those_that_are_asked_for() {
 }
 
 #[test]
-fn a_crowded_position_says_that_it_is_cut() {
+fn a_position_with_too_many_records_says_that_it_is_cut() {
     let line = "8/8/8/4k3/8/1K6/8/8 b - - tally \"reached 1, Ke6 +1=0-0\";\n";
     let scratch = Scratch::with("crowd.epd", line.repeat(1001));
     let running = Running::start(&scratch, &["crowd.epd"]);

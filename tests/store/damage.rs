@@ -262,6 +262,6 @@ fn no_iterator_goes_on_after_an_error() {
 
 fn ends(mut records: impl Iterator<Item = Result<StoredRecord, StoreError>>) {
     let error = records.find_map(Result::err).unwrap();
-    assert!(error.to_string().contains("crowded position"), "{error}");
+    assert!(error.to_string().contains("overflow position"), "{error}");
     assert!(records.next().is_none() && records.next().is_none());
 }

@@ -222,7 +222,7 @@ fn what_is_not_identity_is_kept_and_not_asked_for() {
 
 /// A crowd of one position under every rule.
 #[test]
-fn rules_hold_for_crowded_positions() {
+fn rules_hold_for_overflow_positions() {
     let crowd = |from: u64, to: u64| -> Vec<EpdRecord> {
         (from..to).map(|nth| epd(&format!("{} c0 \"{nth}\";", POSITIONS[0]))).collect()
     };

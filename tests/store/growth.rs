@@ -92,7 +92,7 @@ fn key_order_is_the_same_however_batches_fell() {
 
 /// A position may hold many more records than a block, and its neighbours do not notice.
 #[test]
-fn a_crowded_position_streams_all_its_records() {
+fn an_overflow_position_streams_all_its_records() {
     let scratch = Scratch::new();
     let path = scratch.path("crowded.epdb");
     let store = Store::create(&path, &small()).unwrap();
@@ -104,7 +104,7 @@ fn a_crowded_position_streams_all_its_records() {
     import(&store, "second", second, &ImportOptions::default());
     let reader = store.reader().unwrap();
     let stats = reader.stats().unwrap();
-    assert_eq!((stats.records, stats.positions, stats.crowded_positions), (20_000, 10_001, 1));
+    assert_eq!((stats.records, stats.positions, stats.overflow_positions), (20_000, 10_001, 1));
     let expected: Vec<_> = (0..20_000).step_by(2).map(|nth| (nth, crowd(nth))).collect();
     assert_eq!(found(&reader, crowd(0).position()), expected);
     assert_eq!(reader.first(crowd(0).position()).unwrap().unwrap().import_number, 0);

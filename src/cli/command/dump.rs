@@ -142,7 +142,7 @@ fn store(out: &mut Output, local: &Local, args: &Args) -> anyhow::Result<()> {
     let stats = reader.stats()?;
     writeln!(out, "store of {} bytes, {} of them records", stats.file_bytes, stats.record_bytes)?;
     writeln!(out, "{} records of {} positions", stats.records, stats.positions)?;
-    writeln!(out, "{} blocks, {} crowded positions", stats.blocks, stats.crowded_positions)?;
+    writeln!(out, "{} blocks, {} overflow positions", stats.blocks, stats.overflow_positions)?;
     for (number, import) in store.imports()?.iter().enumerate() {
         writeln!(out, "import {number}: {import}")?;
     }

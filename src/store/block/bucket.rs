@@ -1,9 +1,120 @@
 //! Buckets: the entries whose keys fall into one part of a block, under one checksum.
 
-use super::bytes::{Damage, Result, WORD, read_count, read_number, write_count};
-use super::entry::{BucketEntry, Payload, Stub};
+use std::ops::Range;
+
 use crate::equal_bytes::equal_bytes;
 use crate::store::schema::{Digest, holds};
+
+/// Bytes of a checksum, and of an offset in the directory.
+pub(super) const WORD: usize = 4;
+
+/// What is wrong with bytes that should be a block or a bucket.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::store) struct Damage(pub(in crate::store) &'static str);
+
+/// Whether bytes hold what was written.
+pub(super) type Result<T> = std::result::Result<T, Damage>;
+
+/// Where a slice lies in the one that it was cut from; nowhere, if it is empty.
+pub(in crate::store) fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
+    let start = part.first().and_then(|first| whole.element_offset(first)).unwrap_or_default();
+    start..start + part.len()
+}
+
+/// A little-endian word; 0 where the bytes end, which callers have excluded.
+pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
+    let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
+    word.copied().map_or(0, u32::from_le_bytes)
+}
+
+pub(super) fn put_word(bytes: &mut [u8], at: usize, value: u32) {
+    bytes[at..at + WORD].copy_from_slice(&value.to_le_bytes());
+}
+
+/// A little-endian number of at most eight bytes.
+pub(super) fn read_number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+/// A count in groups of seven bits, the lowest first, all but the last with the high bit.
+pub(super) fn write_count(mut count: u32, out: &mut Vec<u8>) {
+    while count >= 0x80 {
+        out.push(count as u8 | 0x80);
+        count >>= 7;
+    }
+    out.push(count as u8);
+}
+
+pub(super) fn read_count(bytes: &[u8]) -> Result<(usize, &[u8])> {
+    let mut count = 0;
+    for (place, &byte) in bytes.iter().enumerate().take(5) {
+        count |= usize::from(byte & 0x7f) << (7 * place);
+        if byte < 0x80 {
+            return match count {
+                _ if place > 0 && byte == 0 => Err(Damage("a count has a needless byte")),
+                _ => Ok((count, &bytes[place + 1..])),
+            };
+        }
+    }
+    Err(Damage("a count does not end"))
+}
+
+/// What an entry holds.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::store) enum Payload<'a> {
+    /// An encoded record.
+    Record(&'a [u8]),
+    /// The records of this position are in the table of overflow positions.
+    Stub(Stub<'a>),
+}
+
+/// What a block keeps of an overflow position.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::store) struct Stub<'a> {
+    /// The packed identity board.
+    pub(in crate::store) board: &'a [u8],
+    pub(in crate::store) records: u64,
+    /// Sum of the lengths of the encoded records.
+    pub(in crate::store) bytes: u64,
+    /// The checksum that the first chunk carries.
+    pub(in crate::store) first_crc: u32,
+    /// Sum of the digests of the chunks.
+    pub(in crate::store) digest: Digest,
+}
+
+impl Stub<'_> {
+    /// That of a position without a board or a record.
+    pub(in crate::store) const EMPTY: Stub<'static> =
+        Stub { board: &[], records: 0, bytes: 0, first_crc: 0, digest: Digest(0) };
+}
+
+/// What follows the board of a stub.
+const STUB_TAIL: usize = 8 + 8 + 4 + 16;
+
+/// One entry of a bucket.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::store) struct BucketEntry<'a> {
+    pub(in crate::store) fingerprint: u8,
+    /// 0 for a stub.
+    pub(in crate::store) import_number: u64,
+    pub(in crate::store) payload: Payload<'a>,
+}
+
+impl Payload<'_> {
+    /// How many bytes the entry takes in a bucket, its share of the bucket's frame included.
+    pub(in crate::store) fn entry_len(&self, width: u8) -> usize {
+        let own = match self {
+            Payload::Record(record) => record.len() + if record.len() < 255 { 0 } else { WORD },
+            Payload::Stub(stub) => 1 + stub.board.len() + STUB_TAIL,
+        };
+        2 + usize::from(width) + own
+    }
+}
+
+/// The bytes that an import number below `next` takes, at least one.
+pub(in crate::store) fn width_of(next: u64) -> u8 {
+    (u64::BITS - next.saturating_sub(1).leading_zeros()).div_ceil(8).max(1) as u8
+}
 
 /// Length codes of entries: from 1 to 254 the length of the record itself.
 const STUB: u8 = 0;

@@ -7,13 +7,270 @@
 //! costs a third of a byte an entry.
 
 mod bucket;
-mod bytes;
-mod entry;
-mod view;
-mod write;
 
-pub(super) use bucket::{Bucket, BucketCursor, BucketId, BucketWriter};
-pub(super) use bytes::{Damage, range_in};
-pub(super) use entry::{BucketEntry, Payload, Stub, width_of};
-pub(super) use view::{Block, BlockShape, KeySlot};
-pub(super) use write::BlockWriter;
+use super::schema::{ENTRIES_PER_BUCKET, holds};
+use crate::prefetch::{prefetch, prefetch_bytes};
+use crate::spread::spread;
+pub(super) use bucket::{
+    Bucket, BucketCursor, BucketEntry, BucketId, BucketWriter, Damage, Payload, Stub, range_in,
+    width_of,
+};
+use bucket::{Result, WORD, put_word, read_number, word};
+
+/// Where the parts of a header begin, and where it ends.
+const ENTRY_COUNT: usize = 0;
+const BUCKET_COUNT: usize = 4;
+const WIDTH: usize = 8;
+const ZEROS: usize = 9;
+const HEADER_CRC: usize = 12;
+const COMMIT: usize = 16;
+const HEADER: usize = 24;
+
+/// Where in a block a key belongs.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(in crate::store) struct KeySlot {
+    pub(in crate::store) bucket: u32,
+    /// The next eight bits of the key's fraction.
+    pub(in crate::store) fingerprint: u8,
+}
+
+impl KeySlot {
+    /// The slot of a fraction of a block (see [`spread`]) in a block of so many buckets.
+    pub(in crate::store) fn from_fraction(fraction: u64, buckets: u32) -> KeySlot {
+        let (bucket, rest) = spread(fraction, buckets.into());
+        KeySlot { bucket: bucket as u32, fingerprint: (rest >> 56) as u8 }
+    }
+}
+
+/// What the header of a block says that a lookup needs.
+#[derive(Copy, Clone)]
+pub(in crate::store) struct BlockShape {
+    pub(in crate::store) buckets: u32,
+    pub(in crate::store) width: u8,
+    pub(in crate::store) commit: u64,
+}
+
+impl BlockShape {
+    /// Reads it from the bytes of a block, which are long enough for the directory it announces.
+    pub(in crate::store) fn parse(bytes: &[u8]) -> Result<BlockShape> {
+        let header = bytes.get(..HEADER).ok_or(Damage("the block is shorter than its header"))?;
+        let (buckets, width) = (word(header, BUCKET_COUNT), header[WIDTH]);
+        let commit = read_number(&header[COMMIT..]);
+        if buckets == 0 {
+            return Err(Damage("the block counts no buckets"));
+        }
+        if !(1..=8).contains(&width) {
+            return Err(Damage("the block has an unknown width of import numbers"));
+        }
+        let shape = BlockShape { buckets, width, commit };
+        if bytes.len() < shape.data_start() {
+            return Err(Damage("the block is shorter than its directory"));
+        }
+        Ok(shape)
+    }
+
+    fn data_start(self) -> usize {
+        HEADER + self.buckets as usize * WORD
+    }
+}
+
+/// A view of a block. Nothing is believed of it but what was checked on the way.
+#[derive(Copy, Clone)]
+pub(in crate::store) struct Block<'a> {
+    bytes: &'a [u8],
+    number: u64,
+    shape: BlockShape,
+}
+
+impl<'a> Block<'a> {
+    /// Takes the bytes of the block with this number. Only the header is looked at.
+    pub(in crate::store) fn new(number: u64, bytes: &'a [u8]) -> Result<Block<'a>> {
+        Ok(Block { bytes, number, shape: BlockShape::parse(bytes)? })
+    }
+
+    /// The same with the header's shape at hand, so that its cache line is not needed.
+    pub(in crate::store) fn with_shape(
+        number: u64,
+        bytes: &'a [u8],
+        shape: BlockShape,
+    ) -> Block<'a> {
+        Block { bytes, number, shape }
+    }
+
+    /// All of it.
+    pub(in crate::store) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// What the header says that a lookup needs.
+    pub(in crate::store) fn shape(&self) -> BlockShape {
+        self.shape
+    }
+
+    /// How many entries the block should hold.
+    pub(in crate::store) fn entry_count(&self) -> u32 {
+        word(self.bytes, ENTRY_COUNT)
+    }
+
+    /// How many buckets it has.
+    pub(in crate::store) fn buckets(&self) -> u32 {
+        self.shape.buckets
+    }
+
+    fn data_start(&self) -> usize {
+        self.shape.data_start()
+    }
+
+    /// The checksum over header and directory.
+    pub(in crate::store) fn header_crc(&self) -> u32 {
+        word(self.bytes, HEADER_CRC)
+    }
+
+    /// Checks header and directory; `announced` is what the store keeps of the header's checksum.
+    pub(in crate::store) fn check(&self, announced: u32) -> Result<()> {
+        let data_start = self.data_start();
+        if self.bytes[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
+            return Err(Damage("reserved bytes of the header are not 0"));
+        }
+        if !holds(header_crc(self.number, &self.bytes[..data_start]), self.header_crc()) {
+            return Err(Damage("the checksum of the header does not match"));
+        }
+        if self.header_crc() != announced {
+            return Err(Damage("the store knows another block of this number"));
+        }
+        match self.bytes[HEADER..data_start].last_chunk() {
+            Some(last) if u32::from_le_bytes(*last) as usize == self.bytes.len() - data_start => {
+                Ok(())
+            }
+            _ => Err(Damage("the directory does not end where the block does")),
+        }
+    }
+
+    /// Brings the directory's word of a bucket near.
+    #[inline]
+    pub(in crate::store) fn prefetch_directory(&self, bucket: u32) {
+        if let Some(byte) = self.bytes.get(end_at(bucket)) {
+            prefetch(byte);
+        }
+    }
+
+    /// Brings a bucket near, all at once: its parts lead to each other.
+    #[inline]
+    pub(in crate::store) fn prefetch_bucket(&self, bucket: u32) {
+        if let Some(bytes) = self.bucket_bytes(bucket) {
+            prefetch_bytes(bytes);
+        }
+    }
+
+    fn bucket_bytes(&self, bucket: u32) -> Option<&'a [u8]> {
+        let end_at = end_at(bucket);
+        let start = if bucket == 0 { 0 } else { word(self.bytes, end_at - WORD) as usize };
+        let end = word(self.bytes, end_at) as usize;
+        self.bytes.get(self.data_start()..)?.get(start..end)
+    }
+
+    /// One bucket, unchecked.
+    pub(in crate::store) fn bucket(&self, bucket: u32) -> Result<Bucket<'a>> {
+        let bytes =
+            self.bucket_bytes(bucket).ok_or(Damage("the directory leads out of the block"))?;
+        let (owner, BlockShape { width, commit, .. }) = (self.number, self.shape);
+        Bucket::new(BucketId { owner, bucket, width, commit }, bytes)
+    }
+
+    /// All entries in order of their keys, with their buckets, every checksum checked.
+    pub(in crate::store) fn each_entry(
+        &self,
+        announced: u32,
+        mut visit: impl FnMut(u32, BucketEntry<'a>),
+    ) -> Result<()> {
+        self.check(announced)?;
+        let mut found = 0;
+        for number in 0..self.buckets() {
+            let bucket = self.bucket(number)?;
+            bucket.check()?;
+            for entry in bucket.entries() {
+                visit(number, entry?);
+                found += 1;
+            }
+        }
+        if found != self.entry_count() {
+            return Err(Damage("the block counts another number of entries"));
+        }
+        Ok(())
+    }
+}
+
+/// Where the directory says where a bucket ends.
+fn end_at(bucket: u32) -> usize {
+    HEADER + bucket as usize * WORD
+}
+
+fn header_crc(number: u64, header_and_directory: &[u8]) -> u32 {
+    let start = crc32c::crc32c(&number.to_le_bytes());
+    let start = crc32c::crc32c_append(start, &header_and_directory[..HEADER_CRC]);
+    crc32c::crc32c_append(start, &header_and_directory[COMMIT..])
+}
+
+/// Writes a block: entries in order of their keys.
+pub(in crate::store) struct BlockWriter {
+    number: u64,
+    commit: u64,
+    width: u8,
+    buckets: u32,
+    entries: u32,
+    bucket: u32,
+    open: BucketWriter,
+    /// Header and directory, then the buckets.
+    bytes: Vec<u8>,
+}
+
+impl BlockWriter {
+    /// Begins the block with this number, written by this commit, for about `entries` entries with
+    /// import numbers of `width` bytes.
+    pub(in crate::store) fn new(
+        number: u64,
+        commit: u64,
+        width: u8,
+        entries: usize,
+    ) -> BlockWriter {
+        let buckets = (entries / ENTRIES_PER_BUCKET).clamp(1, u32::MAX as usize) as u32;
+        let bytes = vec![0; HEADER + buckets as usize * WORD];
+        let open = BucketWriter::default();
+        BlockWriter { number, commit, width, buckets, entries: 0, bucket: 0, open, bytes }
+    }
+
+    /// Appends the entry of a key, given as its fraction of the block.
+    pub(in crate::store) fn push(&mut self, fraction: u64, import_number: u64, payload: Payload) {
+        let slot = KeySlot::from_fraction(fraction, self.buckets);
+        while self.bucket < slot.bucket {
+            self.close_bucket();
+        }
+        self.entries += 1;
+        let entry = BucketEntry { fingerprint: slot.fingerprint, import_number, payload };
+        self.open.push(self.width, entry);
+    }
+
+    fn close_bucket(&mut self) {
+        let BlockWriter { number: owner, commit, width, bucket, .. } = *self;
+        self.open.finish(BucketId { owner, bucket, width, commit }, &mut self.bytes);
+        let data_start = HEADER + self.buckets as usize * WORD;
+        let end = (self.bytes.len() - data_start) as u32;
+        put_word(&mut self.bytes, HEADER + self.bucket as usize * WORD, end);
+        self.bucket += 1;
+    }
+
+    /// The bytes of the block, and the checksum of its header.
+    pub(in crate::store) fn finish(mut self) -> (Vec<u8>, u32) {
+        while self.bucket < self.buckets {
+            self.close_bucket();
+        }
+        let data_start = HEADER + self.buckets as usize * WORD;
+        put_word(&mut self.bytes, ENTRY_COUNT, self.entries);
+        put_word(&mut self.bytes, BUCKET_COUNT, self.buckets);
+        self.bytes[WIDTH] = self.width;
+        self.bytes[COMMIT..HEADER].copy_from_slice(&self.commit.to_le_bytes());
+        let crc = header_crc(self.number, &self.bytes[..data_start]);
+        put_word(&mut self.bytes, HEADER_CRC, crc);
+        (self.bytes, crc)
+    }
+}

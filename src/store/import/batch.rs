@@ -5,7 +5,7 @@ use rayon::slice::ParallelSliceMut;
 use crate::codec::error::EncodeError;
 use crate::codec::record;
 use crate::model::EpdRecord;
-use crate::store::room::with_room;
+use crate::store::options::with_reserve;
 
 /// A record that is being imported.
 #[derive(Copy, Clone, Debug)]
@@ -60,7 +60,7 @@ impl Arena {
 }
 
 /// Behind so many bytes another record may begin.
-const MOST_BYTES: usize = Incoming::DISCARDED as usize - record::MAX_LEN - 8;
+const MAX_BYTES: usize = Incoming::DISCARDED as usize - record::MAX_LEN - 8;
 
 /// Incoming records within a budget.
 pub(super) struct Batch {
@@ -72,9 +72,9 @@ pub(super) struct Batch {
 impl Batch {
     /// For so many bytes. Memory is reserved at once and costs nothing until it is written to.
     pub(super) fn new(limit: usize) -> Batch {
-        let limit = limit.min(MOST_BYTES);
-        let arena = Arena(with_room(limit));
-        Batch { arena, index: with_room(limit / 32), limit }
+        let limit = limit.min(MAX_BYTES);
+        let arena = Arena(with_reserve(limit));
+        Batch { arena, index: with_reserve(limit / 32), limit }
     }
 
     /// Adds a record under its key.
@@ -97,8 +97,8 @@ impl Batch {
     ) -> Result<(), EncodeError> {
         let bytes = &mut self.arena.0;
         let at = bytes.len();
-        if at > MOST_BYTES {
-            let (what, limit) = ("bytes of records in a commit", MOST_BYTES as u64);
+        if at > MAX_BYTES {
+            let (what, limit) = ("bytes of records in a commit", MAX_BYTES as u64);
             return Err(EncodeError::LimitExceeded { what, found: at as u64, limit });
         }
         bytes.extend_from_slice(&[0; 4]);

@@ -7,8 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::batch::Batch;
 use super::merge::merge;
-use super::options::ImportOptions;
-use super::report::{ImportConflict, ImportReport};
+use super::options::{ImportConflict, ImportOptions, ImportReport};
 use super::resolve::Resolver;
 use crate::codec::error::EncodeError;
 use crate::codec::key::{board_key, position_key};
@@ -20,8 +19,7 @@ use crate::store::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportSt
 use crate::store::kept_games::NewGames;
 use crate::store::ledger::LedgerChange;
 use crate::store::open::Store;
-use crate::store::schema::{self, Access, StoreHeader};
-use crate::store::transaction::{begin_write, read_header};
+use crate::store::schema::{self, Access, StoreHeader, begin_write, read_header};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -114,12 +112,12 @@ impl<'s> Importer<'s> {
         let (id, info, pending, given_up) = match interrupted {
             None => (next_id, fresh, None, None),
             Some((id, _)) if options.restart => (next_id, fresh, None, Some(id)),
-            Some((_, info)) if !info.has_settings_of(&fresh) => {
+            Some((_, info)) if !info.has_same_settings(&fresh) => {
                 return Err(StoreError::SettingsChanged {
                     path: path.clone(),
                     source_name: info.source.clone(),
                     line: info.place.line(),
-                    found: info.spelled_settings(),
+                    found: info.settings_text(),
                 });
             }
             Some((id, info)) => {

@@ -9,16 +9,18 @@ use std::ops::Bound;
 use redb::{ReadableTable, WriteTransaction};
 
 use super::batch::{Arena, Batch, Incoming};
-use super::block_count::{blocks_for, choose_blocks};
-use super::entry::{LoadedBlock, MergedEntry, MergedPayload};
-use super::existing::ExistingBlocks;
+use super::existing::{ExistingBlocks, LoadedBlock, MergedEntry, MergedPayload};
 use super::resolve::{Resolution, Resolver};
 use crate::spread::spread;
 use crate::store::block::{BlockWriter, Payload, Stub, width_of};
-use crate::store::crowd::{Action, CrowdTable, PositionId};
 use crate::store::error::Result;
-use crate::store::keys::KeyFunction;
-use crate::store::schema::{self, CROWDED_BYTES, Digest, Meta, StoreHeader};
+use crate::store::journal::ImportCounts;
+use crate::store::options::KeyFunction;
+use crate::store::overflow::{Action, OverflowTable, PositionId};
+use crate::store::schema::{
+    self, BLOCK_PAGE_BYTES, BLOCK_PAGE_OVERHEAD, Digest, MAX_BLOCK_POSITION_BYTES, Meta,
+    StoreHeader,
+};
 
 /// Merges the batch and writes into the header what the store then knows of itself. Everything
 /// that is read is checked first: nothing is written on what contradicts itself. The `last` batch of an
@@ -40,7 +42,7 @@ pub(super) fn merge(
         key,
         header,
         arena: &batch.arena,
-        crowded: CrowdTable::open(transaction)?,
+        overflow: OverflowTable::open(transaction)?,
         resolver,
     };
     if blocks == old_blocks {
@@ -61,7 +63,7 @@ struct Merger<'t, 'a, 'r> {
     key: KeyFunction,
     header: &'a mut StoreHeader,
     arena: &'a Arena,
-    crowded: CrowdTable<'t>,
+    overflow: OverflowTable<'t>,
     resolver: &'a mut Resolver<'r>,
 }
 
@@ -204,7 +206,7 @@ impl<'a> Merger<'_, 'a, '_> {
             let position = PositionId { key, board };
             match same.first().map(|entry| &entry.payload) {
                 Some(&MergedPayload::Kept(Payload::Stub(stub))) => {
-                    self.merge_crowd(position, stub, mine, merged)?;
+                    self.merge_overflow(position, stub, mine, merged)?;
                 }
                 _ => self.merge_position(position, same, mine, merged)?,
             }
@@ -275,17 +277,17 @@ impl<'a> Merger<'_, 'a, '_> {
         let frame = 2 + usize::from(width);
         let kept_bytes: usize = kept.iter().map(|entry| entry.payload().entry_len(width)).sum();
         let new_bytes: usize = stored().map(|(_, record)| frame + record.len()).sum();
-        if kept_bytes + new_bytes > CROWDED_BYTES {
+        if kept_bytes + new_bytes > MAX_BLOCK_POSITION_BYTES {
             let records = kept.iter().map(|entry| (entry.import_number, entry.record()));
             let mut stub = Stub { board: position.board, ..Stub::EMPTY };
             let meta = &mut self.header.meta;
             let records = records.chain(stored());
-            self.crowded.append(meta, &position, &mut stub, width, records)?;
+            self.overflow.append(meta, &position, &mut stub, width, records)?;
             for (_, record) in stored() {
                 meta.add_records(1, record.len() as u64);
             }
-            meta.crowded += 1;
-            merged.push(MergedEntry::of_stub(position, stub));
+            meta.overflow += 1;
+            merged.push(MergedEntry::from_stub(position, stub));
             return Ok(());
         }
         merged.extend(kept);
@@ -303,7 +305,7 @@ impl<'a> Merger<'_, 'a, '_> {
     }
 
     /// Merges incoming records of a position into its chunks.
-    fn merge_crowd<'b>(
+    fn merge_overflow<'b>(
         &mut self,
         position: PositionId<'b>,
         mut stub: Stub<'b>,
@@ -314,23 +316,23 @@ impl<'a> Merger<'_, 'a, '_> {
         'a: 'b,
     {
         let width = self.width();
-        let Merger { header: StoreHeader { meta, .. }, arena, crowded, resolver, .. } = self;
-        crowded.check(&position, &stub)?;
+        let Merger { header: StoreHeader { meta, .. }, arena, overflow, resolver, .. } = self;
+        overflow.check(&position, &stub)?;
         let each_existing = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
-            crowded.each_record(&position, visit)
+            overflow.each_record(&position, visit)
         };
         let resolution = resolver.resolve(arena, incoming, stub.records, &each_existing)?;
         if let Resolution::DeleteExisting = resolution {
-            crowded.remove_all(meta, &position, &mut stub)?;
+            overflow.remove_all(meta, &position, &mut stub)?;
             meta.remove_records(stub.records, stub.bytes);
-            meta.crowded -= 1;
+            meta.overflow -= 1;
             resolution.finish(&mut resolver.counts, incoming);
             return self.place(position, Vec::new(), &resolution, incoming, merged);
         }
         if resolution.reads_existing(resolver.first_number) {
             meta.remove_records(stub.records, stub.bytes);
             let counts = &mut resolver.counts;
-            crowded.rewrite(meta, &position, &mut stub, width, |number, record| {
+            overflow.rewrite(meta, &position, &mut stub, width, |number, record| {
                 resolution.action(counts, arena, incoming, number, record)
             })?;
             meta.add_records(stub.records, stub.bytes);
@@ -338,9 +340,9 @@ impl<'a> Merger<'_, 'a, '_> {
         resolution.finish(&mut resolver.counts, incoming);
         let Stub { records, bytes, .. } = stub;
         let stored = resolver.stored(arena, &resolution, incoming);
-        crowded.append(meta, &position, &mut stub, width, stored)?;
+        overflow.append(meta, &position, &mut stub, width, stored)?;
         meta.add_records(stub.records - records, stub.bytes - bytes);
-        merged.push(MergedEntry::of_stub(position, stub));
+        merged.push(MergedEntry::from_stub(position, stub));
         Ok(())
     }
 }
@@ -367,11 +369,69 @@ impl StoreHeader {
 
     fn add_block(&mut self, number: u64, bytes: &[u8]) {
         self.meta.block_bytes += bytes.len() as u64;
-        self.meta.blocks_digest.add(Digest::of_block(number, bytes));
+        self.meta.blocks_digest.add(Digest::from_block(number, bytes));
     }
 
     fn remove_block(&mut self, number: u64, bytes: &[u8]) {
         self.meta.block_bytes = self.meta.block_bytes.wrapping_sub(bytes.len() as u64);
-        self.meta.blocks_digest.remove(Digest::of_block(number, bytes));
+        self.meta.blocks_digest.remove(Digest::from_block(number, bytes));
+    }
+}
+
+/// How many blocks the store should have with the batch in it, if as much of it is stored as of
+/// what the import brought so far.
+pub(super) fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &ImportCounts) -> u64 {
+    let width = usize::from(width_of(meta.next_import_number + batch.len() as u64));
+    let fresh = (batch.record_bytes() + batch.len() * (width + 3)) as f64;
+    let stored = if so_far.read == 0 { 1.0 } else { so_far.stored as f64 / so_far.read as f64 };
+    let bytes = meta.block_bytes + (fresh * stored) as u64;
+    let records = meta.records + (batch.len() as f64 * stored) as u64;
+    let wanted = blocks_for(bytes, records);
+    let all_change = batch.len() as u64 >= meta.blocks / 2;
+    let (slack, reserve) = if all_change {
+        (meta.blocks.abs_diff(wanted), 0)
+    } else {
+        (wanted.saturating_sub(meta.blocks), wanted / 16)
+    };
+    let bearable = meta.blocks / if all_change { 100 } else { 50 };
+    if slack <= bearable { meta.blocks } else { wanted + reserve }
+}
+
+/// So many blocks that few of them outgrow a page. The records of a block are a random sample, so
+/// its length varies with the root of their number.
+pub(super) fn blocks_for(bytes: u64, records: u64) -> u64 {
+    let page = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) as f64;
+    let entry = bytes as f64 / records.max(1) as f64;
+    if bytes as f64 <= page {
+        return 1;
+    }
+    let spread = 2.3 * (page / entry).sqrt() * entry;
+    (bytes as f64 / (page - spread).max(page / 2.0)).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::{EpdRecord, Position};
+
+    /// A block that outgrows its page takes two.
+    #[test]
+    fn blocks_fill_their_pages_while_a_store_grows_by_little() {
+        let mut batch = Batch::new(1 << 20);
+        batch.push(0, &EpdRecord::new(Position::START)).unwrap();
+        let (mut meta, entry) = (Meta { blocks: 100, ..Meta::EMPTY }, 29);
+        meta.records = 100 * 2100;
+        while meta.records < 200 * 2100 {
+            meta.records += meta.records / 200;
+            meta.block_bytes = meta.records * entry;
+            meta.blocks = choose_blocks(&meta, &batch, &ImportCounts::default());
+            let mean = meta.block_bytes as f64 / meta.blocks as f64;
+            let least_spread = (mean / entry as f64).sqrt() * entry as f64;
+            let page = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) as f64;
+            assert!(mean + 1.3 * least_spread < page && mean > 0.85 * page, "{mean}");
+        }
+        assert!(meta.blocks > 200);
     }
 }

@@ -2,15 +2,11 @@
 //! transaction.
 
 mod batch;
-mod block_count;
-mod entry;
 mod existing;
 mod importer;
 mod merge;
 mod options;
-mod report;
 mod resolve;
 
 pub use importer::Importer;
-pub use options::{ImportOptions, OnDuplicate, Same};
-pub use report::{ImportConflict, ImportReport};
+pub use options::{ImportConflict, ImportOptions, ImportReport, OnDuplicate, Same};

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::model::merge::{BestMoves, MergeRules, Prefer};
-use crate::store::source_digest::SourceDigest;
+use crate::store::journal::{ImportCounts, SourceDigest};
 
 /// What becomes of a record that has a duplicate in the store or before it in its source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -130,4 +130,22 @@ impl ImportOptions {
             Same::Record => what + ", same record",
         }
     }
+}
+
+/// Two records of one position that contradict each other; both are stored.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct ImportConflict {
+    /// The number of the later one.
+    pub import_number: u64,
+    /// The number of the first one of those before it.
+    pub earlier: u64,
+}
+
+/// What an import did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ImportReport {
+    /// What became of the records, those of earlier runs included.
+    pub counts: ImportCounts,
+    /// The first 1000 conflicts of this run.
+    pub conflicts: Vec<ImportConflict>,
 }

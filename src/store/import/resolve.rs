@@ -4,19 +4,18 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::batch::{Arena, Incoming};
-use super::options::{OnDuplicate, Same};
-use super::report::ImportConflict;
+use super::options::{ImportConflict, OnDuplicate, Same};
 use crate::codec::record;
 use crate::model::EpdRecord;
 use crate::model::merge::{MergeRules, Merged, merge};
-use crate::store::crowd::Action;
 use crate::store::error::{Result, damaged};
 use crate::store::journal::ImportCounts;
+use crate::store::overflow::Action;
 
 /// With how many records of a position, the earliest, merging a new one is tried.
 pub(super) const MERGE_CANDIDATES: usize = 256;
 /// How many conflicts are kept by number.
-const CONFLICTS_KEPT: usize = 1000;
+const MAX_CONFLICTS: usize = 1000;
 
 /// The decision about the incoming records of one position.
 pub(super) enum Resolution {
@@ -175,7 +174,7 @@ impl Resolver<'_> {
             self.counts.stored += 1;
             if let Some(first) = candidates.first() {
                 self.counts.conflicts += 1;
-                if self.conflicts.len() < CONFLICTS_KEPT {
+                if self.conflicts.len() < MAX_CONFLICTS {
                     let conflict = ImportConflict { import_number: number, earlier: first.number };
                     self.conflicts.push(conflict);
                 }

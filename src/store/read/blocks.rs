@@ -8,8 +8,8 @@ use redb::ReadOnlyTable;
 use crate::prefetch::prefetch;
 use crate::store::block::{Block, BlockShape, Bucket, Damage, KeySlot};
 use crate::store::error::{StoreError, damaged, guarded};
-use crate::store::row::{RowGuard, sized};
-use crate::store::shared::Shared;
+use crate::store::options::Shared;
+use crate::store::schema::{RowGuard, sized};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -38,7 +38,7 @@ impl CheckedBlock {
     /// Where in the block a key belongs, by its fraction of the block.
     #[inline]
     pub(super) fn slot(&self, fraction: u64) -> KeySlot {
-        KeySlot::of(fraction, self.shape.buckets)
+        KeySlot::from_fraction(fraction, self.shape.buckets)
     }
 
     /// Checks a bucket, unless that was done before.

@@ -6,10 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::reader::Reader;
-use super::record::{EncodedRecord, StoredRecord};
+use super::{EncodedRecord, Reader, StoredRecord};
 use crate::store::error::{StoreError, damaged};
-use crate::store::room::with_room;
+use crate::store::options::with_reserve;
 use crate::store::schema::Meta;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -147,7 +146,7 @@ impl Window {
         let at_most = |count: u64, limit| usize::try_from(count).map_or(limit, |n| n.min(limit));
         let records = at_most(meta.records, limit / (Window::PER_RECORD + 8));
         let arena = at_most(meta.record_bytes, limit);
-        let (records, arena) = (with_room(records), with_room(arena));
+        let (records, arena) = (with_reserve(records), with_reserve(arena));
         Window { limit, from: 0, to: 0, records, arena }
     }
 

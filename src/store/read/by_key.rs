@@ -5,14 +5,13 @@ use std::fmt;
 use std::ops::Range;
 
 use super::blocks::CheckedBlock;
-use super::reader::Reader;
-use super::record::{EncodedRecord, StoredRecord};
+use super::{EncodedRecord, Reader, StoredRecord};
 use crate::codec::record;
 use crate::model::EpdRecord;
 use crate::store::block::{BucketCursor, Damage, Payload, range_in};
-use crate::store::crowd::CrowdRecords;
 use crate::store::error::{StoreError, damaged};
-use crate::store::keys::key_of_board;
+use crate::store::options::key_of_board;
+use crate::store::overflow::OverflowRecords;
 use crate::store::schema::{Digest, Meta};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -24,7 +23,7 @@ pub struct ByKey<'r> {
     /// The number of the block to be read next; none when there are no more records.
     next_block: Option<u64>,
     block: Option<OpenBlock>,
-    crowd: Option<CrowdRecords>,
+    overflow: Option<OverflowRecords>,
     found: Totals,
 }
 
@@ -41,20 +40,20 @@ struct Totals {
     record_bytes: u64,
     positions: u64,
     block_bytes: u64,
-    crowded: u64,
+    overflow: u64,
     chunks: u64,
     blocks_digest: Digest,
     chunks_digest: Digest,
 }
 
 impl Totals {
-    fn of_meta(meta: &Meta) -> Totals {
+    fn from_meta(meta: &Meta) -> Totals {
         Totals {
             records: meta.records,
             record_bytes: meta.record_bytes,
             positions: meta.positions,
             block_bytes: meta.block_bytes,
-            crowded: meta.crowded,
+            overflow: meta.overflow,
             chunks: meta.chunks,
             blocks_digest: meta.blocks_digest,
             chunks_digest: meta.chunks_digest,
@@ -63,13 +62,13 @@ impl Totals {
 
     /// What is wrong when the meta row announces other totals.
     fn difference(&self, meta: &Meta) -> Option<String> {
-        let announced = Totals::of_meta(meta);
+        let announced = Totals::from_meta(meta);
         let counts = [
             ("records", announced.records, self.records),
             ("bytes of records", announced.record_bytes, self.record_bytes),
             ("positions", announced.positions, self.positions),
             ("bytes of blocks", announced.block_bytes, self.block_bytes),
-            ("crowded positions", announced.crowded, self.crowded),
+            ("overflow positions", announced.overflow, self.overflow),
             ("chunks", announced.chunks, self.chunks),
         ];
         let wrong = counts.into_iter().find(|(_, announced, found)| announced != found);
@@ -96,7 +95,7 @@ struct OpenBlock {
 /// The next entry of a block.
 enum BlockEntry {
     Record { import_number: u64, bytes: Range<usize>, is_new_position: bool },
-    Crowd(Box<CrowdRecords>),
+    Overflow(Box<OverflowRecords>),
     End,
 }
 
@@ -131,7 +130,9 @@ impl OpenBlock {
                     let key = key_of_board(reader.shared.key, stub.board)
                         .ok_or_else(|| damaged(Damage("a stub has no board")))?;
                     self.board = range_in(bytes, stub.board);
-                    reader.crowd(key, &stub).map(|crowd| BlockEntry::Crowd(Box::new(crowd)))
+                    reader
+                        .overflow_records(key, &stub)
+                        .map(|overflow| BlockEntry::Overflow(Box::new(overflow)))
                 }
             };
         }
@@ -144,7 +145,7 @@ impl Reader {
     /// compared at the end with what the store knows of itself.
     pub fn by_key(&self) -> ByKey<'_> {
         let found = Totals::default();
-        ByKey { reader: self, next_block: Some(0), block: None, crowd: None, found }
+        ByKey { reader: self, next_block: Some(0), block: None, overflow: None, found }
     }
 
     /// The record with an import number; `None` if there is none, for numbers of duplicates that
@@ -192,13 +193,13 @@ impl ByKey<'_> {
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         match self.advance() {
             Err(error) => {
-                (self.next_block, self.block, self.crowd) = (None, None, None);
+                (self.next_block, self.block, self.overflow) = (None, None, None);
                 Some(Err(error))
             }
             Ok(None) => None,
             Ok(Some((import_number, place))) => {
-                let bytes = match &self.crowd {
-                    Some(crowd) => crowd.bytes(place)?,
+                let bytes = match &self.overflow {
+                    Some(overflow) => overflow.bytes(place)?,
                     None => self.block.as_ref()?.block.bytes().get(place)?,
                 };
                 Some(Ok(EncodedRecord::new(import_number, bytes, self.reader.path())))
@@ -208,17 +209,17 @@ impl ByKey<'_> {
 
     fn advance(&mut self) -> Result<Option<(u64, Range<usize>)>> {
         loop {
-            if let Some(crowd) = &mut self.crowd {
-                if let Some((number, bytes)) = crowd.advance(self.reader.path())? {
+            if let Some(overflow) = &mut self.overflow {
+                if let Some((number, bytes)) = overflow.advance(self.reader.path())? {
                     self.count(number, bytes.len())?;
                     return Ok(Some((number, bytes)));
                 }
-                let contents = crowd.contents();
+                let contents = overflow.contents();
                 self.found.positions += 1;
-                self.found.crowded += 1;
+                self.found.overflow += 1;
                 self.found.chunks += contents.chunks;
                 self.found.chunks_digest.add(contents.digest);
-                self.crowd = None;
+                self.overflow = None;
             }
             if let Some(block) = &mut self.block {
                 match block.next_entry(self.reader)? {
@@ -227,8 +228,8 @@ impl ByKey<'_> {
                         self.count(import_number, bytes.len())?;
                         return Ok(Some((import_number, bytes)));
                     }
-                    BlockEntry::Crowd(crowd) => {
-                        self.crowd = Some(*crowd);
+                    BlockEntry::Overflow(overflow) => {
+                        self.overflow = Some(*overflow);
                         continue;
                     }
                     BlockEntry::End => self.block = None,
@@ -260,7 +261,7 @@ impl ByKey<'_> {
     fn open(&mut self, number: u64) -> Result<()> {
         let block = self.reader.blocks.load(number)?;
         self.found.block_bytes += block.bytes().len() as u64;
-        self.found.blocks_digest.add(Digest::of_block(number, block.bytes()));
+        self.found.blocks_digest.add(Digest::from_block(number, block.bytes()));
         let cursor = BucketCursor::default();
         self.block = Some(OpenBlock { number, block, bucket: 0, cursor, board: 0..0 });
         Ok(())
@@ -280,7 +281,7 @@ impl Iterator for ByKey<'_> {
     fn next(&mut self) -> Option<Result<StoredRecord>> {
         let next = self.next_encoded()?.and_then(|record| record.decode());
         if next.is_err() {
-            (self.next_block, self.block, self.crowd) = (None, None, None);
+            (self.next_block, self.block, self.overflow) = (None, None, None);
         }
         Some(next)
     }

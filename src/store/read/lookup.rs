@@ -5,14 +5,13 @@ use std::ops::ControlFlow;
 use std::ops::Range;
 
 use super::blocks::{BlockRef, CheckedBlock};
-use super::reader::Reader;
-use super::record::{EncodedRecord, StoredRecord};
+use super::{EncodedRecord, Reader, StoredRecord};
 use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
 use crate::spread::spread;
 use crate::store::block::{BucketCursor, Payload, range_in};
-use crate::store::crowd::CrowdRecords;
 use crate::store::error::{StoreError, damaged};
+use crate::store::overflow::OverflowRecords;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -20,7 +19,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 const GROUP: usize = 32;
 
 /// A query of many, with its place among them.
-type Asked = (usize, Query);
+type NumberedQuery = (usize, Query);
 
 impl Reader {
     /// The records of a position, in order of their import numbers.
@@ -107,7 +106,7 @@ impl Reader {
         mut visit: impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
     ) -> std::result::Result<(), E> {
         let mut queries = positions.into_iter().map(|query| self.keyed(query)).enumerate();
-        let mut asked: Vec<Asked> = Vec::with_capacity(GROUP);
+        let mut asked: Vec<NumberedQuery> = Vec::with_capacity(GROUP);
         let mut absent = Vec::new();
         loop {
             asked.clear();
@@ -137,7 +136,7 @@ impl Reader {
     /// and in the order of the file.
     fn visit_absent<E: From<StoreError>>(
         &self,
-        mut absent: Vec<Asked>,
+        mut absent: Vec<NumberedQuery>,
         visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
     ) -> std::result::Result<(), E> {
         absent.sort_unstable_by_key(|(place, query)| (query.key(), *place));
@@ -157,10 +156,10 @@ impl Reader {
     /// before any goes on, so that they wait for memory together.
     fn visit_group<E: From<StoreError>>(
         &self,
-        group: &[(&Asked, &CheckedBlock)],
+        group: &[(&NumberedQuery, &CheckedBlock)],
         visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
     ) -> std::result::Result<ControlFlow<SkipTo>, E> {
-        let bucket = |(_, query): &Asked, block: &CheckedBlock| {
+        let bucket = |(_, query): &NumberedQuery, block: &CheckedBlock| {
             block.slot(spread(query.key(), self.meta.blocks).1).bucket
         };
         for (asked, block) in group {
@@ -183,7 +182,7 @@ impl Reader {
     }
 
     /// The block that a query leads to.
-    fn block_of(&self, (_, query): &Asked) -> u64 {
+    fn block_of(&self, (_, query): &NumberedQuery) -> u64 {
         spread(query.key(), self.meta.blocks).0
     }
 
@@ -210,7 +209,7 @@ impl fmt::Debug for Matches<'_> {
 
 enum State<'r> {
     Block { block: BlockRef<'r>, progress: Progress },
-    Crowd(Box<CrowdRecords>),
+    Overflow(Box<OverflowRecords>),
     Failed(StoreError),
     Done,
 }
@@ -228,7 +227,7 @@ enum Progress {
 /// What the search of a block ends with.
 enum BlockMatch {
     Record { import_number: u64, bytes: Range<usize>, progress: Progress },
-    Crowd(Box<CrowdRecords>),
+    Overflow(Box<OverflowRecords>),
     Nothing,
 }
 
@@ -270,7 +269,7 @@ impl<'r> Matches<'r> {
     fn bytes_at(&self, place: &Range<usize>) -> Option<&[u8]> {
         match &self.state {
             State::Block { block, .. } => block.block().bytes().get(place.clone()),
-            State::Crowd(crowd) => crowd.bytes(place.clone()),
+            State::Overflow(overflow) => overflow.bytes(place.clone()),
             State::Failed(_) | State::Done => None,
         }
     }
@@ -284,11 +283,11 @@ impl<'r> Matches<'r> {
                     return Ok(Some((import_number, bytes)));
                 }
                 BlockMatch::Nothing => return Ok(None),
-                BlockMatch::Crowd(crowd) => self.state = State::Crowd(crowd),
+                BlockMatch::Overflow(overflow) => self.state = State::Overflow(overflow),
             }
         }
         match &mut self.state {
-            State::Crowd(crowd) => crowd.advance(self.reader.path()),
+            State::Overflow(overflow) => overflow.advance(self.reader.path()),
             state => match std::mem::replace(state, State::Done) {
                 State::Failed(error) => Err(error),
                 _ => Ok(None),
@@ -323,7 +322,9 @@ fn search(
         let entry = entry.map_err(damaged)?;
         match entry.payload {
             Payload::Stub(stub) if stub.board == board => {
-                return Ok(BlockMatch::Crowd(Box::new(reader.crowd(query.key(), &stub)?)));
+                return Ok(BlockMatch::Overflow(Box::new(
+                    reader.overflow_records(query.key(), &stub)?,
+                )));
             }
             Payload::Record(record) if record::board_of(record).is_ok_and(|own| own == board) => {
                 let import_number = entry.import_number;

@@ -3,13 +3,241 @@
 mod blocks;
 mod by_import;
 mod by_key;
-mod kept_games;
 mod lookup;
-mod reader;
-mod record;
 
 pub use by_import::ByImport;
 pub use by_key::ByKey;
 pub use lookup::Matches;
-pub use reader::{Reader, StoreStats};
-pub use record::{EncodedRecord, StoredRecord};
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
+
+use super::block::Stub;
+use super::error::{Result as Inner, StoreError, damaged, guarded};
+use super::kept_games::KeptGames;
+use super::open::Store;
+use super::options::Shared;
+use super::overflow::OverflowRecords;
+use super::schema::{self, Access, Meta, StoreHeader, read_header};
+use crate::codec::record;
+use crate::model::{EpdRecord, GameId};
+use blocks::Blocks;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// A record of a store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredRecord {
+    /// Its place among all records ever imported, from 0.
+    pub import_number: u64,
+    /// The record.
+    pub record: EpdRecord,
+}
+
+/// A record of a store, not decoded: that is done when it is asked for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct EncodedRecord<'a> {
+    import_number: u64,
+    bytes: &'a [u8],
+    /// The store, for messages.
+    path: &'a Path,
+}
+
+impl<'a> EncodedRecord<'a> {
+    const fn new(import_number: u64, bytes: &'a [u8], path: &'a Path) -> Self {
+        EncodedRecord { import_number, bytes, path }
+    }
+
+    /// Its place among all records ever imported, from 0.
+    pub const fn number(&self) -> u64 {
+        self.import_number
+    }
+
+    /// The bytes of [`crate::codec::record`].
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The record.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when the bytes, whose checksum was right, are none.
+    pub fn record(&self) -> Result<EpdRecord> {
+        match record::decode(self.bytes) {
+            Ok((decoded, len)) if len == self.bytes.len() => Ok(decoded),
+            Ok(_) => Err(self.damaged("bytes follow the record".into())),
+            Err(error) => Err(self.damaged(error.to_string())),
+        }
+    }
+
+    /// Appends the canonical text, without line end; mostly no record is made for it.
+    ///
+    /// # Errors
+    /// As [`EncodedRecord::record`].
+    pub fn write_text(&self, out: &mut Vec<u8>) -> Result<()> {
+        record::write_text(self.bytes, out).map_err(|error| self.damaged(error.to_string()))
+    }
+
+    fn decode(&self) -> Result<StoredRecord> {
+        Ok(StoredRecord { import_number: self.import_number, record: self.record()? })
+    }
+
+    fn damaged(&self, what: String) -> StoreError {
+        damaged(format!("record {}", self.import_number), what).into_error(self.path)
+    }
+}
+
+impl Store {
+    /// A snapshot of what is committed.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn reader(&self) -> Result<Reader> {
+        guarded(&self.shared.path, || Reader::new(Arc::clone(&self.shared), self.begin_read()?))
+    }
+}
+
+/// How much a store holds.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct StoreStats {
+    /// Records.
+    pub records: u64,
+    /// Different positions.
+    pub positions: u64,
+    /// Positions that have so many records that they are kept apart.
+    pub overflow_positions: u64,
+    /// What the next record will be numbered.
+    pub next_import_number: u64,
+    /// The lengths of all encoded records together.
+    pub record_bytes: u64,
+    /// Blocks that the other positions are spread over.
+    pub blocks: u64,
+    /// The length of the file.
+    pub file_bytes: u64,
+}
+
+/// A snapshot of a store: what was committed when it was made. Writers do not disturb it and do
+/// not wait for it. It can be shared between threads.
+///
+/// Blocks that were looked at stay in memory until the store's budget is spent, so a reader that
+/// is kept answers faster than one made for each lookup. It uses the store's file until it is
+/// dropped, and gives [`StoreError::Busy`] once the store is closed.
+pub struct Reader {
+    shared: Arc<Shared>,
+    meta: Meta,
+    blocks: Blocks,
+    overflow: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    kept_games: KeptGames,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    fn new(shared: Arc<Shared>, transaction: ReadTransaction) -> Inner<Reader> {
+        let StoreHeader { meta, checks } = read_header(&transaction, Access::Read)?;
+        let blocks = transaction.open_table(schema::BLOCKS)?;
+        let overflow = transaction.open_table(schema::OVERFLOW)?;
+        let rows =
+            [("blocks", meta.blocks, blocks.len()?), ("chunks", meta.chunks, overflow.len()?)];
+        for (what, announced, found) in rows {
+            if announced != found {
+                let what = format!("{announced} {what} are announced, and there are {found}");
+                return Err(damaged("the meta row", what));
+            }
+        }
+        let blocks = Blocks::new(Arc::clone(&shared), blocks, checks);
+        let kept_games = KeptGames::open(&transaction)?;
+        Ok(Reader { shared, meta, blocks, overflow, kept_games })
+    }
+
+    /// How much the store holds.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the length of the file cannot be had.
+    pub fn stats(&self) -> Result<StoreStats> {
+        let path = &self.shared.path;
+        // A new file has its place by now, or not yet.
+        let file = std::fs::metadata(&self.shared.file)
+            .or_else(|_| std::fs::metadata(path))
+            .map_err(|error| StoreError::Io { path: path.clone(), error })?;
+        Ok(StoreStats {
+            records: self.meta.records,
+            positions: self.meta.positions,
+            overflow_positions: self.meta.overflow,
+            next_import_number: self.meta.next_import_number,
+            record_bytes: self.meta.record_bytes,
+            blocks: self.meta.blocks,
+            file_bytes: file.len(),
+        })
+    }
+
+    /// How many records the store holds.
+    pub const fn len(&self) -> u64 {
+        self.meta.records
+    }
+
+    /// Whether it holds none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The store, for messages.
+    fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// The games that positions list.
+    const fn kept_games(&self) -> &KeptGames {
+        &self.kept_games
+    }
+
+    /// The records of the position of a stub.
+    fn overflow_records(&self, key: u64, stub: &Stub) -> Result<OverflowRecords> {
+        OverflowRecords::new(self.path(), &self.overflow, key, stub)
+    }
+}
+
+impl Reader {
+    /// How many games are kept for the positions that list them.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn kept_game_count(&self) -> Result<u64> {
+        guarded(self.path(), || self.kept_games().count())
+    }
+
+    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` where it is not kept.
+    /// The first time that a game is not there, all games are read, so that it is not one that damage hides.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>> {
+        guarded(self.path(), || self.kept_games().get(id))
+    }
+
+    /// Hands on all games that are kept, their ids ascending.
+    ///
+    /// # Errors
+    /// As [`Reader::kept_game`], and what `visit` says. [`StoreError::Damaged`] at the end where these
+    /// were not all.
+    pub fn each_kept_game<E: From<StoreError>>(
+        &self,
+        visit: &mut impl FnMut(GameId, &[u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let mut visited = Ok(());
+        guarded(self.path(), || {
+            self.kept_games().each(&mut |id, game| {
+                visited = visit(id, game);
+                visited.is_ok()
+            })
+        })?;
+        visited
+    }
+}

@@ -2,14 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::chunk::open_chunk;
-use super::contents::{CrowdContents, OTHER_RECORDS};
-use super::position::{PositionId, split_chunk_key};
+use super::chunk::{OTHER_RECORDS, OverflowContents, PositionId, open_chunk, split_chunk_key};
 use crate::codec::record;
 use crate::store::block::{Damage, Payload, Stub};
-use crate::store::findings::VerifyFindings;
-use crate::store::keys::{KeyFunction, key_of_board};
-use crate::store::record_check::RecordCheck;
+use crate::store::findings::{RecordCheck, VerifyFindings};
+use crate::store::options::{KeyFunction, key_of_board};
 use crate::store::schema::Digest;
 
 /// Key and board of a position.
@@ -17,21 +14,21 @@ type OwnedId = (u64, Vec<u8>);
 
 /// What stubs announce, and what the chunks hold.
 #[derive(Default)]
-pub(in crate::store) struct CrowdCheck {
-    announced: HashMap<OwnedId, CrowdContents>,
-    found: HashMap<OwnedId, FoundCrowd>,
+pub(in crate::store) struct OverflowCheck {
+    announced: HashMap<OwnedId, OverflowContents>,
+    found: HashMap<OwnedId, FoundOverflow>,
     /// Rows.
     pub(in crate::store) chunks: u64,
     pub(in crate::store) digest: Digest,
 }
 
 #[derive(Default)]
-struct FoundCrowd {
-    contents: CrowdContents,
+struct FoundOverflow {
+    contents: OverflowContents,
     last_number: Option<u64>,
 }
 
-impl CrowdCheck {
+impl OverflowCheck {
     /// How many stubs there are.
     pub(in crate::store) fn stubs(&self) -> u64 {
         self.announced.len() as u64
@@ -39,7 +36,7 @@ impl CrowdCheck {
 
     /// Takes the stub of a position; false if there was one before.
     pub(in crate::store) fn announce(&mut self, key: u64, stub: &Stub) -> bool {
-        let announced = CrowdContents::of_stub(stub);
+        let announced = OverflowContents::from_stub(stub);
         self.announced.insert((key, stub.board.to_vec()), announced).is_none()
     }
 
@@ -53,7 +50,7 @@ impl CrowdCheck {
         findings: &mut VerifyFindings,
     ) {
         let Some((PositionId { key, board }, first)) = split_chunk_key(row_key) else {
-            return findings.add("crowded positions", "a key is too short");
+            return findings.add("overflow positions", "a key is too short");
         };
         let place = place_of(key);
         if key_of_board(map, board) != Some(key) {
@@ -64,7 +61,7 @@ impl CrowdCheck {
             Err(Damage(what)) => return findings.add(place, what),
         };
         self.chunks += 1;
-        self.digest.add(Digest::of_chunk(row_key, bytes));
+        self.digest.add(Digest::from_chunk(row_key, bytes));
         let found = self.found.entry((key, board.to_vec())).or_default();
         found.contents.add_chunk(row_key, bytes, &bucket);
         for entry in bucket.entries() {
@@ -107,5 +104,5 @@ impl CrowdCheck {
 }
 
 fn place_of(key: u64) -> String {
-    format!("crowded position {key:016x}")
+    format!("overflow position {key:016x}")
 }

@@ -1,13 +1,11 @@
-//! Changing the records of crowded positions.
+//! Changing the records of overflow positions.
 
 use redb::{ReadableTable, Table, WriteTransaction};
 
-use super::chunk::{ChunkWriter, open_chunk, record_of};
-use super::contents::CrowdContents;
-use super::position::PositionId;
+use super::chunk::{ChunkWriter, OverflowContents, PositionId, open_chunk, record_of};
 use crate::store::block::{Damage, Stub};
 use crate::store::error::{Fault, Result, damaged};
-use crate::store::schema::{CROWDED, Digest, Meta};
+use crate::store::schema::{Digest, Meta, OVERFLOW};
 
 /// What becomes of a record of the store.
 pub(in crate::store) enum Action<'a> {
@@ -19,27 +17,27 @@ pub(in crate::store) enum Action<'a> {
 
 /// The table of chunks in a transaction that writes. What stubs and the meta row say of it follows
 /// each change.
-pub(in crate::store) struct CrowdTable<'t>(Table<'t, &'static [u8], &'static [u8]>);
+pub(in crate::store) struct OverflowTable<'t>(Table<'t, &'static [u8], &'static [u8]>);
 
-impl<'t> CrowdTable<'t> {
-    pub(in crate::store) fn open(transaction: &'t WriteTransaction) -> Result<CrowdTable<'t>> {
-        Ok(CrowdTable(transaction.open_table(CROWDED)?))
+impl<'t> OverflowTable<'t> {
+    pub(in crate::store) fn open(transaction: &'t WriteTransaction) -> Result<OverflowTable<'t>> {
+        Ok(OverflowTable(transaction.open_table(OVERFLOW)?))
     }
 
     /// Holds all chunks of a position against what its stub announces.
     pub(in crate::store) fn check(&self, position: &PositionId, stub: &Stub) -> Result<()> {
-        let mut found = CrowdContents::default();
+        let mut found = OverflowContents::default();
         let (first, last) = position.chunk_keys();
         for row in self.0.range(first.as_slice()..=last.as_slice())? {
             let (row_key, bytes) = row?;
             let bytes = bytes.value();
-            let bucket = open_chunk(position.key, bytes).map_err(in_crowd(position))?;
+            let bucket = open_chunk(position.key, bytes).map_err(in_overflow(position))?;
             found.add_chunk(row_key.value(), bytes, &bucket);
             for (_, record) in records_of(position, bytes)? {
                 found.add_record(record);
             }
         }
-        found.compare(&CrowdContents::of_stub(stub)).map_err(in_crowd(position))
+        found.compare(&OverflowContents::from_stub(stub)).map_err(in_overflow(position))
     }
 
     /// Visits the records of a position, in order, until `visit` returns false.
@@ -133,7 +131,7 @@ impl<'t> CrowdTable<'t> {
         }
         if let Some(row) = self.0.range(first.as_slice()..=last.as_slice())?.next() {
             let (_, bytes) = row?;
-            let bucket = open_chunk(position.key, bytes.value()).map_err(in_crowd(position))?;
+            let bucket = open_chunk(position.key, bytes.value()).map_err(in_overflow(position))?;
             stub.first_crc = bucket.crc();
         }
         Ok(())
@@ -159,13 +157,13 @@ impl<'t> CrowdTable<'t> {
     fn put(&mut self, meta: &mut Meta, stub: &mut Stub, key: &[u8], bytes: &[u8]) -> Result<()> {
         match self.0.insert(key, bytes)? {
             Some(earlier) => {
-                let digest = Digest::of_chunk(key, earlier.value());
+                let digest = Digest::from_chunk(key, earlier.value());
                 stub.digest.remove(digest);
                 meta.chunks_digest.remove(digest);
             }
             None => meta.chunks += 1,
         }
-        let digest = Digest::of_chunk(key, bytes);
+        let digest = Digest::from_chunk(key, bytes);
         stub.digest.add(digest);
         meta.chunks_digest.add(digest);
         Ok(())
@@ -173,7 +171,7 @@ impl<'t> CrowdTable<'t> {
 
     fn remove(&mut self, meta: &mut Meta, stub: &mut Stub, key: &[u8]) -> Result<()> {
         if let Some(earlier) = self.0.remove(key)? {
-            let digest = Digest::of_chunk(key, earlier.value());
+            let digest = Digest::from_chunk(key, earlier.value());
             stub.digest.remove(digest);
             meta.chunks_digest.remove(digest);
             meta.chunks = meta.chunks.saturating_sub(1);
@@ -182,17 +180,17 @@ impl<'t> CrowdTable<'t> {
     }
 }
 
-fn in_crowd(position: &PositionId) -> impl Fn(Damage) -> Fault {
+fn in_overflow(position: &PositionId) -> impl Fn(Damage) -> Fault {
     let key = position.key;
-    move |damage| damaged(format!("crowded position {key:016x}"), damage.0)
+    move |damage| damaged(format!("overflow position {key:016x}"), damage.0)
 }
 
 /// The numbers and records of a chunk, its checksum checked.
 fn records_of<'b>(position: &PositionId, bytes: &'b [u8]) -> Result<Vec<(u64, &'b [u8])>> {
-    let bucket = open_chunk(position.key, bytes).map_err(in_crowd(position))?;
+    let bucket = open_chunk(position.key, bytes).map_err(in_overflow(position))?;
     let records = bucket.entries().map(|entry| {
         let entry = entry?;
         Ok((entry.import_number, record_of(&entry)?))
     });
-    records.collect::<std::result::Result<_, _>>().map_err(in_crowd(position))
+    records.collect::<std::result::Result<_, _>>().map_err(in_overflow(position))
 }

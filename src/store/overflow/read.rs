@@ -1,27 +1,25 @@
-//! Reading the records of a crowded position.
+//! Reading the records of an overflow position.
 
 use std::ops::Range;
 use std::path::Path;
 
 use redb::{OwnedRange, ReadOnlyTable};
 
-use super::chunk::{open_chunk, record_of, reopen_chunk};
-use super::contents::CrowdContents;
-use super::position::PositionId;
+use super::chunk::{OverflowContents, PositionId, open_chunk, record_of, reopen_chunk};
 use crate::codec::record;
 use crate::store::block::{BucketCursor, Damage, Stub, range_in};
 use crate::store::error::{StoreError, damaged, guarded};
-use crate::store::row::{RowGuard, sized};
+use crate::store::schema::{RowGuard, sized};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Iterator over the records of a crowded position, chunk by chunk. At the end what was read is
+/// Iterator over the records of an overflow position, chunk by chunk. At the end what was read is
 /// compared with what the stub announces.
-pub(in crate::store) struct CrowdRecords {
+pub(in crate::store) struct OverflowRecords {
     key: u64,
     board: Vec<u8>,
-    announced: CrowdContents,
-    found: CrowdContents,
+    announced: OverflowContents,
+    found: OverflowContents,
     /// None when there are no more.
     chunks: Option<OwnedRange<&'static [u8], &'static [u8]>>,
     /// The chunk in hand, its checksum checked, and the place behind the last entry given.
@@ -32,7 +30,7 @@ pub(in crate::store) struct CrowdRecords {
 /// The number of a record, and its place in the chunk in hand.
 type Located = (u64, Range<usize>);
 
-impl CrowdRecords {
+impl OverflowRecords {
     /// The records of the position with this key and stub; `path` is that of the store, for
     /// messages.
     pub(in crate::store) fn new(
@@ -40,15 +38,15 @@ impl CrowdRecords {
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
         key: u64,
         stub: &Stub,
-    ) -> Result<CrowdRecords> {
+    ) -> Result<OverflowRecords> {
         let (first, last) = PositionId { key, board: stub.board }.chunk_keys();
         let chunks =
             guarded(path, || Ok(table.range_owned::<&[u8]>(first.as_slice()..=last.as_slice())?))?;
-        Ok(CrowdRecords {
+        Ok(OverflowRecords {
             key,
             board: stub.board.to_vec(),
-            announced: CrowdContents::of_stub(stub),
-            found: CrowdContents::default(),
+            announced: OverflowContents::from_stub(stub),
+            found: OverflowContents::default(),
             chunks: Some(chunks),
             chunk: None,
             last_number: None,
@@ -116,7 +114,7 @@ impl CrowdRecords {
     }
 
     /// What was read so far.
-    pub(in crate::store) fn contents(&self) -> CrowdContents {
+    pub(in crate::store) fn contents(&self) -> OverflowContents {
         self.found
     }
 
@@ -126,6 +124,6 @@ impl CrowdRecords {
     }
 
     fn damaged(&self, damage: Damage, path: &Path) -> StoreError {
-        damaged(format!("crowded position {:016x}", self.key), damage.0).into_error(path)
+        damaged(format!("overflow position {:016x}", self.key), damage.0).into_error(path)
     }
 }

@@ -1,0 +1,163 @@
+//! The names of positions, and of the rows in which their chunks stand.
+
+use crate::store::block::{Bucket, BucketEntry, BucketId, BucketWriter, Damage, Payload, Stub};
+use crate::store::schema::{CHUNK_BYTES, Digest};
+
+/// A position as the tables name it.
+#[derive(Copy, Clone)]
+pub(in crate::store) struct PositionId<'a> {
+    pub(in crate::store) key: u64,
+    /// The packed identity board.
+    pub(in crate::store) board: &'a [u8],
+}
+
+impl PositionId<'_> {
+    /// The key of the chunk that begins with this import number.
+    pub(super) fn chunk_key(&self, import_number: u64) -> Vec<u8> {
+        [&self.key.to_be_bytes(), self.board, &import_number.to_be_bytes()].concat()
+    }
+
+    /// The keys between which those of all its chunks lie.
+    pub(super) fn chunk_keys(&self) -> (Vec<u8>, Vec<u8>) {
+        (self.chunk_key(0), self.chunk_key(u64::MAX))
+    }
+}
+
+/// The parts of the key of a chunk: the position, and its first import number.
+pub(in crate::store) fn split_chunk_key(bytes: &[u8]) -> Option<(PositionId<'_>, u64)> {
+    let (key, rest) = bytes.split_first_chunk()?;
+    let (board, number) = rest.split_last_chunk()?;
+    let key = u64::from_be_bytes(*key);
+    Some((PositionId { key, board }, u64::from_be_bytes(*number)))
+}
+
+type Result<T> = std::result::Result<T, Damage>;
+
+/// What the buckets of chunks have for a number.
+const BUCKET_NUMBER: u32 = u32::MAX;
+
+/// The bucket of a chunk, its checksum checked.
+pub(in crate::store) fn open_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
+    let bucket = view_chunk(key, bytes)?;
+    bucket.check()?;
+    Ok(bucket)
+}
+
+/// The bucket of a chunk that [`open_chunk`] accepted before.
+pub(super) fn reopen_chunk(bytes: &[u8]) -> Result<Bucket<'_>> {
+    view_chunk(0, bytes)
+}
+
+fn view_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
+    let (&width, bucket) = bytes.split_first().ok_or(Damage("a chunk is empty"))?;
+    if !(1..=8).contains(&width) {
+        return Err(Damage("a chunk has an unknown width of import numbers"));
+    }
+    let bucket = Bucket::new(bucket_id(key, width), bucket)?;
+    if bucket.is_empty() {
+        return Err(Damage("a chunk holds no record"));
+    }
+    Ok(bucket)
+}
+
+/// Chunks differ by their keys and by the digest that their stub keeps, not by a commit.
+fn bucket_id(key: u64, width: u8) -> BucketId {
+    BucketId { owner: key, bucket: BUCKET_NUMBER, width, commit: 0 }
+}
+
+/// The record of an entry of a chunk.
+pub(super) fn record_of<'a>(entry: &BucketEntry<'a>) -> Result<&'a [u8]> {
+    match entry.payload {
+        Payload::Record(record) => Ok(record),
+        Payload::Stub(_) => Err(Damage("a chunk holds a stub")),
+    }
+}
+
+/// Writes the chunks of one position.
+pub(super) struct ChunkWriter {
+    key: u64,
+    width: u8,
+    bucket: BucketWriter,
+}
+
+impl ChunkWriter {
+    /// Writes chunks of the position with this key, with import numbers of `width` bytes.
+    pub(super) fn new(key: u64, width: u8) -> ChunkWriter {
+        ChunkWriter { key, width, bucket: BucketWriter::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bucket.is_empty()
+    }
+
+    /// Whether the chunk would grow too long with another record.
+    pub(super) fn is_full(&self, record: &[u8]) -> bool {
+        !self.is_empty() && self.bucket.len() + record.len() + 16 > CHUNK_BYTES
+    }
+
+    /// Appends a record to the chunk.
+    pub(super) fn push(&mut self, import_number: u64, record: &[u8]) {
+        let payload = Payload::Record(record);
+        self.bucket.push(self.width, BucketEntry { fingerprint: 0, import_number, payload });
+    }
+
+    /// The bytes of the chunk; the next one is begun.
+    pub(super) fn finish(&mut self) -> Vec<u8> {
+        let mut bytes = vec![self.width];
+        self.bucket.finish(bucket_id(self.key, self.width), &mut bytes);
+        bytes
+    }
+}
+
+/// What is wrong when chunks hold something else than was announced.
+pub(super) const OTHER_RECORDS: &str = "its block announces other records than there are";
+
+/// What the chunks of a position hold: as its stub announces it, or as it was found.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(in crate::store) struct OverflowContents {
+    /// Rows; a stub does not announce their number.
+    pub(in crate::store) chunks: u64,
+    records: u64,
+    bytes: u64,
+    first_crc: u32,
+    /// Sum of the digests of the rows.
+    pub(in crate::store) digest: Digest,
+}
+
+impl OverflowContents {
+    /// What a stub announces.
+    pub(super) fn from_stub(stub: &Stub) -> OverflowContents {
+        let Stub { records, bytes, first_crc, digest, .. } = *stub;
+        OverflowContents { chunks: 0, records, bytes, first_crc, digest }
+    }
+
+    /// Counts a chunk, its records apart.
+    pub(super) fn add_chunk(&mut self, row_key: &[u8], bytes: &[u8], bucket: &Bucket) {
+        if self.chunks == 0 {
+            self.first_crc = bucket.crc();
+        }
+        self.chunks += 1;
+        self.digest.add(Digest::from_chunk(row_key, bytes));
+    }
+
+    /// Counts a record.
+    pub(super) fn add_record(&mut self, record: &[u8]) {
+        self.records += 1;
+        self.bytes += record.len() as u64;
+    }
+
+    /// Whether the first chunk is the announced one.
+    pub(super) fn begins_as(&self, announced: &OverflowContents) -> bool {
+        self.first_crc == announced.first_crc
+    }
+
+    /// Whether what was found is what is announced.
+    pub(super) fn agrees_with(&self, announced: &OverflowContents) -> bool {
+        OverflowContents { chunks: announced.chunks, ..*self } == *announced
+    }
+
+    /// Holds what was found against what is announced.
+    pub(super) fn compare(&self, announced: &OverflowContents) -> Result<()> {
+        if self.agrees_with(announced) { Ok(()) } else { Err(Damage(OTHER_RECORDS)) }
+    }
+}
