@@ -55,7 +55,7 @@ fn run(records: &[EpdRecord], concurrency: usize) -> Duration {
     let (patience, clock) = (Duration::from_secs(60), Arc::new(SystemClock::new()));
     let plan =
         Plan { engine, task: Task::Analyze, limits, patience, concurrency, clock, stamps: false };
-    let (mut pool, _) = Pool::new(plan, None);
+    let mut pool = Pool::new(plan);
     let mut emit = |_, finished: epdb::engine::Finished| -> epdb::error::Result<()> {
         assert_eq!(finished.error, None);
         Ok(())

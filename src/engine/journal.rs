@@ -11,22 +11,49 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::task::Task;
 use crate::codec::record;
 use crate::error::{Error, Result};
+use crate::library::run_file::{RunEngine, RunLimit, RunSuite};
 use crate::model::EpdRecord;
 use crate::new_file::cannot_write;
 
-/// What a run is: another one does not go on from its journal.
-pub type RunIdentity = Map<String, Value>;
+/// Everything that decides which records a run writes. It is the first line of a journal, from which only
+/// the same run resumes.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct RunIdentity {
+    pub(super) epdb: &'static str,
+    pub(super) verb: &'static str,
+    pub(super) task: Task,
+    pub(super) engine: RunEngine,
+    /// Length and time of the program file, which differ after it was built again.
+    pub(super) program: String,
+    pub(super) limit: RunLimit,
+    pub(super) multipv: usize,
+    pub(super) suite: Option<RunSuite>,
+    pub(super) output: String,
+}
+
+impl RunIdentity {
+    /// The members as the first line of a journal has them, in the order of their names.
+    fn header(&self) -> Result<Header> {
+        let header = serde_json::to_value(self).and_then(serde_json::from_value);
+        header.map_err(Error::from_cause)
+    }
+}
+
+/// The first line of a journal, as JSON.
+type Header = Map<String, Value>;
 
 /// The longest line that is read: a record of the largest size.
 const LONGEST_LINE: u64 = 64 << 20;
 
 /// A journal that is written, which no other run has open.
 #[derive(Debug)]
-pub struct Journal {
+pub(super) struct Journal {
     file: File,
     path: PathBuf,
     /// Whether it holds what must not be lost: otherwise the file goes when the journal is closed.
@@ -35,24 +62,19 @@ pub struct Journal {
 
 /// The encoded records that a journal holds, by their numbers.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Recovered(BTreeMap<u64, Vec<u8>>);
+pub(super) struct Recovered(BTreeMap<u64, Vec<u8>>);
 
 impl Recovered {
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.0.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// Takes a record out.
     ///
     /// # Errors
     /// Its bytes are damaged.
-    pub fn take(&mut self, number: u64) -> Result<Option<EpdRecord>> {
+    pub(super) fn take(&mut self, number: u64) -> Result<Option<EpdRecord>> {
         let bytes = self.0.remove(&number);
         Ok(bytes.map(|bytes| record::decode(&bytes)).transpose()?.map(|(record, _)| record))
     }
@@ -63,19 +85,19 @@ impl Journal {
     ///
     /// # Errors
     /// There is one already that holds records, or the system does not let it be made.
-    pub fn create(path: &Path, run: &RunIdentity) -> Result<Journal> {
+    pub(super) fn create(path: &Path, run: &RunIdentity) -> Result<Journal> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(path);
         let mut journal = Journal::locked(file.map_err(|error| cannot_write(path, error))?, path)?;
         if journal.has_records()? {
             return Err(Error::new(format!(
-                "{} is left of a run that was interrupted: --resume goes on from it; remove it to begin \
-                 anew",
+                "{} was left by an interrupted run: --resume continues that run; remove it to start \
+                 over",
                 path.display()
             )));
         }
         journal.cut(0)?;
-        let header = serde_json::to_string(run).map_err(Error::from_cause)?;
+        let header = serde_json::to_string(&run.header()?).map_err(Error::from_cause)?;
         journal.write_line(&header)?;
         Ok(journal)
     }
@@ -84,7 +106,7 @@ impl Journal {
     fn has_records(&mut self) -> Result<bool> {
         let mut lines = BufReader::new((&mut self.file).take(LONGEST_LINE)).split(b'\n');
         let first = lines.next().transpose()?.unwrap_or_default();
-        let is_header = first.is_empty() || serde_json::from_slice::<RunIdentity>(&first).is_ok();
+        let is_header = first.is_empty() || serde_json::from_slice::<Header>(&first).is_ok();
         self.holds_records = !is_header || lines.next().is_some();
         Ok(self.holds_records)
     }
@@ -93,7 +115,7 @@ impl Journal {
     ///
     /// # Errors
     /// It is of another run, or damaged, or cannot be read.
-    pub fn resume(path: &Path, run: &RunIdentity) -> Result<(Journal, Recovered)> {
+    pub(super) fn resume(path: &Path, run: &RunIdentity) -> Result<(Journal, Recovered)> {
         let file = match OpenOptions::new().read(true).write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Ok((Journal::create(path, run)?, Recovered::default()));
@@ -107,7 +129,7 @@ impl Journal {
             return Ok((Journal::create(path, run)?, Recovered::default()));
         }
         let (recovered, len) = journal.recover(run)?;
-        // What was being written is written anew.
+        // The line that was being written is written again.
         journal.cut(len)?;
         Ok((journal, recovered))
     }
@@ -128,7 +150,7 @@ impl Journal {
     /// The records, and where the last whole line ends.
     fn recover(&mut self, run: &RunIdentity) -> Result<(Recovered, u64)> {
         let damaged = |line: u64, what: &str| {
-            Error::new(format!("{}:{line}: {what}: remove it to begin anew", self.path.display()))
+            Error::new(format!("{}:{line}: {what}: remove it to start over", self.path.display()))
         };
         let mut reader = BufReader::new(&mut self.file);
         let (mut recovered, mut len) = (Recovered::default(), 0);
@@ -142,9 +164,9 @@ impl Journal {
             let text = line.trim_ascii_end();
             if number == 1 {
                 let written = serde_json::from_slice(text);
-                let written: RunIdentity =
+                let written: Header =
                     written.map_err(|_| damaged(1, "this is no journal of a run"))?;
-                check_same(&written, run).map_err(|what| damaged(1, &what))?;
+                check_same(&written, &run.header()?).map_err(|what| damaged(1, &what))?;
                 continue;
             }
             let (record, bytes) =
@@ -161,7 +183,7 @@ impl Journal {
     ///
     /// # Errors
     /// The record cannot be encoded, or the file not written.
-    pub fn add(&mut self, number: u64, record: &EpdRecord) -> Result<()> {
+    pub(super) fn add(&mut self, number: u64, record: &EpdRecord) -> Result<()> {
         let mut bytes = Vec::new();
         record::encode(record, &mut bytes)?;
         self.holds_records = true;
@@ -177,7 +199,7 @@ impl Journal {
     ///
     /// # Errors
     /// What the system says.
-    pub fn remove(self) -> Result<()> {
+    pub(super) fn remove(self) -> Result<()> {
         Ok(fs::remove_file(&self.path).map_err(|error| cannot_write(&self.path, error))?)
     }
 }
@@ -205,7 +227,7 @@ fn parse_line(line: &[u8]) -> Option<(u64, Vec<u8>)> {
 }
 
 /// Says what is different from the run that a journal is of.
-fn check_same(written: &RunIdentity, run: &RunIdentity) -> Result<(), String> {
+fn check_same(written: &Header, run: &Header) -> Result<(), String> {
     let keys = written.keys().chain(run.keys().filter(|key| !written.contains_key(*key)));
     let differing: Vec<String> = keys
         .filter(|key| written.get(*key) != run.get(*key))

@@ -4,8 +4,9 @@
 //! against those that it declares, and searches positions under [`Limits`]. Nothing that it says is
 //! believed: lines and their amount are bounded, numbers checked, moves read by the rules of chess, and a
 //! time-out stands behind every wait ([`Clock`]). A [`Task`] makes a record of a search; a [`Pool`] has
-//! several engines at work and gives the records back in their order, and a [`Journal`] keeps those that
-//! are done. [`annotated`] puts analysis into games.
+//! several engines at work and gives the records back in their order. A [`SuiteRun`] does this for the
+//! records of files, with a journal from which an interrupted run resumes. [`annotated`] puts analysis into
+//! games.
 
 mod analysis;
 mod annotate;
@@ -26,6 +27,7 @@ mod process;
 mod search;
 mod session;
 mod spec;
+mod suite_run;
 mod task;
 
 pub use annotate::{annotated, positions_of};
@@ -34,12 +36,12 @@ pub use clock_reading::ClockReading;
 pub use error::{EngineError, EngineErrorKind};
 pub use finished::Finished;
 pub use info::{Bound, Info};
-pub use journal::{Journal, Recovered, RunIdentity};
 pub use mate::MateOptions;
 pub use play::{MoveTime, SearchLimits};
-pub use pool::{Emit, Plan, Pool, SharedJournal};
+pub use pool::{Emit, Plan, Pool};
 pub use process::kill_all;
 pub use search::Moment;
 pub use session::{Answer, Engine, Identity, Limits};
 pub use spec::EngineSpec;
+pub use suite_run::{RunningSuite, SearchedSuite, SuiteRun, survey};
 pub use task::Task;

@@ -92,8 +92,13 @@ impl<T> std::fmt::Debug for Job<T> {
 }
 
 impl Pool {
-    /// Gets threads ready; each finished record goes into the journal before it comes back.
-    pub fn new(plan: Plan, journal: Option<Journal>) -> (Pool, SharedJournal) {
+    /// Starts the threads.
+    pub fn new(plan: Plan) -> Pool {
+        Pool::with_journal(plan, None).0
+    }
+
+    /// [`Pool::new`]; each finished record goes into the journal before it is handed on.
+    pub(super) fn with_journal(plan: Plan, journal: Option<Journal>) -> (Pool, SharedJournal) {
         let (jobs, waiting_jobs) = channel();
         let (results, done) = channel();
         let most_in_work = 2 * plan.concurrency as u64;
@@ -203,7 +208,7 @@ fn gone() -> Error {
 
 /// The journal of a pool, which is there until all threads are done with it.
 #[derive(Clone, Debug)]
-pub struct SharedJournal(Arc<Mutex<Option<Journal>>>);
+pub(super) struct SharedJournal(Arc<Mutex<Option<Journal>>>);
 
 impl SharedJournal {
     fn add(&self, number: u64, record: &EpdRecord) -> Result<()> {
@@ -212,7 +217,7 @@ impl SharedJournal {
     }
 
     /// The journal itself.
-    pub fn take(&self) -> Option<Journal> {
+    pub(super) fn take(&self) -> Option<Journal> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -288,7 +288,7 @@ fn a_panic_of_a_thread_ends_the_run() {
         clock: Arc::new(PanickingClock(TestClock::default())),
         stamps: false,
     };
-    let (mut pool, _) = Pool::new(plan, None);
+    let mut pool = Pool::new(plan);
     let mut emit = |_, _| Ok::<(), epdb::Error>(());
     let pushed = [GOOD, BAD, GOOD].map(|line| pool.push(record(line), &mut emit));
     let error = pushed.into_iter().collect::<Result<(), _>>().and_then(|()| pool.finish(&mut emit));

@@ -104,7 +104,7 @@ impl Script {
             stamps: false,
         };
         let mut finished = Vec::new();
-        let (mut pool, _) = Pool::new(plan, None);
+        let mut pool = Pool::new(plan);
         let mut emit = |_, it| -> epdb::error::Result<()> {
             finished.push(it);
             Ok(())

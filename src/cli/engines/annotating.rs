@@ -6,12 +6,13 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::desk::Desk;
-use super::search::{Search, Searched};
+use super::suite::shown_files;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput};
+use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::source::Visited;
-use epdb::engine::{Finished, annotated, positions_of};
+use epdb::engine::{Finished, RunningSuite, SearchedSuite, annotated, positions_of};
 use epdb::error::Place;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::GameFormat;
@@ -38,9 +39,9 @@ impl Annotating {
         &self,
         pipe: &Pipe,
         output: Option<&Path>,
-        mut search: Search,
+        mut run: RunningSuite,
         desk: &mut Desk<'_>,
-    ) -> anyhow::Result<Searched> {
+    ) -> anyhow::Result<(SearchedSuite, Outcome)> {
         let Pipe { files, read, .. } = pipe;
         let mut diagnostics = Diagnostics::new(&read.form)?;
         let mut output = GameOutput::open(output, self.format.clone())?;
@@ -60,13 +61,13 @@ impl Annotating {
             let (positions, records) = (positions.len(), positions);
             waiting.push_back(WaitingGame { game, place, positions, analysed: Vec::new() });
             for record in records {
-                search.push(record, &mut |_, it| emit(&mut waiting, it))?;
+                run.push(record, &mut |_, it| emit(&mut waiting, it))?;
             }
             Ok(Visited::Taken)
         })?;
-        let searched = search.finish(files, &mut |_, it| emit(&mut waiting, it))?;
+        let searched = run.finish(shown_files(files), &mut |_, it| emit(&mut waiting, it))?;
         output.finish()?;
-        Ok(Searched { outcome: diagnostics.finish()?, ..searched })
+        Ok((searched, diagnostics.finish()?))
     }
 
     fn write(&self, game: &WaitingGame, output: &mut GameOutput) -> anyhow::Result<()> {
