@@ -411,7 +411,11 @@ fn a_journal_goes_on_only_with_the_run_that_it_is_of() {
     scratch.write("o.epd.journal", journal);
     let call = ["analyze", "a.epd", "--nodes", "5", "-o", "o.epd"];
     let fresh = run(&scratch, &call);
-    assert!(fresh.status == 2 && fresh.err.contains("--resume goes on from it"), "{}", fresh.err);
+    assert!(
+        fresh.status == 2 && fresh.err.contains("--resume continues that run"),
+        "{}",
+        fresh.err
+    );
     let other = run(&scratch, &[&call[..], &["--resume"]].concat());
     assert!(other.status == 2 && other.err.contains("the journal of another run"), "{}", other.err);
     assert_eq!(scratch.text("o.epd.journal"), journal, "it is left as it was");
