@@ -1,15 +1,15 @@
-//! Bytes as rows, apart from any file: the entrance for the fuzz target.
+//! Entry point of the fuzz target: arbitrary bytes as rows of each table, without a file.
 
 use super::block::{Block, Damage, KeySlot, Payload};
 use super::journal::ImportInfo;
 use super::overflow::{open_chunk, split_chunk_key};
 use super::schema::{Access, Meta};
 
-/// Takes bytes as a row of each table, in every way that a reader does: no panic, and what is
-/// accepted as a meta row or as a line of the journal is written the same again.
+/// Reads bytes as a row of each table, in every way that a reader does. Nothing panics, and an
+/// accepted meta row or journal line is written back unchanged.
 ///
 /// # Panics
-/// When that does not hold.
+/// If one of these does not hold.
 pub fn any_row(bytes: &[u8]) {
     if let Ok(meta) = Meta::from_bytes(bytes, Access::Write) {
         assert_unchanged(&meta.to_bytes(), bytes, 12..16);
@@ -25,7 +25,7 @@ pub fn any_row(bytes: &[u8]) {
     }
 }
 
-/// Compares rows but for their checksums, which hold of any bytes while fuzzing.
+/// Compares rows except for their checksums, which match any bytes while fuzzing.
 fn assert_unchanged(written: &[u8], read: &[u8], checksum: std::ops::Range<usize>) {
     assert_eq!(written[..checksum.start], read[..checksum.start]);
     assert_eq!(written[checksum.end..], read[checksum.end..]);

@@ -1,4 +1,4 @@
-//! What can go wrong with a store, and the wall between redb's failures and ours.
+//! Errors of a store, and the conversion of redb's errors and panics.
 
 use std::cell::Cell;
 use std::io;
@@ -8,20 +8,20 @@ use std::sync::Once;
 
 use crate::error::panic_text;
 
-/// Why something could not be done with a store. Every message names the file and the remedy.
+/// Error of a store. Every message names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The file exists already; [`Store::create`](super::Store::create) replaces nothing.
-    #[error("{path}: exists already; open it, or choose another name", path = path.display())]
+    #[error("{path}: exists already; open it or choose another name", path = path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The file was made by another process since this one began it.
+    /// Another process created the file after this one began it.
     #[error(
-        "{path}: the store is in use: another process has made it meanwhile, and nothing was added \
-         to it here; try again when that one has finished",
+        "{path}: the store is in use: another process created it in the meantime, and this one added \
+         nothing to it; try again when that process has finished",
         path = path.display()
     )]
     CreatedMeanwhile {
@@ -39,7 +39,7 @@ pub enum StoreError {
     NotAStore {
         /// The file.
         path: PathBuf,
-        /// What was found instead.
+        /// Content that was found instead.
         what: String,
     },
     /// The store was written by a later epdb.
@@ -53,7 +53,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The version in the file.
         found: u32,
-        /// The newest version that can be read here.
+        /// The newest version that this epdb reads.
         supported: u32,
     },
     /// The store was written by a later epdb of the same format version.
@@ -65,7 +65,7 @@ pub enum StoreError {
     UnsupportedFeatures {
         /// The file.
         path: PathBuf,
-        /// The flags that are not known here.
+        /// The unknown flags.
         flags: u32,
     },
     /// Another process, or another [`Store`](super::Store) of this one, has the file open.
@@ -78,12 +78,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Something else is going on in this process that excludes the operation.
+    /// Another operation of this process excludes this one.
     #[error("{path}: {what}", path = path.display())]
     Busy {
         /// The file.
         path: PathBuf,
-        /// What has to end first.
+        /// The operation that has to end first.
         what: &'static str,
     },
     /// The store was opened for reading only.
@@ -92,8 +92,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The last process that wrote did not close the store, and only one that may write can
-    /// put that right.
+    /// The last writer did not close the store; only a process with write access can repair it.
     #[error(
         "{path}: the store was not closed; open it once for writing, which repairs it",
         path = path.display()
@@ -102,20 +101,20 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The bytes of the file are not what was written. Nothing damaged is ever returned.
-    #[error("{path}: damaged: {place}: {what}; run verify to see all of it", path = path.display())]
+    /// The bytes of the file are not those that were written. Nothing damaged is ever returned.
+    #[error("{path}: damaged: {place}: {what}; run verify for a complete list", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where: the table, and in it the block, the bucket or the key.
+        /// Place of the damage: the table, and in it the block, the bucket or the key.
         place: String,
-        /// What is wrong there.
+        /// Description of the damage.
         what: String,
     },
-    /// An import was interrupted, and its source no longer begins with what was consumed.
+    /// An import was interrupted, and its source no longer begins with the bytes it had consumed.
     #[error(
         "{path}: the import of {source_name} stopped after line {line}, and the source has \
-         changed before that place since; to import it as a new source, restart it",
+         changed before that line since; restart the import to read it from its beginning",
         path = path.display()
     )]
     SourceChanged {
@@ -147,7 +146,7 @@ pub enum StoreError {
     Encode {
         /// The store.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         #[source]
         error: crate::codec::error::EncodeError,
     },
@@ -163,7 +162,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The file that it is about.
+    /// Path of the store.
     pub fn path(&self) -> &Path {
         match self {
             StoreError::Exists { path }
@@ -192,22 +191,22 @@ impl From<StoreError> for crate::Error {
     }
 }
 
-/// What goes wrong inside the room, where the path is not at hand.
+/// Error within this module, where the path is not known; see [`Fault::into_error`].
 #[derive(Debug)]
 pub(super) enum Fault {
     Redb(redb::Error),
-    /// A cursor found keys out of order: only damage can do that.
+    /// A cursor found keys out of order, which only damage can cause.
     Unordered,
     Damaged {
         place: String,
         what: String,
     },
-    /// The format version that was found, and the newest that is read.
+    /// Unsupported format version.
     Version {
         found: u32,
         supported: u32,
     },
-    /// Flags of the meta row that are not known.
+    /// Unknown flags of the meta row.
     Features(u32),
     NoMeta,
     /// Already an error for the caller.
@@ -276,7 +275,9 @@ impl Fault {
                 redb::Error::Io(error) => match error.kind() {
                     io::ErrorKind::NotFound => return StoreError::NotFound { path },
                     io::ErrorKind::InvalidData => file(error.to_string()),
-                    io::ErrorKind::UnexpectedEof => file("it ends too early".into()),
+                    io::ErrorKind::UnexpectedEof => {
+                        file("it is shorter than its header announces".into())
+                    }
                     _ => return StoreError::Io { path, error },
                 },
                 redb::Error::DatabaseAlreadyOpen => return StoreError::InUse { path },
@@ -298,13 +299,13 @@ impl Fault {
     }
 }
 
-/// Runs what calls redb. redb asserts what a sound file guarantees, so a damaged one can make it
-/// panic; that panic ends here and becomes [`StoreError::Damaged`].
+/// Runs code that calls redb. redb asserts the invariants of a sound file, so a damaged file can
+/// make it panic; such a panic is caught here and becomes [`StoreError::Damaged`].
 ///
-/// `AssertUnwindSafe` holds because nothing half-done is seen afterwards: redb poisons a write
-/// transaction whose operation panicked and never commits it, its read transactions do not
-/// change, and the values of this room that `work` changes are given up by their owners on any
-/// error (a batch is lost with its importer, a lookup with its result).
+/// `AssertUnwindSafe` holds because nothing half-done is visible afterwards: redb poisons a write
+/// transaction whose operation panicked and never commits it, and its read transactions do not
+/// change. The owners of the values that `work` changes drop them on any error: a batch with its
+/// importer, a lookup with its result.
 pub(super) fn guarded<T>(
     path: &Path,
     work: impl FnOnce() -> Result<T>,
@@ -322,8 +323,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps the panic hook from printing a panic that is about to be caught. The hook that was there
-/// before still sees every other one.
+/// Keeps the panic hook from printing a panic that is about to be caught. The previous hook still
+/// sees every other panic.
 fn quietly<T>(work: impl FnOnce() -> T) -> T {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! The file of a store, before redb has it.
+//! Checks of a store's file before redb opens it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
@@ -13,21 +13,24 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// The first bytes of a store: those of every redb database.
 pub const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
-/// Whether a file is empty or ends within the magic of a store.
+/// True if a file is empty or ends within the magic of a store.
 pub(super) fn is_cut_short(path: &Path) -> bool {
-    let most = MAGIC.len() as u64;
-    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() < most)
+    let max = MAGIC.len() as u64;
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() < max)
         && fs::read(path).is_ok_and(|bytes| MAGIC.starts_with(&bytes))
 }
 
-/// Tells a file that is no redb database, which redb would call an input/output error.
+/// Refuses a file that is not a redb database, which redb would report as an input/output error.
 pub(super) fn check_magic(path: &Path) -> Result<()> {
     let mut start = [0; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
     let path = path.to_path_buf();
     match read {
         Ok(()) if start == MAGIC => Ok(()),
-        Ok(()) => Err(StoreError::NotAStore { path, what: "it does not begin like one".into() }),
+        Ok(()) => Err(StoreError::NotAStore {
+            path,
+            what: "it does not begin with the bytes of a redb database".into(),
+        }),
         Err(error) => Err(match error.kind() {
             io::ErrorKind::NotFound => StoreError::NotFound { path },
             io::ErrorKind::UnexpectedEof => {
@@ -38,14 +41,14 @@ pub(super) fn check_magic(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a file in which redb would find something else than its last commit.
+/// Refuses a file in which redb would read something else than its last commit.
 pub(super) fn check_pages(path: &Path, access: Access) -> Result<()> {
     let file = open_shared(path)?;
     guarded(path, || pages::check(&file, access))
 }
 
-/// Opens a file to which nobody writes, nor will as long as it is open (where the system knows
-/// locks).
+/// Opens a file with a shared lock, so that no process writes to it while it is open. On systems
+/// without file locks it is opened without one.
 pub(super) fn open_shared(path: &Path) -> Result<File> {
     let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
     let file = File::open(path).map_err(io_error)?;

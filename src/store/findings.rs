@@ -1,14 +1,14 @@
-//! What verifying finds.
+//! Findings of [`verify`](super::verify()), and the checks of records by themselves and of their numbers.
 
 use super::error::{Fault, Result, StoreError};
 use crate::codec::record;
 
-/// Something that is not as it was written.
+/// A part of a store that is not as it was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyFinding {
-    /// Where: the table, and in it the block or key.
+    /// Place: the table, and in it the block or key.
     pub place: String,
-    /// What is wrong there.
+    /// Description of the damage.
     pub what: String,
 }
 
@@ -18,10 +18,10 @@ impl std::fmt::Display for VerifyFinding {
     }
 }
 
-/// So many findings are enough to know.
+/// Number of findings after which no more are listed.
 const MAX_FINDINGS: usize = 1000;
 
-/// Findings, up to a number that is enough.
+/// Findings, at most [`MAX_FINDINGS`].
 #[derive(Default)]
 pub(super) struct VerifyFindings {
     pub(super) list: Vec<VerifyFinding>,
@@ -34,7 +34,7 @@ impl VerifyFindings {
         }
     }
 
-    /// Takes damage that kept a check from going on; any other fault is an error.
+    /// Adds the damage that stopped a check; any other fault is an error.
     pub(super) fn add_fault(&mut self, fault: Fault) -> Result<()> {
         match fault {
             Fault::Damaged { place, what } => {
@@ -45,7 +45,7 @@ impl VerifyFindings {
         }
     }
 
-    /// Takes what a check found, and damage that kept it from finding more.
+    /// Adds the findings of a check, or the damage that stopped it.
     pub(super) fn absorb(
         &mut self,
         checked: std::result::Result<VerifyFindings, StoreError>,
@@ -64,7 +64,7 @@ impl VerifyFindings {
     }
 }
 
-/// What was found of all records.
+/// Totals over all records.
 pub(super) struct RecordCheck {
     next_import_number: u64,
     pub(super) records: u64,
@@ -72,12 +72,12 @@ pub(super) struct RecordCheck {
     numbers: NumberSet,
 }
 
-/// A set of import numbers: one bit each, as far as records can reach.
+/// A set of import numbers, one bit each.
 #[derive(Default)]
 struct NumberSet(Vec<u64>);
 
 impl NumberSet {
-    /// Whether the number is new.
+    /// Adds a number; true if it is new.
     fn insert(&mut self, number: u64) -> bool {
         let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
         if word >= self.0.len() {
@@ -90,7 +90,7 @@ impl NumberSet {
 }
 
 impl RecordCheck {
-    /// For a store whose next record would have this number.
+    /// Check of a store whose next record would have this number.
     pub(super) fn new(next_import_number: u64) -> RecordCheck {
         let numbers = NumberSet::default();
         RecordCheck { next_import_number, records: 0, record_bytes: 0, numbers }
@@ -112,9 +112,9 @@ impl RecordCheck {
             Err(error) => findings.add(place, format!("record {number}: {error}")),
         }
         if number >= self.next_import_number {
-            findings.add(place, format!("record {number} has a number not yet given"));
+            findings.add(place, format!("record {number} has a number that was not assigned yet"));
         } else if !self.numbers.insert(number) {
-            findings.add(place, format!("record {number} is there twice"));
+            findings.add(place, format!("record {number} occurs twice"));
         }
     }
 }

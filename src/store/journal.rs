@@ -1,5 +1,5 @@
-//! The journal: of every import its source, how far it came and what became of its records. Each
-//! row is written in the transaction that commits the records.
+//! The journal: one row for each import with its source, its progress and the outcome of its
+//! records. A row is written in the transaction that commits the records.
 
 use std::io::{self, Read};
 
@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{Result, damaged};
 use super::schema::{self, Access, Digest, IMPORTS, Meta, StoreHeader, begin_write};
 
-/// What all bytes of a source are: their number and their BLAKE3 hash.
+/// Digest of a source, which recognises it under any name: its length and its BLAKE3 hash.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourceDigest {
     length: u64,
@@ -25,7 +25,7 @@ impl SourceDigest {
     /// Reads a source to its end.
     ///
     /// # Errors
-    /// Those of `source`.
+    /// Errors of `source`.
     ///
     /// ```
     /// use epdb::store::SourceDigest;
@@ -37,12 +37,12 @@ impl SourceDigest {
         digests(source, &[]).map(|(whole, _)| whole)
     }
 
-    /// How many bytes they are.
+    /// Length of the source in bytes.
     pub const fn length(&self) -> u64 {
         self.length
     }
 
-    /// Their BLAKE3 hash.
+    /// BLAKE3 hash of the source.
     pub const fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
@@ -53,7 +53,7 @@ impl SourceDigest {
     }
 }
 
-/// The digest of a source, and those of its beginnings of these lengths, which ascend.
+/// Digest of a source, and digests of its prefixes of these lengths, which ascend.
 pub(super) fn digests(
     mut source: impl Read,
     lengths: &[u64],
@@ -71,8 +71,8 @@ pub(super) fn digests(
             beginnings.push(digest(&hasher));
         }
         let to_next = lengths.peek().map_or(u64::MAX, |&length| length - hasher.count());
-        let room = usize::try_from(to_next).map_or(buffer.len(), |most| most.min(buffer.len()));
-        match source.read(&mut buffer[..room]) {
+        let len = usize::try_from(to_next).map_or(buffer.len(), |max| max.min(buffer.len()));
+        match source.read(&mut buffer[..len]) {
             Ok(0) => return Ok((digest(&hasher), beginnings)),
             Ok(read) => drop(hasher.update(&buffer[..read])),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -81,7 +81,7 @@ pub(super) fn digests(
     }
 }
 
-/// A place in a source: how many bytes of it were consumed, and what they were.
+/// A place in a source: the number of bytes and lines before it, and a checksum of them.
 ///
 /// ```
 /// use epdb::store::Checkpoint;
@@ -101,36 +101,36 @@ impl Checkpoint {
     /// Before the first byte.
     pub const START: Checkpoint = Checkpoint { offset: 0, line: 0, crc: 0 };
 
-    /// Moves behind these bytes, which follow those before.
+    /// Moves past the next bytes of the source.
     pub fn advance(&mut self, consumed: &[u8]) {
         self.offset += consumed.len() as u64;
         self.line += consumed.iter().filter(|&&byte| byte == b'\n').count() as u64;
         self.crc = crc32c::crc32c_append(self.crc, consumed);
     }
 
-    /// How many bytes were consumed.
+    /// Number of bytes consumed.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// How many line ends were consumed.
+    /// Number of line ends consumed.
     pub const fn line(&self) -> u64 {
         self.line
     }
 }
 
-/// What became of an import.
+/// State of an import.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ImportState {
-    /// It was interrupted, or is going on.
+    /// It is running, or was interrupted.
     Unfinished,
-    /// All of a source without a digest is in the store, and the process that imported it was then
-    /// interrupted. Run again, it has nothing left to do.
+    /// All records of a source without a digest are in the store, but the importing process ended
+    /// before it closed the store. If the import is run again, it has nothing left to do.
     Delivered,
-    /// All of it is in the store.
+    /// All records are in the store.
     Finished,
-    /// It was interrupted and then given up: what it had committed is in the store.
+    /// It was interrupted and then given up; the records it had committed are in the store.
     GivenUp,
 }
 
@@ -145,43 +145,43 @@ impl std::fmt::Display for ImportState {
     }
 }
 
-/// What became of the records of an import.
+/// Outcome of the records of an import.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct ImportCounts {
-    /// Records that were pushed: `stored + dropped + merged`.
+    /// Records pushed: `stored + dropped + merged`.
     pub read: u64,
-    /// Records that were added.
+    /// Records added.
     pub stored: u64,
-    /// Duplicates that were left out.
+    /// Duplicates left out.
     pub dropped: u64,
-    /// Records that were taken out because a later one replaced them.
+    /// Records removed because a later one replaced them.
     pub replaced: u64,
-    /// Records that were merged into earlier ones.
+    /// Records merged into earlier ones.
     pub merged: u64,
-    /// Records that were stored beside earlier ones of their position because they contradict
-    /// all of those with which merging was tried.
+    /// Records stored in addition to earlier ones of their position, because they contradict all
+    /// records with which merging was tried.
     pub conflicts: u64,
 }
 
-/// A line of the journal.
+/// A row of the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ImportInfo {
-    /// The name of the source.
+    /// Name of the source.
     pub source: String,
-    /// What all its bytes are, where that was known before the first commit.
+    /// Digest of the source, if it was known before the first commit.
     pub digest: Option<SourceDigest>,
-    /// What became of duplicates.
+    /// Rule for duplicates.
     pub duplicates: String,
-    /// What else decided which records the source gave.
+    /// Other settings that select or change the records of the source.
     pub settings: String,
-    /// Whether it is complete.
+    /// State.
     pub state: ImportState,
-    /// How far the source was consumed.
+    /// Place up to which the source was consumed.
     pub place: Checkpoint,
-    /// The number of its first record.
+    /// Import number of its first record.
     pub first_import_number: u64,
-    /// What became of its records.
+    /// Outcome of its records.
     pub counts: ImportCounts,
 }
 
@@ -235,12 +235,12 @@ const STATES: [ImportState; 4] =
 const CRC: std::ops::Range<usize> = 4..8;
 
 impl ImportInfo {
-    /// Whether another import decides alike which records are stored.
+    /// True if another import has the same rule for duplicates and the same settings.
     pub(super) fn has_same_settings(&self, other: &ImportInfo) -> bool {
         (&self.duplicates, &self.settings) == (&other.duplicates, &other.settings)
     }
 
-    /// The settings in words.
+    /// Rule for duplicates and settings, for messages.
     pub(super) fn settings_text(&self) -> String {
         match self.settings.as_str() {
             "" => self.duplicates.clone(),
@@ -328,7 +328,7 @@ fn crc_of(row: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&row[..CRC.start]), &row[CRC.end..])
 }
 
-/// The whole journal, in order, as the meta row announces it.
+/// Reads the whole journal, in order, and compares it with the meta row.
 pub(super) fn list(transaction: &ReadTransaction, meta: &Meta) -> Result<Vec<ImportInfo>> {
     let table = transaction.open_table(IMPORTS)?;
     let mut imports = Vec::new();
@@ -344,7 +344,7 @@ pub(super) fn list(transaction: &ReadTransaction, meta: &Meta) -> Result<Vec<Imp
     }
     let read: u128 = imports.iter().map(|import| u128::from(import.counts.read)).sum();
     if imports.len() as u64 != meta.imports || digest != meta.imports_digest {
-        return Err(damaged("the journal", "it has other lines than the meta row announces"));
+        return Err(damaged("the journal", "its rows are not those that the meta row records"));
     }
     if read != meta.next_import_number.into() {
         let next = meta.next_import_number;
@@ -354,7 +354,7 @@ pub(super) fn list(transaction: &ReadTransaction, meta: &Meta) -> Result<Vec<Imp
     Ok(imports)
 }
 
-/// The journal within a transaction; what the meta row says of it follows each change.
+/// The journal within a transaction. Each change updates the meta row's counts and digest.
 pub(super) struct Journal<'t, 'm> {
     table: Table<'t, u64, &'static [u8]>,
     meta: &'m mut Meta,
@@ -368,7 +368,7 @@ impl<'t, 'm> Journal<'t, 'm> {
         Ok(Journal { table: transaction.open_table(IMPORTS)?, meta })
     }
 
-    /// Writes the line of an import, which is new or takes the place of its earlier one.
+    /// Writes the row of an import, which is new or replaces its earlier row.
     pub(super) fn put(&mut self, id: u64, info: &ImportInfo) -> Result<()> {
         let bytes = info.to_bytes();
         let digest = &mut self.meta.imports_digest;

@@ -1,5 +1,5 @@
-//! The games of a store that positions list. Each row proves itself: its key is the hash of its value; and
-//! a row of the meta table says how many there are.
+//! The games of a store that positions list. The key of each row is the hash of its value. A row of
+//! the meta table holds their number and digest.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use super::schema::{Digest, KEPT_GAMES, KEPT_GAMES_KEY, META, holds};
 use crate::codec::kept_game;
 use crate::model::GameId;
 
-/// The games on their way into a store.
+/// Games that the next commit writes.
 #[derive(Debug, Default)]
 pub(super) struct NewGames {
     games: Vec<Vec<u8>>,
@@ -27,12 +27,12 @@ impl NewGames {
         self.games.push(game.to_vec());
     }
 
-    /// About how many bytes of memory they take.
+    /// Approximate memory in bytes.
     pub(super) const fn memory(&self) -> usize {
         self.bytes
     }
 
-    /// Writes those that are not there yet with the records of a commit.
+    /// Writes the games that the store does not have yet, in the transaction of a commit.
     pub(super) fn write(
         &self,
         transaction: &WriteTransaction,
@@ -58,20 +58,20 @@ impl NewGames {
     }
 }
 
-/// What the store says of its games.
+/// Number and digest of all games, as the store records them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 struct GamesSummary {
     games: u64,
     digest: Digest,
 }
 
-/// The row that says it.
+/// The row of [`GamesSummary`].
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct SummaryRow {
     games: U64,
     digest: U128,
-    /// CRC32C of the bytes before.
+    /// CRC32C of the preceding bytes.
     check: U32,
 }
 
@@ -114,8 +114,8 @@ impl GamesSummary {
 pub(super) struct KeptGames {
     meta: ReadOnlyTable<&'static str, &'static [u8]>,
     table: Option<ReadOnlyTable<u64, &'static [u8]>>,
-    /// True if all games were compared with what the store announces, and are those. Held while they
-    /// are, so that of many who miss a game one compares.
+    /// True once all games were compared with the summary and matched. The lock is held during the
+    /// comparison, so that only one of several readers that miss a game compares.
     is_whole: Mutex<bool>,
 }
 
@@ -137,11 +137,10 @@ impl KeptGames {
         if found == announced {
             return Ok(found);
         }
-        Err(damaged(ROW, format!("{announced} games are announced, and there are {found}")))
+        Err(damaged(ROW, format!("games recorded: {announced}, found: {found}")))
     }
 
-    /// The bytes of a game; `None` if all games that the store announces are there, and it is none of
-    /// them.
+    /// The bytes of a game; `None` if the store is complete and does not have the game.
     pub(super) fn get(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         if let Some(table) = &self.table
             && let Some(row) = table.get(key_of(id))?
@@ -157,8 +156,8 @@ impl KeptGames {
         Ok(None)
     }
 
-    /// Hands on all games, their ids ascending, until `visit` has enough. At the end they are those that
-    /// the store announces.
+    /// Calls `visit` with all games, ids ascending, until it returns false. At the end the games are
+    /// compared with the summary.
     pub(super) fn each(&self, visit: &mut dyn FnMut(GameId, &[u8]) -> bool) -> Result<()> {
         let announced = GamesSummary::read(&self.meta)?;
         let mut found = GamesSummary::default();
@@ -172,7 +171,11 @@ impl KeptGames {
                 }
             }
         }
-        if found == announced { Ok(()) } else { Err(damaged(ROW, "other games are there")) }
+        if found == announced {
+            Ok(())
+        } else {
+            Err(damaged(ROW, "the games are not those that the store records"))
+        }
     }
 }
 
@@ -184,24 +187,24 @@ pub(super) fn verify(transaction: &ReadTransaction) -> Result<()> {
         no_game.is_none()
     })?;
     match no_game {
-        Some(id) => Err(damaged(place(key_of(id)), "it is no game")),
+        Some(id) => Err(damaged(place(key_of(id)), "it is not a game")),
         None => Ok(()),
     }
 }
 
-/// Refuses a game that its key does not stand for.
+/// Refuses a game whose hash is not its key.
 fn check(key: u64, game: &[u8]) -> Result<()> {
     if key_of(kept_game::id_of(game)) == key {
         return Ok(());
     }
-    Err(damaged(place(key), "its bytes are not those that its id stands for"))
+    Err(damaged(place(key), "its bytes do not match its id"))
 }
 
 fn place(key: u64) -> String {
     format!("kept game {}", GameId(key.to_be_bytes()))
 }
 
-/// Ids ascend as their keys do.
+/// The key of a game: ids and keys ascend together.
 const fn key_of(id: GameId) -> u64 {
     u64::from_be_bytes(id.0)
 }

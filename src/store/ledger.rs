@@ -1,4 +1,4 @@
-//! How the tallies of a store came to be, and the digests of the games that they count.
+//! The ledger: the origin of the tallies of a store, and the digests of the games that they count.
 
 use redb::{ReadTransaction, ReadableTable, Table, WriteTransaction};
 use zerocopy::byteorder::little_endian::{U64, U128};
@@ -12,10 +12,10 @@ use super::schema::{
 };
 use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
 
-/// How many digests a row has at most.
+/// Maximum number of digests in a row.
 const ROW_DIGESTS: usize = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) / size_of::<GameDigest>();
 
-/// What stands before the origin in its row.
+/// The bytes before the origin in its row.
 #[derive(Copy, Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct OriginHead {
@@ -29,7 +29,7 @@ const ROW: &str = "the origin of tallies";
 const GAMES: &str = "the digests of games";
 
 impl Store {
-    /// How the tallies of the store came to be, and which games they count, where that is known.
+    /// The origin of the tallies of the store, and the games that they count, if known.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
@@ -59,7 +59,7 @@ pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<
         rows += 1;
     }
     if (rows, digest.0) != (head.rows.get(), head.rows_digest.get()) {
-        return Err(damaged(GAMES, "they are not those that the store announces"));
+        return Err(damaged(GAMES, "they are not those that the store records"));
     }
     Ok(Some(TallyLedger { origin, games: Some(games) }))
 }
@@ -84,20 +84,20 @@ fn read_origin(
     match (is_sound, origin) {
         (true, Ok(origin)) => Ok(Some((head, origin))),
         (true, Err(error)) => Err(damaged(ROW, error.to_string())),
-        (false, _) => Err(damaged(ROW, "it says nothing sensible of digests")),
+        (false, _) => Err(damaged(ROW, "its fields on digests contradict each other")),
     }
 }
 
-/// What a commit changes of the ledger.
+/// Change of the ledger in a commit.
 #[derive(Clone, Debug)]
 pub(super) struct LedgerChange {
     pub(super) origin: TallyOrigin,
-    /// Digests of games that the store has not; `None` where they are not kept, or no more.
+    /// Digests of games that the store does not have yet; `None` if digests are not, or no longer, kept.
     pub(super) new_games: Option<Vec<GameDigest>>,
 }
 
 impl LedgerChange {
-    /// Writes the change with the records of a commit; what the meta row says of it follows.
+    /// Writes the change in the transaction of a commit and updates the meta row.
     pub(super) fn write(
         self,
         transaction: &WriteTransaction,
@@ -127,7 +127,7 @@ impl LedgerChange {
     }
 }
 
-/// Appends digests, first to the last row where it has room.
+/// Appends digests, filling up the last row first.
 fn append(
     transaction: &WriteTransaction,
     new_games: Vec<GameDigest>,

@@ -1,21 +1,21 @@
 //! The store: a multiset of EPD records in one file, found by position.
 //!
-//! A [`Store`] holds records in the order in which they were imported and finds those of a
-//! position without regard to counters, castling dialect and superfluous en passant squares. Equal
-//! keys are never taken for equal positions: packed boards are compared. Nothing that fails its
-//! checksum is returned. The file format is `formats/store.md`.
+//! A [`Store`] holds records in the order of their import. It finds the records of a position
+//! regardless of counters, castling dialect and superfluous en passant squares. It compares packed
+//! boards, because two positions can have equal keys. Nothing that fails its checksum is returned.
+//! The file format is `formats/store.md`.
 //!
 //! - One process may have a store open for writing, or many for reading only; any other gets
-//!   [`StoreError::InUse`] at once. In the process that writes, any number of [`Reader`]s see what
-//!   was committed when they were made.
-//! - Who reads for long beside writers of other processes reads a copy of the store ([`copy_snapshot`]).
-//! - Writing goes through an [`Importer`], which commits in batches. What was committed survives
-//!   the death of the process, and an import that was interrupted can be continued.
-//! - [`StoreOptions::memory_bytes`] bounds the memory that a store takes.
+//!   [`StoreError::InUse`] at once. In the writing process, any number of [`Reader`]s each see the
+//!   state that was committed when they were made.
+//! - To read for a long time while other processes write, read a copy of the store ([`copy_snapshot`]).
+//! - An [`Importer`] writes and commits in batches. Committed records survive the death of the
+//!   process, and an interrupted import can be continued.
+//! - [`StoreOptions::memory_bytes`] bounds the memory of a store.
 //!
-//! redb, the database underneath, asserts what a sound file guarantees. A panic that a damaged
-//! file causes there is caught and becomes [`StoreError::Damaged`]; so that it is not printed,
-//! the first use of a store wraps the panic hook, which passes all other panics on.
+//! redb, the database underneath, asserts the invariants of a sound file. A panic that a damaged
+//! file causes there is caught and becomes [`StoreError::Damaged`]. The first use of a store wraps
+//! the panic hook, so that such a panic is not printed; all other panics are passed on.
 
 mod any_row;
 mod block;

@@ -1,4 +1,4 @@
-//! An open store: how it is made, opened and closed.
+//! Creating, opening and closing a store.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -19,20 +19,20 @@ use crate::new_file::NewFile;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// A file with this many times less unused than used is left as it is.
+/// The file is shrunk only if its unused part is more than the used part divided by this.
 const USED_TO_UNUSED: u64 = 32;
 
 /// An open store.
 pub struct Store {
     pub(super) shared: Arc<Shared>,
     handle: Option<Handle>,
-    /// Bytes of memory for the batch of an import.
+    /// Memory for the batch of an import, in bytes.
     pub(super) batch_bytes: usize,
-    /// Whether an import of this process goes on.
+    /// True while an import of this process runs.
     pub(super) importing: AtomicBool,
-    /// Imports that this process completed and has not yet closed in the journal.
+    /// Imports that this process completed and has not yet marked as finished in the journal.
     delivered: Mutex<Vec<u64>>,
-    /// Whether something was imported.
+    /// True if records were imported since the store was opened.
     pub(super) has_grown: AtomicBool,
 }
 
@@ -48,10 +48,10 @@ enum Handle {
 }
 
 impl Store {
-    /// Makes an empty store and opens it for writing. The file appears complete or not at all.
+    /// Creates an empty store and opens it for writing. The file appears complete or not at all.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] when there is something of that name; [`StoreError::Io`].
+    /// [`StoreError::Exists`] if a file of that name exists; [`StoreError::Io`].
     pub fn create(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
         let path = path.as_ref();
         let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
@@ -64,11 +64,11 @@ impl Store {
         Store::open(path, options)
     }
 
-    /// Gives the file of a new store, which may be open, its name; in the place of what is there, if
-    /// `options` let it.
+    /// Gives the file of a new store, which may be open, its name. It replaces an existing file if
+    /// `options` allow it.
     ///
     /// # Errors
-    /// [`StoreError::CreatedMeanwhile`] when something of that name has appeared since it was begun;
+    /// [`StoreError::CreatedMeanwhile`] if a file of that name appeared since it was begun;
     /// [`StoreError::Io`].
     pub fn publish(new: NewFile, options: &StoreOptions) -> Result<()> {
         let path = new.named().to_path_buf();
@@ -79,11 +79,11 @@ impl Store {
         })
     }
 
-    /// Makes an empty store in a new file and opens it for writing. It stands in its place when it
-    /// was published ([`Store::publish`]), which may be while it is open; errors name that place.
+    /// Creates an empty store in a new file and opens it for writing. [`Store::publish`] gives it its
+    /// final name, also while it is open; errors use that name.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] when there is something of that name, which `options` do not let it replace;
+    /// [`StoreError::Exists`] if a file of that name exists and `options` do not allow replacing it;
     /// [`StoreError::Io`].
     pub fn create_in(new: &NewFile, options: &StoreOptions) -> Result<Store> {
         let (path, memory) = (new.named(), options.memory_bytes);
@@ -116,11 +116,11 @@ impl Store {
     }
 
     /// Opens a store for reading only, which many processes may do at once. If its last writer
-    /// died, the store is opened for writing first, which puts it right in a moment.
+    /// died, the store is opened for writing first, which repairs it quickly.
     ///
     /// # Errors
-    /// As [`Store::open`], and [`StoreError::NotClosed`] when the last writer died and this
-    /// process may not write.
+    /// As [`Store::open`], and [`StoreError::NotClosed`] if the last writer died and this process has
+    /// no write access.
     pub fn open_read_only(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
         let path = path.as_ref();
         match Store::open_without_repair(path, options) {
@@ -142,7 +142,7 @@ impl Store {
         Store::open_unchecked(path, options)?.checked(Access::Read)
     }
 
-    /// Opens a store for reading only and believes what it says of itself.
+    /// Opens a store for reading only without any check of its header.
     pub(super) fn open_unchecked(path: &Path, options: &StoreOptions) -> Result<Store> {
         let memory = options.memory_bytes;
         check_magic(path)?;
@@ -177,7 +177,7 @@ impl Store {
         }
     }
 
-    /// Refuses a store that says of itself what its tables or its file cannot hold.
+    /// Refuses a store whose header contradicts its tables or the length of its file.
     fn checked(self, access: Access) -> Result<Store> {
         let path = &self.shared.path;
         guarded(path, || {
@@ -189,12 +189,12 @@ impl Store {
         Ok(self)
     }
 
-    /// The place by which errors name it.
+    /// Path of the store, as errors name it.
     pub fn path(&self) -> &Path {
         &self.shared.path
     }
 
-    /// What was imported, in order.
+    /// The imports, in order.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
@@ -205,8 +205,8 @@ impl Store {
         })
     }
 
-    /// Makes the file as small as it can be, which [`Store::close`] does as well where imports left
-    /// much of it unused.
+    /// Makes the file as small as possible. [`Store::close`] does so too if imports left much of it
+    /// unused.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while readers exist; [`StoreError::Io`].
@@ -221,24 +221,23 @@ impl Store {
         }
     }
 
-    /// Closes the store and says whether that went well; dropping it closes it silently. A file of
-    /// which imports left more than a thirty-second unused is made smaller, unless there are
-    /// readers.
+    /// Closes the store and reports errors; dropping it closes it silently. If imports left more than
+    /// a thirty-second of the file unused and there are no readers, the file is made smaller.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the end of the imports of this process could not be recorded.
+    /// [`StoreError::Io`] if the imports of this process could not be marked as finished.
     pub fn close(mut self) -> Result<()> {
         self.end()
     }
 
-    /// Does once what closing is, each part whatever became of those before.
+    /// Runs all steps of closing; each step runs even if one before it failed.
     fn end(&mut self) -> Result<()> {
         let recorded = self.record_delivered();
         let taken_back = self.shrink_file();
         recorded.and(taken_back).and(self.drop_handle())
     }
 
-    /// Makes a file smaller of which imports of this process left much unused.
+    /// Shrinks the file if imports of this process left much of it unused.
     fn shrink_file(&mut self) -> Result<()> {
         match &mut self.handle {
             Some(Handle::Write(database)) if *self.has_grown.get_mut() => {
@@ -248,7 +247,7 @@ impl Store {
         }
     }
 
-    /// Lets go of the database, which redb then writes once more.
+    /// Drops the database, which writes to the file once more.
     fn drop_handle(&mut self) -> Result<()> {
         let handle = self.handle.take();
         guarded(&self.shared.path, || {
@@ -257,8 +256,8 @@ impl Store {
         })
     }
 
-    /// Imports that completed are marked as such only here, as late as can be: one whose process
-    /// dies before is found complete when it is run again, and not imported twice.
+    /// Marks completed imports as finished. This happens as late as possible: if the process dies
+    /// before, the import is found complete when it is run again, and nothing is imported twice.
     fn record_delivered(&self) -> Result<()> {
         let delivered = std::mem::take(&mut *self.delivered());
         match &self.handle {
@@ -269,7 +268,7 @@ impl Store {
         }
     }
 
-    /// The imports that this process completed and has not yet closed in the journal.
+    /// The imports that this process completed and has not yet marked as finished in the journal.
     pub(super) fn delivered(&self) -> MutexGuard<'_, Vec<u64>> {
         self.delivered.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -296,10 +295,9 @@ impl Drop for Store {
     }
 }
 
-/// Gives back to the system what the file has beside its pages, where that is much: redb doubles a
-/// file that is full.
+/// Compacts a file of which a large part is unused: redb doubles a full file.
 fn shrink_file(database: &mut Database, shared: &Shared) -> Inner<()> {
-    // What the last commit replaced is free after the next.
+    // Pages that the last commit replaced become free with the next commit.
     begin_write(database)?.commit()?;
     let transaction = begin_write(database)?;
     let stats = transaction.stats()?;

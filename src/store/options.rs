@@ -1,4 +1,4 @@
-//! How a store is opened.
+//! Options of a store, the key function, and the state that its readers and writers share.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
@@ -7,7 +7,7 @@ use super::error::StoreError;
 use crate::codec::error::EncodeError;
 use crate::codec::{key, packed};
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     pub(super) memory_bytes: usize,
@@ -27,21 +27,21 @@ impl StoreOptions {
         StoreOptions::default()
     }
 
-    /// How much memory the store may take for caches and batches, at least 1 MiB.
+    /// Memory for caches and batches in bytes; at least 1 MiB.
     #[must_use]
     pub fn memory_bytes(mut self, bytes: usize) -> StoreOptions {
         self.memory_bytes = bytes.max(1 << 20);
         self
     }
 
-    /// A new store may take the place of a file that is there.
+    /// Allows a new store to replace an existing file.
     #[must_use]
     pub const fn replace(mut self, replace: bool) -> StoreOptions {
         self.replace = replace;
         self
     }
 
-    /// Files records under what this makes of their keys, so that tests can make keys collide.
+    /// Maps position keys before records are filed, so that tests can make keys collide.
     #[doc(hidden)]
     #[must_use]
     pub fn key_function(mut self, key: KeyFunction) -> StoreOptions {
@@ -50,39 +50,39 @@ impl StoreOptions {
     }
 }
 
-/// What is made of position keys: nothing, but in tests of keys that collide.
+/// Map of position keys: the identity, except in tests of colliding keys.
 pub(super) type KeyFunction = fn(u64) -> u64;
 
-/// The key of a packed identity board; `None` when it is none.
+/// The key of a packed identity board; `None` if the bytes are not one.
 pub(super) fn key_of_board(map: KeyFunction, board: &[u8]) -> Option<u64> {
     let is_whole = packed::len_of(board).is_ok_and(|len| len == board.len());
     key::board_key(board).ok().filter(|_| is_whole).map(map)
 }
 
-/// What readers and writers of one store have in common.
+/// State that readers and writers of one store share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// The name of the store, for messages.
+    /// Path of the store, for messages.
     pub(super) path: PathBuf,
-    /// Where its file was when it was opened.
+    /// Path of its file when it was opened; that of a new store is temporary.
     pub(super) file: PathBuf,
     pub(super) key: KeyFunction,
-    /// Bytes that blocks kept by readers and windows of exports may still take.
+    /// Bytes left for blocks that readers cache and for windows of exports.
     pub(super) cache_left: AtomicUsize,
-    /// What of it is left to exports.
+    /// Part of these bytes that is reserved for exports.
     pub(super) cache_floor: usize,
 }
 
 impl Shared {
-    /// The error of a record that cannot be stored.
+    /// Error of a record that cannot be stored.
     pub(super) fn cannot_encode(&self, error: EncodeError) -> StoreError {
         StoreError::Encode { path: self.path.clone(), error }
     }
 }
 
-/// An empty list with room for so many values, if the system grants it; else it grows by itself.
-pub(super) fn with_reserve<T>(values: usize) -> Vec<T> {
+/// An empty list with this capacity, reserved at once; without it if the allocation fails.
+pub(super) fn with_capacity<T>(capacity: usize) -> Vec<T> {
     let mut list = Vec::new();
-    list.try_reserve_exact(values).ok();
+    list.try_reserve_exact(capacity).ok();
     list
 }

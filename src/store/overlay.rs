@@ -1,5 +1,5 @@
-//! A file that may be written to without being changed: what is written stays in memory. redb's
-//! integrity check repairs what it can, and a check must not.
+//! A file that redb may write to without changing it: written pages stay in memory. redb's
+//! integrity check repairs what it can, and [`verify`](super::verify()) must not change the file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -31,7 +31,7 @@ impl Overlay {
 }
 
 impl OverlayPages {
-    /// Reads from the file alone; zeros behind its end.
+    /// Reads from the file alone; bytes past its end are zeros.
     fn read_file(&mut self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let there = self.file_len.saturating_sub(offset).min(out.len() as u64) as usize;
         let (from_file, behind) = out.split_at_mut(there);
@@ -50,7 +50,7 @@ impl OverlayPages {
     }
 }
 
-/// The page and the range in it for each part of a stretch of the file.
+/// The page, and the range within it, of each part of a range of the file.
 fn parts(offset: u64, len: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
     let end = offset + len as u64;
     let mut next = offset;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_the_file_stays() {
+    fn written_bytes_are_read_back_and_the_file_is_unchanged() {
         let overlay = overlay(&[1; 3 * PAGE]);
         overlay.write(PAGE as u64 - 2, &[2; 4]).unwrap();
         let around = read(&overlay, PAGE as u64 - 4, 8);
@@ -147,9 +147,9 @@ mod tests {
         assert_eq!(file, [1; 3 * PAGE]);
     }
 
-    /// What was cut off comes back as zeros, whether it was written or in the file.
+    /// Bytes that were cut off become zeros, whether they were written or in the file.
     #[test]
-    fn what_is_cut_off_is_gone() {
+    fn bytes_that_are_cut_off_are_gone() {
         let overlay = overlay(&[1; 3 * PAGE]);
         let end = 3 * PAGE as u64;
         overlay.write(PAGE as u64, &[2; 2 * PAGE]).unwrap();

@@ -1,4 +1,4 @@
-//! Recognising sources: what was imported before is known by its bytes, whatever its name.
+//! Recognising sources by their bytes, whatever their name.
 
 use std::io::Read;
 
@@ -6,29 +6,29 @@ use super::error::StoreError;
 use super::journal::{ImportInfo, ImportState, SourceDigest, digests};
 use super::open::Store;
 
-/// What a store knows of a source; see [`Store::recognise`].
+/// Result of [`Store::recognise`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Recognised {
-    /// It is new.
+    /// The source is new.
     New,
-    /// It was imported with the same settings.
+    /// The source was imported with the same settings.
     Imported(ImportInfo),
-    /// It was imported with other settings.
+    /// The source was imported with other settings.
     OtherSettings(ImportInfo),
-    /// It begins with all bytes of a source that was imported, and goes on.
+    /// The source begins with all bytes of an imported source, and has more.
     Grown(ImportInfo),
-    /// Its import was interrupted: it goes on with [`Store::importer`].
+    /// The import of the source was interrupted; [`Store::importer`] continues it.
     Interrupted(ImportInfo),
 }
 
 impl Store {
-    /// Reads a source to its end and says whether it was imported before, under whatever name.
-    /// The digest belongs into [`ImportOptions::digest`](super::ImportOptions::digest), so that
-    /// its import can be recognised in turn; `settings` are those of the options.
+    /// Reads a source to its end and finds out if it was imported before, under any name. Pass the
+    /// digest to [`ImportOptions::digest`](super::ImportOptions::digest), so that its import can be
+    /// recognised later; `settings` are those of the options.
     ///
     /// # Errors
-    /// Those of `source`, as [`StoreError::Io`] with its name; [`StoreError::Damaged`].
+    /// [`StoreError::Io`] with the name of the source if it cannot be read; [`StoreError::Damaged`].
     ///
     /// ```
     /// use epdb::store::{ImportOptions, Recognised, Store, StoreOptions};

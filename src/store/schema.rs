@@ -1,4 +1,5 @@
-//! The tables of a store and the rows that are not blocks. The format is `formats/store.md`.
+//! The tables of a store, its header, and the transactions that read and write them. The format is
+//! `formats/store.md`.
 
 use std::fs;
 use std::path::Path;
@@ -13,18 +14,18 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Fault, Result, damaged};
 
-/// The format version that is written, and the newest that is read.
+/// Format version that is written, and the newest that is read.
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"epdb\r\n\x1a\n";
 
 /// The rows under [`META_KEY`], [`CHECKS_KEY`], [`ORIGIN_KEY`] and [`KEPT_GAMES_KEY`].
 pub(super) const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 pub(super) const META_KEY: &str = "meta";
-/// The checksums of the headers of all blocks.
+/// Checksums of the headers of all blocks.
 pub(super) const CHECKS_KEY: &str = "block checks";
-/// How the tallies came to be; there only in libraries.
+/// Origin of the tallies; present only in libraries.
 pub(super) const ORIGIN_KEY: &str = "origin of tallies";
-/// What is announced of [`KEPT_GAMES`]; there only with that table.
+/// Number and digest of [`KEPT_GAMES`]; present only with that table.
 pub(super) const KEPT_GAMES_KEY: &str = "kept games";
 /// Number of a block -> block.
 pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
@@ -34,52 +35,52 @@ pub(super) const NEW_BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new(
 pub(super) const OVERFLOW: TableDefinition<&[u8], &[u8]> = TableDefinition::new("crowded");
 /// Number of an import -> journal row.
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
-/// Number of a row -> digests of games, ascending; there only in libraries that keep them.
+/// Number of a row -> digests of games, ascending; present only in libraries that keep them.
 pub(super) const GAME_DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests");
-/// Id of a game, most significant byte first -> what is kept of it; there only in libraries that keep games.
+/// Id of a game, most significant byte first -> the game; present only in libraries that keep games.
 pub(super) const KEPT_GAMES: TableDefinition<u64, &[u8]> = TableDefinition::new("kept games");
 
-/// How many entries share a bucket of a block on average.
+/// Average number of entries in a bucket of a block.
 pub(super) const ENTRIES_PER_BUCKET: usize = 12;
-/// The page of redb that a block should fill, and what redb needs of it.
+/// The page of redb that a block should fill, and redb's overhead in it.
 pub(super) const BLOCK_PAGE_BYTES: usize = 64 << 10;
 pub(super) const BLOCK_PAGE_OVERHEAD: usize = 64;
-/// A position whose entries in a block would take more bytes than this is overflow: its records
-/// move to the table of that name.
+/// A position whose entries in a block would take more bytes than this is an overflow position: its
+/// records move to the table [`OVERFLOW`].
 pub(super) const MAX_BLOCK_POSITION_BYTES: usize = 8 << 10;
-/// A chunk of an overflow position is closed when another record would take it past this many
-/// bytes. With what redb adds it then fills a page of 32 KiB.
+/// Maximum size of a chunk of an overflow position, in bytes. With redb's overhead it fills a page
+/// of 32 KiB.
 pub(super) const CHUNK_BYTES: usize = (32 << 10) - 256;
 
-/// What a store knows of itself.
+/// The meta row: counts and digests of all tables.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Meta {
-    /// Into how many blocks the keys are spread; at least 1. Each has a row.
+    /// Number of blocks that the keys are spread over; at least 1. Each has a row.
     pub(super) blocks: u64,
     pub(super) records: u64,
     /// Different positions.
     pub(super) positions: u64,
-    /// Positions whose records are in the table of overflow ones.
+    /// Positions whose records are in the table [`OVERFLOW`].
     pub(super) overflow: u64,
-    /// Rows of the table of overflow positions.
+    /// Rows of the table [`OVERFLOW`].
     pub(super) chunks: u64,
-    /// Lines of the journal.
+    /// Rows of the journal.
     pub(super) imports: u64,
-    /// What the next record is numbered. Numbers of dropped records are not used again.
+    /// Import number of the next record. Numbers of dropped records are not used again.
     pub(super) next_import_number: u64,
     /// Sum of the lengths of all encoded records.
     pub(super) record_bytes: u64,
     /// Sum of the lengths of all blocks.
     pub(super) block_bytes: u64,
-    /// How often records were committed.
+    /// Number of commits of records.
     pub(super) commit: u64,
-    /// Sums of the digests of the rows of each table.
+    /// Sum of the digests of the rows of each table.
     pub(super) blocks_digest: Digest,
     pub(super) chunks_digest: Digest,
     pub(super) imports_digest: Digest,
-    /// The checksum of the row of block checks.
+    /// Checksum of the row of block checks.
     pub(super) checks_crc: u32,
-    /// The checksum of the origin of tallies; 0 where there is none.
+    /// Checksum of the origin of tallies; 0 without one.
     pub(super) origin_crc: u32,
 }
 
@@ -108,13 +109,13 @@ struct MetaRow {
     origin_crc: U32,
 }
 
-/// Magic and version: alike in all versions.
+/// End of magic and version, which are the same in all versions.
 const FIXED: usize = 12;
 const CRC_END: usize = 16;
 const _: () = assert!(size_of::<MetaRow>() == 160);
 
 impl Meta {
-    /// That of a store with one block, which has no entry, before the block is counted in.
+    /// The meta row of an empty store, before its one block is counted.
     pub(super) const EMPTY: Meta = Meta {
         blocks: 1,
         records: 0,
@@ -204,11 +205,11 @@ impl Meta {
         })
     }
 
-    /// Refuses what a store with so many rows in a file of so many bytes cannot hold.
+    /// Refuses counts that contradict the numbers of rows or the length of the file.
     pub(super) fn check_claims(&self, rows: &RowCounts, file_bytes: u64) -> Result<()> {
-        let at_most = |what: &str, claimed: u64, most: u64| {
-            let what = format!("it claims {claimed} {what}, where there can be {most}");
-            if claimed > most { Err(damaged("the meta row", what)) } else { Ok(()) }
+        let at_most = |what: &str, claimed: u64, max: u64| {
+            let what = format!("it claims {claimed} {what}, where there can be {max}");
+            if claimed > max { Err(damaged("the meta row", what)) } else { Ok(()) }
         };
         let equal = |what: &str, claimed: u64, found: u64| {
             let what = format!("it claims {claimed} {what}, and there are {found}");
@@ -226,21 +227,21 @@ impl Meta {
     }
 }
 
-/// How many rows the tables have.
+/// Numbers of rows of the tables.
 pub(super) struct RowCounts {
     pub(super) blocks: u64,
     pub(super) chunks: u64,
     pub(super) imports: u64,
 }
 
-/// What a store is opened for.
+/// Purpose of opening a store.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Access {
     Read,
     Write,
 }
 
-/// A sum of the digests of rows, which does not depend on their order.
+/// Sum of the digests of rows, which does not depend on their order.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Digest(pub(super) u128);
 
@@ -265,7 +266,7 @@ impl Digest {
         Digest::from_row(5, &key.to_le_bytes(), bytes)
     }
 
-    /// XXH3 of 128 bits over key and value, with a seed for each table.
+    /// 128-bit XXH3 over key and value, with a seed for each table.
     fn from_row(seed: u64, key: &[u8], value: &[u8]) -> Digest {
         let mut hasher = Hasher::with_seed(seed);
         hasher.write(key);
@@ -282,7 +283,7 @@ impl Digest {
     }
 }
 
-/// The meta row, and the checksum of the header of each block.
+/// The meta row, and the checksum of each block's header.
 #[derive(Clone, Debug)]
 pub(super) struct StoreHeader {
     pub(super) meta: Meta,
@@ -300,7 +301,7 @@ impl StoreHeader {
         let row = table.get(CHECKS_KEY)?.ok_or_else(|| damage("it is missing"))?;
         let (checks, rest) = row.value().as_chunks::<4>();
         if !rest.is_empty() || checks.len() as u64 != meta.blocks {
-            return Err(damage("it is for another number of blocks"));
+            return Err(damage("it has checksums for another number of blocks"));
         }
         if crc32c::crc32c(row.value()) != meta.checks_crc {
             return Err(damage("its checksum does not match"));
@@ -321,7 +322,7 @@ impl StoreHeader {
     }
 }
 
-/// Whether a checksum is that of the bytes. While fuzzing all are taken to hold.
+/// True if a checksum matches; always true while fuzzing.
 pub(super) fn holds(found: u32, expected: u32) -> bool {
     cfg!(fuzzing) || found == expected
 }
@@ -330,8 +331,8 @@ fn meta_crc(row: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&row[..FIXED]), &row[CRC_END..])
 }
 
-/// Begins a transaction whose commit survives everything, and after which a store that was not
-/// closed is opened at once, for reading only too.
+/// Begins a durable transaction. After its commit, a store that was not closed opens at once, also
+/// for reading only.
 pub(super) fn begin_write(database: &Database) -> Result<WriteTransaction> {
     let mut transaction = database.begin_write()?;
     transaction.set_durability(redb::Durability::Immediate)?;
@@ -346,7 +347,7 @@ pub(super) fn read_header(transaction: &ReadTransaction, access: Access) -> Resu
     }
 }
 
-/// Holds what the meta row says against the tables' numbers of rows and the length of the file.
+/// Compares the meta row with the tables' numbers of rows and the length of the file.
 pub(super) fn check_claims(transaction: &ReadTransaction, meta: &Meta, path: &Path) -> Result<()> {
     let file_bytes = fs::metadata(path).map_err(redb::StorageError::Io)?.len();
     let rows = RowCounts {
@@ -357,10 +358,10 @@ pub(super) fn check_claims(transaction: &ReadTransaction, meta: &Meta, path: &Pa
     meta.check_claims(&rows, file_bytes)
 }
 
-/// The bytes of a row, for as long as they are needed.
+/// The bytes of a row, independent of the transaction that read them.
 pub(super) type RowGuard = OwnedAccessGuard<&'static [u8]>;
 
-/// Looks at a value once where redb may still panic: what it gives later it cut out now.
+/// Reads the value once, where a panic of redb is still caught; later reads return the same slice.
 pub(super) fn sized(guard: RowGuard) -> RowGuard {
     std::hint::black_box(guard.value().len());
     guard

@@ -12,21 +12,21 @@ use super::pages::{self, HEADER_BYTES};
 use super::schema::Access;
 use crate::new_file::SpooledFile;
 
-/// A copy that commits ran ahead of is made anew so many times.
+/// Maximum number of attempts to copy a store that others commit to.
 const MAX_TRIES: usize = 20;
-/// The memory in which a copy is put right.
+/// Cache of redb while it repairs a copy, in bytes.
 const CACHE_BYTES: usize = 4 << 20;
 
-/// Copies a store as of its last commit into a temporary file in `folder`, without keeping anybody from
-/// writing to it meanwhile.
+/// Copies a store as of its last commit into a temporary file in `folder`. Others may write to the
+/// store meanwhile.
 ///
-/// A commit writes to pages that the one before does not use, and then the header. So what was copied
-/// between two looks at the header that are equal is what the death of a writer would have left at that time,
-/// and it is put right as such.
+/// A commit writes to pages that the previous commit does not use, and then the header. If the
+/// header is the same before and after copying, the copy is what the death of the writer would have
+/// left at that time, and it is repaired as such.
 ///
 /// # Errors
 /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::Damaged`], [`StoreError::Io`], and
-/// [`StoreError::InUse`] when commits came faster than it could be copied.
+/// [`StoreError::InUse`] if commits came faster than the store could be copied.
 pub fn copy_snapshot(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFile, StoreError> {
     let path = path.as_ref();
     check_magic(path)?;
@@ -38,7 +38,7 @@ pub fn copy_snapshot(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFil
     Err(StoreError::InUse { path: path.to_path_buf() })
 }
 
-/// A copy that is as if its writer had closed it; `None` where a commit came in between.
+/// A copy as if its writer had closed it; `None` if a commit came in between.
 fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> {
     let mut file = File::open(path)?;
     let before = header(&mut file)?;
@@ -55,7 +55,7 @@ fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> 
     Ok(is_of_one_commit.then_some(copy))
 }
 
-/// Closes a store whose writer did not. Whoever locked the file still has that lock, through another handle.
+/// Closes a store whose writer did not. A lock that another handle has on the file stays.
 fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
     if !pages::is_open_for_writing(header) {
         return Ok(());
@@ -65,8 +65,8 @@ fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
     Ok(())
 }
 
-/// Closes a store whose writer did not, in a file that nobody else has; what does not begin like a store is
-/// left as it is.
+/// Closes a store whose writer did not, in a file that nobody else uses. A file that does not begin
+/// like a store is left unchanged.
 ///
 /// # Errors
 /// As [`copy_snapshot`], with `path` as its name.
@@ -84,7 +84,7 @@ pub(crate) fn close_copy(file: &mut File, path: &Path) -> Result<(), StoreError>
     })
 }
 
-/// Whether a process has the store open for writing.
+/// True if a process has the store open for writing.
 ///
 /// # Errors
 /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::Io`].

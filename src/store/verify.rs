@@ -1,4 +1,4 @@
-//! Looking for damage: everything that a store says of itself is held against what it holds.
+//! Verifying a store: all counts, digests and checksums are compared with its contents.
 
 use std::path::Path;
 
@@ -18,12 +18,12 @@ use crate::codec::record;
 use crate::spread::spread;
 
 /// Checks a store without changing it: redb's checksums of all live pages, then every block,
-/// checksum, record and count. An empty list says that all is well. At most 1000 findings are
-/// given.
+/// checksum, record and count. An empty list means that the store is sound. At most 1000 findings
+/// are returned.
 ///
 /// # Errors
 /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::UnsupportedVersion`],
-/// [`StoreError::InUse`] when a process writes, [`StoreError::Io`]. Damage is no error here.
+/// [`StoreError::InUse`] if a process writes, [`StoreError::Io`]. Damage is not an error here.
 ///
 /// ```
 /// use epdb::store::{Store, StoreOptions, verify};
@@ -41,13 +41,13 @@ pub fn verify(
     let path = path.as_ref();
     let mut findings = VerifyFindings::default();
     if is_cut_short(path) {
-        findings.add("the file", "it ends before its first page does");
+        findings.add("the file", "it ends within its first page");
         return Ok(findings.list);
     }
     findings.absorb(check_redb(path, options))?;
     let own_check = Store::open_unchecked(path, options)
         .and_then(|store| guarded(path, || check_tables(&store.begin_read()?, path, options)));
-    // The writer that died is no damage; redb's check repaired it in memory.
+    // A writer that died is not damage; redb's check repaired the store in memory.
     let own_check = match own_check {
         Err(StoreError::NotClosed { .. }) => check_repaired(path, options),
         other => other,
@@ -56,7 +56,7 @@ pub fn verify(
     Ok(findings.list)
 }
 
-/// The file as redb sees it, with writes going to memory.
+/// Opens the file with redb, with writes going to memory.
 fn open_overlay(path: &Path, options: &StoreOptions) -> Result<Database, StoreError> {
     check_magic(path)?;
     let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
@@ -111,7 +111,7 @@ fn check_tables(
     Ok(check.findings)
 }
 
-/// What was found so far in the tables, to be held against the meta row.
+/// Findings and totals of the tables so far, to be compared with the meta row.
 struct TableCheck {
     key: KeyFunction,
     meta: Meta,
@@ -131,7 +131,7 @@ struct BlockTotals {
     positions: u64,
 }
 
-/// What entries of a block are sorted by: key, board and import number.
+/// Sort key of the entries of a block: key, board and import number.
 type EntryOrder = (u64, Vec<u8>, u64);
 
 impl TableCheck {
@@ -146,7 +146,7 @@ impl TableCheck {
             self.overflow.chunk(self.key, row_key.value(), bytes.value(), records, findings);
         }
         self.overflow.compare(&mut self.findings);
-        // Counts say nothing new where something could not be counted.
+        // Where something could not be counted, differences in counts add nothing.
         if self.findings.list.is_empty() {
             self.compare();
         }
@@ -194,7 +194,7 @@ impl TableCheck {
         }
     }
 
-    /// Checks an entry by itself; `None` when it has no board.
+    /// Checks one entry; `None` if it has no board.
     fn entry(
         &mut self,
         place: &str,
@@ -214,7 +214,8 @@ impl TableCheck {
         if let Payload::Stub(stub) = entry.payload {
             let is_alone = self.overflow.announce(key, &stub);
             if !is_alone || entry.import_number != 0 {
-                self.findings.add(place, "a stub is not alone or has a number");
+                self.findings
+                    .add(place, "a stub is not the only entry of its position or has a number");
             }
         }
         let (owner, fraction) = spread(key, self.meta.blocks);
@@ -225,7 +226,7 @@ impl TableCheck {
         Some((key, board.to_vec(), entry.import_number))
     }
 
-    /// Holds what was counted against the meta row.
+    /// Compares the totals with the meta row.
     fn compare(&mut self) {
         let TableCheck { meta, records, overflow, blocks, findings, .. } = self;
         let counts = [

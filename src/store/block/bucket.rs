@@ -1,4 +1,5 @@
-//! Buckets: the entries whose keys fall into one part of a block, under one checksum.
+//! Buckets: the entries whose keys fall into one part of a block, under one checksum. An entry is a
+//! record, or the stub of an overflow position.
 
 use std::ops::Range;
 
@@ -8,20 +9,20 @@ use crate::store::schema::{Digest, holds};
 /// Bytes of a checksum, and of an offset in the directory.
 pub(super) const WORD: usize = 4;
 
-/// What is wrong with bytes that should be a block or a bucket.
+/// Description of damage in a block or a bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct Damage(pub(in crate::store) &'static str);
 
-/// Whether bytes hold what was written.
+/// Result of reading a block or a bucket.
 pub(super) type Result<T> = std::result::Result<T, Damage>;
 
-/// Where a slice lies in the one that it was cut from; nowhere, if it is empty.
+/// Range of a slice within the slice it was cut from; `0..0` if it is empty.
 pub(in crate::store) fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.first().and_then(|first| whole.element_offset(first)).unwrap_or_default();
     start..start + part.len()
 }
 
-/// A little-endian word; 0 where the bytes end, which callers have excluded.
+/// A little-endian word; 0 past the end, which callers have excluded.
 pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
     word.copied().map_or(0, u32::from_le_bytes)
@@ -36,7 +37,7 @@ pub(super) fn read_number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// A count in groups of seven bits, the lowest first, all but the last with the high bit.
+/// Writes a count in groups of seven bits, the lowest first, all but the last with the high bit set.
 pub(super) fn write_count(mut count: u32, out: &mut Vec<u8>) {
     while count >= 0x80 {
         out.push(count as u8 | 0x80);
@@ -59,7 +60,7 @@ pub(super) fn read_count(bytes: &[u8]) -> Result<(usize, &[u8])> {
     Err(Damage("a count does not end"))
 }
 
-/// What an entry holds.
+/// Content of an entry.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) enum Payload<'a> {
     /// An encoded record.
@@ -68,7 +69,7 @@ pub(in crate::store) enum Payload<'a> {
     Stub(Stub<'a>),
 }
 
-/// What a block keeps of an overflow position.
+/// Entry of an overflow position in its block.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct Stub<'a> {
     /// The packed identity board.
@@ -76,19 +77,19 @@ pub(in crate::store) struct Stub<'a> {
     pub(in crate::store) records: u64,
     /// Sum of the lengths of the encoded records.
     pub(in crate::store) bytes: u64,
-    /// The checksum that the first chunk carries.
+    /// Checksum of the first chunk.
     pub(in crate::store) first_crc: u32,
     /// Sum of the digests of the chunks.
     pub(in crate::store) digest: Digest,
 }
 
 impl Stub<'_> {
-    /// That of a position without a board or a record.
+    /// Stub without a board or a record.
     pub(in crate::store) const EMPTY: Stub<'static> =
         Stub { board: &[], records: 0, bytes: 0, first_crc: 0, digest: Digest(0) };
 }
 
-/// What follows the board of a stub.
+/// Length of a stub after its board.
 const STUB_TAIL: usize = 8 + 8 + 4 + 16;
 
 /// One entry of a bucket.
@@ -101,7 +102,7 @@ pub(in crate::store) struct BucketEntry<'a> {
 }
 
 impl Payload<'_> {
-    /// How many bytes the entry takes in a bucket, its share of the bucket's frame included.
+    /// Number of bytes of the entry in a bucket, including its share of the bucket's arrays.
     pub(in crate::store) fn entry_len(&self, width: u8) -> usize {
         let own = match self {
             Payload::Record(record) => record.len() + if record.len() < 255 { 0 } else { WORD },
@@ -111,17 +112,17 @@ impl Payload<'_> {
     }
 }
 
-/// The bytes that an import number below `next` takes, at least one.
+/// Number of bytes of an import number below `next`, at least one.
 pub(in crate::store) fn width_of(next: u64) -> u8 {
     (u64::BITS - next.saturating_sub(1).leading_zeros()).div_ceil(8).max(1) as u8
 }
 
-/// Length codes of entries: from 1 to 254 the length of the record itself.
+/// Length codes of entries; a code from 1 to 254 is the length of the record itself.
 const STUB: u8 = 0;
 const LONG: u8 = 255;
 
-/// Which bucket it is. Its checksum covers this, so that bytes from elsewhere, or of an earlier
-/// version of the block, do not pass for those of this one.
+/// Identity of a bucket. Its checksum covers the identity, so that bytes from another place, or of an
+/// earlier version of the block, do not pass as this bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct BucketId {
     /// The number of the block, or the position key of a chunk.
@@ -151,7 +152,7 @@ fn bucket_crc(id: BucketId, body: &[u8]) -> u32 {
 #[derive(Copy, Clone)]
 pub(in crate::store) struct Bucket<'a> {
     crc: u32,
-    /// What the checksum covers beside the identity.
+    /// The bytes that the checksum covers in addition to the identity.
     body: &'a [u8],
     count: usize,
     /// Fingerprints, lengths, entries.
@@ -160,7 +161,7 @@ pub(in crate::store) struct Bucket<'a> {
 }
 
 impl<'a> Bucket<'a> {
-    /// Takes the bytes of the bucket with this identity.
+    /// View of the bucket with this identity.
     #[inline]
     pub(in crate::store) fn new(id: BucketId, bytes: &'a [u8]) -> Result<Bucket<'a>> {
         let (crc, body) =
@@ -173,7 +174,7 @@ impl<'a> Bucket<'a> {
         Ok(Bucket { crc, body, count, arrays, id })
     }
 
-    /// The checksum that it carries.
+    /// Checksum stored in the bucket.
     pub(in crate::store) fn crc(&self) -> u32 {
         self.crc
     }
@@ -195,7 +196,7 @@ impl<'a> Bucket<'a> {
         &self.arrays[2 * self.count..]
     }
 
-    /// Checks the checksum over all that the bucket holds.
+    /// Checks the checksum over the whole bucket.
     pub(in crate::store) fn check(&self) -> Result<()> {
         if !holds(bucket_crc(self.id, self.body), self.crc) {
             return Err(Damage("the checksum of a bucket does not match"));
@@ -206,12 +207,12 @@ impl<'a> Bucket<'a> {
         Ok(())
     }
 
-    /// The entries in order; after an error there are no more.
+    /// Iterates over the entries in order, up to the first error.
     pub(in crate::store) fn entries(&self) -> Entries<'a> {
         self.entries_from(BucketCursor::default())
     }
 
-    /// Goes on where [`Entries::cursor`] was taken.
+    /// Iterates from a place that [`Entries::cursor`] returned.
     pub(in crate::store) fn entries_from(&self, cursor: BucketCursor) -> Entries<'a> {
         Entries { bucket: *self, cursor }
     }
@@ -222,7 +223,7 @@ impl<'a> Bucket<'a> {
 pub(in crate::store) struct BucketCursor {
     /// The number of the next entry.
     next: usize,
-    /// Where its bytes begin.
+    /// Offset of its bytes.
     offset: usize,
 }
 
@@ -233,7 +234,7 @@ pub(in crate::store) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Where the iterator stands.
+    /// Place of the iterator.
     pub(in crate::store) fn cursor(&self) -> BucketCursor {
         self.cursor
     }
@@ -251,8 +252,8 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Skips to the next entry with this fingerprint, and says whether there is one. Of what is
-    /// skipped only lengths are looked at.
+    /// Skips to the next entry with this fingerprint; false if there is none. Of skipped entries only
+    /// the lengths are read.
     #[inline]
     pub(in crate::store) fn skip_to(&mut self, fingerprint: u8) -> Result<bool> {
         loop {
@@ -266,8 +267,10 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Skips entries whose length codes are lengths, up to one with this fingerprint or
-    /// [`AT_ONCE`] of them, without a jump that has to be guessed.
+    /// Skips entries whose length codes are lengths: up to one with this fingerprint, but at most
+    /// [`AT_ONCE`] of them.
+    // A loop over the entries would end at a branch that the processor cannot predict. Comparing 16
+    // fingerprints at once and adding the masked lengths needs none.
     #[inline]
     fn skip_short(&mut self, fingerprint: u8) {
         let Bucket { count, arrays, id, .. } = self.bucket;
@@ -341,10 +344,10 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// Entries that are skipped at once.
+/// Number of entries that are skipped at once.
 const AT_ONCE: usize = size_of::<u128>();
 
-/// So many bytes from a place on, zeros behind the end.
+/// [`AT_ONCE`] bytes from a place on; zeros past the end.
 #[inline]
 fn word_at(bytes: &[u8], at: usize) -> u128 {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -369,7 +372,7 @@ impl BucketWriter {
         self.lengths.is_empty()
     }
 
-    /// An upper bound of the bytes that [`BucketWriter::finish`] would write now.
+    /// Upper bound of the number of bytes that [`BucketWriter::finish`] would write now.
     pub(in crate::store) fn len(&self) -> usize {
         2 * WORD + 2 * self.lengths.len() + self.entries.len()
     }

@@ -1,10 +1,11 @@
 //! Blocks: the entries of all positions whose keys fall into one part of the key space, sorted by
 //! key. The format is `formats/store.md`.
 //!
-//! A block is divided once more into buckets of about [`ENTRIES_PER_BUCKET`](super::schema::ENTRIES_PER_BUCKET) entries, which a
-//! directory finds without a search. A bucket carries one byte of every entry's key and one
-//! checksum over all it holds; so a lookup touches a directory line and one bucket, and a checksum
-//! costs a third of a byte an entry.
+//! A block is divided into buckets of about
+//! [`ENTRIES_PER_BUCKET`](super::schema::ENTRIES_PER_BUCKET) entries. The key gives the number of the
+//! bucket, and a directory its place, without a search. A bucket has one byte of the key of every
+//! entry and one checksum. So a lookup touches one cache line of the directory and one bucket, and
+//! the checksum costs a third of a byte for each entry.
 
 mod bucket;
 
@@ -17,7 +18,7 @@ pub(super) use bucket::{
 };
 use bucket::{Result, WORD, put_word, read_number, word};
 
-/// Where the parts of a header begin, and where it ends.
+/// Offsets of the parts of a header, and its length.
 const ENTRY_COUNT: usize = 0;
 const BUCKET_COUNT: usize = 4;
 const WIDTH: usize = 8;
@@ -26,7 +27,7 @@ const HEADER_CRC: usize = 12;
 const COMMIT: usize = 16;
 const HEADER: usize = 24;
 
-/// Where in a block a key belongs.
+/// Place of a key in a block.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::store) struct KeySlot {
     pub(in crate::store) bucket: u32,
@@ -35,14 +36,14 @@ pub(in crate::store) struct KeySlot {
 }
 
 impl KeySlot {
-    /// The slot of a fraction of a block (see [`spread`]) in a block of so many buckets.
+    /// The slot of a key, given as its fraction of a block (see [`spread`]), in a block of `buckets`.
     pub(in crate::store) fn from_fraction(fraction: u64, buckets: u32) -> KeySlot {
         let (bucket, rest) = spread(fraction, buckets.into());
         KeySlot { bucket: bucket as u32, fingerprint: (rest >> 56) as u8 }
     }
 }
 
-/// What the header of a block says that a lookup needs.
+/// The parts of a block's header that a lookup needs.
 #[derive(Copy, Clone)]
 pub(in crate::store) struct BlockShape {
     pub(in crate::store) buckets: u32,
@@ -51,7 +52,7 @@ pub(in crate::store) struct BlockShape {
 }
 
 impl BlockShape {
-    /// Reads it from the bytes of a block, which are long enough for the directory it announces.
+    /// Reads the shape from the bytes of a block, which must be long enough for its directory.
     pub(in crate::store) fn parse(bytes: &[u8]) -> Result<BlockShape> {
         let header = bytes.get(..HEADER).ok_or(Damage("the block is shorter than its header"))?;
         let (buckets, width) = (word(header, BUCKET_COUNT), header[WIDTH]);
@@ -74,7 +75,7 @@ impl BlockShape {
     }
 }
 
-/// A view of a block. Nothing is believed of it but what was checked on the way.
+/// View of a block. Each part is checked before it is used.
 #[derive(Copy, Clone)]
 pub(in crate::store) struct Block<'a> {
     bytes: &'a [u8],
@@ -83,12 +84,12 @@ pub(in crate::store) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Takes the bytes of the block with this number. Only the header is looked at.
+    /// View of the block with this number. Only the header is read.
     pub(in crate::store) fn new(number: u64, bytes: &'a [u8]) -> Result<Block<'a>> {
         Ok(Block { bytes, number, shape: BlockShape::parse(bytes)? })
     }
 
-    /// The same with the header's shape at hand, so that its cache line is not needed.
+    /// View of a block whose shape is known, so that the cache line of its header is not needed.
     pub(in crate::store) fn with_shape(
         number: u64,
         bytes: &'a [u8],
@@ -97,22 +98,22 @@ impl<'a> Block<'a> {
         Block { bytes, number, shape }
     }
 
-    /// All of it.
+    /// All bytes of the block.
     pub(in crate::store) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// What the header says that a lookup needs.
+    /// The parts of the header that a lookup needs.
     pub(in crate::store) fn shape(&self) -> BlockShape {
         self.shape
     }
 
-    /// How many entries the block should hold.
+    /// Number of entries according to the header.
     pub(in crate::store) fn entry_count(&self) -> u32 {
         word(self.bytes, ENTRY_COUNT)
     }
 
-    /// How many buckets it has.
+    /// Number of buckets.
     pub(in crate::store) fn buckets(&self) -> u32 {
         self.shape.buckets
     }
@@ -126,7 +127,7 @@ impl<'a> Block<'a> {
         word(self.bytes, HEADER_CRC)
     }
 
-    /// Checks header and directory; `announced` is what the store keeps of the header's checksum.
+    /// Checks header and directory; `announced` is the checksum of the header that the store records.
     pub(in crate::store) fn check(&self, announced: u32) -> Result<()> {
         let data_start = self.data_start();
         if self.bytes[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
@@ -136,7 +137,7 @@ impl<'a> Block<'a> {
             return Err(Damage("the checksum of the header does not match"));
         }
         if self.header_crc() != announced {
-            return Err(Damage("the store knows another block of this number"));
+            return Err(Damage("it is not the block of this number that the store records"));
         }
         match self.bytes[HEADER..data_start].last_chunk() {
             Some(last) if u32::from_le_bytes(*last) as usize == self.bytes.len() - data_start => {
@@ -146,7 +147,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Brings the directory's word of a bucket near.
+    /// Prefetches the directory entry of a bucket.
     #[inline]
     pub(in crate::store) fn prefetch_directory(&self, bucket: u32) {
         if let Some(byte) = self.bytes.get(end_at(bucket)) {
@@ -154,7 +155,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Brings a bucket near, all at once: its parts lead to each other.
+    /// Prefetches all of a bucket at once, because its parts are read one after the other.
     #[inline]
     pub(in crate::store) fn prefetch_bucket(&self, bucket: u32) {
         if let Some(bytes) = self.bucket_bytes(bucket) {
@@ -169,15 +170,16 @@ impl<'a> Block<'a> {
         self.bytes.get(self.data_start()..)?.get(start..end)
     }
 
-    /// One bucket, unchecked.
+    /// A bucket, unchecked.
     pub(in crate::store) fn bucket(&self, bucket: u32) -> Result<Bucket<'a>> {
-        let bytes =
-            self.bucket_bytes(bucket).ok_or(Damage("the directory leads out of the block"))?;
+        let bytes = self
+            .bucket_bytes(bucket)
+            .ok_or(Damage("the directory points past the end of the block"))?;
         let (owner, BlockShape { width, commit, .. }) = (self.number, self.shape);
         Bucket::new(BucketId { owner, bucket, width, commit }, bytes)
     }
 
-    /// All entries in order of their keys, with their buckets, every checksum checked.
+    /// Visits all entries in order of their keys, with their buckets, and checks every checksum.
     pub(in crate::store) fn each_entry(
         &self,
         announced: u32,
@@ -200,7 +202,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Where the directory says where a bucket ends.
+/// Offset of the directory entry of a bucket, which holds the end of the bucket.
 fn end_at(bucket: u32) -> usize {
     HEADER + bucket as usize * WORD
 }
@@ -211,7 +213,7 @@ fn header_crc(number: u64, header_and_directory: &[u8]) -> u32 {
     crc32c::crc32c_append(start, &header_and_directory[COMMIT..])
 }
 
-/// Writes a block: entries in order of their keys.
+/// Writer of a block; entries are pushed in order of their keys.
 pub(in crate::store) struct BlockWriter {
     number: u64,
     commit: u64,
@@ -225,8 +227,8 @@ pub(in crate::store) struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// Begins the block with this number, written by this commit, for about `entries` entries with
-    /// import numbers of `width` bytes.
+    /// Writer of the block with this number in this commit, for about `entries` entries with import
+    /// numbers of `width` bytes.
     pub(in crate::store) fn new(
         number: u64,
         commit: u64,
@@ -239,7 +241,7 @@ impl BlockWriter {
         BlockWriter { number, commit, width, buckets, entries: 0, bucket: 0, open, bytes }
     }
 
-    /// Appends the entry of a key, given as its fraction of the block.
+    /// Appends the entry of a key, which is given as its fraction of the block.
     pub(in crate::store) fn push(&mut self, fraction: u64, import_number: u64, payload: Payload) {
         let slot = KeySlot::from_fraction(fraction, self.buckets);
         while self.bucket < slot.bucket {

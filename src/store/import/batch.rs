@@ -1,19 +1,19 @@
-//! Records on their way into the store: collected until memory is spent, then sorted by key.
+//! Batches: incoming records, collected until the memory budget is used up, then sorted by key.
 
 use rayon::slice::ParallelSliceMut;
 
 use crate::codec::error::EncodeError;
 use crate::codec::record;
 use crate::model::EpdRecord;
-use crate::store::options::with_reserve;
+use crate::store::options::with_capacity;
 
 /// A record that is being imported.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Incoming {
     pub(super) key: u64,
-    /// Where in the arena the record begins; [`Incoming::DISCARDED`] when it will not be stored.
+    /// Offset of the record in the arena; [`Incoming::DISCARDED`] if it will not be stored.
     at: u32,
-    /// Its place among the records of the batch.
+    /// Place among the records of the batch.
     pub(super) nth: u32,
 }
 
@@ -29,7 +29,7 @@ impl Incoming {
     }
 }
 
-/// The bytes of the incoming records.
+/// Bytes of the incoming records.
 pub(super) struct Arena(Vec<u8>);
 
 impl Arena {
@@ -42,8 +42,8 @@ impl Arena {
         if new.is_discarded() { &[] } else { record(new.at as usize).unwrap_or_default() }
     }
 
-    /// Looks at the records, which lie all over the arena, all at once: their cache misses then
-    /// overlap, where one after the other they take half the time of a merge.
+    /// Touches the records, which are scattered over the arena, all at once, so that their cache
+    /// misses overlap. One after the other, these misses take half the time of a merge.
     pub(super) fn prefetch(&self, incoming: &[Incoming]) {
         let byte = |at: usize| self.0.get(at).copied().unwrap_or_default();
         let seen = incoming.iter().fold(0, |seen, new| {
@@ -59,7 +59,7 @@ impl Arena {
     }
 }
 
-/// Behind so many bytes another record may begin.
+/// Offset up to which another record may begin.
 const MAX_BYTES: usize = Incoming::DISCARDED as usize - record::MAX_LEN - 8;
 
 /// Incoming records within a budget.
@@ -70,11 +70,12 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// For so many bytes. Memory is reserved at once and costs nothing until it is written to.
+    /// A batch of at most `limit` bytes. Memory is reserved at once and costs nothing until it is
+    /// written to.
     pub(super) fn new(limit: usize) -> Batch {
         let limit = limit.min(MAX_BYTES);
-        let arena = Arena(with_reserve(limit));
-        Batch { arena, index: with_reserve(limit / 32), limit }
+        let arena = Arena(with_capacity(limit));
+        Batch { arena, index: with_capacity(limit / 32), limit }
     }
 
     /// Adds a record under its key.
@@ -82,7 +83,7 @@ impl Batch {
         self.put(key, |bytes| record::encode(record, bytes))
     }
 
-    /// Adds a record that is encoded already under its key.
+    /// Adds an encoded record under its key.
     pub(super) fn push_encoded(&mut self, key: u64, record: &[u8]) -> Result<(), EncodeError> {
         self.put(key, |bytes| {
             bytes.extend_from_slice(record);
@@ -121,7 +122,7 @@ impl Batch {
         self.index.len()
     }
 
-    /// The bytes of all records.
+    /// Number of bytes of all records.
     pub(super) fn record_bytes(&self) -> usize {
         self.arena.0.len() - 4 * self.index.len()
     }

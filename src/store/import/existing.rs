@@ -1,4 +1,4 @@
-//! Reading all blocks in order while they are spread over another number of blocks.
+//! The existing blocks during a merge, and their entries on the way into new blocks.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use crate::store::options::{KeyFunction, key_of_board};
 use crate::store::overflow::PositionId;
 use crate::store::schema::{Digest, StoreHeader};
 
-/// A block read for merging: its bytes, and its entries with their whole keys.
+/// A block read for merging: its bytes, and its entries with their full keys.
 pub(super) struct LoadedBlock {
     pub(super) bytes: Vec<u8>,
     pub(super) entries: Vec<LoadedEntry>,
 }
 
-/// An entry by its places in the bytes of its block.
+/// An entry by its ranges in the bytes of its block.
 pub(super) struct LoadedEntry {
     pub(super) key: u64,
     import_number: u64,
@@ -44,7 +44,7 @@ pub(super) enum MergedPayload<'b> {
 }
 
 impl LoadedBlock {
-    /// Checks all of a block; `announced` is what the store keeps of its header.
+    /// Reads and checks all of a block; `announced` is the checksum of its header that the store records.
     pub(super) fn new(
         key: KeyFunction,
         number: u64,
@@ -53,7 +53,7 @@ impl LoadedBlock {
     ) -> Result<LoadedBlock> {
         let damage = |what: &str| damaged(format!("block {number}"), what);
         let bytes = bytes.ok_or_else(|| damage("it is missing"))?;
-        let announced = announced.ok_or_else(|| damage("it is one too many"))?;
+        let announced = announced.ok_or_else(|| damage("the store records fewer blocks"))?;
         let block = Block::new(number, &bytes).map_err(|Damage(what)| damage(what))?;
         let mut entries = Vec::with_capacity(block.entry_count().min(1 << 16) as usize);
         let mut is_keyless = false;
@@ -83,7 +83,7 @@ impl LoadedBlock {
         Ok(LoadedBlock { bytes, entries })
     }
 
-    /// An entry of the block as it is.
+    /// An entry of the block, unchanged.
     pub(super) fn kept<'b>(&'b self, entry: &'b LoadedEntry) -> MergedEntry<'b> {
         let part = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default();
         let payload = match &entry.payload {
@@ -128,28 +128,28 @@ impl<'b> MergedEntry<'b> {
     }
 }
 
-/// The entries of all blocks, in order. Blocks are loaded when their entries are due and dropped
-/// when all of them were taken.
+/// The entries of all blocks, in order, while they are spread over another number of blocks. Blocks
+/// are loaded when their entries are needed and dropped after the last of them was taken.
 pub(super) struct ExistingBlocks<'t> {
     key: KeyFunction,
     rows: redb::Range<'t, u64, &'static [u8]>,
-    /// The checksums that the store keeps of their headers.
+    /// Checksums of their headers that the store records.
     checks: Vec<u32>,
     blocks: u64,
-    /// The number of the block to be loaded next.
+    /// Number of the next block to load.
     next: u64,
     loaded: VecDeque<LoadedBlock>,
-    /// How many entries of the first loaded block were taken.
+    /// Number of entries of the first loaded block that were taken.
     taken: usize,
-    /// What the meta row announces of the blocks that are not yet loaded.
+    /// Bytes and digest of the blocks that are not loaded yet, according to the meta row.
     bytes_left: u64,
     digest_left: Digest,
 }
 
-/// A place between the entries that are loaded.
+/// A place between loaded entries.
 #[derive(Copy, Clone)]
 pub(super) struct EntryCursor {
-    /// The place of a block among those loaded.
+    /// Index of a loaded block.
     block: usize,
     entry: usize,
 }
@@ -174,8 +174,8 @@ impl<'t> ExistingBlocks<'t> {
         })
     }
 
-    /// Loads the blocks in which entries of the block `number` of so many `blocks` may stand, and
-    /// says where these end.
+    /// Loads the existing blocks that may have entries of the new block `number` of `blocks`. Returns
+    /// the end of these entries.
     pub(super) fn load(&mut self, number: u64, blocks: u64) -> Result<EntryCursor> {
         let reach = u128::from(number + 1) * u128::from(self.blocks);
         while self.next < self.blocks && u128::from(self.next) * u128::from(blocks) < reach {
@@ -205,7 +205,7 @@ impl<'t> ExistingBlocks<'t> {
         Ok(())
     }
 
-    /// The entries that were not yet taken, to a place.
+    /// The entries up to a place that were not taken yet.
     pub(super) fn entries_to(&self, end: EntryCursor) -> Vec<MergedEntry<'_>> {
         let mut entries = Vec::new();
         for (place, block) in self.loaded.iter().take(end.block + 1).enumerate() {
@@ -217,17 +217,17 @@ impl<'t> ExistingBlocks<'t> {
         entries
     }
 
-    /// Takes the entries to a place.
+    /// Takes the entries up to a place.
     pub(super) fn take_to(&mut self, end: EntryCursor) {
         self.loaded.drain(..end.block);
         self.taken = end.entry;
     }
 
-    /// Holds what was loaded against what the meta row announces.
+    /// Compares the loaded blocks with the meta row.
     pub(super) fn finish(self) -> Result<()> {
         if (self.bytes_left, self.digest_left) == (0, Digest::default()) {
             return Ok(());
         }
-        Err(damaged("the store", "its blocks are not those that the meta row announces"))
+        Err(damaged("the store", "its blocks are not those that the meta row records"))
     }
 }

@@ -1,37 +1,36 @@
-//! How records are imported.
+//! Options and report of an import.
 
 use std::num::NonZeroU64;
 
 use crate::model::merge::{BestMoves, MergeRules, Prefer};
 use crate::store::journal::{ImportCounts, SourceDigest};
 
-/// What becomes of a record that has a duplicate in the store or before it in its source.
+/// Rule for a record that has a duplicate in the store or earlier in its source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum OnDuplicate {
-    /// Both stay: a store is a multiset.
+    /// Keep both: a store is a multiset.
     #[default]
     Keep,
-    /// The later one is left out.
+    /// Leave out the later one.
     Skip,
-    /// The later one takes the place of all earlier ones.
+    /// Replace all earlier ones by the later one.
     Replace,
-    /// The later one is merged into the earliest one that it does not contradict, of the first
-    /// 256 of its position; if it contradicts all of them it is stored beside them.
+    /// Merge the later one into the earliest of the first 256 records of its position that it does
+    /// not contradict. If it contradicts all of them, store it in addition.
     Merge(MergeRules),
 }
 
-/// Which records are duplicates of each other.
+/// Definition of duplicates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Same {
-    /// Those of one position.
+    /// Records of one position.
     #[default]
     Position,
-    /// Those that are equal in everything that text can say. Merging two of them is leaving one
-    /// out.
+    /// Records with the same canonical text. Merging two of them leaves one out.
     Record,
 }
 
-/// How records are imported.
+/// Options of an import.
 ///
 /// ```
 /// use epdb::store::{ImportOptions, OnDuplicate};
@@ -41,68 +40,68 @@ pub enum Same {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct ImportOptions {
-    /// What becomes of duplicates.
+    /// Rule for duplicates.
     pub on_duplicate: OnDuplicate,
-    /// What a duplicate is.
+    /// Definition of duplicates.
     pub same: Same,
-    /// What else decides which records a source gives, such as the profile it is read under. An
-    /// interrupted import is continued only under equal settings.
+    /// Other settings that select or change the records of a source, such as the profile it is read
+    /// with. An interrupted import is continued only with equal settings.
     pub settings: String,
-    /// What all bytes of the source are, where that is known: see
-    /// [`Store::recognise`](crate::store::Store::recognise). An
-    /// interrupted import of these bytes is continued under whatever name they come.
+    /// Digest of the source, if known: see [`Store::recognise`](crate::store::Store::recognise). An
+    /// interrupted import of these bytes is continued under any name.
     pub digest: Option<SourceDigest>,
-    /// Gives an interrupted import of this source up, keeping what it had committed, and imports
+    /// Gives up an interrupted import of this source, keeps the records it had committed, and imports
     /// the source from its start.
     pub restart: bool,
-    /// Commits at the latest after so many records; else when the memory for batches is full.
+    /// Number of records after which a commit happens at the latest; by default a commit happens only
+    /// when the memory for batches is full.
     pub commit_every: Option<NonZeroU64>,
 }
 
 impl ImportOptions {
-    /// The default: everything stays, whatever else the store has of its position.
+    /// The default: every record is stored.
     pub fn new() -> ImportOptions {
         ImportOptions::default()
     }
 
-    /// What becomes of duplicates.
+    /// Rule for duplicates.
     #[must_use]
     pub fn on_duplicate(self, on_duplicate: OnDuplicate) -> ImportOptions {
         ImportOptions { on_duplicate, ..self }
     }
 
-    /// What a duplicate is.
+    /// Definition of duplicates.
     #[must_use]
     pub fn same(self, same: Same) -> ImportOptions {
         ImportOptions { same, ..self }
     }
 
-    /// What else decides which records a source gives.
+    /// Other settings that select or change the records of the source.
     #[must_use]
     pub fn settings(self, settings: impl Into<String>) -> ImportOptions {
         ImportOptions { settings: settings.into(), ..self }
     }
 
-    /// What all bytes of the source are.
+    /// Digest of the source.
     #[must_use]
     pub fn digest(self, digest: SourceDigest) -> ImportOptions {
         ImportOptions { digest: Some(digest), ..self }
     }
 
-    /// Whether an interrupted import of this source is given up.
+    /// Gives up an interrupted import of this source and imports it from its start.
     #[must_use]
     pub fn restart(self, restart: bool) -> ImportOptions {
         ImportOptions { restart, ..self }
     }
 
-    /// Commits at the latest after so many records; with 0, when the memory for batches is full.
+    /// Commits at the latest after `records`; with 0, only when the memory for batches is full.
     #[must_use]
     pub fn commit_every(self, records: u64) -> ImportOptions {
         ImportOptions { commit_every: NonZeroU64::new(records), ..self }
     }
 
-    /// What becomes of duplicates, as the journal has it. These words are compared with those of
-    /// earlier versions: they do not change.
+    /// Rule for duplicates as the journal has it. This text is compared with that of earlier versions, so
+    /// it must not change.
     pub(super) fn duplicates(&self) -> String {
         let what = match &self.on_duplicate {
             OnDuplicate::Keep => return "keep".to_string(),
@@ -135,16 +134,16 @@ impl ImportOptions {
 /// Two records of one position that contradict each other; both are stored.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct ImportConflict {
-    /// The number of the later one.
+    /// Number of the later one.
     pub import_number: u64,
-    /// The number of the first one of those before it.
+    /// Number of the first of the earlier ones.
     pub earlier: u64,
 }
 
-/// What an import did.
+/// Report of an import.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ImportReport {
-    /// What became of the records, those of earlier runs included.
+    /// Outcome of the records, including those of earlier runs.
     pub counts: ImportCounts,
     /// The first 1000 conflicts of this run.
     pub conflicts: Vec<ImportConflict>,

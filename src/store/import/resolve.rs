@@ -1,4 +1,4 @@
-//! What becomes of incoming records of a position that has some already.
+//! Duplicates: decides what to do with incoming records of a position that has records already.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -12,9 +12,9 @@ use crate::store::error::{Result, damaged};
 use crate::store::journal::ImportCounts;
 use crate::store::overflow::Action;
 
-/// With how many records of a position, the earliest, merging a new one is tried.
+/// Number of records of a position, the earliest ones, with which merging a new one is tried.
 pub(super) const MERGE_CANDIDATES: usize = 256;
-/// How many conflicts are kept by number.
+/// Number of conflicts that the report lists.
 const MAX_CONFLICTS: usize = 1000;
 
 /// The decision about the incoming records of one position.
@@ -22,24 +22,24 @@ pub(super) enum Resolution {
     /// Existing records stay as they are.
     KeepExisting,
     DeleteExisting,
-    /// Existing and incoming records are compared, which [`Resolution::action`] does.
+    /// [`Resolution::action`] compares existing and incoming records.
     Compare {
         replace: bool,
         merge: bool,
-        /// So many incoming records at the front differ and are sorted by their bytes.
+        /// Number of incoming records at the front that differ; they are sorted by their bytes.
         distinct: usize,
-        /// Which of them an existing record equals.
+        /// For each of them: true if an existing record equals it.
         met: Vec<Cell<bool>>,
     },
     /// Records, existing or incoming, into which others were merged; by import number.
     Update(HashMap<u64, Vec<u8>>),
 }
 
-/// Calls back with the records of a position, in order, until the answer is `false`.
+/// Calls a visitor with the records of a position, in order, until it returns `false`.
 pub(super) type EachExisting<'a> =
     &'a dyn Fn(&mut dyn FnMut(u64, &[u8]) -> Result<bool>) -> Result<()>;
 
-/// The rules of an import and what they led to.
+/// The rules of an import, and the counts and conflicts so far.
 pub(super) struct Resolver<'a> {
     pub(super) on_duplicate: &'a OnDuplicate,
     pub(super) same: Same,
@@ -50,12 +50,12 @@ pub(super) struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// The import number of an incoming record.
+    /// Import number of an incoming record.
     pub(super) fn number(&self, new: &Incoming) -> u64 {
         self.first_number + u64::from(new.nth)
     }
 
-    /// The numbers and bytes of the incoming records that will be stored.
+    /// Import numbers and bytes of the incoming records that will be stored.
     pub(super) fn stored<'n>(
         &self,
         arena: &'n Arena,
@@ -70,8 +70,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// Decides about the incoming records of a position, of which the store has `existing` records.
-    /// Afterwards the records that will not be stored are discarded.
+    /// Decides about the incoming records of a position of which the store has `existing` records, and
+    /// discards those that will not be stored.
     pub(super) fn resolve(
         &mut self,
         arena: &Arena,
@@ -108,7 +108,7 @@ impl Resolver<'_> {
         let replace = matches!(self.on_duplicate, OnDuplicate::Replace);
         let merge = matches!(self.on_duplicate, OnDuplicate::Merge(_));
         if incoming.len() > 1 {
-            // Of equal ones the one that stays comes first.
+            // Of equal records the one that stays comes first.
             incoming.sort_unstable_by(|a, b| {
                 let order = a.nth.cmp(&b.nth);
                 let order = if replace { order.reverse() } else { order };
@@ -187,15 +187,15 @@ impl Resolver<'_> {
         changed.map(Candidate::encode).collect::<Result<_>>().map(Resolution::Update)
     }
 
-    /// Adds tallies in their binary form, of which the position has one at most, or takes a record that
-    /// is the only one; `None`, and nothing is done, where there is more to merge.
+    /// Merges by adding tallies in their binary form, or stores a record that is the only one. Returns
+    /// `None`, and changes nothing, if the position has several records or more than tallies to merge.
     fn add_tallies(
         &mut self,
         arena: &Arena,
         incoming: &mut [Incoming],
         existing: &[(u64, Vec<u8>)],
     ) -> Option<Resolution> {
-        // Of no record the first one that comes is stored, and the others are added to it.
+        // Without an existing record the first incoming one is stored, and the others are added to it.
         let (stored, (number, mut sum)) = match existing {
             [] => {
                 let first = incoming.first()?;
@@ -250,7 +250,7 @@ fn decode(number: u64, bytes: &[u8]) -> Result<EpdRecord> {
 }
 
 impl Resolution {
-    /// Whether [`Resolution::action`] has to see every existing record.
+    /// True if [`Resolution::action`] has to see every existing record.
     pub(super) fn reads_existing(&self, first_number: u64) -> bool {
         match self {
             Resolution::KeepExisting | Resolution::DeleteExisting => false,
@@ -259,7 +259,7 @@ impl Resolution {
         }
     }
 
-    /// What becomes of an existing record. To be called for each of them, if for any.
+    /// Treatment of an existing record. Call this for all existing records or for none.
     pub(super) fn action(
         &self,
         counts: &mut ImportCounts,
@@ -292,8 +292,8 @@ impl Resolution {
         }
     }
 
-    /// Once all existing records were seen: discards the incoming ones that equal one of them, and
-    /// puts the rest back in the order of their import.
+    /// After all existing records were seen, discards the incoming ones that equal one of them, and
+    /// restores the order of import.
     pub(super) fn finish(&self, counts: &mut ImportCounts, incoming: &mut [Incoming]) {
         let Resolution::Compare { merge, met, .. } = self else {
             incoming.sort_unstable_by_key(|record| record.nth);
@@ -311,7 +311,7 @@ impl Resolution {
         incoming.sort_unstable_by_key(|record| record.nth);
     }
 
-    /// The bytes of an incoming record that others were merged into.
+    /// The bytes of an incoming record into which others were merged.
     pub(super) fn updated(&self, number: u64) -> Option<&[u8]> {
         match self {
             Resolution::Update(changed) => changed.get(&number).map(Vec::as_slice),

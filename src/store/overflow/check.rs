@@ -1,4 +1,4 @@
-//! Looking for damage: stubs and chunks are held against each other.
+//! Verifying overflow positions: stubs and chunks are compared with each other.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::store::schema::Digest;
 /// Key and board of a position.
 type OwnedId = (u64, Vec<u8>);
 
-/// What stubs announce, and what the chunks hold.
+/// Contents of the overflow positions: according to their stubs, and as found in the chunks.
 #[derive(Default)]
 pub(in crate::store) struct OverflowCheck {
     announced: HashMap<OwnedId, OverflowContents>,
@@ -29,18 +29,18 @@ struct FoundOverflow {
 }
 
 impl OverflowCheck {
-    /// How many stubs there are.
+    /// Number of stubs.
     pub(in crate::store) fn stubs(&self) -> u64 {
         self.announced.len() as u64
     }
 
-    /// Takes the stub of a position; false if there was one before.
+    /// Adds the stub of a position; false if it has one already.
     pub(in crate::store) fn announce(&mut self, key: u64, stub: &Stub) -> bool {
         let announced = OverflowContents::from_stub(stub);
         self.announced.insert((key, stub.board.to_vec()), announced).is_none()
     }
 
-    /// Takes a row of the table of chunks.
+    /// Checks a row of the table of chunks.
     pub(in crate::store) fn chunk(
         &mut self,
         map: KeyFunction,
@@ -87,7 +87,7 @@ impl OverflowCheck {
         }
     }
 
-    /// Compares stubs and chunks, once all of both were taken.
+    /// Compares stubs and chunks, after all of both were added.
     pub(in crate::store) fn compare(&self, findings: &mut VerifyFindings) {
         for (position, announced) in &self.announced {
             let found = self.found.get(position);
@@ -97,7 +97,7 @@ impl OverflowCheck {
         }
         for position in self.found.keys() {
             if !self.announced.contains_key(position) {
-                findings.add(place_of(position.0), "its block does not know it");
+                findings.add(place_of(position.0), "its block has no stub of it");
             }
         }
     }

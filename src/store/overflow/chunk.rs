@@ -1,9 +1,10 @@
-//! The names of positions, and of the rows in which their chunks stand.
+//! Chunks: records of one overflow position. A chunk is the width of import numbers, then a bucket that
+//! belongs to the position's key. All fingerprints in it are 0.
 
 use crate::store::block::{Bucket, BucketEntry, BucketId, BucketWriter, Damage, Payload, Stub};
 use crate::store::schema::{CHUNK_BYTES, Digest};
 
-/// A position as the tables name it.
+/// A position as the tables identify it.
 #[derive(Copy, Clone)]
 pub(in crate::store) struct PositionId<'a> {
     pub(in crate::store) key: u64,
@@ -12,18 +13,18 @@ pub(in crate::store) struct PositionId<'a> {
 }
 
 impl PositionId<'_> {
-    /// The key of the chunk that begins with this import number.
+    /// Key of the chunk that begins with this import number.
     pub(super) fn chunk_key(&self, import_number: u64) -> Vec<u8> {
         [&self.key.to_be_bytes(), self.board, &import_number.to_be_bytes()].concat()
     }
 
-    /// The keys between which those of all its chunks lie.
+    /// First and last possible key of its chunks.
     pub(super) fn chunk_keys(&self) -> (Vec<u8>, Vec<u8>) {
         (self.chunk_key(0), self.chunk_key(u64::MAX))
     }
 }
 
-/// The parts of the key of a chunk: the position, and its first import number.
+/// Splits the key of a chunk into the position and its first import number.
 pub(in crate::store) fn split_chunk_key(bytes: &[u8]) -> Option<(PositionId<'_>, u64)> {
     let (key, rest) = bytes.split_first_chunk()?;
     let (board, number) = rest.split_last_chunk()?;
@@ -33,17 +34,17 @@ pub(in crate::store) fn split_chunk_key(bytes: &[u8]) -> Option<(PositionId<'_>,
 
 type Result<T> = std::result::Result<T, Damage>;
 
-/// What the buckets of chunks have for a number.
+/// Bucket number of all chunks.
 const BUCKET_NUMBER: u32 = u32::MAX;
 
-/// The bucket of a chunk, its checksum checked.
+/// The bucket of a chunk, after checking its checksum.
 pub(in crate::store) fn open_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
     let bucket = view_chunk(key, bytes)?;
     bucket.check()?;
     Ok(bucket)
 }
 
-/// The bucket of a chunk that [`open_chunk`] accepted before.
+/// The bucket of a chunk that [`open_chunk`] has accepted.
 pub(super) fn reopen_chunk(bytes: &[u8]) -> Result<Bucket<'_>> {
     view_chunk(0, bytes)
 }
@@ -60,7 +61,7 @@ fn view_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
     Ok(bucket)
 }
 
-/// Chunks differ by their keys and by the digest that their stub keeps, not by a commit.
+/// Identity of the bucket of a chunk. The stub has a digest of the chunks, so no commit is needed.
 fn bucket_id(key: u64, width: u8) -> BucketId {
     BucketId { owner: key, bucket: BUCKET_NUMBER, width, commit: 0 }
 }
@@ -81,7 +82,7 @@ pub(super) struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Writes chunks of the position with this key, with import numbers of `width` bytes.
+    /// Writer of chunks of the position with this key, with import numbers of `width` bytes.
     pub(super) fn new(key: u64, width: u8) -> ChunkWriter {
         ChunkWriter { key, width, bucket: BucketWriter::default() }
     }
@@ -90,7 +91,7 @@ impl ChunkWriter {
         self.bucket.is_empty()
     }
 
-    /// Whether the chunk would grow too long with another record.
+    /// True if the chunk would become too long with another record.
     pub(super) fn is_full(&self, record: &[u8]) -> bool {
         !self.is_empty() && self.bucket.len() + record.len() + 16 > CHUNK_BYTES
     }
@@ -101,7 +102,7 @@ impl ChunkWriter {
         self.bucket.push(self.width, BucketEntry { fingerprint: 0, import_number, payload });
     }
 
-    /// The bytes of the chunk; the next one is begun.
+    /// The bytes of the chunk; the writer then begins the next one.
     pub(super) fn finish(&mut self) -> Vec<u8> {
         let mut bytes = vec![self.width];
         self.bucket.finish(bucket_id(self.key, self.width), &mut bytes);
@@ -109,13 +110,13 @@ impl ChunkWriter {
     }
 }
 
-/// What is wrong when chunks hold something else than was announced.
-pub(super) const OTHER_RECORDS: &str = "its block announces other records than there are";
+/// Message for chunks that differ from their stub.
+pub(super) const OTHER_RECORDS: &str = "its records are not those that its block records";
 
-/// What the chunks of a position hold: as its stub announces it, or as it was found.
+/// Totals over the chunks of a position, according to its stub or as found.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::store) struct OverflowContents {
-    /// Rows; a stub does not announce their number.
+    /// Number of chunks; 0 if from a stub, which does not record it.
     pub(in crate::store) chunks: u64,
     records: u64,
     bytes: u64,
@@ -125,13 +126,13 @@ pub(in crate::store) struct OverflowContents {
 }
 
 impl OverflowContents {
-    /// What a stub announces.
+    /// The totals that a stub records.
     pub(super) fn from_stub(stub: &Stub) -> OverflowContents {
         let Stub { records, bytes, first_crc, digest, .. } = *stub;
         OverflowContents { chunks: 0, records, bytes, first_crc, digest }
     }
 
-    /// Counts a chunk, its records apart.
+    /// Counts a chunk, without its records.
     pub(super) fn add_chunk(&mut self, row_key: &[u8], bytes: &[u8], bucket: &Bucket) {
         if self.chunks == 0 {
             self.first_crc = bucket.crc();
@@ -146,17 +147,17 @@ impl OverflowContents {
         self.bytes += record.len() as u64;
     }
 
-    /// Whether the first chunk is the announced one.
+    /// True if the first chunk is that of the stub.
     pub(super) fn begins_as(&self, announced: &OverflowContents) -> bool {
         self.first_crc == announced.first_crc
     }
 
-    /// Whether what was found is what is announced.
+    /// True if these totals equal those of the stub.
     pub(super) fn agrees_with(&self, announced: &OverflowContents) -> bool {
         OverflowContents { chunks: announced.chunks, ..*self } == *announced
     }
 
-    /// Holds what was found against what is announced.
+    /// Compares these totals with those of the stub.
     pub(super) fn compare(&self, announced: &OverflowContents) -> Result<()> {
         if self.agrees_with(announced) { Ok(()) } else { Err(Damage(OTHER_RECORDS)) }
     }

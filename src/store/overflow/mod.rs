@@ -1,6 +1,9 @@
-//! Overflow positions: those with so many records that they leave their block. Their records stand
-//! in chunks, the rows of a table of their own, and the block keeps a stub, which announces what
-//! the chunks hold. The format is `formats/store.md`.
+//! Overflow positions, which have more records than fit into a block. Their records are in chunks,
+//! the rows of another table. The block keeps a stub, which has counts and digests of the chunks. The
+//! format is `formats/store.md`.
+// Without this table a frequent position, such as that of a thousand games, would make its block grow
+// without bound, and every lookup of a neighbouring key and every import would read and rewrite all of
+// it. Chunks are keyed by the first import number, so an import rewrites only the last one.
 
 mod check;
 mod chunk;

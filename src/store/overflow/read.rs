@@ -13,26 +13,25 @@ use crate::store::schema::{RowGuard, sized};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Iterator over the records of an overflow position, chunk by chunk. At the end what was read is
-/// compared with what the stub announces.
+/// Reader of the records of an overflow position, chunk by chunk. At the end the totals are compared
+/// with the stub.
 pub(in crate::store) struct OverflowRecords {
     key: u64,
     board: Vec<u8>,
     announced: OverflowContents,
     found: OverflowContents,
-    /// None when there are no more.
+    /// The remaining chunks; `None` at the end.
     chunks: Option<OwnedRange<&'static [u8], &'static [u8]>>,
-    /// The chunk in hand, its checksum checked, and the place behind the last entry given.
+    /// The current chunk, its checksum checked, and the place after the last entry returned.
     chunk: Option<(RowGuard, BucketCursor)>,
     last_number: Option<u64>,
 }
 
-/// The number of a record, and its place in the chunk in hand.
+/// Import number of a record, and its range in the current chunk.
 type Located = (u64, Range<usize>);
 
 impl OverflowRecords {
-    /// The records of the position with this key and stub; `path` is that of the store, for
-    /// messages.
+    /// Reader for the position with this key and stub; `path` is the store, for messages.
     pub(in crate::store) fn new(
         path: &Path,
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
@@ -53,7 +52,7 @@ impl OverflowRecords {
         })
     }
 
-    /// The next record; after the last one, or an error, there are no more.
+    /// The next record; `None` after the last one or after an error.
     pub(in crate::store) fn advance(&mut self, path: &Path) -> Result<Option<Located>> {
         let located = self.next_located(path);
         if !matches!(located, Ok(Some(_))) {
@@ -86,7 +85,7 @@ impl OverflowRecords {
         let bytes = guard.value();
         self.found.add_chunk(row_key, bytes, &open_chunk(self.key, bytes)?);
         if !self.found.begins_as(&self.announced) {
-            return Err(Damage("its block knows another first chunk"));
+            return Err(Damage("its first chunk is not that of its block"));
         }
         self.chunk = Some((guard, BucketCursor::default()));
         Ok(())
@@ -113,12 +112,12 @@ impl OverflowRecords {
         Ok(Some((entry.import_number, range_in(bytes, record))))
     }
 
-    /// What was read so far.
+    /// Totals of what was read so far.
     pub(in crate::store) fn contents(&self) -> OverflowContents {
         self.found
     }
 
-    /// The bytes at a place of the chunk in hand.
+    /// The bytes of a range of the current chunk.
     pub(in crate::store) fn bytes(&self, place: Range<usize>) -> Option<&[u8]> {
         self.chunk.as_ref()?.0.value().get(place)
     }

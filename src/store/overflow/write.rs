@@ -7,16 +7,15 @@ use crate::store::block::{Damage, Stub};
 use crate::store::error::{Fault, Result, damaged};
 use crate::store::schema::{Digest, Meta, OVERFLOW};
 
-/// What becomes of a record of the store.
+/// Treatment of an existing record.
 pub(in crate::store) enum Action<'a> {
     Keep,
     Delete,
-    /// It becomes these bytes.
+    /// Replace it by these bytes.
     Update(&'a [u8]),
 }
 
-/// The table of chunks in a transaction that writes. What stubs and the meta row say of it follows
-/// each change.
+/// The table of chunks in a write transaction. Each change updates the stub and the meta row.
 pub(in crate::store) struct OverflowTable<'t>(Table<'t, &'static [u8], &'static [u8]>);
 
 impl<'t> OverflowTable<'t> {
@@ -24,7 +23,7 @@ impl<'t> OverflowTable<'t> {
         Ok(OverflowTable(transaction.open_table(OVERFLOW)?))
     }
 
-    /// Holds all chunks of a position against what its stub announces.
+    /// Compares all chunks of a position with its stub.
     pub(in crate::store) fn check(&self, position: &PositionId, stub: &Stub) -> Result<()> {
         let mut found = OverflowContents::default();
         let (first, last) = position.chunk_keys();
@@ -58,8 +57,8 @@ impl<'t> OverflowTable<'t> {
         Ok(())
     }
 
-    /// Does with each record of a position what `action` says. Import numbers take `width` bytes
-    /// in chunks that change.
+    /// Keeps, deletes or updates each record of a position, as `action` decides. Import numbers take
+    /// `width` bytes in chunks that change.
     pub(in crate::store) fn rewrite<'r>(
         &mut self,
         meta: &mut Meta,
@@ -96,7 +95,7 @@ impl<'t> OverflowTable<'t> {
         Ok(())
     }
 
-    /// Appends records to those of a position, the last chunk of which is filled up first.
+    /// Appends records to a position, filling up its last chunk first.
     pub(in crate::store) fn append<'r>(
         &mut self,
         meta: &mut Meta,
@@ -185,7 +184,7 @@ fn in_overflow(position: &PositionId) -> impl Fn(Damage) -> Fault {
     move |damage| damaged(format!("overflow position {key:016x}"), damage.0)
 }
 
-/// The numbers and records of a chunk, its checksum checked.
+/// The import numbers and records of a chunk, after checking its checksum.
 fn records_of<'b>(position: &PositionId, bytes: &'b [u8]) -> Result<Vec<(u64, &'b [u8])>> {
     let bucket = open_chunk(position.key, bytes).map_err(in_overflow(position))?;
     let records = bucket.entries().map(|entry| {

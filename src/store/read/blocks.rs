@@ -1,4 +1,5 @@
-//! The blocks of a snapshot: read and checked when they are needed, and kept while memory lasts.
+//! Cache of the blocks of a snapshot: blocks are read and checked when needed, and kept within the
+//! memory budget.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,8 +19,8 @@ pub(super) struct CheckedBlock {
     number: u64,
     guard: RowGuard,
     shape: BlockShape,
-    /// Which of the first buckets were checked: bytes in memory stay as they are, so once is
-    /// enough.
+    /// One bit for each of the first buckets, set once it was checked. Bytes in memory do not change, so
+    /// one check is enough.
     checked: [AtomicU64; 4],
 }
 
@@ -29,19 +30,19 @@ impl CheckedBlock {
         self.guard.value()
     }
 
-    /// The block, with the header's shape at hand.
+    /// View of the block.
     #[inline]
     pub(super) fn view(&self) -> Block<'_> {
         Block::with_shape(self.number, self.bytes(), self.shape)
     }
 
-    /// Where in the block a key belongs, by its fraction of the block.
+    /// Slot of a key, which is given as its fraction of the block.
     #[inline]
     pub(super) fn slot(&self, fraction: u64) -> KeySlot {
         KeySlot::from_fraction(fraction, self.shape.buckets)
     }
 
-    /// Checks a bucket, unless that was done before.
+    /// Checks a bucket, unless it was checked before.
     #[inline]
     pub(super) fn check(&self, number: u32, bucket: &Bucket) -> std::result::Result<(), Damage> {
         let bit = 1 << (number % 64);
@@ -53,13 +54,13 @@ impl CheckedBlock {
         Ok(())
     }
 
-    /// The memory that it takes: redb keeps its whole page, of a power of two.
+    /// Memory of the block: redb keeps its whole page, whose size is a power of two.
     fn page_bytes(&self) -> usize {
         (self.bytes().len() + 64).next_power_of_two().max(4096)
     }
 }
 
-/// A block that somebody else keeps, or one that nobody else does.
+/// A block in the cache, or one that did not fit into it.
 pub(super) enum BlockRef<'r> {
     Borrowed(&'r CheckedBlock),
     Own(Box<CheckedBlock>),
@@ -79,10 +80,10 @@ impl BlockRef<'_> {
 pub(super) struct Blocks {
     shared: Arc<Shared>,
     table: ReadOnlyTable<u64, &'static [u8]>,
-    /// By number of the block: the checksum of its header.
+    /// Checksum of the header of each block.
     checks: Vec<u32>,
-    /// By number of the block.
-    kept: Box<[OnceLock<Box<CheckedBlock>>]>,
+    /// The cached blocks, by number.
+    cached: Box<[OnceLock<Box<CheckedBlock>>]>,
 }
 
 impl Blocks {
@@ -91,15 +92,15 @@ impl Blocks {
         table: ReadOnlyTable<u64, &'static [u8]>,
         checks: Vec<u32>,
     ) -> Blocks {
-        let kept = checks.iter().map(|_| OnceLock::new()).collect();
-        Blocks { shared, table, checks, kept }
+        let cached = checks.iter().map(|_| OnceLock::new()).collect();
+        Blocks { shared, table, checks, cached }
     }
 
     fn slot(&self, number: u64) -> Option<&OnceLock<Box<CheckedBlock>>> {
-        usize::try_from(number).ok().and_then(|number| self.kept.get(number))
+        usize::try_from(number).ok().and_then(|number| self.cached.get(number))
     }
 
-    /// Brings near whether and where a block is kept.
+    /// Prefetches the cache slot of a block.
     #[inline]
     pub(super) fn prefetch(&self, number: u64) {
         if let Some(slot) = self.slot(number) {
@@ -107,16 +108,16 @@ impl Blocks {
         }
     }
 
-    /// A block, if it is in memory.
+    /// A block, if it is in the cache.
     #[inline]
-    pub(super) fn kept(&self, number: u64) -> Option<&CheckedBlock> {
+    pub(super) fn cached(&self, number: u64) -> Option<&CheckedBlock> {
         self.slot(number).and_then(OnceLock::get).map(Box::as_ref)
     }
 
-    /// A block, which stays in memory if there is room for it.
+    /// A block, which stays in the cache if the budget allows.
     #[inline]
     pub(super) fn get(&self, number: u64) -> Result<BlockRef<'_>> {
-        match self.kept(number) {
+        match self.cached(number) {
             Some(kept) => Ok(BlockRef::Borrowed(kept)),
             None => self.load_and_keep(number),
         }
@@ -139,7 +140,7 @@ impl Blocks {
         }
     }
 
-    /// Reads a block, checks its header and directory, and does not keep it.
+    /// Reads a block and checks its header and directory, without caching it.
     pub(super) fn load(&self, number: u64) -> Result<CheckedBlock> {
         let guard = guarded(&self.shared.path, || Ok(self.table.get_owned(number)?.map(sized)))?;
         let guard = guard.ok_or_else(|| self.damaged(number, Damage("it is missing")))?;
@@ -166,7 +167,7 @@ impl Blocks {
 
 impl Drop for Blocks {
     fn drop(&mut self) {
-        let held = self.kept.iter().filter_map(OnceLock::get).map(|block| block.page_bytes());
+        let held = self.cached.iter().filter_map(OnceLock::get).map(|block| block.page_bytes());
         self.shared.cache_left.fetch_add(held.sum(), Ordering::Relaxed);
     }
 }

@@ -1,5 +1,7 @@
-//! All records in order of their import, without an index: window by window, each of them a reading
-//! by key.
+//! All records in order of their import, without an index.
+// An index by import number would cost space for every record and a random write for each record of
+// an import, for an order that only exports need. Instead all blocks are read once for each window of
+// numbers that fits into memory, which is sequential.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,32 +10,32 @@ use std::sync::atomic::Ordering;
 
 use super::{EncodedRecord, Reader, StoredRecord};
 use crate::store::error::{StoreError, damaged};
-use crate::store::options::with_reserve;
+use crate::store::options::with_capacity;
 use crate::store::schema::Meta;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 impl Reader {
-    /// All records in order of their import numbers, without an index: all blocks are read
-    /// several times, and each time as many of the next records are collected as fit into what is
-    /// left of the store's budget. A record longer than that is delivered alone.
+    /// All records in order of their import numbers, without an index. All blocks are read several
+    /// times; each time as many of the next records are collected as fit into the rest of the store's
+    /// memory budget. A record longer than that is delivered alone.
     pub fn by_import(&self) -> ByImport<'_> {
         ByImport::new(self)
     }
 }
 
-/// All records in order of their import. As an iterator it decodes them;
-/// [`ByImport::next_encoded`] gives the bytes.
+/// All records in order of their import. The iterator decodes them; [`ByImport::next_encoded`]
+/// returns the bytes.
 pub struct ByImport<'r> {
     reader: &'r Reader,
-    /// What the window took from the budget of cached blocks.
+    /// Bytes that the window took from the budget of cached blocks.
     taken: usize,
     window: Window,
-    /// The next record of the window.
+    /// Index of the next record of the window.
     next: usize,
-    /// Records that were given in earlier windows.
+    /// Number of records in this and earlier windows.
     given: u64,
-    /// The least import number that the next window may take.
+    /// The lowest import number of the next window.
     from: u64,
     ended: bool,
 }
@@ -55,7 +57,7 @@ impl<'r> ByImport<'r> {
         ByImport { reader, taken, window, next, given, from, ended: false }
     }
 
-    /// The next record; `None` when there are no more. After an error there are no more.
+    /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
     /// As [`ByKey::next_encoded`](super::ByKey::next_encoded).
@@ -80,9 +82,9 @@ impl<'r> ByImport<'r> {
         self.next = 0;
     }
 
-    /// Reads all records and collects the next of them. A window is as wide as its records would
-    /// be on average; where more lie there, at least half of it is filled. So however the numbers
-    /// lie, there are at most about three times as many windows as the records fill.
+    /// Reads all records and collects those of the next window. The range of a window is chosen so that
+    /// records of average density fill it. Where they are denser, at least half of the window is filled.
+    /// So for any distribution of numbers there are at most about three times as many windows as needed.
     fn refill(&mut self) -> Result<()> {
         let meta = &self.reader.meta;
         let likely = self.window.likely_numbers(meta);
@@ -99,7 +101,7 @@ impl<'r> ByImport<'r> {
         self.next = 0;
         if self.ended && self.given != meta.records {
             let what = format!(
-                "{} records are announced, and {} have numbers of their own",
+                "records with numbers of their own: {} recorded, {} found",
                 meta.records, self.given
             );
             return Err(damaged("the store", what).into_error(self.reader.path()));
@@ -126,12 +128,12 @@ impl Iterator for ByImport<'_> {
     }
 }
 
-/// The records whose import numbers lie in a range, kept within so many bytes by giving up the
-/// upper end of the range.
+/// The records whose import numbers lie in a range. If they exceed the limit of memory, the upper end
+/// of the range is cut off.
 struct Window {
     limit: usize,
     from: u64,
-    /// Where the next window begins.
+    /// Lowest number of the next window.
     to: u64,
     records: Vec<(u64, Range<usize>)>,
     arena: Vec<u8>,
@@ -140,17 +142,17 @@ struct Window {
 impl Window {
     const PER_RECORD: usize = size_of::<(u64, Range<usize>)>();
 
-    /// Room is reserved at once, as far as the store can fill it: what is not written to costs
-    /// nothing, and growing would copy.
+    /// Reserves memory at once, as far as the store can fill it: unused capacity costs nothing, and
+    /// growing would copy.
     fn new(limit: usize, meta: &Meta) -> Window {
         let at_most = |count: u64, limit| usize::try_from(count).map_or(limit, |n| n.min(limit));
         let records = at_most(meta.records, limit / (Window::PER_RECORD + 8));
         let arena = at_most(meta.record_bytes, limit);
-        let (records, arena) = (with_reserve(records), with_reserve(arena));
+        let (records, arena) = (with_capacity(records), with_capacity(arena));
         Window { limit, from: 0, to: 0, records, arena }
     }
 
-    /// How many numbers wide a window should be that the records of the store fill.
+    /// Number of import numbers that a window should span, so that the records of the store fill it.
     fn likely_numbers(&self, meta: &Meta) -> u64 {
         let numbers = meta.next_import_number.max(1);
         let per_number = u128::from(meta.record_bytes)
@@ -182,7 +184,7 @@ impl Window {
         self.arena.len() + self.records.len() * Window::PER_RECORD
     }
 
-    /// Gives up the later half of the records.
+    /// Drops the later half of the records.
     fn halve(&mut self) {
         let half = self.records.len() / 2;
         let (_, (number, _), _) =
@@ -216,8 +218,8 @@ mod tests {
     use super::*;
     use crate::store::{ImportOptions, OnDuplicate, Store, StoreOptions};
 
-    /// How often the store is read through to give its records by number: as often as they fill
-    /// the window, however their numbers lie.
+    /// Number of passes over a store with a gap in its numbers, and the number of windows that its
+    /// records fill.
     fn passes(gap: usize) -> (usize, usize) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(

@@ -1,5 +1,5 @@
-//! All records in order of their keys. All blocks and chunks are read, and at the end compared with
-//! the meta row, so that nothing is left out in silence.
+//! All records in order of their keys. All blocks and chunks are read, and at the end their totals
+//! are compared with the meta row, so that no record is lost silently.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,11 +16,11 @@ use crate::store::schema::{Digest, Meta};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// All records in order of their keys. As an iterator it decodes them; [`ByKey::next_encoded`]
-/// gives the bytes.
+/// All records in order of their keys. The iterator decodes them; [`ByKey::next_encoded`] returns
+/// the bytes.
 pub struct ByKey<'r> {
     reader: &'r Reader,
-    /// The number of the block to be read next; none when there are no more records.
+    /// Number of the next block; `None` at the end.
     next_block: Option<u64>,
     block: Option<OpenBlock>,
     overflow: Option<OverflowRecords>,
@@ -33,7 +33,7 @@ impl fmt::Debug for ByKey<'_> {
     }
 }
 
-/// What was read, to be held against the meta row.
+/// Totals of what was read, to be compared with the meta row.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 struct Totals {
     records: u64,
@@ -60,7 +60,7 @@ impl Totals {
         }
     }
 
-    /// What is wrong when the meta row announces other totals.
+    /// Describes the first difference from the totals of the meta row.
     fn difference(&self, meta: &Meta) -> Option<String> {
         let announced = Totals::from_meta(meta);
         let counts = [
@@ -74,7 +74,7 @@ impl Totals {
         let wrong = counts.into_iter().find(|(_, announced, found)| announced != found);
         match wrong {
             Some((what, announced, found)) => {
-                Some(format!("{announced} {what} are announced, and {found} were found"))
+                Some(format!("{what}: {announced} recorded, {found} found"))
             }
             None if *self != announced => Some("the digest of all rows does not match".into()),
             None => None,
@@ -88,7 +88,7 @@ struct OpenBlock {
     block: CheckedBlock,
     bucket: u32,
     cursor: BucketCursor,
-    /// Where the board of the last position lies.
+    /// Range of the board of the last position.
     board: Range<usize>,
 }
 
@@ -100,7 +100,7 @@ enum BlockEntry {
 }
 
 impl OpenBlock {
-    /// The next entry, each bucket's checksum checked as it is entered.
+    /// The next entry. The checksum of each bucket is checked before its first entry.
     fn next_entry(&mut self, reader: &Reader) -> Result<BlockEntry> {
         let damaged = |damage| reader.blocks.damaged(self.number, damage);
         let bytes = self.block.bytes();
@@ -141,17 +141,17 @@ impl OpenBlock {
 }
 
 impl Reader {
-    /// All records, in order of position key, packed board and import number. What was read is
-    /// compared at the end with what the store knows of itself.
+    /// All records, in order of position key, packed board and import number. At the end the totals are
+    /// compared with the meta row.
     pub fn by_key(&self) -> ByKey<'_> {
         let found = Totals::default();
         ByKey { reader: self, next_block: Some(0), block: None, overflow: None, found }
     }
 
-    /// The record with an import number; `None` if there is none, for numbers of duplicates that
-    /// were left out are not used again. A store has no index of numbers: it is read until the
-    /// record is found, all of it at worst, in the memory of one block.
-    /// [`Reader::by_import`] gives many records in order of their numbers.
+    /// The record with an import number. `None` if there is none: numbers of duplicates that were left
+    /// out are not used again. A store has no index of numbers, so it is read until the record is found;
+    /// at worst all of it is read, in the memory of one block. [`Reader::by_import`] returns many records
+    /// in order of their numbers.
     ///
     /// # Errors
     /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded).
@@ -185,11 +185,11 @@ impl Reader {
 }
 
 impl ByKey<'_> {
-    /// The next record; `None` when there are no more. After an error there are no more.
+    /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
-    /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded). Behind the last record,
-    /// [`StoreError::Damaged`] when the store announces other records than were read.
+    /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded). After the last record,
+    /// [`StoreError::Damaged`] if the records are not those that the meta row records.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         match self.advance() {
             Err(error) => {
@@ -249,9 +249,8 @@ impl ByKey<'_> {
     fn count(&mut self, import_number: u64, bytes: usize) -> Result<()> {
         if import_number >= self.reader.meta.next_import_number {
             let place = format!("record {import_number}");
-            return Err(
-                damaged(place, "it has a number not yet given").into_error(self.reader.path())
-            );
+            return Err(damaged(place, "it has a number that was not assigned yet")
+                .into_error(self.reader.path()));
         }
         self.found.records += 1;
         self.found.record_bytes += bytes as u64;

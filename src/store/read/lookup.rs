@@ -15,10 +15,10 @@ use crate::store::overflow::OverflowRecords;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Queries that are looked up together: so many lines of the processor's cache can be on their way.
+/// Number of queries that are looked up together; about as many cache lines can be loaded at once.
 const GROUP: usize = 32;
 
-/// A query of many, with its place among them.
+/// A query of a batch, with its place in the batch.
 type NumberedQuery = (usize, Query);
 
 impl Reader {
@@ -55,7 +55,7 @@ impl Reader {
         Matches::new(self, query, block)
     }
 
-    /// Whether the store has a record of the position.
+    /// True if the store has a record of the position.
     ///
     /// # Errors
     /// As [`Matches::next_encoded`].
@@ -71,10 +71,9 @@ impl Reader {
         self.matches(position).next().transpose()
     }
 
-    /// Looks many positions up, in the order that the file likes best, and calls `visit` with each
-    /// position's place among them and each of its records, in order of their import numbers.
-    /// Where the store is larger than memory this is many times faster than one lookup after the
-    /// other.
+    /// Looks up many positions in the order that is fastest for the file. Calls `visit` with the place
+    /// of a position in the batch and each of its records, in order of their import numbers. If the
+    /// store is larger than memory, this is many times faster than one lookup after the other.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -121,7 +120,7 @@ impl Reader {
             }
             let mut group = Vec::with_capacity(GROUP);
             for asked in &asked {
-                match self.blocks.kept(self.block_of(asked)) {
+                match self.blocks.cached(self.block_of(asked)) {
                     Some(block) => group.push((asked, block)),
                     None => absent.push(*asked),
                 }
@@ -132,8 +131,8 @@ impl Reader {
         }
     }
 
-    /// Looks up what is in blocks that are not in memory: sorted by key, so that each is read once
-    /// and in the order of the file.
+    /// Looks up queries whose blocks are not cached. They are sorted by key, so that each block is read
+    /// once and in the order of the file.
     fn visit_absent<E: From<StoreError>>(
         &self,
         mut absent: Vec<NumberedQuery>,
@@ -152,8 +151,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Looks queries up, each in its block. What a lookup needs first is asked for for all of them
-    /// before any goes on, so that they wait for memory together.
+    /// Looks up queries, each in its block. The cache lines that a lookup needs first are prefetched for
+    /// all queries before any goes on, so that their cache misses overlap.
     fn visit_group<E: From<StoreError>>(
         &self,
         group: &[(&NumberedQuery, &CheckedBlock)],
@@ -181,20 +180,20 @@ impl Reader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The block that a query leads to.
+    /// Number of the block of a query.
     fn block_of(&self, (_, query): &NumberedQuery) -> u64 {
         spread(query.key(), self.meta.blocks).0
     }
 
-    /// The query with the key under which the store keeps the position.
+    /// The query with the key under which the store files the position.
     fn keyed(&self, query: impl Into<Query>) -> Query {
         let query = query.into();
         Query::new(*query.board(), (self.shared.key)(query.key()))
     }
 }
 
-/// The records of one position, in order of their import numbers, each found when it is asked for.
-/// As an iterator it decodes them; [`Matches::next_encoded`] does not.
+/// The records of one position, in order of their import numbers, found one at a time. The iterator
+/// decodes them; [`Matches::next_encoded`] does not.
 pub struct Matches<'r> {
     reader: &'r Reader,
     query: Query,
@@ -214,17 +213,17 @@ enum State<'r> {
     Done,
 }
 
-/// How far the search of a block is.
+/// Progress of the search in a block.
 #[derive(Copy, Clone)]
 enum Progress {
     NotBegun,
-    /// At this place of the bucket.
+    /// The next entry to compare is at this place of the bucket.
     At(BucketCursor),
-    /// No entry has the fingerprint any more.
+    /// No further entry has the fingerprint.
     Over,
 }
 
-/// What the search of a block ends with.
+/// Result of the search in a block.
 enum BlockMatch {
     Record { import_number: u64, bytes: Range<usize>, progress: Progress },
     Overflow(Box<OverflowRecords>),
@@ -240,11 +239,11 @@ impl<'r> Matches<'r> {
         Matches { reader, query, state }
     }
 
-    /// The next record; `None` when there are no more. After an error there are no more.
+    /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when the checksum over the record or what leads to it does not
-    /// match; [`StoreError::Io`] when the file cannot be read.
+    /// [`StoreError::Damaged`] if a checksum over the record, or over the structures that lead to it,
+    /// does not match; [`StoreError::Io`] if the file cannot be read.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         let found = self.advance().and_then(|found| self.checked(found));
         let Ok(Some((import_number, place))) = found else {
@@ -255,11 +254,11 @@ impl<'r> Matches<'r> {
         Some(Ok(EncodedRecord::new(import_number, bytes, self.reader.path())))
     }
 
-    /// What was found; an error where its place is not in the block or the chunk in hand.
+    /// Returns `found`, or an error if its range is not in the current block or chunk.
     fn checked(&self, found: Option<(u64, Range<usize>)>) -> Result<Option<(u64, Range<usize>)>> {
         match &found {
             Some((number, place)) if self.bytes_at(place).is_none() => {
-                let what = "it is not in the block that it was found in";
+                let what = "it ends outside its block";
                 Err(damaged(format!("record {number}"), what).into_error(self.reader.path()))
             }
             _ => Ok(found),
@@ -274,7 +273,7 @@ impl<'r> Matches<'r> {
         }
     }
 
-    /// The next record's number, and its place in the block or the chunk in hand.
+    /// Import number of the next record, and its range in the current block or chunk.
     fn advance(&mut self) -> Result<Option<(u64, Range<usize>)>> {
         if let State::Block { block, progress } = &mut self.state {
             match search(self.reader, &self.query, block.block(), *progress)? {
@@ -296,8 +295,8 @@ impl<'r> Matches<'r> {
     }
 }
 
-/// Finds the next entry of a position in a block. The checksum of its bucket is looked at first, so
-/// that nothing found is as sure as a record.
+/// Finds the next entry of a position in a block. The checksum of its bucket is checked first, so
+/// that the absence of a record is as certain as its presence.
 fn search(
     reader: &Reader,
     query: &Query,

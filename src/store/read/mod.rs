@@ -1,4 +1,4 @@
-//! Reading: snapshots of a store, lookups by position in them, and all records in order.
+//! Reading: snapshots of a store, lookups by position, and all records in order.
 
 mod blocks;
 mod by_import;
@@ -31,18 +31,18 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// A record of a store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredRecord {
-    /// Its place among all records ever imported, from 0.
+    /// Place among all records ever imported, from 0.
     pub import_number: u64,
     /// The record.
     pub record: EpdRecord,
 }
 
-/// A record of a store, not decoded: that is done when it is asked for.
+/// A record of a store, decoded on demand.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct EncodedRecord<'a> {
     import_number: u64,
     bytes: &'a [u8],
-    /// The store, for messages.
+    /// Path of the store, for messages.
     path: &'a Path,
 }
 
@@ -51,7 +51,7 @@ impl<'a> EncodedRecord<'a> {
         EncodedRecord { import_number, bytes, path }
     }
 
-    /// Its place among all records ever imported, from 0.
+    /// Place among all records ever imported, from 0.
     pub const fn number(&self) -> u64 {
         self.import_number
     }
@@ -64,7 +64,7 @@ impl<'a> EncodedRecord<'a> {
     /// The record.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when the bytes, whose checksum was right, are none.
+    /// [`StoreError::Damaged`] if the bytes, whose checksum matched, are not a record.
     pub fn record(&self) -> Result<EpdRecord> {
         match record::decode(self.bytes) {
             Ok((decoded, len)) if len == self.bytes.len() => Ok(decoded),
@@ -73,7 +73,7 @@ impl<'a> EncodedRecord<'a> {
         }
     }
 
-    /// Appends the canonical text, without line end; mostly no record is made for it.
+    /// Appends the canonical text, without line end; usually without decoding the whole record.
     ///
     /// # Errors
     /// As [`EncodedRecord::record`].
@@ -91,7 +91,7 @@ impl<'a> EncodedRecord<'a> {
 }
 
 impl Store {
-    /// A snapshot of what is committed.
+    /// A snapshot of the last commit.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
@@ -100,31 +100,31 @@ impl Store {
     }
 }
 
-/// How much a store holds.
+/// Counts and sizes of a store.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct StoreStats {
     /// Records.
     pub records: u64,
     /// Different positions.
     pub positions: u64,
-    /// Positions that have so many records that they are kept apart.
+    /// Positions with more records than fit into a block.
     pub overflow_positions: u64,
-    /// What the next record will be numbered.
+    /// Import number of the next record.
     pub next_import_number: u64,
-    /// The lengths of all encoded records together.
+    /// Total length of all encoded records.
     pub record_bytes: u64,
-    /// Blocks that the other positions are spread over.
+    /// Blocks that the positions are spread over.
     pub blocks: u64,
-    /// The length of the file.
+    /// Length of the file.
     pub file_bytes: u64,
 }
 
-/// A snapshot of a store: what was committed when it was made. Writers do not disturb it and do
-/// not wait for it. It can be shared between threads.
+/// A snapshot of a store at the last commit before it was made. Writers do not disturb it and do not
+/// wait for it. It can be shared between threads.
 ///
-/// Blocks that were looked at stay in memory until the store's budget is spent, so a reader that
-/// is kept answers faster than one made for each lookup. It uses the store's file until it is
-/// dropped, and gives [`StoreError::Busy`] once the store is closed.
+/// Blocks that were read stay in memory until the store's budget is used up, so one reader for many
+/// lookups is faster than one for each. A reader uses the store's file until it is dropped, and
+/// returns [`StoreError::Busy`] after the store is closed.
 pub struct Reader {
     shared: Arc<Shared>,
     meta: Meta,
@@ -148,7 +148,7 @@ impl Reader {
             [("blocks", meta.blocks, blocks.len()?), ("chunks", meta.chunks, overflow.len()?)];
         for (what, announced, found) in rows {
             if announced != found {
-                let what = format!("{announced} {what} are announced, and there are {found}");
+                let what = format!("{what}: {announced} recorded, {found} found");
                 return Err(damaged("the meta row", what));
             }
         }
@@ -157,13 +157,13 @@ impl Reader {
         Ok(Reader { shared, meta, blocks, overflow, kept_games })
     }
 
-    /// How much the store holds.
+    /// Counts and sizes of the store.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the length of the file cannot be had.
+    /// [`StoreError::Io`] if the length of the file cannot be read.
     pub fn stats(&self) -> Result<StoreStats> {
         let path = &self.shared.path;
-        // A new file has its place by now, or not yet.
+        // The file of a new store may have got its final name since.
         let file = std::fs::metadata(&self.shared.file)
             .or_else(|_| std::fs::metadata(path))
             .map_err(|error| StoreError::Io { path: path.clone(), error })?;
@@ -178,17 +178,17 @@ impl Reader {
         })
     }
 
-    /// How many records the store holds.
+    /// Number of records.
     pub const fn len(&self) -> u64 {
         self.meta.records
     }
 
-    /// Whether it holds none.
+    /// True if the store has no records.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The store, for messages.
+    /// Path of the store, for messages.
     fn path(&self) -> &Path {
         &self.shared.path
     }
@@ -205,7 +205,7 @@ impl Reader {
 }
 
 impl Reader {
-    /// How many games are kept for the positions that list them.
+    /// Number of games that are kept for the positions that list them.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
@@ -213,8 +213,9 @@ impl Reader {
         guarded(self.path(), || self.kept_games().count())
     }
 
-    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` where it is not kept.
-    /// The first time that a game is not there, all games are read, so that it is not one that damage hides.
+    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` if it is
+    /// not kept. The first time that a game is missing, all games are read and compared with the digest,
+    /// so that damage cannot hide a game.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
@@ -222,11 +223,11 @@ impl Reader {
         guarded(self.path(), || self.kept_games().get(id))
     }
 
-    /// Hands on all games that are kept, their ids ascending.
+    /// Visits all games that are kept, ids ascending.
     ///
     /// # Errors
-    /// As [`Reader::kept_game`], and what `visit` says. [`StoreError::Damaged`] at the end where these
-    /// were not all.
+    /// As [`Reader::kept_game`], and errors of `visit`. [`StoreError::Damaged`] at the end if games are
+    /// missing.
     pub fn each_kept_game<E: From<StoreError>>(
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> std::result::Result<(), E>,
