@@ -1,18 +1,21 @@
-//! An adaptive binary arithmetic coder: its probabilities follow the bits that were coded. For what
-//! is too small or too irregular to have a model of its own.
+//! An adaptive binary arithmetic coder: its probabilities follow the coded bits. It codes data that
+//! is too small or too irregular for a static model: models themselves, and operations.
 //!
-//! Encoder and decoder have one description of what is coded: a [`BitCoder`] is either of them, and
-//! passes every bit through, so that a format is written down once.
+//! A [`BitCoder`] is an encoder or a decoder, and every bit passes through it. So encoder and decoder
+//! share one description of the format.
+// rANS, which codes the positions, needs the intervals of all symbols before the first byte is
+// written, because it encodes backwards. Here each probability depends on the bits before it, so the
+// coder must run forwards.
 
 use super::rounded_count::{decode_count, encode_count};
 
-/// The probability of a one bit, adapted to the bits before.
+/// The probability of a one bit, adapted to previous bits.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct BitModel {
-    /// Of 65,536.
+    /// In units of 1/65,536.
     one: u16,
-    /// How many bits were seen, up to the limit of the rate. As large as the probability, so that
-    /// whoever makes thousands of models fills memory in whole words.
+    /// Number of bits seen, up to the last rate. It has the size of the probability, so that thousands
+    /// of models are initialised in whole words.
     seen: u16,
 }
 
@@ -22,7 +25,7 @@ impl Default for BitModel {
     }
 }
 
-/// Moves towards the last bit by one of `RATES[seen]` parts of 256.
+/// Adaptation rates by number of bits seen, in units of 1/256.
 const RATES: [u16; 12] = [110, 75, 55, 44, 36, 30, 25, 21, 17, 14, 11, 9];
 
 impl BitModel {
@@ -37,11 +40,11 @@ impl BitModel {
     }
 }
 
-/// The least probability of a bit with which a model starts, of 65,536.
+/// The lowest initial probability of a bit, in units of 1/65,536.
 const MIN_ONE: u16 = 32;
 
 impl BitModel {
-    /// Moves towards a bit so that the probability becomes the average of all.
+    /// Adapts to a bit so that the probability becomes the average over all bits.
     fn train(&mut self, bit: bool) {
         let seen = u32::from(self.seen);
         let one = u32::from(self.one);
@@ -51,15 +54,15 @@ impl BitModel {
         self.seen = (self.seen + 1).min(u8::MAX.into());
     }
 
-    /// What a segment says of a model that was trained: whether a one bit is the likelier, and the
-    /// rounded probability of the other; `None` of one that saw next to nothing.
+    /// The trained start of a model as a segment stores it: true if a one bit is more likely, and the
+    /// rounded probability of the other bit. `None` if the model saw at most one bit.
     pub(super) fn trained(self) -> Option<(bool, u32)> {
         let is_likely = self.one >= 1 << 15;
         let other = if is_likely { 0xffff - self.one } else { self.one };
         (self.seen > 1).then(|| (is_likely, encode_count(other.max(MIN_ONE).into())))
     }
 
-    /// A model that starts as a segment says, as if it had seen so many bits.
+    /// A model with a stored start, as if it had seen `seen` bits.
     pub(super) fn start((is_likely, other): (bool, u32), seen: u8) -> BitModel {
         let other = decode_count(other).min(1 << 15) as u16;
         let one = if is_likely { 0xffff - other } else { other };
@@ -67,7 +70,7 @@ impl BitModel {
     }
 }
 
-/// Trains the models of what is coded; its bytes nobody wants.
+/// Coder that only trains the models and writes no bytes.
 pub(super) struct BitTrainer;
 
 impl BitCoder for BitTrainer {
@@ -85,17 +88,18 @@ impl BitCoder for BitTrainer {
     }
 }
 
-/// Passes bits on: an encoder takes those it is given, a decoder gives those it finds.
+/// An encoder, which writes the bits passed to it, or a decoder, which returns the bits it reads.
 pub(super) trait BitCoder {
-    /// Codes a bit; `one` is its probability to be set, of 65,536. A decoder ignores `bit` and
-    /// returns what it reads, an encoder returns `bit`; 0 or 1, so that the model of the next bit is
-    /// fetched on a guess of this one: a truth value is turned into a number when it is certain.
+    /// Codes a bit; `one` is its probability to be set, in units of 1/65,536. A decoder ignores `bit`
+    /// and returns the bit it reads; an encoder returns `bit`.
+    // The result is 0 or 1 and not a `bool`, so that the processor fetches the model of the next bit
+    // on a predicted branch. A `bool` would be converted to an index only when it is known.
     fn digit(&mut self, bit: bool, one: u16) -> usize;
 
-    /// Whether the decoder has run out of bytes for good. Never true of an encoder.
+    /// True if the decoder has read far past the end of its bytes. Always false for an encoder.
     fn is_exhausted(&self) -> bool;
 
-    /// Codes a bit under a model that adapts to it.
+    /// Codes a bit with a model that adapts to it.
     #[inline]
     fn adaptive_digit(&mut self, bit: bool, model: &mut BitModel) -> usize {
         let digit = self.digit(bit, model.one);
@@ -103,26 +107,26 @@ pub(super) trait BitCoder {
         digit
     }
 
-    /// The same as [`BitCoder::digit`], as a truth value.
+    /// [`BitCoder::digit`] as a `bool`.
     #[inline]
     fn bit(&mut self, bit: bool, one: u16) -> bool {
         self.digit(bit, one) != 0
     }
 
-    /// The same as [`BitCoder::adaptive_digit`], as a truth value.
+    /// [`BitCoder::adaptive_digit`] as a `bool`.
     #[inline]
     fn adaptive_bit(&mut self, bit: bool, model: &mut BitModel) -> bool {
         self.adaptive_digit(bit, model) != 0
     }
 
-    /// Codes the low `count` bits of a value, each as likely set as not.
+    /// Codes the low `count` bits of a value with equal probabilities.
     fn raw(&mut self, value: u64, count: u32) -> u64 {
         (0..count)
             .rev()
             .fold(0, |read, place| read << 1 | self.digit(value >> place & 1 != 0, 1 << 15) as u64)
     }
 
-    /// Codes one of `count` equally likely numbers; `None` when there are none.
+    /// Codes one of `count` equally likely numbers; `None` if `count` is 0.
     fn uniform(&mut self, value: u32, count: u32) -> Option<u32> {
         let (mut low, mut high) = (0, count);
         while high.checked_sub(low)? > 1 {
@@ -146,7 +150,7 @@ impl BitEncoder {
         BitEncoder { low: 0, high: u32::MAX, out: Vec::new() }
     }
 
-    /// The bytes, as few as the last bit needs; behind them zeros are read.
+    /// The shortest sequence of bytes that decodes to all bits; the decoder reads zeros after it.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.low > 0 {
             for len in 1..=4 {
@@ -165,7 +169,7 @@ impl BitEncoder {
     }
 }
 
-/// Where the range is cut: ones below and at it, zeros above.
+/// The cut of the range: ones up to it, zeros above it.
 fn cut(low: u32, high: u32, one: u16) -> u32 {
     let one = u64::from(one.clamp(32, u16::MAX - 32));
     low + ((u64::from(high - low) * one) >> 16) as u32
@@ -198,7 +202,7 @@ pub(super) struct BitDecoder<'a> {
     high: u32,
     at: u32,
     rest: &'a [u8],
-    /// Zeros that were read behind the end.
+    /// Number of zeros read past the end.
     beyond: u32,
 }
 
@@ -224,14 +228,15 @@ impl<'a> BitDecoder<'a> {
     }
 }
 
-/// A probability of 65,504 in 65,536 takes 1 bit in a thousand bits or so: whoever reads this many
-/// zeros behind the end has long left what was written.
+/// Number of zeros past the end after which a decoder is exhausted. At the highest probability,
+/// 65,504 of 65,536, about a thousand coded bits take one bit, so a sound decoder stays far below.
 const MAX_BEYOND: u32 = 64;
 
 impl BitCoder for BitDecoder<'_> {
     #[inline]
     fn digit(&mut self, _: bool, one: u16) -> usize {
-        // Only now, so that what follows from a bit follows from the branch that tells it.
+        // Renormalised before the bit is read and not after it, so that the code after a bit depends
+        // only on the branch that decides the bit.
         while (self.low ^ self.high) >> 24 == 0 {
             self.low <<= 8;
             self.high = self.high << 8 | 0xff;
@@ -252,7 +257,7 @@ impl BitCoder for BitDecoder<'_> {
     }
 }
 
-/// Codes a symbol of `BITS` bits, the highest first, each bit under those before it.
+/// Model of a symbol of some bits: the highest bit first, each in the context of those before it.
 #[derive(Clone, Debug)]
 pub(super) struct SymbolModel {
     models: Box<[BitModel]>,
@@ -260,7 +265,7 @@ pub(super) struct SymbolModel {
 }
 
 impl SymbolModel {
-    /// For symbols of this many bits.
+    /// Model of symbols of `bits` bits.
     pub(super) fn new(bits: u32) -> SymbolModel {
         SymbolModel { models: vec![BitModel::default(); 1 << bits].into(), bits }
     }
@@ -280,8 +285,8 @@ fn code_symbol(models: &mut [BitModel], bits: u32, coder: &mut impl BitCoder, sy
     node as u32 - (1 << bits)
 }
 
-/// A [`SymbolModel`] of few bits, kept in place: whoever has many makes and copies them at once. It
-/// has so many bit models, a power of two.
+/// A [`SymbolModel`] of few bits that is stored in place, so that many of them are made and copied
+/// at once. `MODELS`, its number of bit models, is a power of two.
 #[derive(Copy, Clone)]
 pub(super) struct SmallSymbolModel<const MODELS: usize = 8>([BitModel; MODELS]);
 
@@ -297,17 +302,17 @@ impl<const MODELS: usize> SmallSymbolModel<MODELS> {
     }
 }
 
-/// Codes whole numbers, small ones in few bits: their length in bits, then the bits below the
-/// highest, the first two of them under models.
+/// Model of integers, with small ones in few bits: the length in bits, then the bits below the
+/// highest. The first two of these have models.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerModel {
-    /// Those of the lengths by context, then those of the heads.
+    /// Models of the lengths for each context, then models of the heads.
     models: Box<[BitModel]>,
 }
 
-/// Bits of the length of a number in bits.
+/// Number of bits of a length.
 const LENGTH_BITS: u32 = 7;
-/// The models of the heads: four for each length.
+/// Number of models of the heads: four for each length.
 const HEADS: usize = 65 * 4;
 
 impl Default for IntegerModel {
@@ -317,7 +322,7 @@ impl Default for IntegerModel {
 }
 
 impl IntegerModel {
-    /// With lengths under so many contexts.
+    /// Model with this number of contexts for lengths.
     pub(super) fn with_contexts(count: usize) -> IntegerModel {
         IntegerModel { models: vec![BitModel::default(); (count << LENGTH_BITS) + HEADS].into() }
     }
@@ -348,9 +353,9 @@ impl IntegerModel {
     }
 }
 
-/// What consists of bit models.
+/// Structure of bit models.
 pub(super) trait BitModels {
-    /// Visits all of them, always in the same order.
+    /// Visits all models, always in the same order.
     fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel));
 }
 
@@ -387,7 +392,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_symbols_come_back() {
+    fn numbers_and_symbols_round_trip() {
         let values: Vec<u64> = (0..2000u64)
             .map(|i| i.wrapping_mul(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> (i % 64))
             .collect();

@@ -1,29 +1,29 @@
-//! What can go wrong with an archive.
+//! Errors of an archive.
 
 use std::io;
 
-/// Why an archive could not be written or read.
+/// Error of writing or reading an archive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// The system's word on the file.
+    /// Error of the operating system.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The file ends before its footer: the writer never finished, or the end is lost.
+    /// The file ends before its footer: the writer did not finish, or the end was lost.
     #[error("truncated: {0}")]
     Truncated(&'static str),
-    /// This is something else than an archive.
+    /// The file is not an archive.
     #[error("not an epdb archive")]
     NotAnArchive,
     /// A later version of the format.
     #[error("format version {found}, this reader knows up to {supported}")]
     UnsupportedVersion {
-        /// As the file says.
+        /// Version of the file.
         found: u16,
-        /// The newest that is read.
+        /// The newest version that is read.
         supported: u16,
     },
-    /// A part that cannot be left out and that this reader does not know.
+    /// A required part that this reader does not know.
     #[error(
         "a part of kind {kind} is needed, which this version of epdb does not know; read it with a later one"
     )]
@@ -36,9 +36,9 @@ pub enum ArchiveError {
         "the {part} has flags {flags:#x}, which this version of epdb does not know; read it with a later one"
     )]
     UnknownFlags {
-        /// Which part of the file.
+        /// Part of the file.
         part: &'static str,
-        /// The flags that are not known.
+        /// The unknown flags.
         flags: u32,
     },
     /// A coding that this reader does not know.
@@ -49,20 +49,20 @@ pub enum ArchiveError {
         /// Its number.
         coder: u8,
     },
-    /// The bytes are not those that were written, or say something that no writer means.
+    /// The bytes are not those that were written, or no writer produces them.
     #[error("damaged: {part}{}", place(*.number))]
     Corrupt {
-        /// Which part of the file.
+        /// Part of the file.
         part: &'static str,
-        /// Which of these parts, from 0: a segment, a block or a record, as the part says.
+        /// Number of the part, from 0: of a segment, a block or a record, depending on the part.
         number: Option<u64>,
     },
-    /// What the file says takes more memory than reading it may.
+    /// A part of the file needs more memory than the reader may use.
     #[error("{part}{} takes more memory than is allowed: allow more", place(*.number))]
     MemoryExceeded {
-        /// Which part of the file.
+        /// Part of the file.
         part: &'static str,
-        /// Which of these parts, from 0: a segment, a block or a record, as the part says.
+        /// Number of the part, from 0: of a segment, a block or a record, depending on the part.
         number: Option<u64>,
     },
     /// A record number that the archive does not have.
@@ -70,23 +70,23 @@ pub enum ArchiveError {
     NoRecord {
         /// The number asked for, from 0.
         number: u64,
-        /// How many records there are.
+        /// Number of records.
         records: u64,
     },
-    /// More than the format holds.
+    /// A quantity exceeds a limit of the format.
     #[error("{what} of {found}, the limit is {limit}")]
     LimitExceeded {
-        /// Which quantity.
+        /// The quantity.
         what: &'static str,
-        /// As it is.
+        /// Its value.
         found: u64,
-        /// The most that is written or read.
+        /// The highest value that is written or read.
         limit: u64,
     },
-    /// A record that text could not say.
+    /// A record that has no encoding.
     #[error(transparent)]
     Encode(#[from] crate::codec::error::EncodeError),
-    /// Bytes that were handed over as a record are none.
+    /// Bytes that are not a record.
     #[error(transparent)]
     Decode(#[from] crate::codec::error::DecodeError),
     /// The archive keeps no verbatim text.
@@ -94,12 +94,12 @@ pub enum ArchiveError {
     NotVerbatim,
 }
 
-/// Why a part cannot be read, for those who do not know where it is in the file.
+/// Reason for refusing a part, where its place in the file is not known.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
-    /// Its bytes say nothing that a writer means.
+    /// No writer produces its bytes.
     Damaged,
-    /// It takes more memory than is allowed.
+    /// It needs more memory than is allowed.
     Memory,
 }
 

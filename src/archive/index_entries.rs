@@ -1,4 +1,4 @@
-//! The entries of a position index in order.
+//! The entries of a position index, sorted.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use crate::spill::Sorter;
 /// A position key and the record or block that has it.
 pub(super) type Entry = (u64, u32);
 
-/// Takes entries in any order and gives them back sorted, in memory of about so many bytes.
+/// Sorter of entries, in bounded memory.
 #[derive(Debug)]
 pub(super) struct IndexEntries(Sorter);
 
@@ -20,12 +20,12 @@ impl IndexEntries {
         self.0.push(&(u128::from(key) << 32 | u128::from(place)).to_be_bytes()[4..], &[])
     }
 
-    /// How many entries were taken.
+    /// Number of entries.
     pub(super) fn len(&self) -> u64 {
         self.0.len()
     }
 
-    /// Calls `visit` with all entries in order, equal ones once.
+    /// Calls `visit` with all entries in order, and with equal ones once.
     pub(super) fn finish<E: From<io::Error>>(
         self,
         mut visit: impl FnMut(Entry) -> Result<(), E>,

@@ -1,4 +1,4 @@
-//! Games that positions list: by their ids, in blocks under zstd.
+//! The games that positions list, sorted by id, in blocks compressed with zstd.
 
 use std::io::{self, Write};
 
@@ -14,34 +14,34 @@ use crate::codec::kept_game;
 use crate::model::GameId;
 use crate::spill::Sorter;
 
-/// A block ends with so many bytes of games.
+/// Number of bytes of games after which a block ends.
 const BLOCK_BYTES: usize = 64 << 10;
 /// Level of zstd.
 const LEVEL: i32 = 12;
 
 const PART: &str = SectionKind::KeptGames.name();
 
-/// A block, in the table behind the blocks.
+/// Entry of a block in the table, which follows the blocks.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct BlockEntry {
-    /// The id of its first game.
+    /// Id of its first game.
     first: [u8; GameId::LEN],
-    /// Where it ends in the section.
+    /// End of the block in the section.
     end: U64,
-    /// The bytes of its games.
+    /// Uncompressed length.
     len: U32,
     /// CRC32C of the frame.
     check: U32,
 }
 
-/// Behind the table.
+/// The last bytes of the section, after the table.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Tail {
     games: U64,
     blocks: U32,
-    /// CRC32C of the table and the numbers before.
+    /// CRC32C of the table and the preceding fields.
     check: U32,
 }
 
@@ -54,12 +54,12 @@ impl Tail {
     }
 }
 
-/// Takes games in any order, and the same one as often as one likes.
+/// Writer of games, which may come in any order and several times.
 #[derive(Debug)]
 pub(super) struct KeptGamesWriter(Sorter);
 
 impl KeptGamesWriter {
-    /// One that uses about so many bytes of memory.
+    /// Writer that uses about `memory` bytes.
     pub(super) fn new(memory: usize) -> KeptGamesWriter {
         KeptGamesWriter(Sorter::new(std::env::temp_dir(), memory))
     }
@@ -129,7 +129,7 @@ pub(super) struct KeptGamesSection<'a> {
     blocks: &'a [u8],
     table: &'a [BlockEntry],
     games: u64,
-    /// What a block may take, in bytes.
+    /// Maximum length of a block in memory, in bytes.
     memory: usize,
 }
 
@@ -155,12 +155,13 @@ impl<'a> KeptGamesSection<'a> {
         section().ok_or(ArchiveError::corrupt(PART))
     }
 
-    /// How many games there are.
+    /// Number of games.
     pub(super) const fn len(&self) -> u64 {
         self.games
     }
 
-    /// The bytes of a game. Ids are not stored, and ascend: few games of a block have to be hashed.
+    /// The bytes of a game. Ids are hashes of the games and are not stored; they ascend, so a binary
+    /// search hashes few games of the block.
     pub(super) fn get(&self, id: GameId) -> Result<Option<Vec<u8>>, ArchiveError> {
         let behind = self.table.partition_point(|block| block.first <= id.0);
         let Some(nth) = behind.checked_sub(1) else { return Ok(None) };
@@ -176,7 +177,7 @@ impl<'a> KeptGamesSection<'a> {
         Ok(found.map(|game| game.to_vec()))
     }
 
-    /// Hands on all games, their ids ascending.
+    /// Visits all games, ids ascending.
     pub(super) fn each<E: From<ArchiveError>>(
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
@@ -191,8 +192,8 @@ impl<'a> KeptGamesSection<'a> {
         if games == self.games { Ok(()) } else { Err(ArchiveError::corrupt(PART).into()) }
     }
 
-    /// Hands on the games of a block, which must be those that the table says: the first is the one of
-    /// its entry, and all come before the first of the next block.
+    /// Visits the games of a block and compares them with the table: the first game must be that of the
+    /// block's entry, and all must come before the first game of the next block.
     fn each_of<E: From<ArchiveError>>(
         &self,
         nth: usize,

@@ -1,9 +1,9 @@
-//! Columns of rows, their values by number.
+//! Columns of rows whose values are numbered.
 
-/// A column of all rows, its values by number.
+/// A column of all rows with its distinct values numbered.
 pub(super) struct NumberedColumn {
     pub(super) values: Vec<u32>,
-    /// How often each value occurs.
+    /// Number of occurrences of each value.
     pub(super) counts: Vec<u32>,
     /// The number of the value of each row.
     pub(super) numbers: Vec<u32>,
@@ -18,8 +18,9 @@ impl NumberedColumn {
     }
 }
 
-/// How often each number occurs. Neighbours are often alike: each is counted beside the others, so
-/// that it need not wait for the one before.
+/// Counts the occurrences of each number.
+// Neighbours are often equal, and an increment would wait for the one before. So four counters for
+// each number are used in turn.
 fn count(numbers: &[u32], len: usize) -> Vec<u32> {
     let mut counts = vec![[0_u32; 4]; len];
     for four in numbers.chunks(4) {
@@ -30,11 +31,11 @@ fn count(numbers: &[u32], len: usize) -> Vec<u32> {
     counts.iter().map(|counts| counts.iter().sum()).collect()
 }
 
-/// Numbers for values, in the order in which they are met.
+/// Numbers of values, in order of their first occurrence.
 struct ValueNumbers {
     values: Vec<u32>,
-    /// By the hash of a value, or behind it, the value and one more than its number; 0 where there
-    /// is none. At most half full.
+    /// Hash table with linear probing, at most half full: the value, and its number plus 1; 0 if the
+    /// slot is empty.
     slots: Vec<(u32, u32)>,
 }
 

@@ -12,7 +12,7 @@ pub(super) fn encode_count(count: u32) -> u32 {
     }
 }
 
-/// The count that a code stands for.
+/// The count of a code.
 pub(super) fn decode_count(code: u32) -> u32 {
     match code {
         0..8 => code,
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounded_counts_ascend_and_stay_what_they_are() {
+    fn rounded_counts_ascend_and_rounding_again_changes_nothing() {
         let mut before = 0;
         for count in (0..5000).chain([1 << 20, 1 << 27, 1 << 30, u32::MAX]) {
             let code = encode_count(count);

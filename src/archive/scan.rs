@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::{Query, SkipTo};
 
-/// The places of the queries that ask for each board.
+/// For each board, the places of the queries that ask for it.
 pub(super) struct BoardMap(HashMap<PackedBoard, Vec<usize>>);
 
 impl BoardMap {
@@ -18,12 +18,12 @@ impl BoardMap {
         BoardMap(places)
     }
 
-    /// Whether no query asks for more.
+    /// True if no query asks for more records.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Calls `visit` with each query that asks for a board; false when it asked for nothing more.
+    /// Calls `visit` with each query that asks for a board; false if a visit ended the search.
     pub(super) fn visit<E>(
         &mut self,
         board: &PackedBoard,

@@ -1,8 +1,8 @@
-//! What a verbatim archive keeps beside its records: files, what stands between records, and how
-//! lines differ from the canonical ones.
+//! The side data of a verbatim archive: its files, the bytes between records, and the differences of
+//! lines from canonical text.
 //!
-//! For each line of a record a script says what to cut off the canonical line and what to put
-//! there. Scripts are compressed with the canonical text as their dictionary.
+//! A script has the edit of each line: the bytes to remove from the canonical line and those to insert.
+//! Scripts are compressed by zstd, with the canonical text as dictionary.
 
 use std::io::{BufReader, Read, Seek, Write};
 
@@ -16,19 +16,19 @@ use super::file::sections::SectionKind;
 use super::file::sink::Sink;
 use super::file::sized::{put_number, put_sized, take_number, take_sized};
 
-/// The most records of a chunk.
+/// Maximum number of records of a chunk.
 const CHUNK_RECORDS: u32 = 4096;
-/// A chunk ends with this many bytes of script or text.
+/// Number of bytes of script or text after which a chunk ends.
 const CHUNK_BYTES: usize = 1 << 20;
-/// The most bytes of a script that a reader takes.
+/// Maximum length of a script that a reader accepts, in bytes.
 const MAX_SCRIPT: usize = 64 << 20;
 const LEVEL: i32 = 12;
-/// Bytes that wait in memory before they go to a temporary file.
+/// Number of bytes that are kept in memory before a temporary file is used.
 const IN_MEMORY: usize = 4 << 20;
 
 const PART: &str = "side data";
 
-/// In front of each chunk.
+/// Header of a chunk.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct ChunkHead {
@@ -41,28 +41,29 @@ struct ChunkHead {
 }
 
 impl ChunkHead {
-    /// The CRC32C of the chunk's place and of the head up to here.
+    /// CRC32C of the chunk's place and of the preceding fields.
     fn check(&self, identity: u32, number: u64) -> u32 {
         let bytes = self.as_bytes();
         check::placed(identity, number, &bytes[..bytes.len() - size_of::<U32>()])
     }
 }
 
-/// Steps of a script. Numbers behind them are LEB128.
+/// Steps of a script. The numbers that follow them are LEB128.
 mod step {
-    /// So many records are as canonical text has them.
+    /// N records are canonical.
     pub(super) const CANONICAL: u8 = 0;
-    /// Bytes kept at the end, bytes dropped before those, a length and the bytes put in.
+    /// An edit: number of bytes kept at the end, number of bytes removed before them, and the bytes
+    /// to insert, preceded by their length.
     pub(super) const EDIT: u8 = 1;
-    /// So many records are edited as the last one was.
+    /// N records have the same edit as the last one.
     pub(super) const SAME_EDIT: u8 = 2;
-    /// A length and bytes that belong to no record.
+    /// Bytes that belong to no record, preceded by their length.
     pub(super) const ASIDE: u8 = 3;
     /// The next file begins here.
     pub(super) const FILE: u8 = 4;
 }
 
-/// How a line differs from the canonical one.
+/// Difference of a line from the canonical line.
 #[derive(Clone, PartialEq, Eq)]
 struct Edit {
     kept: usize,
@@ -73,8 +74,8 @@ struct Edit {
 impl Edit {
     fn between(canonical: &[u8], raw: &[u8]) -> Edit {
         let kept = canonical.iter().rev().zip(raw.iter().rev()).take_while(|(a, b)| a == b).count();
-        let most = canonical.len().min(raw.len()) - kept;
-        let first = canonical.iter().zip(raw).take(most).take_while(|(a, b)| a == b).count();
+        let max = canonical.len().min(raw.len()) - kept;
+        let first = canonical.iter().zip(raw).take(max).take_while(|(a, b)| a == b).count();
         Edit {
             kept,
             dropped: canonical.len() - kept - first,
@@ -91,16 +92,16 @@ impl Edit {
     }
 }
 
-/// Gathers side data while records are packed.
+/// Collects side data while records are packed.
 pub(super) struct SideWriter {
     spool: SpooledTempFile,
-    /// The names of the files, and how many there are.
+    /// Names of the files, and their number.
     names: Vec<u8>,
     files: u32,
     script: Vec<u8>,
     canonical: Vec<u8>,
     records: u32,
-    /// Records like this one, not written yet: canonical ones, or edited like the last.
+    /// Length of the current run, not written yet: of canonical records, or of equal edits.
     run: u64,
     run_is_edit: bool,
     last_edit: Option<Edit>,
@@ -121,7 +122,7 @@ impl SideWriter {
         }
     }
 
-    /// A file begins.
+    /// Begins a file.
     pub(super) fn file(&mut self, name: &str) -> Result<(), ArchiveError> {
         self.files = self.files.checked_add(1).ok_or(ArchiveError::LimitExceeded {
             what: "files",
@@ -134,7 +135,7 @@ impl SideWriter {
         self.end_if_full()
     }
 
-    /// Bytes that belong to no record.
+    /// Adds bytes that belong to no record.
     pub(super) fn aside(&mut self, raw: &[u8]) -> Result<(), ArchiveError> {
         for piece in raw.chunks(CHUNK_BYTES) {
             self.end_run();
@@ -145,7 +146,7 @@ impl SideWriter {
         Ok(())
     }
 
-    /// The bytes of the next record, and its canonical line with the line feed.
+    /// Adds the next record: its bytes, and its canonical line with the line feed.
     pub(super) fn record(&mut self, canonical: &[u8], raw: &[u8]) -> Result<(), ArchiveError> {
         self.canonical.extend_from_slice(canonical);
         self.records += 1;
@@ -276,8 +277,8 @@ pub enum Restored<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Goes through the side data of an archive with this identity. `text` appends the canonical lines
-/// of so many next records.
+/// Restores the input from the side data of an archive with this identity. `text` appends the
+/// canonical lines of the next N records. Returns the number of records.
 pub(super) fn restore<E: From<ArchiveError>>(
     mut side: &[u8],
     identity: u32,
@@ -334,7 +335,7 @@ pub(super) fn restore<E: From<ArchiveError>>(
     Ok(total)
 }
 
-/// Follows a script.
+/// Executes a script.
 fn play<'a, E: From<ArchiveError>>(
     mut script: &[u8],
     lines: &mut impl Iterator<Item = &'a [u8]>,

@@ -1,11 +1,11 @@
-//! Models for many archives, not for one.
+//! Models that are shared by many archives.
 
 use super::row::Row;
 use super::tree::TrainingSet;
 use crate::model::EpdRecord;
 
-/// The bytes of a model that fits positions such as these. The one that comes with epdb, for archives
-/// too small to pay for their own, is made by it (`tests/examples/archive_data`).
+/// The bytes of a model for positions like these. It makes the built-in model of epdb, for archives
+/// that are too small for a model of their own (`tests/examples/archive_data`).
 ///
 /// ```
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")?;

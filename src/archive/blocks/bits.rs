@@ -1,16 +1,16 @@
-//! Numbers in bits, the lowest first.
+//! Numbers as bits, the lowest first: plain, Rice and gamma codes.
 
-/// Writes bits.
+/// Writer of bits.
 #[derive(Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits that do not make up a byte yet, and how many.
+    /// Bits of an incomplete byte, and their number.
     bits: u64,
     len: u32,
 }
 
 impl BitWriter {
-    /// The lowest bits of a value, at most 56.
+    /// Writes the lowest bits of a value, at most 56.
     pub(super) fn put(&mut self, value: u64, bits: u32) {
         self.bits |= value << self.len;
         self.len += bits;
@@ -21,8 +21,7 @@ impl BitWriter {
         }
     }
 
-    /// A number of any size: the lowest `plain` bits stand behind the others as so many ones and a
-    /// zero.
+    /// Writes a Rice code: the high part in unary, as ones and a zero, then the lowest `plain` bits.
     pub(super) fn put_rice(&mut self, value: u64, plain: u32) {
         for _ in 0..value >> plain {
             self.put(1, 1);
@@ -31,14 +30,15 @@ impl BitWriter {
         self.put(value & ((1 << plain) - 1), plain);
     }
 
-    /// A number from 1 on: how many bits follow its highest, as so many ones and a zero, then these.
+    /// Writes an Elias gamma code of a number that is at least 1: the number of bits below its highest
+    /// in unary, then these bits.
     pub(super) fn put_gamma(&mut self, value: u32) {
         let bits = value.ilog2();
         self.put((1 << bits) - 1, bits + 1);
         self.put(u64::from(value) - (1 << bits), bits);
     }
 
-    /// A number below another: the lowest ones take a bit less.
+    /// Writes a truncated binary code of a number below `end`: low numbers take a bit less.
     pub(super) fn put_below(&mut self, value: u32, end: u32) {
         let bits = end.ilog2();
         let short = (2u64 << bits) - u64::from(end);
@@ -51,7 +51,7 @@ impl BitWriter {
         }
     }
 
-    /// All bytes; the last one is filled with zeros.
+    /// The bytes; the last one is padded with zeros.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.len > 0 {
             self.bytes.push(self.bits as u8);
@@ -60,7 +60,7 @@ impl BitWriter {
     }
 }
 
-/// Reads what [`BitWriter`] writes; `None` where the bits end.
+/// Reader of the codes of [`BitWriter`]; `None` at the end of the bits.
 #[derive(Clone, Default)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
@@ -73,7 +73,7 @@ impl<'a> BitReader<'a> {
         BitReader { bytes, at: 0 }
     }
 
-    /// At least 56 bits from the next one on, zeros behind the last.
+    /// At least 56 bits from the next one on; zeros past the end.
     #[inline]
     fn window(&self) -> u64 {
         let rest = self.bytes.get(self.at / 8..).unwrap_or_default();
@@ -94,12 +94,12 @@ impl<'a> BitReader<'a> {
         (self.at <= 8 * self.bytes.len()).then_some(())
     }
 
-    /// Passes over so many bits.
+    /// Skips bits.
     pub(super) const fn skip(&mut self, bits: usize) {
         self.at += bits;
     }
 
-    /// So many bits, at most 56.
+    /// Takes bits, at most 56.
     #[inline]
     pub(super) fn take(&mut self, bits: u32) -> Option<u64> {
         let value = self.window() & ((1 << bits) - 1);
@@ -107,7 +107,7 @@ impl<'a> BitReader<'a> {
         Some(value)
     }
 
-    /// How many ones stand before the next zero.
+    /// Takes ones up to the next zero, and the zero; returns the number of ones.
     #[inline]
     fn take_ones(&mut self) -> Option<u64> {
         let mut all = 0;
@@ -122,11 +122,11 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// How many ones stand before the next zero, and so many at the most: behind these there is none.
+    /// Takes ones up to the next zero, at most `max`; after `max` ones there is no zero.
     #[inline]
-    pub(super) fn take_some_ones(&mut self, most: u32) -> Option<u32> {
-        let ones = self.window().trailing_ones().min(most);
-        self.advance(ones + u32::from(ones < most))?;
+    pub(super) fn take_some_ones(&mut self, max: u32) -> Option<u32> {
+        let ones = self.window().trailing_ones().min(max);
+        self.advance(ones + u32::from(ones < max))?;
         Some(ones)
     }
 
@@ -143,7 +143,7 @@ impl<'a> BitReader<'a> {
         Some(1 << bits | self.take(bits)? as u32)
     }
 
-    /// A number below `end`, which is not 0.
+    /// Takes a number below `end`, which is not 0.
     #[inline]
     pub(super) fn take_below(&mut self, end: u32) -> Option<u32> {
         let bits = end.checked_ilog2()?;
@@ -153,7 +153,7 @@ impl<'a> BitReader<'a> {
         Some(value as u32)
     }
 
-    /// Whether only the zeros that fill the last byte are left.
+    /// True if only the padding of the last byte is left.
     pub(super) fn is_at_end(&self) -> bool {
         self.at.div_ceil(8) == self.bytes.len() && self.window() == 0
     }
@@ -169,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(numbers in prop::collection::vec((any::<u32>(), 0u32..32), 0..200)) {
+        fn numbers_round_trip(numbers in prop::collection::vec((any::<u32>(), 0u32..32), 0..200)) {
             let mut writer = BitWriter::default();
             for &(number, shift) in &numbers {
                 let number = number >> shift;

@@ -16,7 +16,7 @@ use crate::codec::record;
 use crate::model::{EpdRecord, Operand, Operands, Operation};
 use crate::text::{FormatOptions, epd};
 
-/// The check of a block: CRC32C of its place, of its rows, then of the bytes of its operations.
+/// Checksum of a block: CRC32C of its place, its rows, and the bytes of its operations.
 pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
     let mut bytes = Vec::with_capacity(size_of::<U64>() + size_of_val(rows));
     bytes.extend_from_slice(place.as_bytes());
@@ -24,9 +24,9 @@ pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&bytes), operations)
 }
 
-/// A block, its check verified. Places of records are counted in it, from 0.
+/// A block whose checksum was checked. Places of records are counted in it, from 0.
 pub(super) struct Block {
-    /// The number of its first record.
+    /// Number of its first record.
     first: u64,
     records: BlockRecords,
 }
@@ -35,13 +35,13 @@ pub(super) struct Block {
 pub(super) enum BlockRecords {
     /// Rows, and the operations of those that have any.
     Rows {
-        /// One a record.
+        /// The rows, one for each record.
         read: ReadRows,
         /// The bytes of the operations.
         operations: Vec<u8>,
-        /// What these begin with.
+        /// Initial model of the operations.
         start: Arc<OperationStart>,
-        /// What they may take, in bytes, when they are read.
+        /// Memory limit for decoding the operations, in bytes.
         memory: usize,
     },
     /// Canonical text, a line a record.
@@ -53,12 +53,12 @@ impl Block {
         Block { first, records }
     }
 
-    /// The number of the first record.
+    /// Number of the first record.
     pub(super) const fn first(&self) -> u64 {
         self.first
     }
 
-    /// Bytes of the operations.
+    /// Number of bytes of the operations.
     pub(super) fn operation_bytes(&self) -> usize {
         match &self.records {
             BlockRecords::Rows { operations, .. } => operations.len(),
@@ -66,7 +66,7 @@ impl Block {
         }
     }
 
-    /// The rows, where there are such.
+    /// The rows; empty for a block of text.
     pub(super) fn rows(&self) -> &[Row] {
         match &self.records {
             BlockRecords::Rows { read, .. } => &read.rows,
@@ -74,7 +74,7 @@ impl Block {
         }
     }
 
-    /// The rows of some of the records, which may be compared without making records.
+    /// The rows of a range of records, for comparing positions without making records.
     pub(super) fn rows_in(&self, range: Range<usize>) -> Result<Cow<'_, [Row]>, ArchiveError> {
         let rows = match &self.records {
             BlockRecords::Rows { read, .. } => read.rows.get(range).map(Cow::Borrowed),
@@ -86,17 +86,17 @@ impl Block {
         rows.ok_or_else(|| self.damaged())
     }
 
-    /// Whether a record is a row and has no operations beside it.
+    /// True if a record is a row without operations.
     pub(super) fn is_row_alone(&self, place: usize) -> bool {
         self.rows().get(place).is_some_and(|row| !row.has_operations())
     }
 
-    /// The error of a block whose check holds and which says what no writer means.
+    /// Error of a block whose checksum matches but which no writer produces.
     pub(super) fn damaged(&self) -> ArchiveError {
         Refusal::Damaged.at(PART, self.first)
     }
 
-    /// One record.
+    /// A record.
     pub(super) fn record(&self, place: usize) -> Result<EpdRecord, ArchiveError> {
         let record = match &self.records {
             BlockRecords::Rows { read, .. } => match read.rows.get(place) {
@@ -112,12 +112,12 @@ impl Block {
         record.ok_or_else(|| self.damaged())
     }
 
-    /// The records from a place on.
+    /// All records from a place on.
     pub(super) fn records_from(&self, place: usize) -> Result<Vec<EpdRecord>, ArchiveError> {
         self.records_in(place..usize::MAX)
     }
 
-    /// Some of the records. What comes behind them is not decoded.
+    /// A range of records. Records after the range are not decoded.
     pub(super) fn records_in(&self, range: Range<usize>) -> Result<Vec<EpdRecord>, ArchiveError> {
         match &self.records {
             BlockRecords::Text(text) => {
@@ -134,24 +134,23 @@ impl Block {
         }
     }
 
-    /// The records at ascending places, their operations in about so many bytes of memory. Of what
-    /// comes before the last of them only that is decoded which it needs, of what comes behind it
-    /// nothing.
+    /// The records at ascending places, with at most about `max_memory` bytes for their operations. Other
+    /// records are decoded only as far as these need them; records after the last place are not decoded.
     pub(super) fn records_at(
         &self,
         places: &[usize],
-        most_memory: usize,
+        max_memory: usize,
     ) -> Result<Vec<EpdRecord>, ArchiveError> {
         match &self.records {
             BlockRecords::Text(_) => places.iter().map(|&place| self.record(place)).collect(),
             BlockRecords::Rows { read, operations, start, memory } => {
-                records_of(read, places, (operations, start), most_memory.min(*memory))
+                records_of(read, places, (operations, start), max_memory.min(*memory))
                     .map_err(|refusal| refusal.at(PART, self.first))
             }
         }
     }
 
-    /// Appends the canonical text of one record, without line end.
+    /// Appends the canonical text of a record, without line end.
     pub(super) fn write_record(
         &self,
         place: usize,
@@ -167,7 +166,7 @@ impl Block {
         }
     }
 
-    /// Appends the canonical text of some of the records, a line each.
+    /// Appends the canonical text of a range of records, a line each.
     pub(super) fn write_text(
         &self,
         range: Range<usize>,
@@ -198,7 +197,7 @@ impl Block {
 
 const PART: &str = "block of record";
 
-/// The records of the rows at ascending places, with the operations of those that have any.
+/// The records at ascending places of rows, with their operations.
 fn records_of(
     read: &ReadRows,
     places: &[usize],
@@ -227,7 +226,7 @@ fn records_of(
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }
 }
 
-/// Whether a writer writes such an operation: sets ascend, and moves stand where the opcode takes some.
+/// True if a writer produces such an operation: sets ascend, and only opcodes with moves have moves.
 fn is_written(operation: &Operation) -> bool {
     let Some(entry) = operation.opcode.standard() else { return true };
     let operands = &operation.operands;
@@ -238,7 +237,7 @@ fn is_written(operation: &Operation) -> bool {
     }
 }
 
-/// Puts operations into the record of a row; false when no record has them beside such a row.
+/// Puts operations into the record of a row; false if no record has this row and these operations.
 fn put_operations(
     record: &mut EpdRecord,
     operations: Vec<Operation>,

@@ -1,4 +1,4 @@
-//! What it takes to decode the blocks of a segment.
+//! The coder of a segment: decodes its blocks.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::archive::tree::{self, PositionModel};
 /// The coder of a segment, ready to decode.
 pub(super) struct SegmentCoder {
     rows: RowCoder,
-    /// What the operations of each block begin with.
+    /// Initial model of the operations of each block.
     operations: Arc<OperationStart>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct SegmentCoder {
 enum RowCoder {
     /// By the position model of the segment.
     Tree(Box<PositionModel>),
-    /// By the position model that comes with epdb.
+    /// By the position model that is built into epdb.
     Shipped(&'static PositionModel),
     /// By the mixing model of the segment.
     Mixing(Box<MixingModel>),
@@ -38,7 +38,7 @@ enum RowCoder {
 }
 
 impl SegmentCoder {
-    /// The coder of a segment, in about `memory` bytes.
+    /// Reads the coder of a segment, in about `memory` bytes.
     pub(super) fn read(
         segment: &BlockSegment,
         file: &[u8],
@@ -65,7 +65,7 @@ impl SegmentCoder {
         Ok(SegmentCoder { rows, operations: Arc::new(operations) })
     }
 
-    /// What would code rows as they are coded; `None` for text.
+    /// Encoder of the same model, for measuring sizes; `None` for text.
     pub(super) fn encoder(&self) -> Option<BlockEncoder<'_>> {
         match &self.rows {
             RowCoder::Tree(model) => Some(BlockEncoder::Tree(model.encoder())),
@@ -75,8 +75,8 @@ impl SegmentCoder {
         }
     }
 
-    /// Reads the rows of blocks, each of so many rows, none of more than the one before it; `None`
-    /// for text.
+    /// Decodes the rows of blocks, given with their numbers of rows, which must not ascend; `None` for
+    /// text.
     fn decode_rows<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
@@ -89,7 +89,7 @@ impl SegmentCoder {
         }
     }
 
-    /// What a model of a segment takes, about, in bytes.
+    /// Approximate memory of the segment's model, in bytes.
     pub(super) fn cost(&self) -> usize {
         match &self.rows {
             RowCoder::Tree(model) => model.cost(),
@@ -98,8 +98,8 @@ impl SegmentCoder {
         }
     }
 
-    /// Decodes blocks of a segment; `None` for one whose bytes are not those that were written
-    /// there. Operations may take `memory` bytes when they are read.
+    /// Decodes blocks of a segment; `None` for a damaged block. Decoding operations may take `memory`
+    /// bytes.
     pub(super) fn decode(
         &self,
         segment: &BlockSegment,

@@ -1,11 +1,13 @@
-//! Where the blocks of a segment end: for each group of blocks a place, for each block a length
-//! of one to four bytes.
+//! The block directory of a segment: an offset for each group of blocks, and a length of one to four
+//! bytes for each block.
+// An offset of each block would take eight bytes. A length and a shared offset take little more than
+// one or two, and a lookup adds at most 31 lengths, which lie in one or two cache lines.
 
 use crate::archive::error::ArchiveError;
 
-/// Blocks of a group.
+/// Number of blocks of a group.
 const GROUP: usize = 32;
-/// Bytes of a group's place.
+/// Number of bytes of a group's offset.
 const PLACE: usize = 8;
 const PART: &str = "block directory";
 
@@ -25,13 +27,13 @@ pub(super) fn write(lens: &[u32]) -> Vec<u8> {
     out
 }
 
-/// Whether a directory of this length can be one of so many blocks.
+/// True if a directory of `blocks` blocks can have this length.
 pub(super) fn fits(len: u64, blocks: u32) -> bool {
     let blocks = u64::from(blocks);
     (1..=4).any(|width| len == 1 + blocks.div_ceil(GROUP as u64) * PLACE as u64 + width * blocks)
 }
 
-/// Checks that so many blocks follow each other and take so many bytes together.
+/// Checks that the blocks follow each other and take `bytes` bytes in all.
 pub(super) fn check(directory: &[u8], blocks: u32, bytes: usize) -> Result<(), ArchiveError> {
     let mut end = 0;
     for block in 0..blocks {
@@ -44,7 +46,7 @@ pub(super) fn check(directory: &[u8], blocks: u32, bytes: usize) -> Result<(), A
     if end == bytes { Ok(()) } else { Err(ArchiveError::corrupt(PART)) }
 }
 
-/// The place and length of a block.
+/// Offset and length of a block.
 pub(super) fn find(directory: &[u8], block: u32) -> Result<(usize, usize), ArchiveError> {
     let corrupt = ArchiveError::corrupt_at(PART, block.into());
     let Some((&width, groups)) = directory.split_first() else { return Err(corrupt) };

@@ -1,9 +1,9 @@
-//! What the rows of a block take by whichever model.
+//! Sizes of the rows of a block under either model.
 
 use crate::archive::row::{COLUMNS, Row};
 use crate::archive::{mixing, tree};
 
-/// Would code the rows of blocks.
+/// Encoder of the rows of blocks.
 pub(super) enum BlockEncoder<'a> {
     /// By a position model.
     Tree(tree::RowEncoder<'a>),
@@ -12,7 +12,7 @@ pub(super) enum BlockEncoder<'a> {
 }
 
 impl BlockEncoder<'_> {
-    /// Adds the bits that each column of the rows of a block takes.
+    /// Adds the number of bits of each column of the rows of a block.
     pub(super) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
         match self {
             BlockEncoder::Tree(encoder) => encoder.add_bits(rows, bits),

@@ -1,8 +1,13 @@
-//! From position keys to the blocks that may hold the position.
+//! The position index: from position keys to the blocks that may hold the position.
 //!
-//! Keys are cut to a bit more than it takes to number the entries. The highest of them choose a
-//! bucket; in a bucket the others ascend and are coded by their differences, each with the numbers
-//! of its blocks, which ascend as well. What is found is where to look, not what is there.
+//! Keys are cut to one bit more than it takes to number the entries. Their highest bits choose a
+//! bucket. In a bucket the remaining bits ascend and are coded as differences, each with the numbers of
+//! its blocks, which ascend too. The result is a list of blocks to search; a block may turn out not to
+//! have the position.
+// Why this way: blocks must be decoded anyway to compare positions, so full keys would only save a
+// decoded block for the few cut keys that collide. With cut keys and Rice codes an entry takes little
+// more than the number of its block. An index of records instead of blocks would need the number of a
+// record, about seven bits more.
 
 use std::io::{self, Write};
 
@@ -16,9 +21,9 @@ use crate::archive::file::check;
 use crate::archive::file::sink::Sink;
 use crate::archive::index_entries::IndexEntries;
 
-/// Entries in a bucket, about.
+/// Approximate number of entries in a bucket.
 const BUCKET: u64 = 1024;
-/// Bits of a key beyond those that number the entries.
+/// Number of bits of a key beyond those that number the entries.
 const SPARE_BITS: u32 = 1;
 
 const PART: &str = "position index";
@@ -27,21 +32,21 @@ const PART: &str = "position index";
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Tail {
-    /// Bits of a key that choose the bucket.
+    /// Number of bits of a key that choose the bucket.
     bucket_bits: u8,
-    /// Bits of a key that stand in the bucket.
+    /// Number of bits of a key in the bucket.
     rest_bits: u8,
-    /// Bits of a difference that are written plainly.
+    /// Rice parameter of differences of keys.
     plain_bits: u8,
-    /// Bytes of a bucket's end in the directory: four, or eight where that does not suffice.
+    /// Number of bytes of a bucket's end in the directory: four, or eight if that is not enough.
     end_bytes: u8,
-    /// Blocks are numbered below this.
+    /// Number of blocks.
     blocks: U32,
     check: U32,
 }
 
 impl Tail {
-    /// The CRC32C of the place behind the last bucket and of what stands before the check.
+    /// CRC32C of the place after the last bucket and of the preceding fields.
     fn check(&self, identity: u32) -> u32 {
         let buckets = 1u64.checked_shl(self.bucket_bits.into()).unwrap_or(0);
         let bytes = self.as_bytes();
@@ -113,14 +118,14 @@ const fn mask(bits: u32) -> u64 {
     if bits < 64 { (1 << bits) - 1 } else { u64::MAX }
 }
 
-/// A bucket that is written.
+/// A bucket that is being written.
 #[derive(Default)]
 struct Bucket {
     keys: u32,
-    /// The least that the next key can be.
+    /// The lowest possible next key.
     next: u64,
     bits: BitWriter,
-    /// The key whose blocks come, and those.
+    /// The current key and its blocks.
     open: u64,
     blocks: Vec<u32>,
 }
@@ -134,7 +139,7 @@ impl Bucket {
         self.blocks.push(block);
     }
 
-    /// Writes the key whose blocks are complete.
+    /// Writes the current key and its blocks.
     fn close_key(&mut self, tail: &Tail) {
         if self.blocks.is_empty() {
             return;
@@ -158,12 +163,12 @@ impl Bucket {
     }
 }
 
-/// Bits of the difference of two blocks that are written plainly, where a key has so many.
+/// Rice parameter of the differences of blocks, if a key has `count` of `blocks`.
 fn plain_bits(count: u32, blocks: u32) -> u32 {
     (blocks / count).checked_ilog2().unwrap_or(0)
 }
 
-/// Writes ascending blocks: how many, then the one, or the differences.
+/// Writes ascending blocks: their number, then the only one, or the differences.
 fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
     let count = list.len() as u32;
     bits.put_gamma(count);
@@ -178,17 +183,17 @@ fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
     }
 }
 
-/// The index, read.
+/// Reader of the index.
 pub(super) struct BlockIndex<'a> {
     buckets: &'a [u8],
-    /// Where each bucket ends.
+    /// End of each bucket.
     ends: &'a [u8],
     tail: Tail,
     identity: u32,
 }
 
 impl<'a> BlockIndex<'a> {
-    /// Takes the bytes of the section; only the last few are looked at.
+    /// Reader of the bytes of the section; only the last few are checked here.
     pub(super) fn new(bytes: &'a [u8], identity: u32) -> Result<BlockIndex<'a>, ArchiveError> {
         let (rest, tail) =
             Tail::read_from_suffix(bytes).map_err(|_| ArchiveError::corrupt(PART))?;
@@ -206,12 +211,12 @@ impl<'a> BlockIndex<'a> {
         Ok(BlockIndex { buckets, ends, tail, identity })
     }
 
-    /// How many buckets there are.
+    /// Number of buckets.
     pub(super) const fn buckets(&self) -> u64 {
         1 << self.tail.bucket_bits
     }
 
-    /// The keys of a bucket, its check verified.
+    /// The keys of a bucket, after checking its checksum.
     fn bucket(&self, number: u64) -> Result<BucketReader<'a>, ArchiveError> {
         let corrupt = || ArchiveError::corrupt_at(PART, number);
         let width = usize::from(self.tail.end_bytes);
@@ -253,7 +258,7 @@ impl<'a> BlockIndex<'a> {
         }
     }
 
-    /// What is left of a key in this index, in its place, with zeros behind it.
+    /// A key with the bits that this index does not keep set to zero.
     pub(super) fn high_bits(&self, key: u64) -> u64 {
         self.aligned(self.cut(key))
     }
@@ -267,7 +272,7 @@ impl<'a> BlockIndex<'a> {
         u32::from(self.tail.bucket_bits) + u32::from(self.tail.rest_bits)
     }
 
-    /// What is left of a key in this index.
+    /// The high bits of a key that this index keeps.
     fn cut(&self, key: u64) -> u64 {
         key.checked_shr(64 - self.key_bits()).unwrap_or(0)
     }
@@ -287,20 +292,20 @@ impl<'a> BlockIndex<'a> {
     }
 }
 
-/// A bucket that is read, key by key.
+/// Reader of a bucket, key by key.
 struct BucketReader<'a> {
     number: u64,
     tail: Tail,
-    /// Keys that were not read yet.
+    /// Number of keys not read yet.
     keys: u32,
-    /// The least that the next key can be.
+    /// The lowest possible next key.
     next: u64,
-    /// Those of the last key; their bits are followed by the next key.
+    /// Blocks of the last key; their bits are followed by the next key.
     blocks: Blocks<'a>,
 }
 
 impl BucketReader<'_> {
-    /// Goes on to the next key, when the blocks of the one before were taken, and returns it.
+    /// Reads the next key; the blocks of the previous key must have been taken.
     fn next_key(&mut self) -> Result<Option<u64>, ArchiveError> {
         let Some(keys) = self.keys.checked_sub(1) else { return Ok(None) };
         self.keys = keys;
@@ -321,17 +326,17 @@ pub(super) struct Blocks<'a> {
     /// The bucket.
     number: u64,
     bits: BitReader<'a>,
-    /// How many there are in the index, how many come, and how many bits of a difference are plain;
-    /// `None` for a single block.
+    /// Number of blocks in the index, number of blocks left, and Rice parameter of differences; `None`
+    /// for a single block.
     all: u32,
     left: u32,
     plain_bits: Option<u32>,
-    /// The least that the next can be.
+    /// The lowest possible next block.
     next: u64,
 }
 
 impl Blocks<'_> {
-    /// Reads how many there are.
+    /// Reads the number of blocks.
     fn begin(&mut self, all: u32) -> Option<()> {
         let left = self.bits.take_gamma().filter(|&count| count <= all)?;
         let plain_bits = (left > 1).then(|| plain_bits(left, all));
@@ -376,7 +381,7 @@ mod tests {
 
     const BLOCKS: u32 = 700;
 
-    /// Keys of one block, of some, and one of nearly all; some are equal when they are cut.
+    /// Keys with one block, with some, and one with nearly all; some are equal when cut.
     fn entries() -> Vec<(u64, u32)> {
         let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let single = (0..1500).map(|number| (key(number), (number * 7) as u32 % BLOCKS));
@@ -431,7 +436,7 @@ mod tests {
         );
     }
 
-    /// A damaged index is an error and never a position that is not there.
+    /// A damaged index is an error and never a missing position.
     #[test]
     fn each_changed_byte_is_seen_by_whoever_reads_it() {
         let entries = entries();

@@ -20,9 +20,9 @@ use crate::codec::packed::{self, PackedBoard};
 use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
 
-/// The most blocks that are decoded before it is known that they are wanted.
+/// Maximum number of blocks that are decoded in advance.
 const AHEAD: usize = 256;
-/// What a record without operations takes, about, in bytes.
+/// Approximate memory of a record without operations, in bytes.
 const RECORD_MEMORY: usize = 512;
 
 impl BlockReader {
@@ -43,8 +43,8 @@ impl BlockReader {
         Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter() })
     }
 
-    /// Calls `visit` with the place of a query and each record of it, block by block, so that each
-    /// is decoded once, however many of its records are asked for.
+    /// Calls `visit` with the place of a query and each of its records, block by block, so that each
+    /// block is decoded once.
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
@@ -71,7 +71,7 @@ impl BlockReader {
         Ok(())
     }
 
-    /// As [`BlockReader::get_batch`], where there is no index: goes through all blocks.
+    /// [`BlockReader::get_batch`] without an index: searches all blocks.
     fn scan<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
@@ -119,13 +119,13 @@ impl BlockReader {
         self.numbers(&self.segments()[segment], places)
     }
 
-    /// How many blocks the position index counts.
+    /// Number of blocks as the position index counts them.
     fn index_blocks(&self) -> u64 {
         self.segments().last().map_or(0, |last| last.first_index_block + last.index_blocks())
     }
 
-    /// Where a block of the position index is: the place of the segment, the block there, and the
-    /// places of its records in that. The index may count several blocks in one of the segment.
+    /// Locates a block of the position index: the place of the segment, the block there, and the places
+    /// of its records in the block. A block of the segment may have several blocks of the index.
     fn locate(&self, index_block: u64) -> Result<(usize, u32, Range<usize>), ArchiveError> {
         let corrupt = ArchiveError::corrupt("position index");
         let segments = self.segments();
@@ -144,17 +144,17 @@ impl BlockReader {
     }
 }
 
-/// The blocks that may hold some of the positions, ascending, each with what is looked for there.
+/// The blocks that may hold some of the positions, ascending, with the rows to search in each.
 struct Candidates<'a> {
     /// The next block of each query.
     heap: BinaryHeap<Reverse<(u64, usize)>>,
-    /// What each query looks for.
+    /// The row that each query looks for.
     rows: Vec<Option<WantedRow>>,
-    /// The blocks that come after those in the heap.
+    /// The blocks of each query after the one in the heap.
     lists: Vec<QueryBlocks<'a>>,
-    /// Blocks that were taken out of the heap.
+    /// Blocks taken out of the heap.
     taken: VecDeque<SearchedBlock>,
-    /// Which queries ask for nothing more.
+    /// For each query: true if it needs no further record.
     is_done: Vec<bool>,
 }
 
@@ -180,7 +180,7 @@ impl<'a> Candidates<'a> {
         Ok(candidates)
     }
 
-    /// Takes the next block of a query into the heap.
+    /// Moves the next block of a query into the heap.
     fn push(&mut self, place: usize) -> Result<(), ArchiveError> {
         if let Some(block) = self.lists[place].next() {
             self.heap.push(Reverse((block?, place)));
@@ -188,7 +188,7 @@ impl<'a> Candidates<'a> {
         Ok(())
     }
 
-    /// The next block where a query asks for more; `ahead` blocks are known by then.
+    /// The next block that a query still needs; `ahead` blocks are taken out of the heap before.
     fn next(&mut self, ahead: usize) -> Result<Option<SearchedBlock>, ArchiveError> {
         loop {
             while self.taken.len() < ahead && self.take()? {}
@@ -199,7 +199,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Takes a block out of the heap; false when there is none.
+    /// Takes a block out of the heap; false if the heap is empty.
     fn take(&mut self) -> Result<bool, ArchiveError> {
         let Some(&Reverse((index_block, _))) = self.heap.peek() else { return Ok(false) };
         let mut wanted = Vec::new();
@@ -224,7 +224,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// A block, as the position index counts them, and what is looked for there.
+/// A block of the position index, and the rows to search in it.
 #[derive(Clone)]
 struct SearchedBlock {
     index_block: u64,
@@ -232,14 +232,14 @@ struct SearchedBlock {
 }
 
 impl SearchedBlock {
-    /// One whose rows are all looked at by whoever asks for it.
+    /// A block without rows to search; the caller looks at all of its rows.
     fn unsearched(index_block: u64) -> SearchedBlock {
         SearchedBlock { index_block, wanted: Wanted::default() }
     }
 }
 
-/// A decoded block, with the place of its segment, and what was found in the part of it that is a
-/// block of the position index.
+/// A decoded block with the place of its segment, and the result of searching one block of the index
+/// in it.
 struct OpenBlock {
     segment: usize,
     block: Rc<Block>,
@@ -248,17 +248,17 @@ struct OpenBlock {
 
 /// A part of a decoded block that was searched.
 struct SearchedPart {
-    /// The places of its records in the block.
+    /// Places of its records in the block.
     range: Range<usize>,
-    /// The places in the block of those that are wanted, ascending, and of their queries; `None`
-    /// when a row is none of a position.
+    /// Places of matching records in the block, ascending, with the places of their queries; `None` if
+    /// a row is not a position.
     found: Option<Vec<(usize, usize)>>,
-    /// The records at these places, if they were made.
+    /// The records at these places, if decoded.
     records: Option<Vec<EpdRecord>>,
 }
 
 impl SearchedPart {
-    /// Searches a part of a block. Records are made if they fit this memory.
+    /// Searches a part of a block. Records are decoded if they fit into `memory`.
     fn of(block: &Block, range: &Range<usize>, wanted: &Wanted, memory: usize) -> SearchedPart {
         let found = match wanted.is_empty() {
             true => Some(Vec::new()),
@@ -270,43 +270,43 @@ impl SearchedPart {
         let places = found.as_deref().map(places_of).unwrap_or_default();
         let is_made = places.len() <= memory / RECORD_MEMORY
             && !places.iter().all(|&place| block.is_row_alone(place));
-        // Where that fails it is done again by whoever asks for the record, and told then.
+        // If this fails, the caller that asks for the record repeats it and gets the error.
         let records = is_made.then(|| block.records_at(&places, memory).ok()).flatten();
         SearchedPart { range: range.clone(), found, records }
     }
 }
 
-/// The different ones of ascending places.
+/// The distinct places.
 fn places_of(found: &[(usize, usize)]) -> Vec<usize> {
     let mut places: Vec<usize> = found.iter().map(|&(place, _)| place).collect();
     places.dedup();
     places
 }
 
-/// A block of a segment that is to be decoded.
+/// A block of a segment to decode.
 struct PlannedBlock {
     number: u32,
-    /// The blocks of the position index that it has, and what is looked for there.
+    /// The blocks of the position index in it, and the rows to search in each.
     parts: Vec<(Range<usize>, Wanted)>,
 }
 
 /// A block that was decoded.
 struct DecodedBlock {
-    /// The place of its segment, and its number there.
+    /// Place of its segment, and its number there.
     place: (usize, u32),
     block: Rc<Block>,
     parts: Vec<SearchedPart>,
 }
 
-/// Blocks that were decoded, in order. The more were asked for the more are decoded at once.
+/// Decoded blocks, in order. The number decoded at once doubles with each request.
 struct DecodedBlocks<'a> {
     reader: &'a BlockReader,
-    /// The first is the one that was asked for last.
+    /// The first is the one requested last.
     blocks: VecDeque<DecodedBlock>,
-    /// How many are decoded next.
+    /// Number of blocks to decode next.
     ahead: usize,
-    /// Whether found records were asked for. Then those of the next blocks are made when these are
-    /// decoded, on the same threads.
+    /// True once a found record was requested. From then on, the records of the next blocks are decoded
+    /// together with these, on the same threads.
     are_asked_for: Rc<Cell<bool>>,
 }
 
@@ -315,7 +315,7 @@ impl<'a> DecodedBlocks<'a> {
         DecodedBlocks { reader, blocks: VecDeque::new(), ahead: 1, are_asked_for: Rc::default() }
     }
 
-    /// A block of the position index. `upcoming` are those that are asked for next.
+    /// Opens a block of the position index. `upcoming` are the blocks that are requested next.
     fn open(
         &mut self,
         searched: SearchedBlock,
@@ -340,7 +340,7 @@ impl<'a> DecodedBlocks<'a> {
         Ok(OpenBlock { segment, block: Rc::clone(block), part })
     }
 
-    /// Decodes a block, and some of those that come next in its segment.
+    /// Decodes a block, and some of the next ones of its segment.
     fn decode(
         &mut self,
         segment: usize,
@@ -359,7 +359,7 @@ impl<'a> DecodedBlocks<'a> {
         }
         let mut blocks = self.decode_planned(segment, &planned);
         if blocks.is_err() && planned.len() > 1 {
-            // What comes before a damaged block is found.
+            // The blocks before a damaged one are still found.
             blocks = self.decode_planned(segment, &planned[..1]);
         }
         self.blocks = blocks?;
@@ -390,8 +390,8 @@ impl<'a> DecodedBlocks<'a> {
         Ok(decoded.collect())
     }
 
-    /// The records of a block of the position index that are wanted, each with the place of its
-    /// query. `upcoming` are the blocks that are asked for next.
+    /// The matching records of a block of the position index, each with the place of its query.
+    /// `upcoming` are the blocks that are requested next.
     fn find(
         &mut self,
         searched: SearchedBlock,
@@ -420,20 +420,20 @@ impl<'a> DecodedBlocks<'a> {
     }
 }
 
-/// The blocks in which a position is looked for, ascending, as the index counts them.
+/// The blocks to search for a position, ascending, as the index counts them.
 #[derive(Clone, Default)]
 struct QueryBlocks<'a> {
-    /// Those of segments whose rows are sorted, or all.
+    /// Blocks of segments whose rows are sorted, or all blocks.
     ranges: VecDeque<Range<u64>>,
-    /// Those of the index: with the position, and with its pawns.
+    /// Blocks from the index: for the position, and for its pawns.
     listed: [ListedBlocks<'a>; 2],
 }
 
-/// Blocks of the index.
+/// Blocks from the index.
 #[derive(Clone, Default)]
 struct ListedBlocks<'a> {
     next: Option<u64>,
-    /// Those behind it.
+    /// The blocks after it.
     rest: Blocks<'a>,
 }
 
@@ -451,7 +451,7 @@ impl<'a> ListedBlocks<'a> {
 }
 
 impl<'a> QueryBlocks<'a> {
-    /// Those that may have the position with a key and a row.
+    /// The blocks that may have the position with this key and row.
     fn of(
         reader: &BlockReader,
         index: Option<&BlockIndex<'a>>,
@@ -479,7 +479,7 @@ impl<'a> QueryBlocks<'a> {
         QueryBlocks { ranges, ..QueryBlocks::default() }
     }
 
-    /// Goes on behind a block.
+    /// Skips a block in all lists.
     fn pass(&mut self, block: u64) -> Result<(), ArchiveError> {
         if let Some(range) = self.ranges.front_mut().filter(|range| range.start == block) {
             range.start += 1;
@@ -507,13 +507,13 @@ impl Iterator for QueryBlocks<'_> {
     }
 }
 
-/// The records of a position, found one after the other: blocks are decoded when those of the ones
-/// before were taken.
+/// Iterator over the records of a position: a block is decoded after the matches of the previous one
+/// were taken.
 pub(in crate::archive) struct BlockMatches<'a> {
     decoded: DecodedBlocks<'a>,
     wanted: Wanted,
     index_blocks: QueryBlocks<'a>,
-    /// Those of the last block.
+    /// Matches of the last block.
     found: std::vec::IntoIter<(usize, BlockMatch)>,
 }
 
@@ -541,23 +541,23 @@ impl Iterator for BlockMatches<'_> {
 /// A record that was found.
 pub(in crate::archive) struct BlockMatch {
     matched: Rc<Matched>,
-    /// Which of the found records of the block it is.
+    /// Its index among the matches of the block.
     nth: usize,
     number: u64,
 }
 
-/// A decoded block with records that were found.
+/// A decoded block with its matches.
 struct Matched {
     block: Rc<Block>,
-    /// The places of these records.
+    /// Places of the matching records.
     places: Vec<usize>,
-    /// These records, made when the first of them is asked for.
+    /// The matching records, decoded when the first of them is requested.
     records: OnceCell<Vec<EpdRecord>>,
     are_asked_for: Rc<Cell<bool>>,
 }
 
 impl BlockMatch {
-    /// The number of the record.
+    /// Number of the record.
     pub(in crate::archive) const fn number(&self) -> u64 {
         self.number
     }
@@ -589,13 +589,13 @@ impl BlockMatch {
     }
 }
 
-/// What is looked for among rows.
+/// The rows to search for.
 type Wanted = Arc<[WantedRow]>;
 
-/// What a query looks for.
+/// The row that a query searches for.
 #[derive(Copy, Clone)]
 struct WantedRow {
-    /// The place of the query.
+    /// Place of the query.
     query: usize,
     board: PackedBoard,
     /// A row with the same pieces.
@@ -603,7 +603,7 @@ struct WantedRow {
 }
 
 impl WantedRow {
-    /// What the query at a place looks for; what is no board is not found.
+    /// The row of the query at a place; `None` if its bytes are not a board, which is never found.
     fn of(place: usize, query: &Query) -> Option<WantedRow> {
         let (position, _) = packed::decode(query.board().as_ref()).ok()?;
         let row = Row::of_position(&position);
@@ -611,8 +611,8 @@ impl WantedRow {
     }
 }
 
-/// The places of rows with a wanted identity, counted from that of the first row, and of their
-/// queries; `None` when a row is none of a position. The pieces of most rows rule them out.
+/// Places of rows that match, counted from `first`, and of their queries; `None` if a row is not a
+/// position. Comparing the pieces rules out most rows.
 fn among(rows: &[Row], first: usize, wanted: &[WantedRow]) -> Option<Vec<(usize, usize)>> {
     let mut found = Vec::new();
     for (place, row) in (first..).zip(rows) {
@@ -625,7 +625,7 @@ fn among(rows: &[Row], first: usize, wanted: &[WantedRow]) -> Option<Vec<(usize,
     Some(found)
 }
 
-/// The packed identity board of a row; `None` when it is none of a position.
+/// The packed identity board of a row; `None` if the row is not a position.
 fn identity_board(row: &Row) -> Option<PackedBoard> {
     Some(packed::encode(&row.position()?.identity()))
 }

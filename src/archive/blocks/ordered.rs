@@ -1,5 +1,5 @@
-//! Reading segments whose rows are sorted in the order of their numbers: many rows are put into
-//! their order at once, as many as memory holds.
+//! Reading segments with sorted rows in the original order: as many rows as fit into memory are put
+//! into that order at once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use crate::archive::error::ArchiveError;
 use crate::archive::row::Row;
 use crate::model::EpdRecord;
 
-/// Records that are made of rows at once.
+/// Number of records that are made of rows at once.
 const STEP: u64 = 4096;
-/// Blocks that are decoded together.
+/// Number of blocks that are decoded together.
 const TOGETHER: usize = 256;
 const PART: &str = "order of records";
 
 impl BlockReader {
-    /// The order of a segment whose rows are sorted.
+    /// Original order of a segment whose rows are sorted.
     fn order(&self, segment: &BlockSegment) -> Result<Order<'_>, ArchiveError> {
         let bytes = segment.order.of(self.bytes(), PART)?;
         Ok(Order::new(bytes, segment.span.records, segment.span.identity))
     }
 
-    /// The numbers of the records at some places of a segment; both are counted in the file.
+    /// Numbers of the records at a range of places of a segment; both are counted in the file.
     pub(super) fn numbers(
         &self,
         segment: &BlockSegment,
@@ -40,7 +40,7 @@ impl BlockReader {
         Ok(numbers.into_iter().map(|number| first + u64::from(number)).collect())
     }
 
-    /// The place of a record in its segment, counted in the file as its number is.
+    /// Place of a record in its segment, counted in the file like its number.
     pub(super) fn place_of(&self, place: usize, number: u64) -> Result<u64, ArchiveError> {
         let segment = &self.segments()[place];
         if !segment.is_ordered() {
@@ -48,20 +48,19 @@ impl BlockReader {
         }
         let order = self.order(segment)?;
         let places = self.places().get(place, || Places::of(&order, self.memory() / 4))?;
-        let nth = places.get()?.of_number((number - segment.span.first) as u32);
+        let nth = places.get()?.get((number - segment.span.first) as u32);
         let nth = nth.ok_or(ArchiveError::corrupt_at(PART, place as u64))?;
         Ok(segment.span.first + u64::from(nth))
     }
 
-    /// Whether so few records of a segment are wanted, whose rows are not there, that each is read by
-    /// itself.
+    /// True if the range is so short, and not in the current window, that each record is read alone.
     fn are_few(&self, place: usize, range: &Range<u64>) -> bool {
         let blocks = self.segments()[place].blocks();
         (range.end - range.start) * 4 < blocks.into()
             && self.last_window().with(place, range.start).is_none()
     }
 
-    /// The rows of a segment from a number on.
+    /// Window of rows of a segment from a number on.
     fn window(&self, place: usize, number: u64) -> Result<Arc<Window>, ArchiveError> {
         if let Some(window) = self.last_window().with(place, number) {
             return Ok(window);
@@ -74,8 +73,8 @@ impl BlockReader {
 
     fn read_window(&self, place: usize, first: u64) -> Result<Window, ArchiveError> {
         let segment = &self.segments()[place];
-        let most = (self.memory() / 4 / size_of::<Row>()).max(1) as u64;
-        let len = most.min(segment.span.end() - first);
+        let max = (self.memory() / 4 / size_of::<Row>()).max(1) as u64;
+        let len = max.min(segment.span.end() - first);
         let mut rows = vec![Row::default(); len as usize];
         let mut is_read = vec![false; len as usize];
         let together = self.blocks_in_memory(place).min(TOGETHER);
@@ -87,8 +86,8 @@ impl BlockReader {
                 let read = block.rows_in(0..len as usize)?;
                 for (row, number) in read.iter().zip(numbers) {
                     let nth = number.wrapping_sub(first) as usize;
-                    if let (Some(room), Some(is_read)) = (rows.get_mut(nth), is_read.get_mut(nth)) {
-                        *room = *row;
+                    if let (Some(slot), Some(is_read)) = (rows.get_mut(nth), is_read.get_mut(nth)) {
+                        *slot = *row;
                         *is_read = true;
                     }
                 }
@@ -100,7 +99,7 @@ impl BlockReader {
         is_whole.then_some(window).ok_or(ArchiveError::corrupt_at(PART, place as u64))
     }
 
-    /// The first records of a range, at least one, of a segment whose rows are sorted.
+    /// The first records of a range, at least one, of a segment with sorted rows.
     pub(super) fn ordered_records(
         &self,
         place: usize,
@@ -122,8 +121,8 @@ impl BlockReader {
         records.ok_or(ArchiveError::corrupt_at("record", range.start))
     }
 
-    /// Appends the canonical text of the first records of a range, at least one, of a segment whose
-    /// rows are sorted; returns the number behind them.
+    /// Appends the canonical text of the first records of a range, at least one, of a segment with
+    /// sorted rows; returns the number after them.
     pub(super) fn write_ordered_text(
         &self,
         place: usize,

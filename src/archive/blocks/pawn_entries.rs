@@ -1,5 +1,6 @@
-//! Entries of the position index by pawns: games keep theirs for some moves, so positions with pawns
-//! that stand in few blocks need no entries of their own.
+//! Entries of the position index by pawn structure. The pawns of a game stay the same for several
+//! moves. If a pawn structure occurs in few blocks, it has entries for these blocks, and the positions
+//! with it need none.
 
 use std::io;
 
@@ -9,13 +10,13 @@ use crate::codec::key::NUMBERS;
 use crate::spill::Sorter;
 use crate::text::fields::place;
 
-/// In so many blocks, or fewer, pawns stand for all positions that have them.
+/// Maximum number of blocks of a pawn structure that has entries in place of its positions.
 const FEW_BLOCKS: usize = 2;
 
-/// The codes of a white and of a black pawn in rows, and their kinds in position keys.
+/// Codes of a white and of a black pawn in rows, and their kinds in position keys.
 const PAWNS: [(u32, u8); 2] = [(1, 1), (7, 0)];
 
-/// The part of the position key that comes from pawns.
+/// The part of the position key that depends on pawns.
 pub(super) fn pawn_key(row: &Row) -> u64 {
     let mut key = 0;
     for (&codes, rank) in row.0[RANKS..EN_PASSANT].iter().zip(RANK_ORDER) {
@@ -29,8 +30,7 @@ pub(super) fn pawn_key(row: &Row) -> u64 {
     key
 }
 
-/// Takes the keys of all records and makes the entries of the index, in memory of about so many
-/// bytes twice.
+/// Makes the entries of the index from the keys of all records, in about twice `memory` bytes.
 #[derive(Debug)]
 pub(in crate::archive) struct PawnEntries {
     sorter: Sorter,
@@ -42,7 +42,7 @@ impl PawnEntries {
         PawnEntries { sorter: Sorter::new(std::env::temp_dir(), memory), memory }
     }
 
-    /// Takes a record: its position key, its row and its block.
+    /// Adds a record: its position key, its row and its block.
     pub(in crate::archive) fn push(&mut self, key: u64, row: &Row, block: u32) -> io::Result<()> {
         let mut bytes = [0; 20];
         bytes[..8].copy_from_slice(&pawn_key(row).to_be_bytes());
@@ -51,7 +51,7 @@ impl PawnEntries {
         self.sorter.push(&bytes, &[])
     }
 
-    /// The entries, with keys as `cut` leaves them.
+    /// The entries, with their keys mapped by `cut`.
     pub(super) fn finish(self, cut: impl Fn(u64) -> u64) -> io::Result<IndexEntries> {
         let mut entries = IndexEntries::new(self.memory);
         let mut group = PawnGroup::default();
@@ -69,13 +69,13 @@ impl PawnEntries {
     }
 }
 
-/// The records of some pawns, in the order of their blocks.
+/// The records of a pawn structure, in order of their blocks.
 #[derive(Default)]
 struct PawnGroup {
     pawns: u64,
     /// The blocks, if they are few.
     blocks: Vec<u32>,
-    /// The entries of the positions, as long as the blocks are few.
+    /// Entries of the positions, while the blocks are few.
     waiting: Vec<Entry>,
 }
 
@@ -101,7 +101,7 @@ impl PawnGroup {
         put(entry)
     }
 
-    /// Ends the group, and begins the next.
+    /// Ends the group and begins the next.
     fn end(&mut self, put: &mut impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
         if self.blocks.len() <= FEW_BLOCKS {
             self.blocks.iter().try_for_each(|&block| put((self.pawns, block)))?;

@@ -20,7 +20,7 @@ use crate::archive::file::span::place_of;
 use crate::archive::row::{COLUMNS, NAMES, Row};
 use crate::model::EpdRecord;
 
-/// Blocks that are decoded side by side.
+/// Number of blocks that one thread decodes together.
 const SIDE_BY_SIDE: usize = 32;
 
 /// The records of an archive of level default.
@@ -28,15 +28,15 @@ pub(in crate::archive) struct BlockReader {
     bytes: Arc<FileBytes>,
     segments: Vec<BlockSegment>,
     index: Option<Section>,
-    /// What the checks of the index begin with.
+    /// Identity that the checksums of the index cover.
     identity: u32,
     coders: SegmentCache<SegmentCoder>,
-    /// Of segments whose rows are sorted.
+    /// Places by number in segments with sorted rows.
     places: SegmentCache<Places>,
     last_window: LastWindow,
-    /// What reading may take, about, in bytes.
+    /// Approximate memory for reading, in bytes.
     memory: usize,
-    /// How many blocks were decoded.
+    /// Number of blocks decoded.
     #[cfg(test)]
     pub(in crate::archive) decoded: std::sync::atomic::AtomicUsize,
 }
@@ -63,7 +63,7 @@ impl BlockReader {
         }
     }
 
-    /// The same in other memory.
+    /// The reader with another memory limit.
     pub(in crate::archive) fn with_memory(self, memory: usize) -> BlockReader {
         BlockReader { coders: coder_cache(memory), places: places_cache(memory), memory, ..self }
     }
@@ -84,7 +84,7 @@ impl BlockReader {
         &self.last_window
     }
 
-    /// Whether a segment is coded by a mixing model.
+    /// True if a segment is coded by a mixing model.
     pub(in crate::archive) fn has_mixing(&self) -> bool {
         self.segments.iter().any(|segment| segment.coder == CODER_MIXING)
     }
@@ -93,12 +93,12 @@ impl BlockReader {
         &self.segments
     }
 
-    /// What reading may take, about, in bytes.
+    /// Approximate memory for reading, in bytes.
     pub(super) const fn memory(&self) -> usize {
         self.memory
     }
 
-    /// The place of the segment that has a record.
+    /// Place of the segment with a record.
     fn segment_of(&self, number: u64) -> Result<usize, ArchiveError> {
         place_of(&self.segments, |segment| &segment.span, number)
     }
@@ -127,7 +127,7 @@ impl BlockReader {
         blocks.map(or_error).collect()
     }
 
-    /// Some of the blocks of a segment, many of them on all threads.
+    /// Decodes blocks of a segment; many are decoded on all threads.
     pub(super) fn scattered_blocks(
         &self,
         place: usize,
@@ -136,8 +136,8 @@ impl BlockReader {
         self.map_blocks(place, blocks, |&number| number, |_, block| block)
     }
 
-    /// What is made of some of the blocks of a segment, many of them on all threads; `number` says
-    /// which block an item means.
+    /// Decodes blocks of a segment and maps them by `make`; many are decoded on all threads. `number` is
+    /// the block of an item.
     pub(super) fn map_blocks<I: Sync, T: Send>(
         &self,
         place: usize,
@@ -156,7 +156,7 @@ impl BlockReader {
         Ok(parts.collect::<Result<Vec<Vec<T>>, _>>()?.into_iter().flatten().collect())
     }
 
-    /// How many decoded blocks of a segment memory holds, at least one.
+    /// Number of decoded blocks of a segment that fit into memory, at least one.
     pub(super) fn blocks_in_memory(&self, place: usize) -> usize {
         let records = self.segments[place].block_records as usize;
         (self.memory / 4 / records.saturating_mul(2 * size_of::<Row>()).max(1)).max(1)
@@ -168,7 +168,7 @@ impl BlockReader {
         blocks.pop().ok_or(ArchiveError::corrupt("block directory"))
     }
 
-    /// The block that has a record, and the record's place in it.
+    /// The block with a record, and the record's place in it.
     fn block_with(&self, number: u64) -> Result<(Block, usize), ArchiveError> {
         let segment = self.segment_of(number)?;
         let place = self.place_of(segment, number)?;
@@ -188,8 +188,8 @@ impl BlockReader {
         block.write_record(place, || block.record(place), out)
     }
 
-    /// The first records of a range, at least one, that are decoded together. There may be some from
-    /// behind its end.
+    /// The first records of a range, at least one, that are decoded together. Records after its end may
+    /// follow.
     pub(in crate::archive) fn records(
         &self,
         range: Range<u64>,
@@ -239,7 +239,7 @@ impl BlockReader {
         BlockIndex::new(section.of(&self.bytes, "position index")?, self.identity).map(Some)
     }
 
-    /// How many bytes each column of the positions takes, and the operations; empty when nothing is
+    /// Number of bytes for each column of the positions, and for the operations; empty if nothing is
     /// coded by columns. All blocks are read.
     pub(in crate::archive) fn column_bytes(
         &self,

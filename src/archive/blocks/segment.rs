@@ -1,4 +1,4 @@
-//! A segment of level default, as its entry and its sections say.
+//! A segment of level default: its entry and its sections.
 
 use super::separators::Separators;
 use super::{directory, order};
@@ -6,45 +6,45 @@ use crate::archive::error::ArchiveError;
 use crate::archive::file::sections::Section;
 use crate::archive::file::span::Span;
 
-/// The fewest bytes of a block: the state of its coder.
+/// Minimum length of a block in bytes: the state of its coder.
 const MIN_BLOCK: u64 = 4;
 
-/// Where a segment of blocks is in its file.
+/// The sections and sizes of a segment of blocks.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::archive) struct BlockSegment {
     pub(in crate::archive) span: Span,
     /// Records in each block but the last.
     pub(in crate::archive) block_records: u32,
-    /// The number of the first block as the position index counts blocks.
+    /// Number of the first block as the position index counts blocks.
     pub(in crate::archive) first_index_block: u64,
     /// Records in each block as the position index counts blocks.
     pub(in crate::archive) index_records: u32,
     pub(in crate::archive) coder: u8,
     pub(in crate::archive) has_operations: bool,
-    /// Whether the rows are coded flipped.
+    /// True if the rows are coded with the board flipped.
     pub(in crate::archive) is_flipped: bool,
     pub(in crate::archive) model: Section,
-    /// What the operations of each block begin with; empty where there is nothing.
+    /// Initial model of the operations of each block; may be empty.
     pub(in crate::archive) operation_start: Section,
     pub(in crate::archive) directory: Section,
     pub(in crate::archive) blocks: Section,
-    /// The numbers of the records by their places; empty where they are the same.
+    /// Numbers of the records by place; empty if they are the same.
     pub(in crate::archive) order: Section,
-    /// Empty where rows are not sorted.
+    /// Empty if the rows are not sorted.
     pub(in crate::archive) separators: Section,
 }
 
-/// A block as it lies in the file.
+/// The bytes of a block.
 #[derive(Copy, Clone)]
 pub(super) struct EncodedBlock<'a> {
     pub(super) bytes: &'a [u8],
-    /// The number of its first record.
+    /// Number of its first record.
     pub(super) first: u64,
     pub(super) records: u64,
 }
 
 impl BlockSegment {
-    /// Whether the sections can hold the records.
+    /// True if the sections can hold the records.
     pub(in crate::archive) fn fits(&self) -> bool {
         directory::fits(self.directory.len, self.blocks())
             && self.blocks.len >= u64::from(self.blocks()) * MIN_BLOCK
@@ -52,12 +52,12 @@ impl BlockSegment {
             && !(self.is_flipped && self.is_sorted())
     }
 
-    /// Whether the records stand in another order than that of their numbers.
+    /// True if the records are stored in another order than that of their numbers.
     pub(super) const fn is_ordered(&self) -> bool {
         self.order.len > 0
     }
 
-    /// Whether positions are found by separators, and not by the index.
+    /// True if positions are found by separators and not by the index.
     pub(super) const fn is_sorted(&self) -> bool {
         self.separators.len > 0
     }
@@ -68,27 +68,27 @@ impl BlockSegment {
         Ok(Separators::new(bytes, self.index_blocks(), self.span.identity))
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(super) const fn blocks(&self) -> u32 {
         self.span.records.div_ceil(self.block_records)
     }
 
-    /// How many blocks the position index counts.
+    /// Number of blocks as the position index counts them.
     pub(super) fn index_blocks(&self) -> u64 {
         self.span.records.div_ceil(self.index_records).into()
     }
 
-    /// The block that has a record of the segment.
+    /// The block with a record of the segment.
     pub(super) fn block_of(&self, number: u64) -> u32 {
         ((number - self.span.first) / u64::from(self.block_records)) as u32
     }
 
-    /// The number of the first record of a block.
+    /// Number of the first record of a block.
     fn first_of(&self, block: u32) -> u64 {
         self.span.first + u64::from(block) * u64::from(self.block_records)
     }
 
-    /// The records of the block that begins with this one.
+    /// Number of records of the block that begins with this one.
     pub(super) fn block_len(&self, first: u64) -> u64 {
         self.span.end().saturating_sub(first).min(self.block_records.into())
     }

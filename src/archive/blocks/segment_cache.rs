@@ -1,32 +1,32 @@
-//! What is read of segments and kept once it was needed.
+//! Cache of values that are read for segments, such as models.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::archive::error::{ArchiveError, Refusal};
 
-/// The most segments of which something is kept.
-const KEPT: usize = 256;
+/// Maximum number of cached values.
+const MAX_CACHED: usize = 256;
 
 /// The values of the segments that were used last.
 pub(super) struct SegmentCache<T> {
-    /// With the places of their segments, the last used first.
+    /// Values with the places of their segments, the last used first.
     kept: Mutex<Vec<(usize, Slot<T>)>>,
-    /// What a value is called in errors.
+    /// Name of the values in errors.
     part: &'static str,
-    /// What a value takes, about, in bytes.
+    /// Approximate memory of a value, in bytes.
     cost: fn(&T) -> usize,
-    /// What the kept values may take, about, in bytes.
+    /// Approximate limit of the memory of all values, in bytes.
     memory: usize,
 }
 
-/// A value, made once by whoever needs it first.
+/// A value, made by the first thread that needs it.
 type Slot<T> = Arc<OnceLock<Result<T, Refusal>>>;
 
 /// A value that is in use.
 pub(super) struct Shared<T> {
     slot: Slot<T>,
     part: &'static str,
-    /// The place of its segment.
+    /// Place of its segment.
     place: usize,
 }
 
@@ -35,8 +35,8 @@ impl<T> SegmentCache<T> {
         SegmentCache { kept: Mutex::default(), part, cost, memory }
     }
 
-    /// The value of the segment at a place. Whoever needs it first makes it by `read`, while others
-    /// go on with theirs.
+    /// The value of the segment at a place. The first thread that needs it makes it by `read`, while
+    /// other threads go on with other segments.
     pub(super) fn get(
         &self,
         place: usize,
@@ -59,14 +59,14 @@ impl<T> SegmentCache<T> {
         kept.retain(|(_, slot)| {
             number += 1;
             cost += slot.get().and_then(|value| value.as_ref().ok()).map_or(0, self.cost);
-            number == 1 || number <= KEPT && cost <= self.memory
+            number == 1 || number <= MAX_CACHED && cost <= self.memory
         });
         Arc::clone(&kept[0].1)
     }
 }
 
 impl<T> Shared<T> {
-    /// The value; an error where its bytes are damaged or it is too large.
+    /// The value; an error if its bytes are damaged or it is too large.
     pub(super) fn get(&self) -> Result<&T, ArchiveError> {
         let value = self.slot.get().map_or(Err(&Refusal::Damaged), Result::as_ref);
         value.map_err(|refusal| refusal.at(self.part, self.place as u64))

@@ -1,5 +1,7 @@
-//! Where the blocks of a segment whose rows are sorted begin: for each block as the position index
-//! counts them a board between the last of the block before and its first.
+//! Separators of a segment with sorted rows: for each block, as the position index counts them, a
+//! board between the last of the previous block and its first.
+// Sorted rows need no index by key: a binary search over the separators finds the block. A separator is
+// cut to the first columns, and bytes of the last column, that tell the two boards apart.
 
 use std::ops::Range;
 
@@ -8,26 +10,26 @@ use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::row::{EN_PASSANT, Row, STATE};
 
-/// Columns by which rows are sorted.
+/// Number of columns by which rows are sorted.
 const KEY_COLUMNS: usize = EN_PASSANT - STATE;
-/// What rows are sorted by: side to move, castling rights and pieces.
+/// Sort key of rows: side to move, castling rights and pieces.
 pub(super) type BoardKey = [u32; KEY_COLUMNS];
 
-/// Separators of a group.
+/// Number of separators of a group.
 const GROUP: usize = 64;
-/// Bytes of a group's end.
+/// Number of bytes of a group's end.
 const END: usize = 4;
 const PART: &str = "separators";
 
-/// What a row is sorted by.
+/// Sort key of a row.
 pub(super) fn board_key(row: &Row) -> BoardKey {
     let mut key = BoardKey::default();
     key.copy_from_slice(&row.0[STATE..EN_PASSANT]);
     key
 }
 
-/// A separator: the first columns of a board, zeros for the others, and in the last of them for the
-/// lowest bytes.
+/// A separator: the first columns of a board. The other columns, and the lowest bytes of the last of
+/// these, are zeros.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Separator {
     columns: usize,
@@ -35,22 +37,23 @@ struct Separator {
 }
 
 impl Separator {
-    /// The shortest that is not below the board before and not above the first one of a block.
+    /// The shortest separator that is not below the last board of the previous block and not above the
+    /// first board of this block.
     fn between(before: &BoardKey, first: &BoardKey) -> Separator {
         let common = before.iter().zip(first).take_while(|(a, b)| a == b).count();
         let mut key = *first;
-        let Some(&least) = before.get(common) else {
+        let Some(&lower) = before.get(common) else {
             return Separator { columns: KEY_COLUMNS, key };
         };
         key[common + 1..].fill(0);
         let masks = [0xff00_0000, 0xffff_0000, 0xffff_ff00, u32::MAX];
         let shortened =
-            masks.map(|mask| key[common] & mask).into_iter().find(|&value| value > least);
+            masks.map(|mask| key[common] & mask).into_iter().find(|&value| value > lower);
         key[common] = shortened.unwrap_or(key[common]);
         Separator { columns: common + 1, key }
     }
 
-    /// How many columns are those of another.
+    /// Number of first columns that are equal in another separator.
     fn shared(&self, other: &Separator) -> usize {
         let pairs = self.key[..self.columns].iter().zip(&other.key);
         pairs.take_while(|(a, b)| a == b).count()
@@ -66,7 +69,7 @@ impl Separator {
         bits.put(u64::from(last) >> (32 - 8 * bytes), 8 * bytes);
     }
 
-    /// Takes the one behind `before`.
+    /// Takes the separator that follows `before`.
     fn take(before: &BoardKey, bits: &mut BitReader) -> Option<BoardKey> {
         let shared = bits.take(4)? as usize;
         let end = shared + bits.take(4)? as usize;
@@ -85,7 +88,7 @@ impl Separator {
     }
 }
 
-/// The bytes of the separators of blocks: of each the first board and the last.
+/// The bytes of the separators of blocks, given by their first and last boards.
 pub(super) fn write(blocks: impl Iterator<Item = (BoardKey, BoardKey)>, identity: u32) -> Vec<u8> {
     let mut separators = Vec::new();
     let mut before = BoardKey::default();
@@ -110,7 +113,7 @@ pub(super) fn write(blocks: impl Iterator<Item = (BoardKey, BoardKey)>, identity
     out
 }
 
-/// The separators of a segment, read.
+/// Reader of the separators of a segment.
 pub(super) struct Separators<'a> {
     bytes: &'a [u8],
     blocks: u64,
@@ -118,7 +121,7 @@ pub(super) struct Separators<'a> {
 }
 
 impl<'a> Separators<'a> {
-    /// Takes the bytes of those of so many blocks, at least one.
+    /// Reader of the separators of `blocks` blocks, at least one.
     pub(super) const fn new(bytes: &'a [u8], blocks: u64, identity: u32) -> Separators<'a> {
         Separators { bytes, blocks, identity }
     }
@@ -133,7 +136,7 @@ impl<'a> Separators<'a> {
         Ok(groups.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The separators of a group, its check verified.
+    /// The separators of a group, after checking its checksum.
     fn group(&self, number: u64) -> Result<Vec<BoardKey>, ArchiveError> {
         let keys = self.open_group(number).and_then(|mut bits| {
             let len = (self.blocks - number * GROUP as u64).min(GROUP as u64);
@@ -148,7 +151,7 @@ impl<'a> Separators<'a> {
         keys.ok_or(ArchiveError::corrupt_at(PART, number))
     }
 
-    /// The first separator of a group, the check of the group verified.
+    /// The first separator of a group, after checking its checksum.
     fn first_of_group(&self, number: u64) -> Result<BoardKey, ArchiveError> {
         let first = self
             .open_group(number)
@@ -174,26 +177,26 @@ impl<'a> Separators<'a> {
         let (first, keys) = (group * GROUP as u64, self.group(group)?);
         let end = first + keys.partition_point(|separator| separator <= key) as u64;
         let start = match keys.partition_point(|separator| separator < key) {
-            // Equal ones may begin in a group before.
+            // Equal separators may begin in an earlier group.
             0 => self.count_below(key)?,
             below => first + below as u64,
         };
         Ok(start.saturating_sub(1)..end)
     }
 
-    /// How many separators are below a board.
+    /// Number of separators below a board.
     fn count_below(&self, key: &BoardKey) -> Result<u64, ArchiveError> {
         let Some(group) = self.last_group(|separator| separator < key)? else { return Ok(0) };
         let found = self.group(group)?.partition_point(|separator| separator < key);
         Ok(group * GROUP as u64 + found as u64)
     }
 
-    /// The last group whose first separator is so; the first separators are, the others are not.
-    fn last_group(&self, is_so: impl Fn(&BoardKey) -> bool) -> Result<Option<u64>, ArchiveError> {
+    /// The last group whose first separator satisfies a condition, which holds for the first groups only.
+    fn last_group(&self, holds: impl Fn(&BoardKey) -> bool) -> Result<Option<u64>, ArchiveError> {
         let mut groups = 0..self.groups();
         while !groups.is_empty() {
             let middle = groups.start + (groups.end - groups.start) / 2;
-            match is_so(&self.first_of_group(middle)?) {
+            match holds(&self.first_of_group(middle)?) {
                 true => groups.start = middle + 1,
                 false => groups.end = middle,
             }
@@ -208,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// Boards in order, some of them in many blocks.
+    /// Sorted boards, some of them in many blocks.
     fn boards() -> Vec<BoardKey> {
         let mut boards: Vec<BoardKey> = (0..3000u32)
             .map(|number| {

@@ -3,10 +3,10 @@
 use crate::model::EpdRecord;
 use crate::text::{ParseOptions, Profile, epd};
 
-/// The most bytes of text in a block.
+/// Maximum length of a block's text in bytes.
 pub(super) const MAX_BLOCK: usize = 4 << 20;
 
-/// Unpacks so many lines; `None` when the frame is not of these.
+/// Decompresses a frame of `lines` lines; `None` if it is damaged.
 pub(super) fn unpack(frame: &[u8], lines: u64) -> Option<Vec<u8>> {
     let len = zstd::zstd_safe::get_frame_content_size(frame).ok()??;
     let len = usize::try_from(len).ok().filter(|&len| len <= MAX_BLOCK)?;
@@ -16,7 +16,7 @@ pub(super) fn unpack(frame: &[u8], lines: u64) -> Option<Vec<u8>> {
     is_whole.then_some(text)
 }
 
-/// The record of a line without its line feed.
+/// Parses a line without its line feed.
 pub(super) fn read_line(line: &[u8]) -> Option<EpdRecord> {
     let options = ParseOptions::new(Profile::Lenient);
     match epd::parse_line(line, &options, &mut Vec::new()) {

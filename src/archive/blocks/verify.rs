@@ -12,7 +12,7 @@ use crate::codec::key::position_key;
 use crate::model::EpdRecord;
 
 impl BlockReader {
-    /// Reads all records. Where there is an index it has an entry for each of them and no more.
+    /// Reads all records. If there is an index, it must have an entry for each record and no others.
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
         self.verify_sorted()?;
         let Some(index) = self.index()? else { return self.each_record(|_, _| Ok(())) };
@@ -32,7 +32,7 @@ impl BlockReader {
         }
     }
 
-    /// Calls `visit` with each record, and its block as the index counts them.
+    /// Calls `visit` with each record and its block, as the index counts blocks.
     fn each_record(
         &self,
         mut visit: impl FnMut(u64, &EpdRecord) -> Result<(), ArchiveError>,
@@ -50,13 +50,13 @@ impl BlockReader {
         Ok(())
     }
 
-    /// Whether a block of the index is one of a segment that has separators instead.
+    /// True if a block of the index is in a segment that has separators instead.
     fn is_separated(&self, block: u64) -> bool {
         let after = self.segments().partition_point(|segment| segment.first_index_block <= block);
         after.checked_sub(1).is_some_and(|place| self.segments()[place].is_sorted())
     }
 
-    /// Checks that records are where separators and orders say.
+    /// Checks that the records match separators and orders.
     fn verify_sorted(&self) -> Result<(), ArchiveError> {
         for (place, segment) in self.segments().iter().enumerate() {
             if segment.is_sorted() {
@@ -69,8 +69,8 @@ impl BlockReader {
         Ok(())
     }
 
-    /// Checks that the rows of a segment ascend, those of equal boards by their numbers, and that each
-    /// separator is between the blocks that it separates.
+    /// Checks that the rows of a segment ascend, and by number if boards are equal, and that each
+    /// separator lies between the blocks that it separates.
     fn verify_separators(&self, place: usize, segment: &BlockSegment) -> Result<(), ArchiveError> {
         let corrupt = || ArchiveError::corrupt_at("separators", place as u64);
         let separators = segment.separators(self.bytes())?.all()?;
@@ -108,7 +108,7 @@ impl BlockReader {
     }
 }
 
-/// Stands for all entries of an index, in whatever order and however often each came.
+/// Digest of the set of entries of an index, regardless of order and repetitions.
 fn digest(entries: IndexEntries) -> Result<blake3::Hash, ArchiveError> {
     let mut hasher = blake3::Hasher::new();
     entries.finish(|(key, block)| {

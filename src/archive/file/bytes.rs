@@ -1,4 +1,4 @@
-//! The bytes of an open file.
+//! The bytes of an open archive.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use memmap2::Mmap;
 use super::map;
 use crate::archive::error::ArchiveError;
 
-/// A file in memory, or mapped into it.
+/// A file that is mapped, or read into memory.
 pub(in crate::archive) enum FileBytes {
     Mapped(Mmap),
     Owned(Vec<u8>),
@@ -23,12 +23,12 @@ impl FileBytes {
         Ok(FileBytes::Mapped(map::map(file)?))
     }
 
-    /// Asks for huge pages, where the system has them for files: who looks here and there waits for
-    /// fewer translations of addresses. What is not in memory is then read in such pages too.
+    /// Asks for huge pages, if the system supports them for files. Random access then waits for fewer
+    /// address translations; pages that are not in memory are read in that size too.
     pub(in crate::archive) fn prefer_huge_pages(&self) {
         #[cfg(target_os = "linux")]
         if let FileBytes::Mapped(map) = self {
-            // Without them everything is as before.
+            // An optimisation only: an error changes nothing.
             map.advise(memmap2::Advice::HugePage).ok();
         }
     }

@@ -1,44 +1,43 @@
-//! Checks of what is read.
+//! Checksums that cover the bytes and their place.
 
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
 use super::crc_words::crc_words;
 
-/// Whether the check of some bytes is the one that stands beside them. Fuzzing goes on in any
-/// case, to reach what lies behind.
+/// True if a checksum matches; always true while fuzzing, to reach the code after the check.
 #[inline]
 pub(in crate::archive) fn holds(found: u32, expected: u32) -> bool {
     cfg!(fuzzing) || found == expected
 }
 
-/// Where something belongs: its number, in what has this identity. Right bytes in another place, or
-/// from another archive, do not pass a check that begins with it.
+/// The place of a part: its number within the structure with this identity. Checksums begin with
+/// it, so that sound bytes in another place, or from another archive, are refused.
 #[inline]
 pub(in crate::archive) fn place(identity: u32, number: u64) -> U64 {
     number.wrapping_add(u64::from(identity) << 32).into()
 }
 
-/// The CRC32C of a place and the bytes that belong there.
+/// CRC32C of a place and the bytes that belong there.
 #[inline]
 pub(in crate::archive) fn placed(identity: u32, number: u64, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(place(identity, number).as_bytes()), bytes)
 }
 
-/// Appends to some bytes their check in a place.
+/// Appends the checksum of bytes in a place.
 pub(in crate::archive) fn append_placed(identity: u32, number: u64, bytes: &mut Vec<u8>) {
     let check = placed(identity, number, bytes);
     bytes.extend_from_slice(&check.to_le_bytes());
 }
 
-/// Bytes without the check behind them; `None` where it is not theirs in this place.
+/// Removes the checksum at the end of bytes; `None` if it does not match in this place.
 #[inline]
 pub(in crate::archive) fn strip_placed(identity: u32, number: u64, bytes: &[u8]) -> Option<&[u8]> {
     let (bytes, check) = bytes.split_last_chunk()?;
     holds(placed(identity, number, bytes), u32::from_le_bytes(*check)).then_some(bytes)
 }
 
-/// The same as [`placed`] for the bytes of a fixed number of words.
+/// [`placed`] for a fixed number of words.
 #[inline(always)]
 pub(in crate::archive) fn placed_words<const WORDS: usize>(
     identity: u32,
@@ -48,13 +47,13 @@ pub(in crate::archive) fn placed_words<const WORDS: usize>(
     crc_words(place(identity, number).get(), &words.map(|word| word.get()))
 }
 
-/// What the checks of fixed structures are worth.
+/// Tests of the checksums of fixed structures.
 #[cfg(test)]
 pub(in crate::archive) mod worth {
     use zerocopy::{FromBytes, IntoBytes};
 
-    /// Every change of one byte is seen. CRCs are linear: a change shows or not whatever the other
-    /// bytes are.
+    /// Every change of one byte is detected. CRCs are linear, so this does not depend on the other
+    /// bytes.
     pub(in crate::archive) fn assert_every_byte_counts<T>(right: T, is_whole: impl Fn(&T) -> bool)
     where
         T: Copy + FromBytes + IntoBytes,
@@ -69,9 +68,9 @@ pub(in crate::archive) mod worth {
         }
     }
 
-    /// What was made for identity 7 and number 0 passes with no other identity, and with no number
-    /// that differs in the lowest twenty bits. Whatever the bytes are: what a check makes of two
-    /// numbers differs by what it makes of the bits in which they differ.
+    /// A structure made for identity 7 and number 0 is refused with another identity, and with any
+    /// number that differs in the lowest twenty bits. CRCs are linear, so this does not depend on the
+    /// bytes.
     pub(in crate::archive) fn assert_place_counts(is_whole: impl Fn(u32, u64) -> bool) {
         assert!(is_whole(7, 0));
         for number in 1..1 << 20 {

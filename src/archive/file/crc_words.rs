@@ -1,13 +1,13 @@
-//! The CRC32C of a few words, which lookups at level fast take twice.
+//! The CRC32C of a few words, which a lookup at level fast computes twice.
 //!
-//! `unsafe` stands here because `crc32c` looks for alignment and for runs that can be taken side by
-//! side before it begins: of nine words that takes 220 instructions, the words themselves 30.
+//! `unsafe` is used because the `crc32c` crate first looks for alignment and for long runs. For nine
+//! words that takes 220 instructions; the words themselves take 30.
 
 #![allow(unsafe_code)]
 
 use zerocopy::IntoBytes;
 
-/// The CRC32C of the bytes of a word and others, the lowest byte of each first.
+/// CRC32C of the bytes of a word and further words, the lowest byte of each first.
 #[inline(always)]
 pub(super) fn crc_words<const WORDS: usize>(first: u64, words: &[u64; WORDS]) -> u32 {
     #[cfg(target_arch = "x86_64")]
@@ -25,7 +25,7 @@ fn crc_words_by_instruction<const WORDS: usize>(first: u64, words: &[u64; WORDS]
     !(words.iter().fold(step(u32::MAX.into(), &first), step) as u32)
 }
 
-/// The same on every processor.
+/// The portable version.
 fn crc_words_by_bytes<const WORDS: usize>(first: u64, words: &[u64; WORDS]) -> u32 {
     let crc = crc32c::crc32c(&first.to_le_bytes());
     crc32c::crc32c_append(crc, words.map(u64::to_le).as_bytes())

@@ -1,5 +1,5 @@
-//! The fixed structures of the file. `formats/archive.md` is the law; all integers are
-//! little-endian and nothing is aligned.
+//! The fixed structures of the file, as `formats/archive.md` specifies them. All integers are
+//! little-endian, and nothing is aligned.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -7,20 +7,20 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::check;
 use crate::archive::error::ArchiveError;
 
-/// The version that is written, and the newest that is read.
+/// Version that is written, and the newest that is read.
 pub(in crate::archive) const VERSION: u16 = 1;
 /// The first bytes of every archive.
 pub const HEADER_MAGIC: [u8; 8] = *b"\x89EPA\r\n\x1a\n";
 const FOOTER_MAGIC: [u8; 8] = *b"\nEPA-END";
 
-/// A structure whose last four bytes are the CRC32C of those before.
+/// A structure whose last four bytes are the CRC32C of the preceding bytes.
 pub(in crate::archive) trait Checked:
     Sized + FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned
 {
     /// The part of the file, for errors.
     const PART: &'static str;
 
-    /// Puts the check in.
+    /// Sets the checksum.
     fn sealed(mut self) -> Self {
         let bytes = self.as_mut_bytes();
         if let Some((body, check)) = bytes.split_last_chunk_mut::<4>() {
@@ -29,7 +29,7 @@ pub(in crate::archive) trait Checked:
         self
     }
 
-    /// The structure at the start of these bytes, its check verified.
+    /// The structure at the start of these bytes, after checking its checksum.
     fn read(bytes: &[u8]) -> Result<&Self, ArchiveError> {
         let (value, _) =
             Self::ref_from_prefix(bytes).map_err(|_| ArchiveError::Truncated(Self::PART))?;
@@ -50,7 +50,7 @@ pub(in crate::archive) struct Header {
     check: U32,
 }
 
-/// The last bytes of the file, written when all else is. The section table stands before it.
+/// The last bytes of the file, written after everything else. The section table precedes it.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(in crate::archive) struct Footer {
@@ -66,7 +66,7 @@ pub(in crate::archive) struct Footer {
     check: U32,
 }
 
-/// Footer flag: the order of the records is not that of the input.
+/// Footer flag: the records are not in the order of the input.
 pub(in crate::archive) const SORTED: u32 = 1;
 
 /// A run of records that are coded in one way.
@@ -80,7 +80,7 @@ pub(in crate::archive) struct SegmentEntry {
     pub(in crate::archive) records: U32,
     /// Records in each block but the last.
     pub(in crate::archive) block_records: U32,
-    /// What the checks of its rows or blocks cover beside their bytes and their numbers.
+    /// Identity that the checksums of its rows or blocks cover, with their numbers.
     pub(in crate::archive) identity: U32,
     pub(in crate::archive) coder: u8,
     pub(in crate::archive) flags: u8,
@@ -92,7 +92,7 @@ pub(in crate::archive) struct SegmentEntry {
 pub(in crate::archive) const CODER_ROWS: u8 = 0;
 /// Segment coder: the position model of the segment.
 pub(in crate::archive) const CODER_TREE: u8 = 1;
-/// Segment coder: the position model that comes with epdb.
+/// Segment coder: the position model that is built into epdb.
 pub(in crate::archive) const CODER_SHIPPED: u8 = 2;
 /// Segment coder: canonical text under zstd.
 pub(in crate::archive) const CODER_TEXT: u8 = 3;
@@ -100,7 +100,7 @@ pub(in crate::archive) const CODER_TEXT: u8 = 3;
 /// Segment coder: the mixing model of the segment.
 pub(in crate::archive) const CODER_MIXING: u8 = 4;
 
-/// Segment flag: blocks have operations behind their positions.
+/// Segment flag: blocks have operations after their positions.
 pub(in crate::archive) const HAS_OPERATIONS: u8 = 1;
 
 /// Segment flag: rows are coded with the board turned and the colours exchanged.
@@ -124,7 +124,7 @@ impl Header {
             .sealed()
     }
 
-    /// Checks magic, version and check of the first bytes of a file.
+    /// Checks magic, version and checksum of the first bytes of a file.
     pub(in crate::archive) fn check(file: &[u8]) -> Result<(), ArchiveError> {
         let seen = file.len().min(HEADER_MAGIC.len());
         if file.is_empty() || file[..seen] != HEADER_MAGIC[..seen] {
@@ -145,7 +145,7 @@ impl Header {
 }
 
 impl Footer {
-    /// The footer of a file that is `before` bytes long without it.
+    /// Footer of a file that is `before` bytes long without it.
     pub(in crate::archive) fn new(
         before: u64,
         records: u64,
@@ -165,8 +165,8 @@ impl Footer {
         .sealed()
     }
 
-    /// The footer of a file, if its writer got that far.
-    pub(in crate::archive) fn of(file: &[u8]) -> Result<&Footer, ArchiveError> {
+    /// Reads the footer of a file.
+    pub(in crate::archive) fn parse(file: &[u8]) -> Result<&Footer, ArchiveError> {
         let start = file
             .len()
             .checked_sub(size_of::<Footer>())

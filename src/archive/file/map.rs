@@ -9,7 +9,7 @@ use memmap2::Mmap;
 /// Maps a file for reading.
 ///
 /// # Errors
-/// What the system says; an empty file is mapped as no bytes.
+/// Errors of the system; an empty file is mapped as no bytes.
 pub(in crate::archive) fn map(file: &File) -> io::Result<Mmap> {
     // SAFETY: `Mmap::map` asks that the file is not changed while it is mapped, and nothing that
     // this process can do makes that sure: another process may write into the file or cut it off.

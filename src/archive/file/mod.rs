@@ -1,5 +1,5 @@
-//! The frame of a file: its fixed structures and sections, and how their bytes are had, checked and
-//! written.
+//! The container: fixed structures and sections of a file, and reading, checking and writing their
+//! bytes.
 
 pub(super) mod bytes;
 pub(super) mod check;

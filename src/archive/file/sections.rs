@@ -1,5 +1,4 @@
-//! The section table: which parts the file has, where they are, and which of them a reader may
-//! pass over.
+//! The section table: the parts of the file, their places, and which of them a reader may ignore.
 
 use std::collections::HashSet;
 
@@ -10,7 +9,7 @@ use super::check;
 use super::layout::{Footer, Header};
 use crate::archive::error::ArchiveError;
 
-/// What a section holds. The numbers are part of the format.
+/// Kind of a section. The numbers are part of the format.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[repr(u32)]
 pub(in crate::archive) enum SectionKind {
@@ -58,11 +57,11 @@ impl SectionKind {
         SectionKind::RowGuide,
     ];
 
-    fn of_number(number: u32) -> Option<SectionKind> {
+    fn from_number(number: u32) -> Option<SectionKind> {
         SectionKind::ALL.into_iter().find(|&kind| kind as u32 == number)
     }
 
-    /// What it is called in errors and listings.
+    /// Name in errors and listings.
     pub(in crate::archive) const fn name(self) -> &'static str {
         match self {
             SectionKind::SegmentTable => "segment table",
@@ -86,7 +85,7 @@ impl SectionKind {
         }
     }
 
-    /// Whether there is one for each segment, not one for the file.
+    /// True if each segment has such a section, false if the file has one.
     const fn is_of_segment(self) -> bool {
         matches!(
             self,
@@ -101,7 +100,7 @@ impl SectionKind {
         )
     }
 
-    /// Whether the records can be read without it.
+    /// True if the records can be read without it.
     const fn may_be_ignored(self) -> bool {
         matches!(
             self,
@@ -142,7 +141,7 @@ impl Section {
         range.and_then(|range| file.get(range)).ok_or(ArchiveError::corrupt(part))
     }
 
-    /// The bytes of the part, its check verified.
+    /// The bytes of the part, after checking their checksum.
     pub(in crate::archive) fn checked<'a>(
         &self,
         file: &'a [u8],
@@ -176,7 +175,7 @@ const _: () = assert!(size_of::<SectionEntry>() == 32);
 const NO_SEGMENT: u32 = u32::MAX;
 /// Entry flag: a reader that does not know the kind reads the rest without it.
 const MAY_BE_IGNORED: u32 = 1;
-/// Between two sections there are fewer zeros than this.
+/// Two sections are separated by fewer zeros than this.
 const MAX_GAP: u64 = 64;
 
 impl SectionEntry {
@@ -199,14 +198,14 @@ impl SectionEntry {
         Section { offset: self.offset.get(), len: self.len.get(), check: self.check.get() }
     }
 
-    /// What the section holds; `None` for a kind that this reader does not know and may ignore.
+    /// Kind of the section; `None` if this reader does not know it and may ignore it.
     fn kind(&self) -> Result<Option<SectionKind>, ArchiveError> {
         let (kind, flags) = (self.kind.get(), self.flags.get());
         if flags & !MAY_BE_IGNORED != 0 {
             let flags = flags & !MAY_BE_IGNORED;
             return Err(ArchiveError::UnknownFlags { part: "section table", flags });
         }
-        let known = SectionKind::of_number(kind);
+        let known = SectionKind::from_number(kind);
         let Some(known) = known else {
             let ignored = flags & MAY_BE_IGNORED != 0;
             return if ignored { Ok(None) } else { Err(ArchiveError::UnknownSection { kind }) };
@@ -221,21 +220,21 @@ const TABLE: &str = "section table";
 
 /// A section of a file.
 #[derive(Copy, Clone, Debug)]
-pub(in crate::archive) struct Listed {
-    /// What it holds, where this reader knows that.
+pub(in crate::archive) struct SectionRef {
+    /// Kind, if this reader knows it.
     pub(in crate::archive) kind: Option<SectionKind>,
     /// The number of its segment.
     pub(in crate::archive) segment: Option<u32>,
     pub(in crate::archive) section: Section,
 }
 
-/// The sections of a file, in the order of their places.
+/// The sections of a file, in order of their offsets.
 #[derive(Debug)]
-pub(in crate::archive) struct SectionTable(Vec<Listed>);
+pub(in crate::archive) struct SectionTable(Vec<SectionRef>);
 
 impl SectionTable {
-    /// The table in front of the footer of a file: its sections lie in the file one behind the
-    /// other, none is there twice, and all that this reader must know it knows.
+    /// Reads the table, which precedes the footer. Checks that the sections follow each other, that
+    /// none occurs twice, and that this reader knows all required ones.
     pub(in crate::archive) fn read(
         file: &[u8],
         footer: &Footer,
@@ -263,25 +262,25 @@ impl SectionTable {
                 return Err(corrupt());
             }
             let segment = Some(entry.segment.get()).filter(|&number| number != NO_SEGMENT);
-            listed.push(Listed { kind, segment, section });
+            listed.push(SectionRef { kind, segment, section });
         }
         follows(before, (end - bytes.len()) as u64)?;
         Ok(SectionTable(listed))
     }
 
     /// All sections.
-    pub(in crate::archive) fn each(&self) -> impl Iterator<Item = &Listed> {
+    pub(in crate::archive) fn each(&self) -> impl Iterator<Item = &SectionRef> {
         self.0.iter()
     }
 
-    /// A section of the whole file, if it is there.
+    /// A section of the whole file, if present.
     pub(in crate::archive) fn of_file(&self, kind: SectionKind) -> Option<Section> {
         let mut sections = self.0.iter();
         sections.find(|listed| listed.kind == Some(kind)).map(|listed| listed.section)
     }
 }
 
-/// Whether a section may begin at an offset when the one before ends there.
+/// Checks that a section may begin at `offset` if the previous one ends at `end`.
 fn follows(end: u64, offset: u64) -> Result<(), ArchiveError> {
     match offset.checked_sub(end) {
         Some(0..MAX_GAP) => Ok(()),

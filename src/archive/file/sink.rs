@@ -1,22 +1,22 @@
-//! Writing a file from front to back, with the place and check of each part.
+//! Writing a file from front to back, with offset and checksum of each part.
 
 use std::io::{self, Write};
 
 use super::sections::Section;
 
-/// Bytes that memory hands over at once.
+/// Size of a cache line in bytes.
 const CACHE_LINE: usize = 64;
 
-/// What is written at once. A file that is written in such pieces, which systems may keep in huge
-/// pages each, is mapped by those: a lookup then waits for fewer translations of addresses.
+/// Size of a write. Systems may keep pieces of this size in huge pages and map them as such, so that
+/// a lookup waits for fewer address translations.
 const PIECE: usize = 2 << 20;
 
-/// Counts and checks what goes through.
+/// Writer that counts its bytes and computes checksums.
 pub(in crate::archive) struct Sink<W> {
     out: W,
-    /// What is not yet written, less than a piece.
+    /// Bytes that are not written yet, less than a piece.
     waiting: Vec<u8>,
-    /// The bytes put, those that wait included.
+    /// Number of bytes put, including those not written yet.
     offset: u64,
     start: u64,
     check: u32,
@@ -46,8 +46,8 @@ impl<W: Write> Sink<W> {
         Ok(())
     }
 
-    /// Writes zeros up to the next multiple of a cache line, so that what has the size of one, or of
-    /// half of one, does not lie in two.
+    /// Writes zeros up to the next multiple of a cache line, so that structures of that size, or half of
+    /// it, do not span two lines.
     pub(in crate::archive) fn align(&mut self) -> io::Result<()> {
         let beyond = (self.offset % CACHE_LINE as u64) as usize;
         self.put(&[0; CACHE_LINE][..(CACHE_LINE - beyond) % CACHE_LINE])
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes note of how much is written at once.
+    /// Records the size of each write.
     #[derive(Default)]
     struct Written {
         bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Which records of a file a segment has.
+//! The range of records of a segment.
 
 use super::layout::SegmentEntry;
 use crate::archive::error::ArchiveError;
@@ -6,10 +6,10 @@ use crate::archive::error::ArchiveError;
 /// The records of a segment.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::archive) struct Span {
-    /// The number of the first.
+    /// Number of the first record.
     pub(in crate::archive) first: u64,
     pub(in crate::archive) records: u32,
-    /// What the checks of the rows or blocks of the segment begin with.
+    /// Identity that the checksums of the segment's rows or blocks cover.
     pub(in crate::archive) identity: u32,
 }
 
@@ -23,7 +23,7 @@ impl Span {
         }
     }
 
-    /// The number behind the last.
+    /// Number after the last record.
     pub(in crate::archive) fn end(&self) -> u64 {
         self.first + u64::from(self.records)
     }
@@ -32,7 +32,7 @@ impl Span {
 /// The place of the segment that has a record, among segments in their order.
 ///
 /// # Errors
-/// There are not so many records.
+/// [`ArchiveError::NoRecord`] if the number is too high.
 #[inline]
 pub(in crate::archive) fn place_of<S>(
     segments: &[S],

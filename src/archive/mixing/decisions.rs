@@ -1,36 +1,35 @@
-//! The decisions that say a row, in their order: the same for whoever writes, reads or learns them.
+//! The sequence of decisions of a row, shared by encoder, decoder and trainer.
 
 use super::field::{self, FIELDS, SQUARES, STATE_FIELD};
 use super::layout::{BIAS, Codes, Layout, STATE_BITS, STATE_FEATURES, code_bit, count_feature};
 use crate::archive::row::Row;
 
-/// Takes decisions: who writes is given them and returns them, who reads ignores what it is given
-/// and returns what it finds.
+/// Coder of decisions: an encoder returns the decision it is given; a decoder ignores it and returns
+/// the decision it reads.
 pub(super) trait Decisions {
-    /// A row begins: no feature is active.
+    /// Begins a row; no feature is active.
     fn begin(&mut self);
 
-    /// A decision that a unit predicts.
+    /// Codes a decision that a unit predicts.
     fn decide(&mut self, unit: usize, bit: bool) -> bool;
 
-    /// Whether it is the first of so many possibilities that are equally likely; at least two, at
-    /// most 256.
+    /// Codes if the value is the first of `possibilities` equally likely values, from 2 to 256.
     fn is_first(&mut self, possibilities: usize, bit: bool) -> bool;
 
-    /// Any byte.
+    /// Codes a byte, all values equally likely.
     fn byte(&mut self, byte: u8) -> u8;
 
-    /// A feature becomes active: it tells of the units from `first` on, which are still to decide.
+    /// Activates a feature, which affects the units from `first` on; these are not decided yet.
     fn activate(&mut self, feature: usize, first: usize);
 
-    /// A column of the row is complete.
+    /// Ends a column of the row.
     fn end_column(&mut self, _column: usize) {}
 }
 
-/// How many pieces of each code were seen.
+/// Number of pieces of each code so far.
 type Counts = [u8; 16];
 
-/// Passes the decisions of a row, and returns the row that they say.
+/// Codes the decisions of a row, and returns the row.
 #[inline(always)]
 pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decisions) -> Row {
     let mut passed = Row::default();
@@ -40,7 +39,7 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
     decisions.activate(BIAS, 0);
     for number in 0..FIELDS {
         let given = field::get(row, number);
-        // A king that stands somewhere stands nowhere else.
+        // A king that was placed is on no other square.
         let barred = layout.single_kings(number) & seen;
         let (value, nth) = pass_value(layout, number, given, barred, decisions);
         field::set(&mut passed, number, value);
@@ -66,8 +65,7 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
     passed
 }
 
-/// Passes the value of a field, which is none of the barred codes, and returns it with its place in
-/// the list.
+/// Codes the value of a field, which is not a barred code, and returns it with its place in the list.
 #[inline(always)]
 fn pass_value(
     layout: &Layout,
@@ -100,7 +98,7 @@ fn pass_value(
     (u32::from_le_bytes(bytes), None)
 }
 
-/// The features of a state: Black to move, and each right that there is.
+/// The features of a state: Black to move, and each castling right.
 fn state_features(state: u32) -> impl Iterator<Item = usize> {
     let is_set = move |nth: usize| match nth {
         0 => state & 1 != 0,

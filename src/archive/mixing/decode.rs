@@ -1,4 +1,4 @@
-//! Decoding the rows of blocks.
+//! Decoding the rows of blocks with a mixing model.
 
 use super::decisions::{Decisions, pass_row};
 use super::encode::{first_of, interval};
@@ -10,8 +10,8 @@ use crate::archive::rans::RansDecoder;
 use crate::archive::row::Row;
 
 impl MixingModel {
-    /// Reads the rows of blocks, each of so many rows. What damaged bytes say is rows too; the check
-    /// of the block shows it.
+    /// Decodes the rows of blocks, given with their numbers of rows. Damaged bytes decode to rows too; the
+    /// checksum of the block detects them.
     pub(in crate::archive) fn decode<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
@@ -46,7 +46,7 @@ impl<'b, B: Iterator<Item = (RansDecoder<'b>, usize)>> Work for Decoding<'_, B> 
     }
 }
 
-/// Decisions from the bytes of a block.
+/// Decoder of decisions from the bytes of a block.
 struct ReadDecisions<'m, 'b, const HIDDEN: usize> {
     network: Network<'m, HIDDEN>,
     decoder: RansDecoder<'b>,

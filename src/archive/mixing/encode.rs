@@ -1,4 +1,4 @@
-//! Encoding the rows of blocks.
+//! Encoding the rows of blocks with a mixing model.
 
 use super::decisions::{Decisions, pass_row};
 use super::model::MixingModel;
@@ -7,7 +7,7 @@ use super::vectors::{self, Work};
 use crate::archive::rans::{Interval, SCALE};
 use crate::archive::row::{COLUMNS, Row};
 
-/// Codes rows with a model.
+/// Encoder of rows with a model.
 pub(in crate::archive) struct RowEncoder<'a> {
     model: &'a MixingModel,
 }
@@ -24,7 +24,7 @@ impl RowEncoder<'_> {
         vectors::run(self.model.hidden, Encoding { model: self.model, rows }).0
     }
 
-    /// Adds the bits that each column of the rows of a block takes.
+    /// Adds the number of bits of each column of the rows of a block.
     pub(in crate::archive) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
         let price = |interval: &Interval| (f64::from(SCALE) / f64::from(interval.freq)).log2();
         let encoding = Encoding { model: self.model, rows };
@@ -39,7 +39,7 @@ impl RowEncoder<'_> {
     }
 }
 
-/// Encoding rows: gives their intervals, and where those of each column of each row end.
+/// Encoding rows: returns their intervals, and the end of those of each column of each row.
 struct Encoding<'a> {
     model: &'a MixingModel,
     rows: &'a [Row],
@@ -64,15 +64,15 @@ impl Work for Encoding<'_> {
     }
 }
 
-/// Decisions as intervals.
+/// Encoder of decisions as intervals.
 struct WrittenDecisions<'a, const HIDDEN: usize> {
     network: Network<'a, HIDDEN>,
     out: Vec<Interval>,
-    /// Where the intervals of each column of the last row end.
+    /// End of the intervals of each column of the last row.
     column_ends: [usize; COLUMNS],
 }
 
-/// The interval of a decision that is true with a probability of [`SCALE`].
+/// The interval of a decision that is true with probability `one` / [`SCALE`].
 pub(super) const fn interval(bit: bool, one: u16) -> Interval {
     match bit {
         true => Interval { start: 0, freq: one },
@@ -80,7 +80,7 @@ pub(super) const fn interval(bit: bool, one: u16) -> Interval {
     }
 }
 
-/// The probability of the first of some possibilities that are equally likely.
+/// The probability of the first of `possibilities` equally likely values.
 pub(super) const fn first_of(possibilities: usize) -> u16 {
     (SCALE as usize / possibilities) as u16
 }

@@ -1,4 +1,4 @@
-//! Models as bytes.
+//! Reading and writing mixing models.
 
 use super::field::{FIELDS, LAST_PIECE, SQUARES};
 use super::layout::{BIAS, FieldValues, Layout, MAX_UNITS, MAX_VALUES};
@@ -46,10 +46,10 @@ impl MixingModel {
     }
 }
 
-/// How dense the weights of a feature or of a unit are: one of so many classes.
+/// Number of classes of density of the weights of a feature or a unit.
 const DENSITIES: usize = 7;
 
-/// Weights seen so far, and those of them that are not 0.
+/// Number of weights so far, and of those that are not 0.
 #[derive(Copy, Clone, Default)]
 struct Density {
     seen: u32,
@@ -68,13 +68,13 @@ impl Density {
     }
 }
 
-/// Passes a model on: an encoder takes it, a decoder gives it.
+/// Codec of a model, for encoder and decoder.
 struct ModelCodec {
     numbers: IntegerModel,
     values: IntegerModel,
     pieces: SymbolModel,
     is_used: BitModel,
-    /// By the densities of feature and unit and by whether the weight before is 0.
+    /// Models by the densities of feature and unit, and by whether the previous weight is 0.
     is_set: Vec<BitModel>,
     signs: BitModel,
     magnitudes: SymbolModel,
@@ -144,7 +144,7 @@ impl ModelCodec {
         (vectors as usize).saturating_mul(HIDDEN_STEP)
     }
 
-    /// All weights; `None` for bytes that no writer writes.
+    /// All weights; `None` for bytes that no writer produces.
     fn weights(
         &mut self,
         coder: &mut impl BitCoder,
@@ -181,7 +181,7 @@ impl ModelCodec {
         (!coder.is_exhausted()).then_some(())
     }
 
-    /// The weights of a feature to units.
+    /// The weights from a feature to units.
     fn direct(&mut self, coder: &mut impl BitCoder, weights: &mut [i16], of_units: &mut [Density]) {
         let mut of_feature = Density::default();
         let mut was_set = false;
@@ -237,9 +237,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(12))]
 
-        /// Rows of few kinds, and rows of which each is another, more than lists have values.
+        /// Rows of few kinds, and rows that all differ, more than a list has values.
         #[test]
-        fn any_rows_come_back(
+        fn any_rows_round_trip(
             some in prop::collection::vec(rows(), 1..200),
             again in 1..4usize,
             hidden in prop_oneof![Just(0), Just(8), Just(MAX_HIDDEN)],
@@ -256,7 +256,7 @@ mod tests {
             prop_assert_eq!(&read.rows, &rows);
         }
 
-        /// Whatever a file says is a model or none; what a model reads is rows, right or not.
+        /// Any bytes are a model or are refused; a model decodes any bytes to rows.
         #[test]
         fn any_bytes_are_a_model_or_refused(
             bytes in prop::collection::vec(any::<u8>(), 0..600),
@@ -267,7 +267,7 @@ mod tests {
             }
         }
 
-        /// The same of bytes that begin like a model.
+        /// The same for bytes that begin like a model.
         #[test]
         fn changed_models_are_models_or_refused(
             rows in prop::collection::vec(rows(), 1..20),

@@ -1,4 +1,4 @@
-//! What is decided about each field, and what is known from it: the numbers of units and features.
+//! Layout of the network: the units and features of each field.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use super::field::{self, FIELDS, HALFMOVE_FIELD, KINGS, SQUARES, STATE_FIELD};
 use crate::archive::row::{EN_PASSANT, RANKS, Row};
 
-/// The most values in the list of a field.
+/// Maximum number of values in the list of a field.
 pub(super) const MAX_VALUES: usize = 255;
-/// The most units of a field.
+/// Maximum number of units of a field.
 pub(super) const MAX_UNITS: usize = 64;
-/// A unit exists for a decision that is taken this often, in segments of so many rows. Where there
-/// are few, each unit must pay for its weights; where there are many, for the time it takes too.
+/// Number of occurrences of a decision from which on it has a unit, in a segment of `rows` rows. In a
+/// small segment a unit must pay for its weights, in a large one for the time it takes too.
 const fn often(rows: usize) -> usize {
     match rows {
         ..256 => 4,
@@ -21,17 +21,17 @@ const fn often(rows: usize) -> usize {
     }
 }
 
-/// Active in every row.
+/// Feature that is active in every row.
 pub(super) const BIAS: usize = 0;
-/// The first feature of the state: Black to move, then each right that there is.
+/// First feature of the state: Black to move, then each castling right.
 pub(super) const STATE_FEATURES: usize = 1;
-/// How many features the state has.
+/// Number of features of the state.
 pub(super) const STATE_BITS: usize = 5;
-/// The first feature of counts: the first to the last counted piece of each kind but pawns.
+/// First feature of counts: the first to the last counted piece of each kind except pawns.
 pub(super) const COUNT_FEATURES: usize = STATE_FEATURES + STATE_BITS;
-/// Pieces of a kind are counted up to this.
+/// Maximum count of pieces of a kind.
 pub(super) const MAX_COUNT: usize = 8;
-/// Kinds of pieces of a colour, pawns first.
+/// Number of kinds of pieces of a colour, pawns first.
 const ROLES: usize = 6;
 const COUNTED_KINDS: usize = 2 * (ROLES - 1);
 const VALUE_FEATURES: usize = COUNT_FEATURES + COUNTED_KINDS * MAX_COUNT;
@@ -39,11 +39,11 @@ const VALUE_FEATURES: usize = COUNT_FEATURES + COUNTED_KINDS * MAX_COUNT;
 /// The values of a field.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct FieldValues {
-    /// Those in the list, the most frequent first.
+    /// Values in the list, the most frequent first.
     pub(super) values: Vec<u32>,
-    /// How many of them have a unit each.
+    /// Number of values that have a unit each.
     pub(super) units: usize,
-    /// Whether there are others, which are spelled.
+    /// True if there are other values, which are spelled out.
     pub(super) escapes: bool,
 }
 
@@ -59,15 +59,15 @@ pub(super) const fn code_bit(code: u32) -> Codes {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) fields: Vec<FieldValues>,
-    /// Whether no row has two kings of a colour: then none is asked about after the first.
+    /// True if no row has two kings of a colour: then no further king is coded after the first.
     pub(super) has_single_kings: bool,
-    /// The kings in the list of each field that are not asked about after the first.
+    /// Kings in the list of each field that are not coded after the first.
     single_kings: Vec<Codes>,
-    /// The first unit of each field, and behind the last of all.
+    /// First unit of each field, and the end of all units.
     first_unit: Vec<usize>,
-    /// The feature of the second value in the list of each field; the first has none.
+    /// Feature of the second value in the list of each field; the first value has none.
     first_feature: Vec<usize>,
-    /// The first unit that each feature can tell of.
+    /// First unit that each feature affects.
     starts: Vec<usize>,
 }
 
@@ -97,7 +97,7 @@ impl Layout {
         Layout { fields, has_single_kings, single_kings, first_unit, first_feature, starts }
     }
 
-    /// The layout for some rows.
+    /// Layout for some rows.
     pub(super) fn of(rows: &[Row]) -> Layout {
         let often = often(rows.len());
         let squares = counted_squares(rows);
@@ -122,31 +122,30 @@ impl Layout {
         self.first_unit[field]
     }
 
-    /// The kings in the list of a field of which a row has no more than one, of a colour.
+    /// Kings in the list of a field of which a row has at most one of each colour.
     pub(super) fn single_kings(&self, field: usize) -> Codes {
         self.single_kings[field]
     }
 
-    /// The first unit that a feature can tell of.
+    /// First unit that a feature affects.
     pub(super) fn start(&self, feature: usize) -> usize {
         self.starts[feature]
     }
 
-    /// The feature of a value in the list of a field, if it has one.
+    /// Feature of a value in the list of a field, if it has one.
     pub(super) fn value_feature(&self, field: usize, nth: usize) -> Option<usize> {
         let has_one = has_value_features(field) && nth > 0;
         has_one.then(|| self.first_feature[field] + nth - 1)
     }
 }
 
-/// The kings in the list of a field, if that is one of squares.
+/// Kings in the list of a field, if it is a square.
 fn listed_kings(fields: &[FieldValues], number: usize) -> Codes {
     let is_listed = |king: &u32| SQUARES.contains(&number) && fields[number].values.contains(king);
     KINGS.into_iter().filter(is_listed).map(code_bit).sum()
 }
 
-/// The feature of a piece that is the `count`th of its kind; none for pawns, and for more than are
-/// counted.
+/// Feature of a piece that is the `count`th of its kind; `None` for pawns and above [`MAX_COUNT`].
 pub(super) fn count_feature(piece: u32, count: u8) -> Option<usize> {
     let (kind, count) = (piece.checked_sub(1)? as usize, usize::from(count));
     let (color, role) = (kind / ROLES, kind % ROLES);
@@ -155,12 +154,13 @@ pub(super) fn count_feature(piece: u32, count: u8) -> Option<usize> {
     is_counted.then(|| COUNT_FEATURES + counted * MAX_COUNT + count - 1)
 }
 
-/// The values of the state are features bit by bit, and nothing comes behind the last field.
+/// True if the values of a field are features. The state has a feature for each bit instead, and no
+/// unit follows the last field.
 const fn has_value_features(field: usize) -> bool {
     field != STATE_FIELD && field != HALFMOVE_FIELD
 }
 
-/// The values of a field, from how often there is each, in so many rows.
+/// The values of a field from their counts in `rows` rows.
 fn values_of(mut listed: Vec<(u32, usize)>, rows: usize, often: usize) -> FieldValues {
     listed.sort_by_key(|&(value, count)| (Reverse(count), value));
     let escapes = listed.len() > MAX_VALUES;
@@ -176,7 +176,7 @@ fn values_of(mut listed: Vec<(u32, usize)>, rows: usize, often: usize) -> FieldV
     FieldValues { values: listed.into_iter().map(|(value, _)| value).collect(), units, escapes }
 }
 
-/// The values of a field, and how often there is each.
+/// The values of a field, with counts.
 fn counted(rows: &[Row], number: usize) -> Vec<(u32, usize)> {
     let mut low = [0; 256];
     let mut others: BTreeMap<u32, usize> = BTreeMap::new();
@@ -190,12 +190,12 @@ fn counted(rows: &[Row], number: usize) -> Vec<(u32, usize)> {
     present((0..).zip(low).chain(others))
 }
 
-/// Those values that there are, with their counts.
+/// The values whose count is not 0.
 fn present(counts: impl Iterator<Item = (u32, usize)>) -> Vec<(u32, usize)> {
     counts.filter(|&(_, count)| count > 0).collect()
 }
 
-/// How often there is each code, square by square.
+/// Counts of codes for each square.
 fn counted_squares(rows: &[Row]) -> Vec<[usize; 16]> {
     let mut counts = vec![[0; 16]; SQUARES.len()];
     for row in rows {
@@ -208,13 +208,13 @@ fn counted_squares(rows: &[Row]) -> Vec<[usize; 16]> {
     counts
 }
 
-/// Whether a row has no more than one king of each colour.
+/// True if a row has at most one king of each colour.
 fn has_single_kings(row: &Row) -> bool {
     let ranks = &row.0[RANKS..EN_PASSANT];
     KINGS.iter().all(|&king| ranks.iter().map(|&rank| squares_of(rank, king)).sum::<u32>() <= 1)
 }
 
-/// How many squares of a rank have a code.
+/// Number of squares of a rank with a code.
 const fn squares_of(rank: u32, code: u32) -> u32 {
     const EACH: u32 = 0x1111_1111;
     let other = rank ^ (code * EACH);

@@ -1,45 +1,45 @@
-//! A model, ready to code with.
+//! The mixing model of a segment.
 
 use super::layout::Layout;
 use super::vectors::padded;
 
-/// The most hidden units.
+/// Maximum number of hidden units.
 pub(super) const MAX_HIDDEN: usize = 64;
-/// Hidden units come in vectors of this.
+/// The number of hidden units is a multiple of this.
 pub(super) const HIDDEN_STEP: usize = 8;
-/// Weights of a feature begin at multiples of this.
+/// The weights of a feature begin at multiples of this.
 pub(super) const LANES: usize = 16;
-/// Weights are parts of this.
+/// Weights are integers in units of 1/`STEPS`.
 pub(super) const STEPS: f32 = 16.0;
-/// The largest weight that is written.
+/// Largest absolute weight.
 pub(super) const MAX_WEIGHT: i16 = 127;
 
 /// The fields of a segment and the weights of its network.
 #[derive(Debug)]
 pub(in crate::archive) struct MixingModel {
     pub(super) layout: Layout,
-    /// How many hidden units there are, a multiple of eight.
+    /// Number of hidden units, a multiple of eight.
     pub(super) hidden: usize,
     pub(super) weights: Weights,
 }
 
-/// Weights in 16ths.
+/// Weights, in units of 1/16.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Weights {
     /// From each feature to each unit; [`Weights::stride`] a feature.
     pub(super) direct: Vec<i16>,
     /// From each feature to each hidden unit.
     pub(super) inner: Vec<i16>,
-    /// From each hidden unit to each unit: those to a unit together.
+    /// From each hidden unit to each unit, ordered by unit.
     pub(super) outer: Vec<i16>,
-    /// Weights of a feature in `direct`.
+    /// Number of weights of a feature in `direct`.
     pub(super) stride: usize,
-    /// Weights of a feature in `inner`, and of a unit in `outer`.
+    /// Number of weights of a feature in `inner`, and of a unit in `outer`.
     pub(super) hidden_stride: usize,
 }
 
 impl Weights {
-    /// All 0.
+    /// Weights that are all 0.
     pub(super) fn new(layout: &Layout, hidden: usize) -> Weights {
         let (stride, hidden_stride) = (stride(layout), padded(hidden));
         Weights {
@@ -51,7 +51,7 @@ impl Weights {
         }
     }
 
-    /// What they take, in bytes.
+    /// Memory in bytes.
     pub(super) fn cost(layout: &Layout, hidden: usize) -> usize {
         let hidden_stride = padded(hidden);
         let per_feature = stride(layout) + hidden_stride;
@@ -59,13 +59,13 @@ impl Weights {
     }
 }
 
-/// Weights of a feature to units, with room for whole vectors.
+/// Number of weights from a feature to units, padded to whole vectors.
 pub(super) fn stride(layout: &Layout) -> usize {
     layout.units().next_multiple_of(LANES)
 }
 
 impl MixingModel {
-    /// What it takes, about, in bytes.
+    /// Approximate memory in bytes.
     pub(in crate::archive) fn cost(&self) -> usize {
         Weights::cost(&self.layout, self.hidden)
     }

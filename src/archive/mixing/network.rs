@@ -1,25 +1,25 @@
-//! The network while it predicts the decisions of a row.
+//! Evaluation of the network for the decisions of a row.
 
 use super::model::{LANES, MixingModel};
 use super::sigmoid::probability;
 use super::vectors;
 
-/// What one hidden unit says at most.
+/// Maximum output of a hidden unit.
 const FULL: i16 = 128;
-/// From 16ths, in which weights are, to those parts of [`FULL`].
+/// Shift from units of 1/16, those of weights, to units of 1/[`FULL`].
 const HIDDEN_SHIFT: u32 = 3;
-/// From 16ths of [`FULL`]ths, in which evidence is summed, to 256ths.
+/// Shift from units of 1/16 of 1/[`FULL`], in which evidence is summed, to units of 1/256.
 const EVIDENCE_SHIFT: u32 = 3;
 
-/// The sums of the weights of the active features, with room for so many hidden units.
+/// The sums of the weights of the active features, with `HIDDEN` hidden units.
 pub(super) struct Network<'a, const HIDDEN: usize> {
     model: &'a MixingModel,
     inner: &'a [[i16; HIDDEN]],
     outer: &'a [[i16; HIDDEN]],
     units: Vec<i16>,
     hidden: [i16; HIDDEN],
-    /// What the hidden units say, once it is asked for after a feature became active.
-    says: [i16; HIDDEN],
+    /// Outputs of the hidden units, computed when they are first needed after a feature was activated.
+    outputs: [i16; HIDDEN],
     is_stale: bool,
 }
 
@@ -32,12 +32,12 @@ impl<'a, const HIDDEN: usize> Network<'a, HIDDEN> {
             outer: arrays(&weights.outer),
             units: vec![0; weights.stride],
             hidden: [0; HIDDEN],
-            says: [0; HIDDEN],
+            outputs: [0; HIDDEN],
             is_stale: true,
         }
     }
 
-    /// No feature is active.
+    /// Deactivates all features.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
         self.units.fill(0);
@@ -45,7 +45,7 @@ impl<'a, const HIDDEN: usize> Network<'a, HIDDEN> {
         self.is_stale = true;
     }
 
-    /// A feature becomes active; units before `first` are asked for no more.
+    /// Activates a feature; units before `first` are no longer needed.
     #[inline(always)]
     pub(super) fn activate(&mut self, feature: usize, first: usize) {
         let weights = &self.model.weights;
@@ -64,28 +64,28 @@ impl<'a, const HIDDEN: usize> Network<'a, HIDDEN> {
         let mut evidence = i32::from(self.units[unit]) * i32::from(FULL);
         if HIDDEN > 0 {
             if self.is_stale {
-                vectors::each_in_arrays(&mut self.says, &self.hidden, |_, sum| {
+                vectors::each_in_arrays(&mut self.outputs, &self.hidden, |_, sum| {
                     sum.clamp(0, FULL >> HIDDEN_SHIFT) << HIDDEN_SHIFT
                 });
                 self.is_stale = false;
             }
-            evidence += dot(&self.outer[unit], &self.says);
+            evidence += dot(&self.outer[unit], &self.outputs);
         }
         probability(evidence >> EVIDENCE_SHIFT)
     }
 }
 
-/// Weights in arrays; none where there are no hidden units.
+/// Weights as arrays; empty without hidden units.
 fn arrays<const HIDDEN: usize>(weights: &[i16]) -> &[[i16; HIDDEN]] {
     if HIDDEN > 0 { weights.as_chunks().0 } else { &[] }
 }
 
-/// The sum of the products.
+/// The dot product.
 #[inline(always)]
-fn dot<const N: usize>(weights: &[i16; N], says: &[i16; N]) -> i32 {
+fn dot<const N: usize>(weights: &[i16; N], outputs: &[i16; N]) -> i32 {
     let mut sums = [0i32; 4];
-    for (weights, says) in weights.as_chunks::<8>().0.iter().zip(says.as_chunks::<8>().0) {
-        sums = vectors::add_products(sums, weights, says);
+    for (weights, outputs) in weights.as_chunks::<8>().0.iter().zip(outputs.as_chunks::<8>().0) {
+        sums = vectors::add_products(sums, weights, outputs);
     }
     sums.iter().sum()
 }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::archive::row::{EN_PASSANT, RANKS, Row};
 
-    /// Rows in which every square is one of few pieces, by a rule that no square tells alone.
+    /// Rows with few kinds of pieces, by a rule that no single square shows.
     fn rows() -> Vec<Row> {
         let row = |number: u32| {
             let mut row = Row::default();
@@ -110,7 +110,7 @@ mod tests {
         (0..300).map(row).collect()
     }
 
-    /// The formula of the format page, in numbers without bounds.
+    /// The formula of `formats/archive.md`, with unbounded integers.
     #[test]
     fn probabilities_are_those_of_the_page() {
         let model = MixingModel::learned(&rows(), 8, 900);
@@ -123,7 +123,7 @@ mod tests {
         );
     }
 
-    /// A network is held against the formula.
+    /// Compares a network with the formula.
     struct Compared<'a> {
         model: &'a MixingModel,
     }
@@ -149,9 +149,10 @@ mod tests {
                     let mut evidence =
                         128 * sum(&|feature| weights.direct[feature * weights.stride + unit]);
                     for hidden in 0..8 {
-                        let says = (8 * sum(&|feature| weights.inner[feature * HIDDEN + hidden]))
-                            .clamp(0, 128);
-                        evidence += says * i64::from(weights.outer[unit * HIDDEN + hidden]);
+                        let outputs =
+                            (8 * sum(&|feature| weights.inner[feature * HIDDEN + hidden]))
+                                .clamp(0, 128);
+                        evidence += outputs * i64::from(weights.outer[unit * HIDDEN + hidden]);
                     }
                     assert_eq!(network.probability(unit), probability((evidence >> 3) as i32));
                 }

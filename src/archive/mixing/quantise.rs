@@ -1,15 +1,15 @@
-//! Weights as small whole numbers: those that cost more than they save are 0.
+//! Quantisation of weights to small integers: weights that cost more than they save become 0.
 
 use super::layout::Layout;
 use super::model::{MAX_WEIGHT, STEPS, Weights};
 use super::train::Learned;
 
-/// What a bit of the model may cost, in bits that it saves: less, since models are read by people
-/// with other positions too, and decisions hang together.
+/// Bits of data that a bit of the model must save. Less than 1, because the estimate of the savings
+/// treats decisions as independent.
 const BIT_WORTH: f32 = 0.3;
-/// A weight that is off by one costs half a nat for each unit of information: so many bits.
+/// Cost in bits of a squared error of 1 for each unit of information: half a nat.
 const BITS_OF_SQUARE: f32 = 0.72;
-/// Features seen less often move no hidden units.
+/// Features seen less often have no weights to hidden units.
 const SEEN: u32 = 20;
 
 pub(super) fn quantise(layout: &Layout, hidden: usize, learned: &Learned) -> Weights {
@@ -39,7 +39,7 @@ fn rounded(exact: f32) -> i16 {
     (exact * STEPS).round().clamp(-bound, bound) as i16
 }
 
-/// The whole number that costs least in the model and in what it codes together.
+/// The integer with the least total cost in the model and in the data.
 fn worth(exact: f32, information: f32) -> i16 {
     let nearest = rounded(exact);
     let cost = |weight: i16| {
@@ -57,7 +57,7 @@ fn worth(exact: f32, information: f32) -> i16 {
     best
 }
 
-/// About what a weight takes in the model.
+/// Approximate number of bits of a weight in the model.
 fn bits(weight: i16) -> f32 {
     if weight == 0 { 0.2 } else { 5.0 + 1.5 * weight.unsigned_abs().ilog2() as f32 }
 }

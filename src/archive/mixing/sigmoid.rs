@@ -1,19 +1,19 @@
-//! From a weight of evidence to a probability.
+//! The logistic function, from evidence to a probability, in integers.
 
-/// Of 16,384, the probability for -10, -9.5, ... 10 units of evidence.
+/// Probabilities for evidence of -10, -9.5, ... 10 units, in units of 1/16,384.
 const POINTS: [i32; 41] = [
     1, 1, 2, 3, 5, 9, 15, 25, 41, 67, 110, 180, 295, 480, 777, 1243, 1953, 2989, 4406, 6186, 8192,
     10198, 11978, 13395, 14431, 15141, 15607, 15904, 16089, 16204, 16274, 16317, 16343, 16359,
     16369, 16375, 16379, 16381, 16382, 16383, 16383,
 ];
-/// Evidence is counted in 256ths.
+/// One unit of evidence.
 pub(super) const UNIT: i32 = 256;
-/// Evidence beyond says no more.
+/// Bound of the evidence.
 const LIMIT: i32 = 10 * UNIT;
-/// From one point to the next, two to this power.
+/// Binary logarithm of the distance of points.
 const STEP_BITS: u32 = 7;
 
-/// The probability of each evidence within the limits, of [`SCALE`]; never 0 nor all.
+/// The probability for each evidence within the bounds, in units of 1/[`SCALE`]; never 0 or 1.
 static PROBABILITIES: [u16; 2 * LIMIT as usize] = {
     let mut all = [0; 2 * LIMIT as usize];
     let mut at = 0;
@@ -26,7 +26,7 @@ static PROBABILITIES: [u16; 2 * LIMIT as usize] = {
     all
 };
 
-/// The probability of what has this evidence.
+/// The probability for an evidence.
 #[inline(always)]
 pub(super) fn probability(evidence: i32) -> u16 {
     PROBABILITIES[(evidence.clamp(-LIMIT, LIMIT - 1) + LIMIT) as usize]
@@ -38,7 +38,7 @@ mod tests {
     use crate::archive::rans::SCALE;
 
     #[test]
-    fn more_evidence_is_never_less_likely() {
+    fn probabilities_ascend_with_the_evidence() {
         let mut last = 0;
         for evidence in -3000..3000 {
             let now = probability(evidence);

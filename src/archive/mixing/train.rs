@@ -1,7 +1,9 @@
-//! Learning the weights of a network from rows, by gradient descent.
+//! Training the weights of a network on rows, by stochastic gradient descent.
 //!
-//! Additions, multiplications, divisions and square roots of IEEE 754 only, in an order that is the
-//! same for vectors of any length: the same rows make the same model everywhere.
+//! Only additions, multiplications, divisions and square roots of IEEE 754 are used, in an order that
+//! is the same for vectors of any length. So the same rows make the same model on every machine.
+// That rules out fused multiply-add, `exp` of the platform's library, and sums whose order depends on
+// the width of vectors: each would make archives depend on the machine that packed them.
 
 use std::ops::Range;
 
@@ -13,49 +15,49 @@ use super::vectors::{self, Work, padded};
 use crate::archive::rans::SCALE;
 use crate::archive::row::Row;
 
-/// Rows that the information of weights is taken from, no more.
+/// Maximum number of rows from which the information of weights is estimated.
 const MAX_SAMPLE: usize = 1 << 13;
-/// How fast weights to units follow errors at first; slower, the more often their feature was
+/// Initial learning rate of weights to units; it falls with the number of times that the feature was
 /// active.
 const DIRECT_RATE: f32 = 0.08;
 const SETTLED: f32 = 500.0;
-/// How fast weights of hidden units follow errors at first.
+/// Initial learning rate of weights of hidden units.
 const HIDDEN_RATE: f32 = 0.015;
-/// What is left of the gradient of a hidden unit that says nothing or all.
+/// Slope of a saturated hidden unit, as in a leaky ReLU.
 const LEAK: f32 = 0.02;
-/// Less information than this is not believed of a decision.
+/// Lower bound of the information of a decision.
 const MIN_INFORMATION: f32 = 0.03;
 
-/// The largest weight of a model.
+/// Largest absolute weight of a model.
 const LARGEST: f32 = MAX_WEIGHT as f32 / STEPS;
 
-/// Weights that were learned.
+/// Trained weights.
 #[derive(PartialEq, Debug)]
 pub(super) struct Learned {
-    /// From each feature to each unit, each feature's in whole vectors.
+    /// From each feature to each unit, padded to whole vectors for each feature.
     pub(super) direct: Vec<f32>,
-    /// From each feature to each hidden unit, and from each of these to each unit, in arrays with
-    /// room for whole vectors.
+    /// From each feature to each hidden unit, and from each hidden unit to each unit, in arrays padded
+    /// to whole vectors.
     pub(super) inner: Vec<f32>,
     pub(super) outer: Vec<f32>,
-    /// How often each feature was active.
+    /// Number of times that each feature was active.
     pub(super) active_count: Vec<u32>,
-    /// How sharply the data speak of each direct weight.
+    /// Fisher information of each direct weight: the precision with which the data determine it.
     pub(super) information: Vec<f32>,
 }
 
-/// The weights of a network with so many hidden units, learned from so many rows, which are some of
-/// these or all of them repeatedly.
-pub(super) fn train(layout: &Layout, rows: &[Row], hidden: usize, lessons: usize) -> Learned {
-    vectors::run(hidden, Training { layout, rows, hidden, lessons })
+/// Trains a network with `hidden` hidden units on `examples` rows: some of these rows, or all of them
+/// repeatedly.
+pub(super) fn train(layout: &Layout, rows: &[Row], hidden: usize, examples: usize) -> Learned {
+    vectors::run(hidden, Training { layout, rows, hidden, examples })
 }
 
-/// Learning from rows.
+/// Training on rows.
 struct Training<'a> {
     layout: &'a Layout,
     rows: &'a [Row],
     hidden: usize,
-    lessons: usize,
+    examples: usize,
 }
 
 impl Work for Training<'_> {
@@ -63,13 +65,13 @@ impl Work for Training<'_> {
 
     #[inline(always)]
     fn run<const HIDDEN: usize>(self) -> Learned {
-        let Training { layout, rows, hidden, lessons } = self;
+        let Training { layout, rows, hidden, examples } = self;
         let mut trainer = Trainer::<HIDDEN>::new(layout, Learned::new(layout, hidden));
-        for (lesson, row) in scattered(rows).take(lessons).enumerate() {
+        for (lesson, row) in scattered(rows).take(examples).enumerate() {
             pass_row(layout, row, &mut trainer);
-            trainer.learn(1.0 - lesson as f32 / lessons as f32);
+            trainer.learn(1.0 - lesson as f32 / examples as f32);
         }
-        let sampled = rows.len().min(MAX_SAMPLE).min(lessons);
+        let sampled = rows.len().min(MAX_SAMPLE).min(examples);
         trainer.asks_information = true;
         for row in scattered(rows).take(sampled) {
             pass_row(layout, row, &mut trainer);
@@ -83,7 +85,7 @@ impl Work for Training<'_> {
 }
 
 impl Learned {
-    /// Nothing yet.
+    /// Weights before training.
     fn new(layout: &Layout, hidden: usize) -> Learned {
         let mut noise = Noise(0);
         let mut scattered = |count: usize, scale: f32| {
@@ -106,7 +108,7 @@ impl Learned {
     }
 }
 
-/// A network that learns.
+/// A network in training.
 struct Trainer<'a, const HIDDEN: usize> {
     layout: &'a Layout,
     stride: usize,
@@ -117,8 +119,8 @@ struct Trainer<'a, const HIDDEN: usize> {
     sums: [f32; HIDDEN],
     says: [f32; HIDDEN],
     is_stale: bool,
-    /// What the row shows of the units: the errors of their predictions.
-    shown: Vec<f32>,
+    /// Errors of the predictions of units in this row.
+    errors: Vec<f32>,
     /// The active features.
     active: Vec<u32>,
     steps: Vec<Step>,
@@ -126,13 +128,13 @@ struct Trainer<'a, const HIDDEN: usize> {
     history: Vec<[f32; HIDDEN]>,
 }
 
-/// What happened while a row was passed.
+/// Event while a row was passed through the network.
 #[derive(Copy, Clone)]
 enum Step {
     Activated(u32),
-    /// A unit was wrong by so much.
+    /// A decision of a unit, with its error.
     Decided(u32, f32),
-    /// The hidden units changed: behind are the decisions that they had a part in.
+    /// The hidden units changed; the following decisions used them.
     Changed,
 }
 
@@ -148,28 +150,27 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
             sums: [0.0; HIDDEN],
             says: [0.0; HIDDEN],
             is_stale: true,
-            shown: vec![0.0; stride],
+            errors: vec![0.0; stride],
             active: Vec::new(),
             steps: Vec::new(),
             history: Vec::new(),
         }
     }
 
-    /// The units of whole vectors that a feature can tell of: the first of them, and the place of its
-    /// weight.
+    /// The whole vectors of units that a feature affects: the first unit, and the range of its weights.
     #[inline(always)]
     fn reach(&self, feature: usize) -> (usize, Range<usize>) {
         let first = self.layout.start(feature) / LANES * LANES;
         (first, self.places(feature, first))
     }
 
-    /// The places of the weights of a feature, from that to a unit on.
+    /// The range of the weights of a feature, from the weight to a unit on.
     #[inline(always)]
     fn places(&self, feature: usize, first: usize) -> Range<usize> {
         feature * self.stride + first..(feature + 1) * self.stride
     }
 
-    /// Moves the weights towards what the last row showed.
+    /// Updates the weights by the errors of the last row.
     #[inline(always)]
     fn learn(&mut self, pace: f32) {
         for &feature in &self.active {
@@ -178,14 +179,14 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
             let seen = *count as f32;
             let rate = DIRECT_RATE * pace * (SETTLED / (SETTLED + seen)).sqrt();
             let (first, places) = self.reach(feature as usize);
-            vectors::each(&mut self.learned.direct[places], &self.shown[first..], moved(rate));
+            vectors::each(&mut self.learned.direct[places], &self.errors[first..], moved(rate));
         }
         if HIDDEN > 0 {
             self.learn_hidden(HIDDEN_RATE * pace);
         }
     }
 
-    /// The same for the weights of hidden units, from the last step to the first.
+    /// Updates the weights of hidden units, by backpropagation from the last step to the first.
     #[inline(always)]
     fn learn_hidden(&mut self, rate: f32) {
         let outer = arrays::<HIDDEN>(&mut self.learned.outer);
@@ -227,12 +228,12 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
         }
     }
 
-    /// Adds what the last row showed to the information of the weights.
+    /// Adds the last row to the information of the weights.
     #[inline(always)]
     fn gather(&mut self) {
         for &feature in &self.active {
             let (first, places) = self.reach(feature as usize);
-            add_scaled(&mut self.learned.information[places], 1.0, &self.shown[first..]);
+            add_scaled(&mut self.learned.information[places], 1.0, &self.errors[first..]);
         }
     }
 
@@ -253,31 +254,31 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
     }
 }
 
-/// What a hidden unit gives on of a change of its sum.
+/// Derivative of the output of a hidden unit.
 #[inline(always)]
 fn slope(sum: f32) -> f32 {
     if sum > 0.0 && sum < 1.0 { 1.0 } else { LEAK }
 }
 
-/// Within what a model can say.
+/// Clamps a weight to the range of a model.
 #[inline(always)]
 fn bounded(weight: f32) -> f32 {
     weight.clamp(-LARGEST, LARGEST)
 }
 
-/// Weights of hidden units in arrays; none where there are none.
+/// Weights of hidden units as arrays; empty without hidden units.
 #[inline(always)]
 fn arrays<const HIDDEN: usize>(weights: &mut [f32]) -> &mut [[f32; HIDDEN]] {
     if HIDDEN > 0 { weights.as_chunks_mut().0 } else { &mut [] }
 }
 
-/// Adds numbers, each times the same.
+/// Adds numbers multiplied by a scale.
 #[inline(always)]
 fn add_scaled(sums: &mut [f32], scale: f32, numbers: &[f32]) {
     vectors::each(sums, numbers, |sum: f32, number: f32| sum + scale * number);
 }
 
-/// A weight after a step down its gradient.
+/// A weight after a gradient step.
 #[inline(always)]
 fn moved(rate: f32) -> impl Fn(f32, f32) -> f32 {
     move |weight, error| bounded(weight + rate * error)
@@ -288,7 +289,7 @@ impl<const HIDDEN: usize> Decisions for Trainer<'_, HIDDEN> {
     fn begin(&mut self) {
         self.units.fill(0.0);
         self.sums = [0.0; HIDDEN];
-        self.shown.fill(0.0);
+        self.errors.fill(0.0);
         self.active.clear();
         self.steps.clear();
         self.history.clear();
@@ -300,9 +301,9 @@ impl<const HIDDEN: usize> Decisions for Trainer<'_, HIDDEN> {
         let one = self.predict(unit);
         let error = f32::from(u8::from(bit)) - one;
         if self.asks_information {
-            self.shown[unit] = (one * (1.0 - one)).max(MIN_INFORMATION);
+            self.errors[unit] = (one * (1.0 - one)).max(MIN_INFORMATION);
         } else {
-            self.shown[unit] = error;
+            self.errors[unit] = error;
             if HIDDEN > 0 {
                 self.steps.push(Step::Decided(unit as u32, error));
             }
@@ -335,7 +336,7 @@ impl<const HIDDEN: usize> Decisions for Trainer<'_, HIDDEN> {
     }
 }
 
-/// All rows again and again, neighbours far from each other.
+/// Cycles through all rows, with neighbours far apart.
 fn scattered(rows: &[Row]) -> impl Iterator<Item = &Row> {
     let mut step = (rows.len() * 5 / 8).max(1);
     while gcd(step, rows.len()) != 1 {
@@ -352,7 +353,7 @@ const fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Numbers from -1 to 1 that look random.
+/// Pseudo-random numbers from -1 to 1.
 struct Noise(u64);
 
 impl Noise {
@@ -369,7 +370,7 @@ mod tests {
     use super::*;
     use crate::archive::row::RANKS;
 
-    /// Whatever the machine has, the same rows make the same weights, to the last bit.
+    /// With any instructions, the same rows make the same weights, to the last bit.
     #[test]
     fn all_instructions_learn_the_same() {
         let row = |number: u32| {
@@ -382,7 +383,7 @@ mod tests {
         let layout = Layout::of(&rows);
         for hidden in [0, 8, 24] {
             let learned = Instructions::supported().map(|instructions| {
-                let work = Training { layout: &layout, rows: &rows, hidden, lessons: 900 };
+                let work = Training { layout: &layout, rows: &rows, hidden, examples: 900 };
                 vectors::run_with(instructions, hidden, work)
             });
             let learned: Vec<Learned> = learned.collect();

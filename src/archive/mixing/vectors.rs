@@ -1,22 +1,22 @@
-//! Running the network with the widest vectors of the machine.
+//! Dispatch of network code to the widest vectors of the machine.
 
-/// Work that is compiled for each number of hidden units that a network is computed with, and for
-/// each set of instructions. All of them give the same.
+/// Work that is compiled for each padded number of hidden units and each set of instructions. All
+/// versions give the same result.
 pub(super) trait Work {
     type Output;
 
-    /// Does it, for hidden units in arrays of this length. Everything within is inlined, so that it is
-    /// compiled for the instructions of the caller.
+    /// Runs the work with hidden units in arrays of this length. Everything within is inlined, so that
+    /// it is compiled for the instructions of the caller.
     fn run<const HIDDEN: usize>(self) -> Self::Output;
 }
 
 /// Instructions of the processor.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Instructions {
-    /// Vectors of 32 bytes; a value is only made where the machine has them.
+    /// Vectors of 32 bytes; a value exists only on machines that have them.
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
-    /// What every machine has.
+    /// Portable instructions.
     Portable,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum Instructions {
 pub(super) struct Avx2(());
 
 impl Instructions {
-    /// Those that the machine has, the fastest first.
+    /// The sets of instructions that the machine supports, the fastest first.
     pub(super) fn supported() -> impl Iterator<Item = Instructions> {
         #[cfg(target_arch = "x86_64")]
         let wide = is_x86_feature_detected!("avx2").then_some(Instructions::Avx2(Avx2(())));
@@ -36,7 +36,7 @@ impl Instructions {
     }
 }
 
-/// Hidden units with room to the next length that code is compiled for.
+/// Number of hidden units, padded to the next length that code is compiled for.
 pub(super) const fn padded(hidden: usize) -> usize {
     match hidden {
         0 => 0,
@@ -46,13 +46,13 @@ pub(super) const fn padded(hidden: usize) -> usize {
     }
 }
 
-/// Does work for a network of so many hidden units, with the fastest instructions.
+/// Runs work for a network of `hidden` hidden units with the fastest instructions.
 pub(super) fn run<W: Work>(hidden: usize, work: W) -> W::Output {
     let fastest = Instructions::supported().next().unwrap_or(Instructions::Portable);
     run_with(fastest, hidden, work)
 }
 
-/// The same with these instructions.
+/// [`run`] with these instructions.
 pub(super) fn run_with<W: Work>(instructions: Instructions, hidden: usize, work: W) -> W::Output {
     match padded(hidden) {
         0 => run_array::<W, 0>(instructions, work),
@@ -78,7 +78,7 @@ fn run_avx2<W: Work, const HIDDEN: usize>(work: W) -> W::Output {
     work.run::<HIDDEN>()
 }
 
-/// Adds the products of eight numbers to sums; to which of these each goes is open.
+/// Adds the products of eight numbers to four sums; the assignment to sums is unspecified.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 #[allow(unsafe_code)]
@@ -97,7 +97,7 @@ pub(super) fn add_products(sums: [i32; 4], first: &[i16; 8], second: &[i16; 8]) 
     added
 }
 
-/// The same where there is no such instruction.
+/// The portable version.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 fn add_products_one_by_one(mut sums: [i32; 4], first: &[i16; 8], second: &[i16; 8]) -> [i32; 4] {
@@ -113,8 +113,8 @@ pub(super) fn add_products(sums: [i32; 4], first: &[i16; 8], second: &[i16; 8]) 
     add_products_one_by_one(sums, first, second)
 }
 
-/// The sum of the products of numbers: in eight sums, for an order of additions that is the same
-/// everywhere. The length is a multiple of eight.
+/// The dot product, in eight sums, so that the order of additions is the same everywhere. The length
+/// is a multiple of eight.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 #[allow(unsafe_code)]
@@ -141,7 +141,7 @@ pub(super) fn dot<const N: usize>(first: &[f32; N], second: &[f32; N]) -> f32 {
     }
 }
 
-/// The same where there are no such instructions.
+/// The portable version.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 pub(super) fn dot_one_by_one<const N: usize>(first: &[f32; N], second: &[f32; N]) -> f32 {
@@ -158,10 +158,10 @@ pub(super) fn dot_one_by_one<const N: usize>(first: &[f32; N], second: &[f32; N]
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use dot_one_by_one as dot;
 
-/// Numbers that are taken at once: their places in arrays are multiples of this.
+/// Number of numbers that are processed at once; they begin at multiples of this.
 const LANES: usize = 16;
 
-/// Changes each number of the first by that of the second in its place.
+/// Applies `change` to each number of the first slice and its counterpart of the second.
 #[inline(always)]
 pub(super) fn each<T: Copy, U: Copy>(first: &mut [T], second: &[U], change: impl Fn(T, U) -> T) {
     for (first, &second) in first.iter_mut().zip(second) {
@@ -169,7 +169,7 @@ pub(super) fn each<T: Copy, U: Copy>(first: &mut [T], second: &[U], change: impl
     }
 }
 
-/// The same for arrays, whose length is a multiple of [`LANES`].
+/// [`each`] for arrays whose length is a multiple of [`LANES`].
 #[inline(always)]
 pub(super) fn each_in_arrays<T: Copy, U: Copy, const N: usize>(
     first: &mut [T; N],
@@ -178,7 +178,7 @@ pub(super) fn each_in_arrays<T: Copy, U: Copy, const N: usize>(
 ) {
     let (first, second) = (first.as_chunks_mut::<LANES>().0, second.as_chunks::<LANES>().0);
     for (first, second) in first.iter_mut().zip(second) {
-        // All are read before one is written, so that nothing hinders that they are one vector.
+        // All numbers are read before any is written, so that the compiler can use one vector.
         let (mut changed, second) = (*first, *second);
         for nth in 0..LANES {
             changed[nth] = change(changed[nth], second[nth]);

@@ -19,26 +19,26 @@ use crate::archive::rows::{IndexSections, RowReader};
 use crate::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin};
 use crate::model::{EpdRecord, GameId};
 
-/// What reading may take if nothing is said, in bytes.
+/// Default memory for reading, in bytes.
 const DEFAULT_MEMORY: usize = 256 << 20;
-/// What reading may take in any case, in bytes.
-const LEAST_MEMORY: usize = 16 << 20;
+/// Minimum memory for reading, in bytes.
+const MIN_MEMORY: usize = 16 << 20;
 
 /// An archive, open for reading.
 ///
-/// Opening reads the header, the footer and about 130 bytes a segment (a segment holds about a
-/// million records); everything else is read, and its check verified, when it is needed. An archive
-/// can be shared between threads, and the file between processes.
+/// Opening reads the header, the footer and about 130 bytes for each segment of about a million
+/// records. Everything else is read and checked when it is needed. An archive can be shared between
+/// threads, and its file between processes.
 pub struct Archive {
     pub(super) bytes: Arc<FileBytes>,
     pub(super) footer: Footer,
     pub(super) sections: SectionTable,
-    /// What the checks of the index and of the side data begin with.
+    /// Identity that the checksums of the index and of the side data cover.
     pub(super) identity: u32,
     pub(super) level: LevelReader,
-    /// What reading may take, about, in bytes.
+    /// Approximate memory for reading, in bytes.
     pub(super) memory: usize,
-    /// Whether some records of each segment were seen to be those of the index and the tables.
+    /// True once some records of each segment were compared with the index and the tables.
     pub(super) has_own_records: AtomicBool,
 }
 
@@ -55,13 +55,13 @@ impl fmt::Debug for Archive {
 impl Archive {
     /// Opens a file.
     ///
-    /// The file is mapped into memory. When another process cuts it off while it is open, reading
-    /// ends the process with SIGBUS; when another process writes into it, checks fail. Writers of
-    /// epdb never do either.
+    /// The file is mapped into memory. If another process truncates it while it is open, reading ends
+    /// the process with SIGBUS; if another process writes into it, checksums fail. epdb never does
+    /// either.
     ///
     /// # Errors
-    /// [`ArchiveError`] when the file cannot be read, is no archive, is truncated or damaged in
-    /// the parts that are read here, or has a later version.
+    /// [`ArchiveError`] if the file cannot be read, is not an archive, has a later version, or is
+    /// truncated or damaged in the parts that are read here.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive, ArchiveError> {
         Archive::new(FileBytes::map(&File::open(path)?)?)
     }
@@ -76,7 +76,7 @@ impl Archive {
 
     fn new(bytes: FileBytes) -> Result<Archive, ArchiveError> {
         Header::check(&bytes)?;
-        let footer = *Footer::of(&bytes)?;
+        let footer = *Footer::parse(&bytes)?;
         let sections = SectionTable::read(&bytes, &footer)?;
         let has = |kind| sections.of_file(kind).is_some();
         let is_fast = has(SectionKind::RecordIndex) || has(SectionKind::RowDirectory);
@@ -96,8 +96,8 @@ impl Archive {
                 .any(|kind| kind != own_index && has(kind));
         let has_stray_digests = has(SectionKind::GameDigests) && !has(SectionKind::TallyOrigin);
         let has_stray_guide = has(SectionKind::RowGuide) && !has(SectionKind::RowDirectory);
-        let has_half_a_side = has(SectionKind::FileNames) != has(SectionKind::SideData);
-        if has_other_index || has_half_a_side || has_stray_digests || has_stray_guide {
+        let has_half_verbatim = has(SectionKind::FileNames) != has(SectionKind::SideData);
+        if has_other_index || has_half_verbatim || has_stray_digests || has_stray_guide {
             return Err(ArchiveError::corrupt("section table"));
         }
         let table = sections.of_file(SectionKind::SegmentTable).unwrap_or_default();
@@ -125,21 +125,21 @@ impl Archive {
         Ok(Archive { bytes, footer, sections, identity, level, memory, has_own_records })
     }
 
-    /// Bounds what reading takes beside what it returns, about, in bytes: 256 MiB if nothing is
-    /// said, and never less than 16 MiB. Archives that ask for more are refused with
-    /// [`ArchiveError::MemoryExceeded`]; most that epdb writes take a few MiB.
+    /// Sets the approximate memory for reading in bytes, apart from the results: by default 256 MiB,
+    /// and at least 16 MiB. Archives that need more are refused with
+    /// [`ArchiveError::MemoryExceeded`]; most archives need a few MiB.
     #[must_use]
     pub fn memory_bytes(self, memory: usize) -> Archive {
-        let memory = memory.max(LEAST_MEMORY);
+        let memory = memory.max(MIN_MEMORY);
         Archive { memory, level: self.level.with_memory(memory), ..self }
     }
 
-    /// How many records there are.
+    /// Number of records.
     pub fn len(&self) -> u64 {
         self.footer.records.get()
     }
 
-    /// Whether there are none.
+    /// True if the archive has no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -149,20 +149,20 @@ impl Archive {
         self.level.level()
     }
 
-    /// Whether positions are found without reading the whole archive.
+    /// True if positions are found without reading the whole archive.
     pub fn has_index(&self) -> bool {
         self.level.has_index()
     }
 
-    /// Whether the order of the records is not that of the input.
+    /// True if the records are not in the order of the input.
     pub fn is_sorted(&self) -> bool {
         self.footer.flags.get() & SORTED != 0
     }
 
-    /// Checks, once, that the records are those of the index and the tables: the end of an older
-    /// archive, where a disk kept it, is whole in itself. Some records of each segment are read,
-    /// about 16 of all. Lookups do this before their first answer, as do kept games and what is
-    /// known of tallies.
+    /// Checks once that the records belong to the index and the tables. Without this check, the end of
+    /// an older archive that a disk kept would pass, because it is sound in itself. Some records of each
+    /// segment are read, about 16 in all. Lookups, kept games and the tally ledger do this before their
+    /// first answer.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -181,13 +181,12 @@ impl Archive {
         Ok(())
     }
 
-    /// Whether it says how the tallies among its records came to be.
+    /// True if the archive is a library: it records the origin of its tallies.
     pub fn is_library(&self) -> bool {
         self.sections.of_file(SectionKind::TallyOrigin).is_some()
     }
 
-    /// How the tallies among the records came to be, and which games they count, where that was
-    /// kept.
+    /// The origin of the tallies among the records, and the games that they count, if kept.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -196,7 +195,7 @@ impl Archive {
         self.read_tally_ledger()
     }
 
-    /// The same, whatever the records are.
+    /// [`Archive::tally_ledger`] without a check of the records.
     pub(super) fn read_tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
         let section = |kind: SectionKind| {
             let section = self.sections.of_file(kind);
@@ -219,7 +218,7 @@ impl Archive {
         KeptGamesSection::read(bytes, self.memory).map(Some)
     }
 
-    /// How many games are kept for the positions that list them.
+    /// Number of games that are kept for the positions that list them.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -228,7 +227,7 @@ impl Archive {
         Ok(self.kept_games()?.map_or(0, |games| games.len()))
     }
 
-    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` where it is
+    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` if it is
     /// not kept.
     ///
     /// # Errors
@@ -241,10 +240,10 @@ impl Archive {
         }
     }
 
-    /// Hands on all games that are kept, their ids ascending.
+    /// Visits all games that are kept, ids ascending.
     ///
     /// # Errors
-    /// As [`Archive::kept_game`], and what `visit` says.
+    /// As [`Archive::kept_game`], and errors of `visit`.
     pub fn each_kept_game<E: From<ArchiveError>>(
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
@@ -256,10 +255,10 @@ impl Archive {
         }
     }
 
-    /// The record with a number, counted from 0 in the order of the archive.
+    /// The record with this number, counted from 0 in the order of the archive.
     ///
     /// # Errors
-    /// [`ArchiveError::NoRecord`] behind the end; [`ArchiveError::Corrupt`] for damage.
+    /// [`ArchiveError::NoRecord`] past the end; [`ArchiveError::Corrupt`] for damage.
     pub fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         self.level.record(number)
     }

@@ -1,20 +1,20 @@
-//! Where the bytes of an archive are.
+//! The parts of an archive file and their sizes.
 
 use super::archive::Archive;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::layout::{Footer, Header};
 use crate::archive::file::sections::{SectionEntry, SectionKind};
 
-/// A part of the file, for those who want to know where the bytes are.
+/// A part of the file, with its place and size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArchivePart {
-    /// What it is.
+    /// Name of the part.
     pub name: &'static str,
-    /// The number of its segment.
+    /// Number of its segment.
     pub segment: Option<u64>,
-    /// Where it begins in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// Its bytes.
+    /// Length in bytes.
     pub len: u64,
 }
 
@@ -39,8 +39,8 @@ impl Archive {
         header.into_iter().chain(sections).chain(ends).collect()
     }
 
-    /// How many bytes each column of the positions takes in the blocks, and the operations; empty
-    /// when nothing is coded by columns. All blocks are read.
+    /// Number of bytes in the blocks for each column of the positions, and for the operations. Empty if
+    /// nothing is coded by columns. All blocks are read.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.

@@ -1,4 +1,4 @@
-//! The records of an archive, whatever its level.
+//! The reader of records at any level.
 
 use std::ops::Range;
 
@@ -8,8 +8,7 @@ use crate::archive::error::ArchiveError;
 use crate::archive::rows::RowReader;
 use crate::model::EpdRecord;
 
-/// What reads the records: made once, when the file is opened. All that depends on the level is
-/// asked of it.
+/// Reader of the records, made when the file is opened. Everything that depends on the level is here.
 pub(super) enum LevelReader {
     /// Level fast.
     Rows(RowReader),
@@ -26,7 +25,7 @@ impl LevelReader {
         }
     }
 
-    /// The same in other memory, in bytes.
+    /// The reader with another memory limit, in bytes.
     pub(super) fn with_memory(self, memory: usize) -> LevelReader {
         match self {
             LevelReader::Rows(_) => self,
@@ -49,7 +48,7 @@ impl LevelReader {
         }
     }
 
-    /// The first records of a range, at least one. There may be some from behind its end.
+    /// The first records of a range, at least one. Records after its end may follow.
     pub(super) fn records(&self, range: Range<u64>) -> Result<Vec<EpdRecord>, ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.records(range),
@@ -70,7 +69,7 @@ impl LevelReader {
         }
     }
 
-    /// How many bytes each column of the positions takes, and the operations; empty when nothing is
+    /// Number of bytes for each column of the positions, and for the operations; empty if nothing is
     /// coded by columns.
     pub(super) fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
         match self {
@@ -87,7 +86,7 @@ impl LevelReader {
         }
     }
 
-    /// Checks that what the sections are divided into follows each other.
+    /// Checks that the blocks of each section follow each other.
     pub(super) fn verify_layout(&self) -> Result<(), ArchiveError> {
         match self {
             LevelReader::Rows(_) => Ok(()),
@@ -95,7 +94,7 @@ impl LevelReader {
         }
     }
 
-    /// Reads all records, and checks that the index leads to each of them and to no more.
+    /// Reads all records, and checks that the index leads to each of them and to nothing else.
     pub(super) fn verify_records(&self) -> Result<(), ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.verify(),

@@ -13,8 +13,8 @@ use crate::model::EpdRecord;
 use crate::text::{FormatOptions, epd};
 
 impl Archive {
-    /// All records of a position, ascending by number, each found when it is asked for: the first
-    /// costs no more where there are many. Positions are compared, not only their keys.
+    /// All records of a position, ascending by number, found one at a time, so that the first costs the
+    /// same if there are many. Positions are compared, not only their keys.
     ///
     /// ```
     /// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
@@ -45,10 +45,10 @@ impl Archive {
         Matches(matches.unwrap_or_else(|error| LevelMatches::Ended(Some(error))))
     }
 
-    /// Looks many positions up: calls `visit` with the place of a query and each record of it. The
-    /// records of one query come in ascending order; queries come in no promised order: that of the
-    /// archive's blocks, so that each is decoded once, however many of its records are asked for.
-    /// Several threads may ask one archive side by side, each for its part.
+    /// Looks up many positions: calls `visit` with the place of a query and each of its records. The
+    /// records of one query come in ascending order. The order of queries is unspecified: it follows the
+    /// blocks of the archive, so that each block is decoded once. Several threads may look up in one
+    /// archive at the same time.
     ///
     /// ```
     /// use epdb::archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
@@ -75,7 +75,7 @@ impl Archive {
     /// ```
     ///
     /// # Errors
-    /// [`ArchiveError::Corrupt`] for damage, and those of `visit`, which end the work.
+    /// [`ArchiveError::Corrupt`] for damage, and errors of `visit`, which end the search.
     pub fn get_batch<Q: Into<Query>, E: From<ArchiveError>>(
         &self,
         queries: impl IntoIterator<Item = Q>,
@@ -105,7 +105,7 @@ impl fmt::Debug for Matches<'_> {
 
 enum LevelMatches<'a> {
     Rows(RowMatches<'a>),
-    /// Apart, or those of rows would be moved as if they were as large.
+    /// Boxed, because they are much larger than those of rows.
     Blocks(Box<BlockMatches<'a>>),
     Ended(Option<ArchiveError>),
 }
@@ -127,7 +127,7 @@ impl<'a> Iterator for Matches<'a> {
     }
 }
 
-/// A record that was found. It is made when it is asked for.
+/// A record that was found. It is decoded on demand.
 pub struct Match<'a>(LevelMatch<'a>);
 
 impl fmt::Debug for Match<'_> {
@@ -162,8 +162,8 @@ impl Match<'_> {
         }
     }
 
-    /// Appends the text of the record, without line end; the canonical text without making the
-    /// record where that can be avoided.
+    /// Appends the text of the record, without line end. Canonical text is usually made without
+    /// decoding the whole record.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -197,7 +197,7 @@ mod tests {
     const BLOCKS: usize = 50;
 
     /// An archive of level default; each block has six records of the start position. With these
-    /// castling letters it is coded by positions.
+    /// castling letters its positions are coded by a model, not as text.
     fn archive(index: bool) -> Archive {
         let options = PackOptions::new().index(index).block_records(8);
         let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// FINDINGS E 7.1. The first record costs one block, however many blocks have some.
+    /// The first record costs one block, however many blocks have records.
     #[test]
     fn the_first_match_decodes_one_block() {
         for index in [true, false] {
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Once some were asked for, records are made when their blocks are decoded.
+    /// After the first request, records are made when their blocks are decoded.
     #[test]
     fn records_with_operations_are_those_that_were_packed() {
         let line = |number| match number % 4 {
@@ -271,7 +271,7 @@ mod tests {
         assert!(batch.into_iter().eq((0..BLOCKS * 8).map(|it| (place(it), packed(it)))));
     }
 
-    /// The same of many queries whose visitor wants one record of each.
+    /// The same for many queries whose visitor wants one record of each.
     #[test]
     fn the_first_matches_of_many_queries_decode_one_block() {
         let other = crate::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();

@@ -1,4 +1,4 @@
-//! Reading the records of an archive in order, as such and as text.
+//! Reading the records of an archive in order, decoded or as text.
 
 use std::fmt;
 use std::ops::Range;
@@ -28,8 +28,7 @@ impl Archive {
         ArchiveRecords { archive: self, next: range.start, end, read: Vec::new().into_iter() }
     }
 
-    /// Appends the canonical text of records, a line each, without making records of them where
-    /// that can be avoided.
+    /// Appends the canonical text of records, a line each, usually without decoding whole records.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -37,11 +36,11 @@ impl Archive {
         self.each_text(range, out, |_| Ok(()))
     }
 
-    /// As [`Archive::write_text`], in pieces of whole lines: calls `visit` with what there is, from
-    /// which it may take what it likes, so that memory need not hold all of it.
+    /// [`Archive::write_text`] in pieces of whole lines: calls `visit` with the text so far, which it may
+    /// take and clear, so that memory need not hold all of it.
     ///
     /// # Errors
-    /// [`ArchiveError::Corrupt`] for damage, and what `visit` returns.
+    /// [`ArchiveError::Corrupt`] for damage, and errors of `visit`.
     pub fn each_text<E: From<ArchiveError>>(
         &self,
         range: Range<u64>,
@@ -57,7 +56,7 @@ pub struct ArchiveRecords<'a> {
     archive: &'a Archive,
     next: u64,
     end: u64,
-    /// Those that were read and not given yet.
+    /// Records that were read and not returned yet.
     read: std::vec::IntoIter<EpdRecord>,
 }
 
@@ -104,7 +103,7 @@ mod tests {
 
     const KINGS: &str = include_str!("../../../formats/golden/archive/kings.epd");
 
-    /// Whatever memory there is: rows are put into their order so many at a time as it holds.
+    /// With any memory: rows are put into their order in windows that fit into it.
     #[test]
     fn sorted_rows_come_in_the_order_of_their_numbers() {
         let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new()).unwrap();

@@ -1,5 +1,5 @@
-//! The segments of a file: each entry of the segment table with its sections, checked once, when
-//! the file is opened.
+//! The segments of a file: the entries of the segment table and their sections, checked when the file
+//! is opened.
 
 use zerocopy::FromBytes;
 
@@ -13,7 +13,7 @@ use crate::archive::file::sections::{Section, SectionKind, SectionTable};
 use crate::archive::file::span::Span;
 use crate::archive::rows::RowSegment;
 
-/// The most records of a block that a reader takes.
+/// Maximum number of records of a block that a reader accepts.
 const MAX_BLOCK_RECORDS: u32 = 65_535;
 const TABLE: &str = "segment table";
 
@@ -26,8 +26,8 @@ pub(super) enum Segments {
 }
 
 impl Segments {
-    /// Reads the segment table and gives each segment its sections. Where there is no segment,
-    /// `is_fast` says what the level is.
+    /// Reads the segment table and assigns the sections to segments. If there is no segment, `is_fast`
+    /// determines the level.
     pub(super) fn read(
         file: &[u8],
         table: &SectionTable,
@@ -53,7 +53,7 @@ impl Segments {
         Ok(Segments::Blocks(segments))
     }
 
-    /// How many records there are.
+    /// Number of records.
     pub(super) fn records(&self) -> u64 {
         let last = match self {
             Segments::Rows(segments) => segments.last().map(|segment| segment.span),
@@ -63,7 +63,7 @@ impl Segments {
     }
 }
 
-/// Checks that the entries follow each other and say what a writer may say.
+/// Checks that the entries follow each other and that a writer may produce them.
 fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
     let (mut next_record, mut next_block) = (0, 0);
     for (number, entry) in (0..).zip(entries) {
@@ -96,7 +96,7 @@ fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// The sections of a segment; empty where there is none.
+/// The sections of a segment; empty if missing.
 #[derive(Copy, Clone, Default)]
 struct SegmentSections {
     rows: Section,
@@ -109,7 +109,7 @@ struct SegmentSections {
     separators: Section,
 }
 
-/// Gives each entry its sections.
+/// Assigns sections to entries.
 fn sections_of(
     entries: &[SegmentEntry],
     table: &SectionTable,
@@ -126,7 +126,7 @@ fn sections_of(
 }
 
 impl SegmentSections {
-    /// Takes a section; false when the coder has none of this kind.
+    /// Adds a section; false if the coder has no section of this kind.
     fn take(&mut self, coder: u8, kind: SectionKind, section: Section) -> bool {
         let place = match (kind, coder) {
             (SectionKind::Rows, CODER_ROWS) => &mut self.rows,
@@ -168,7 +168,7 @@ impl SegmentSections {
     }
 }
 
-/// Names the first segment whose sections cannot hold its records.
+/// Reports the first segment whose sections are too short or too long for its records.
 fn all_fit(mut fits: impl Iterator<Item = bool>) -> Result<(), ArchiveError> {
     match fits.position(|fits| !fits) {
         None => Ok(()),

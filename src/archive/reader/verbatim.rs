@@ -6,7 +6,7 @@ use crate::archive::file::sections::SectionKind;
 use crate::archive::side::{self, Restored};
 
 impl Archive {
-    /// Whether the input can be had back byte for byte.
+    /// True if the input can be restored byte for byte.
     pub fn is_verbatim(&self) -> bool {
         self.sections.of_file(SectionKind::SideData).is_some()
     }
@@ -21,12 +21,10 @@ impl Archive {
         side::names(section.checked(&self.bytes, kind.name())?)
     }
 
-    /// Gives the input of a verbatim archive back, piece by piece: each file's name, then its
-    /// bytes.
+    /// Restores the input of a verbatim archive, piece by piece: the name of each file, then its bytes.
     ///
     /// # Errors
-    /// [`ArchiveError::NotVerbatim`], [`ArchiveError::Corrupt`] for damage, and what `visit`
-    /// returns.
+    /// [`ArchiveError::NotVerbatim`], [`ArchiveError::Corrupt`] for damage, and errors of `visit`.
     pub fn restore<E: From<ArchiveError>>(
         &self,
         visit: impl FnMut(Restored<'_>) -> Result<(), E>,

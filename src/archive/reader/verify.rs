@@ -6,8 +6,8 @@ use crate::archive::file::sections::SectionKind;
 use crate::codec::kept_game;
 
 impl Archive {
-    /// Reads everything and checks every part: checksums, that each record can be read, and that
-    /// the position index leads to each record and to no more than there are.
+    /// Reads everything and checks every part: the checksums, that each record can be decoded, and that
+    /// the position index leads to each record and to nothing else.
     ///
     /// # Errors
     /// The first damage found.
@@ -31,7 +31,7 @@ impl Archive {
         self.level.verify_records()
     }
 
-    /// Between the parts there is nothing but zeros.
+    /// Checks that there are only zeros between the parts.
     fn verify_gaps(&self) -> Result<(), ArchiveError> {
         let mut end = 0;
         for part in self.parts() {

@@ -1,4 +1,4 @@
-//! Which contexts are tried for each column, the most promising first.
+//! The contexts that are tried for each column, the most promising first.
 
 use super::context::Context::{
     self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,
@@ -18,8 +18,8 @@ const RANK_5: Context = Column(9);
 const EN_PASSANT: Context = Column(10);
 const FULLMOVE: Context = Column(11);
 
-/// For each column the lists that are tried. The first of games from the start array, the last
-/// of Chess960 or of anything else.
+/// For each column the lists of contexts that are tried. The first suit games from the start array,
+/// the last Chess960 or anything else.
 pub(super) const CANDIDATES: [&[&[Context]]; 13] = [
     &[&[]],
     &[&[]],

@@ -1,29 +1,29 @@
-//! What the coder of a column may look at: the columns before it, and what is missing so far.
+//! Contexts of a column: the columns before it, and the pieces on them.
 
 use crate::archive::row::{COLUMNS, RANK_ORDER, RANKS, is_rank, occupied};
 
-/// The symbol of a value that its column's dictionary does not have.
+/// The symbol of a value that is not in its column's dictionary.
 pub(super) const ESCAPE: u16 = u16::MAX;
 
-/// Values of contexts have this many bits.
+/// Number of bits of the values of contexts.
 pub(super) const CONTEXT_BITS: u32 = 28;
 
-/// Something that is known before a column is coded. The numbers are part of the format.
+/// A value that is known before a column is coded. The numbers are part of the format.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Context {
     /// The symbol of an earlier column.
     Column(u8),
-    /// How many white or black pieces of each kind the ranks so far have.
+    /// Counts of the white or black pieces of each kind on the ranks so far.
     Pieces(Side),
-    /// The files on which the ranks so far have a white or black pawn.
+    /// Files with a white or black pawn on the ranks so far.
     Pawns(Side),
-    /// Both of these for one colour.
+    /// Pieces and pawns of one colour.
     Material(Side),
-    /// The pawn files of both colours.
+    /// Pawn files of both colours.
     BothPawns,
-    /// The pieces of both colours.
+    /// Pieces of both colours.
     BothPieces,
-    /// Which squares of the first or the last rank are occupied.
+    /// Occupied squares of the first or the last rank.
     BackRank(Side),
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Side {
 }
 
 impl Context {
-    /// The number of the format.
+    /// Number in the format.
     pub(super) const fn number(self) -> u8 {
         match self {
             Context::Column(column) => column,
@@ -48,8 +48,8 @@ impl Context {
         }
     }
 
-    /// The context with a number; `None` for a number that the format does not have.
-    pub(super) fn of_number(number: u8) -> Option<Context> {
+    /// The context with a number; `None` if the format does not have it.
+    pub(super) fn from_number(number: u8) -> Option<Context> {
         let side = if number.is_multiple_of(2) { Side::White } else { Side::Black };
         Some(match number {
             0..16 if usize::from(number) < COLUMNS => Context::Column(number),
@@ -64,12 +64,12 @@ impl Context {
     }
 }
 
-/// Bits of a piece count: knights, bishops, rooks, queens, and one bit for kings on top. Counts
-/// that overflow run into the next; encoder and decoder agree on it.
+/// Number of bits of a piece count: knights, bishops, rooks, queens, and the highest bit for kings.
+/// A count that overflows carries into the next one, for encoder and decoder alike.
 pub(super) const PIECE_BITS: u32 = 13;
 const PIECE_MASK: u16 = (1 << PIECE_BITS) - 1;
 
-/// What was seen of the row that is being coded.
+/// State of the row that is being coded.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct ContextState {
     /// The symbols of the columns so far.
@@ -78,7 +78,7 @@ pub(super) struct ContextState {
 }
 
 impl ContextState {
-    /// Takes in the value of a column and its symbol.
+    /// Adds the value of a column and its symbol.
     pub(super) fn update(&mut self, column: usize, symbol: u16, value: u32) {
         self.symbols[column] = symbol;
         let gain = if is_rank(column) { Gain::of(value) } else { Gain::default() };
@@ -94,7 +94,7 @@ impl ContextState {
     }
 }
 
-/// What was seen of the pieces of a row.
+/// State of the pieces of a row.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct PieceState {
     /// Piece counts, White's and Black's.
@@ -106,7 +106,7 @@ pub(super) struct PieceState {
 }
 
 impl PieceState {
-    /// Takes in what the value of a column adds, which counts of ranks only.
+    /// Adds the pieces of a column, if it is a rank.
     #[inline]
     pub(super) fn add(&mut self, column: usize, gain: Gain) {
         if !is_rank(column) {
@@ -123,7 +123,7 @@ impl PieceState {
         }
     }
 
-    /// The value of a context that is no column.
+    /// The value of a context that is not a column.
     pub(super) fn value(&self, context: Context) -> u32 {
         let pieces = |side: Side| u32::from(self.counts[side as usize] & PIECE_MASK);
         let pawns = |side: Side| u32::from(self.pawns >> (8 * side as u16) & 0xff);
@@ -139,7 +139,7 @@ impl PieceState {
     }
 }
 
-/// What a rank adds to a [`PieceState`].
+/// Pieces that a rank adds to a [`PieceState`].
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Gain {
     /// Piece counts, White's and Black's.
@@ -150,7 +150,7 @@ pub(super) struct Gain {
 }
 
 impl Gain {
-    /// What the rank adds that a value says.
+    /// The pieces of the rank with this value.
     pub(super) fn of(value: u32) -> Gain {
         let mut gain = Gain { occupied: occupied(value), ..Gain::default() };
         for (place, byte) in value.to_le_bytes().into_iter().enumerate() {
@@ -163,7 +163,7 @@ impl Gain {
     }
 }
 
-/// What two neighbouring squares, one byte of a rank, add to a [`Gain`].
+/// The pieces that two neighbouring squares, one byte of a rank, add to a [`Gain`].
 #[derive(Copy, Clone)]
 struct Pair {
     counts: [u16; 2],

@@ -1,4 +1,4 @@
-//! Decoding the rows of blocks, several side by side.
+//! Decoding the rows of several blocks, interleaved.
 
 use super::context::{Context, ESCAPE, Gain, PieceState};
 use super::model::PositionModel;
@@ -9,9 +9,9 @@ use crate::archive::rans::RansDecoder;
 use crate::archive::row::{COLUMNS, Row, is_rank};
 
 impl PositionModel {
-    /// Reads the rows of blocks, each of so many rows, none of more than the one before it, side
-    /// by side and in small steps: what one of them waits for, another has. What damaged bytes say
-    /// is rows too; the check of the block shows it.
+    /// Decodes the rows of blocks, given with their numbers of rows, which must not ascend. The blocks
+    /// are interleaved in small steps, so that their cache misses overlap. Damaged bytes decode to rows
+    /// too; the checksum of the block detects them.
     pub(in crate::archive) fn decode<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
@@ -31,8 +31,8 @@ impl PositionModel {
         blocks.into_iter().map(|block| (block.decoder, block.read)).collect()
     }
 
-    /// Reads the columns of a row of blocks that are in the order of how many first columns they
-    /// share with another row.
+    /// Decodes the columns of a row of each block. The blocks are sorted by the number of first columns
+    /// that their row shares with an earlier row.
     fn decode_columns(&self, blocks: &mut [&mut BlockDecoder]) {
         let mut coded = 0;
         for (place, column) in (0..COLUMNS).zip(&self.columns) {
@@ -59,7 +59,7 @@ impl PositionModel {
         }
     }
 
-    /// Goes on to the nodes for the next context of a column.
+    /// Steps to the nodes of the next context of a column.
     fn step(&self, blocks: &mut [&mut BlockDecoder], place: usize, context: Context) {
         let nodes = &self.nodes;
         match context {
@@ -75,8 +75,7 @@ impl PositionModel {
         }
     }
 
-    /// Reads the next symbol in a node, or where that escapes to; [`ESCAPE`] when its value is
-    /// spelled.
+    /// Decodes the next symbol in a node or its ancestors; [`ESCAPE`] if its value is spelled out.
     #[inline]
     fn decode_symbol(&self, mut node: u32, mut chunk: u32, decoder: &mut RansDecoder) -> u16 {
         loop {
@@ -94,17 +93,17 @@ impl PositionModel {
     }
 }
 
-/// The blocks by how many first columns of the next row they have already.
+/// The blocks, sorted by the number of first columns of the next row that are known.
 fn by_shared<'b, 'a>(blocks: &'b mut [BlockDecoder<'a>]) -> Vec<&'b mut BlockDecoder<'a>> {
     let mut blocks: Vec<&mut BlockDecoder> = blocks.iter_mut().collect();
     blocks.sort_by_cached_key(|block| block.shared as u8);
     blocks
 }
 
-/// Decodes the rows of one block.
+/// Decoder of the rows of one block.
 struct BlockDecoder<'a> {
     decoder: RansDecoder<'a>,
-    /// How many rows the block has, and those read so far.
+    /// Number of rows of the block, and the rows read so far.
     count: usize,
     read: ReadRows,
     history: DecodeHistory,
@@ -112,10 +111,10 @@ struct BlockDecoder<'a> {
     row: Row,
     symbols: [u16; COLUMNS],
     pieces: [PieceState; COLUMNS + 1],
-    /// How many first columns of the next row are those of `row`: all when a move leads to it.
+    /// Number of first columns that the next row shares with `row`: all if a move leads to it.
     shared: usize,
     is_after_move: bool,
-    /// Where the next symbol is looked for.
+    /// Path to the node of the next symbol.
     path: Path,
     chunk: u32,
 }
@@ -146,21 +145,21 @@ impl<'a> BlockDecoder<'a> {
         self.is_after_move = shared.is_none();
     }
 
-    /// Finds where in the node the search begins.
+    /// Finds the chunk of the node where the search begins.
     fn jump(&mut self, model: &PositionModel) {
         let node = model.nodes.symbols(self.path.longest);
         self.chunk = model.tables.chunk(node, self.decoder.slot());
         model.tables.prefetch(self.chunk);
     }
 
-    /// Reads the next symbol.
+    /// Decodes the next symbol.
     #[inline]
     fn read(&mut self, model: &PositionModel, place: usize) {
         let node = self.path.longest;
         self.symbols[place] = model.decode_symbol(node, self.chunk, &mut self.decoder);
     }
 
-    /// Takes in a symbol that is an escape or means a difference.
+    /// Adds a symbol that is an escape or a difference.
     fn take_unusual(&mut self, model: &PositionModel, place: usize) {
         let entry = model.columns[place].dictionary.get(usize::from(self.symbols[place]));
         let spelled = || model.spelling.decode(place, &mut self.decoder);
@@ -169,7 +168,7 @@ impl<'a> BlockDecoder<'a> {
         self.take(place, value, if is_rank(place) { Gain::of(value) } else { Gain::default() });
     }
 
-    /// Takes in the value of a column and what it adds to contexts.
+    /// Adds the value of a column and its pieces.
     #[inline]
     fn take(&mut self, place: usize, value: u32, gain: Gain) {
         self.row.0[place] = value;

@@ -1,4 +1,4 @@
-//! Encoding the rows of blocks.
+//! Encoding the rows of blocks with a position model.
 
 use super::context::{ContextState, ESCAPE};
 use super::mirror::coded_value;
@@ -14,7 +14,7 @@ impl PositionModel {
     pub(in crate::archive) fn encoder(&self) -> RowEncoder<'_> {
         let long = || self.nodes.each().filter(|(_, node)| node.are_many());
         let count = long().map(|(_, node)| self.tables.symbols(node).count()).sum();
-        let mut intervals = Table::with_room_for(count);
+        let mut intervals = Table::with_capacity(count);
         for (place, node) in long() {
             for (symbol, at) in self.tables.symbols(node) {
                 intervals.insert(place, symbol.into(), at);
@@ -22,7 +22,7 @@ impl PositionModel {
         }
         let mut symbols = Vec::with_capacity(COLUMNS);
         for column in &self.columns {
-            let mut table = Table::with_room_for(column.dictionary.len());
+            let mut table = Table::with_capacity(column.dictionary.len());
             for (symbol, entry) in (0..).zip(&column.dictionary) {
                 table.insert(0, entry.value, symbol);
             }
@@ -32,16 +32,16 @@ impl PositionModel {
     }
 }
 
-/// Codes rows with a model.
+/// Encoder of rows with a model.
 pub(in crate::archive) struct RowEncoder<'a> {
     model: &'a PositionModel,
-    /// The place of the interval of a symbol in a node that has many.
+    /// Place of the interval of a symbol in a node with many symbols.
     intervals: Table,
-    /// The symbol of a value in each column.
+    /// Symbol of a value in each column.
     symbols: Vec<Table>,
 }
 
-/// A row of which columns are coded.
+/// A row with coded columns.
 #[derive(Copy, Clone)]
 struct CodedRow<'a> {
     row: &'a Row,
@@ -50,17 +50,16 @@ struct CodedRow<'a> {
     symbol: u16,
 }
 
-/// The rows of a block of which columns are coded, the one with most columns first.
+/// The rows of a block with coded columns, the one with most columns first.
 struct CodedRows<'a> {
     rows: Vec<CodedRow<'a>>,
-    /// The first column of each that is coded, and its place among the rows; in the order of the
-    /// block.
+    /// First coded column of each row, and its place among the rows; in the order of the block.
     in_block: Vec<(usize, usize)>,
 }
 
 impl<'a> CodedRows<'a> {
-    /// Takes those whose columns are coded from this one on. What they have in common with the last
-    /// row before them that is there, they take from it.
+    /// Adds the rows whose columns are coded from this one on. They copy the state of the shared
+    /// columns from the last such row before them.
     fn begin(&mut self, column: usize, rows: &[&'a Row], path: Path) {
         let mut last = None;
         for (&row, (first, place)) in rows.iter().zip(&mut self.in_block) {
@@ -77,14 +76,14 @@ impl<'a> CodedRows<'a> {
     }
 }
 
-/// What some rows have of the intervals of a block: those of one kind, row by row.
+/// Intervals of one kind for some rows of a block, row by row.
 struct IntervalsByRow {
     intervals: Vec<Interval>,
     ends: Vec<usize>,
 }
 
 impl IntervalsByRow {
-    fn with_room_for(rows: usize) -> IntervalsByRow {
+    fn with_capacity(rows: usize) -> IntervalsByRow {
         IntervalsByRow {
             intervals: Vec::with_capacity(rows + rows / 2),
             ends: Vec::with_capacity(rows),
@@ -103,12 +102,12 @@ impl IntervalsByRow {
 
 /// The intervals of a block.
 struct BlockIntervals {
-    /// How each row is predicted.
+    /// Prediction mode of each row.
     modes: IntervalsByRow,
-    /// Of each row that no move leads to, the first column that is coded, and its place among those
-    /// of a column.
+    /// For each row that no move leads to: the first coded column, and its place among the rows of a
+    /// column.
     coded: Vec<Option<(usize, usize)>>,
-    /// Those of each column.
+    /// Intervals of each column.
     columns: Vec<IntervalsByRow>,
 }
 
@@ -125,8 +124,8 @@ impl RowEncoder<'_> {
         out
     }
 
-    /// Adds the bits that each column of the rows of a block takes; what predicts a row from those
-    /// before is added to the first.
+    /// Adds the number of bits of each column of the rows of a block. The bits of prediction modes are
+    /// added to the first column.
     pub(in crate::archive) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
         let price = |interval: &Interval| (f64::from(SCALE) / f64::from(interval.freq)).log2();
         let sum = |part: &IntervalsByRow| part.intervals.iter().map(price).sum::<f64>();
@@ -135,11 +134,11 @@ impl RowEncoder<'_> {
         bits.iter_mut().zip(&block.columns).for_each(|(bits, column)| *bits += sum(column));
     }
 
-    /// The intervals of the rows of a block, found column by column: what the search in one row
-    /// waits for, another has.
+    /// The intervals of the rows of a block, found column by column, so that the cache misses of
+    /// different rows overlap.
     fn intervals_of(&self, rows: &[Row]) -> BlockIntervals {
         let mut history = EncodeHistory::default();
-        let mut modes = IntervalsByRow::with_room_for(rows.len());
+        let mut modes = IntervalsByRow::with_capacity(rows.len());
         let mut first = Vec::with_capacity(rows.len());
         for row in rows {
             let mode =
@@ -174,7 +173,7 @@ impl RowEncoder<'_> {
         BlockIntervals { modes, coded, columns }
     }
 
-    /// The intervals of a column, which the rows take in.
+    /// The intervals of a column; updates the state of the rows.
     fn column(&self, place: usize, rows: &mut [CodedRow]) -> IntervalsByRow {
         let column = &self.model.columns[place];
         let coded = |row: &Row| coded_value(self.model.mirrors, row, place);
@@ -188,7 +187,7 @@ impl RowEncoder<'_> {
             rows.iter_mut().for_each(|row| row.path.step(nodes, row.state.value(context)));
         }
         rows.iter().for_each(|row| self.prefetch(row.path.longest, row.symbol));
-        let mut out = IntervalsByRow::with_room_for(rows.len());
+        let mut out = IntervalsByRow::with_capacity(rows.len());
         for row in &mut *rows {
             self.put_symbol(row.path.longest, row.symbol, &mut out.intervals);
             if row.symbol == ESCAPE {
@@ -200,7 +199,7 @@ impl RowEncoder<'_> {
         out
     }
 
-    /// Brings near where a symbol is looked for in a node.
+    /// Prefetches the place of a symbol in a node.
     fn prefetch(&self, at: u32, symbol: u16) {
         let node = self.model.nodes.symbols(at);
         match node.are_many() {
@@ -225,7 +224,7 @@ impl RowEncoder<'_> {
         }
     }
 
-    /// The interval of a symbol in a node that has many.
+    /// The interval of a symbol in a node with many symbols.
     fn interval(&self, node: u32, symbol: u16) -> Option<Interval> {
         let place = self.intervals.get(node, symbol.into())?;
         Some(self.model.tables.at(place))

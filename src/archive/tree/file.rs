@@ -1,4 +1,4 @@
-//! Models as bytes.
+//! Reading and writing position models.
 
 use super::context::{CONTEXT_BITS, Context, ESCAPE, Gain};
 use super::mirror::{LAST_RANK, VACATED, faced_column, facing};
@@ -18,9 +18,9 @@ use crate::archive::row::{COLUMNS, RANKS, is_rank};
 use foldhash::HashMap;
 use std::cmp::Reverse;
 
-/// The most nodes of a column that a reader takes.
+/// Maximum number of nodes of a column that a reader accepts.
 const MAX_NODES: usize = 1 << 20;
-/// The most contexts of a column.
+/// Maximum number of contexts of a column.
 const MAX_CONTEXTS: usize = 4;
 
 impl ModelSpec {
@@ -72,34 +72,34 @@ impl PositionModel {
     }
 }
 
-/// What a node and a symbol of a list take, about, in bytes.
+/// Approximate memory of a node and of a symbol in a list, in bytes.
 const NODE_COST: usize = 400;
 const SYMBOL_COST: usize = 20;
 
-/// The bit and integer models under which a position model is coded.
+/// The bit and integer models that code a position model.
 struct ModelCodec {
-    /// What the model so far takes, and may take at the most.
+    /// Memory of the model so far, and its limit, in bytes.
     cost: usize,
     limit: usize,
     flags: IntegerModel,
     class_lens: IntegerModel,
-    /// By the class of a value of the rank that is faced: whether the dictionary has what faces it,
-    /// and in which class.
+    /// By the class of a value of the faced rank: whether the dictionary has the facing value, and its
+    /// class.
     is_faced: Vec<BitModel>,
     faced_class: Vec<SmallSymbolModel<{ CLASSES as usize }>>,
-    /// Length of the common beginning of neighbours in a dictionary.
+    /// Length of the common prefix of neighbours in a dictionary.
     shared: IntegerModel,
-    /// Codes of squares by the two before.
+    /// Codes of squares by the two previous squares.
     squares: Vec<SmallSymbolModel<16>>,
     values: Vec<IntegerModel>,
 }
 
-/// For one column and level.
+/// Models of one column and level.
 #[derive(Clone, Default)]
 struct NodeModels {
     len: IntegerModel,
     hinted: Vec<BitModel>,
-    /// By the bit length of the gap that is to be expected.
+    /// By the bit length of the expected gap.
     first_symbol: IntegerModel,
     symbol_gap: IntegerModel,
     /// By class.
@@ -111,7 +111,7 @@ struct NodeModels {
 }
 
 impl NodeModels {
-    /// For symbols of these classes, the highest first: no more contexts than they can lead to.
+    /// Models for symbols of these classes, the highest first, with only as many contexts as needed.
     fn new(classes: &[u8]) -> NodeModels {
         let gaps = IntegerModel::with_contexts(bit_length(classes.len()) + 1);
         let counts = classes.first().map_or(0, |&class| usize::from(class) + 1);
@@ -145,7 +145,7 @@ impl Default for ModelCodec {
 const CLASSES: u32 = 32;
 
 impl ModelCodec {
-    /// Passes a model through a coder. A decoder is given an empty one.
+    /// Codes a model. A decoder is given an empty one.
     fn model(&mut self, coder: &mut impl BitCoder, spec: &ModelSpec) -> Option<ModelSpec> {
         let mirrors = self.flags.code(coder, spec.mirrors.into()) != 0;
         let mut columns: Vec<TreeSpec> = Vec::with_capacity(COLUMNS);
@@ -200,7 +200,7 @@ impl ModelCodec {
         (0..Some(len).filter(|&len| len <= MAX_CONTEXTS)?)
             .map(|place| {
                 let number = u8::try_from(self.flags.code(coder, number(place))).ok()?;
-                Context::of_number(number).filter(|context| match context {
+                Context::from_number(number).filter(|context| match context {
                     Context::Column(earlier) => usize::from(*earlier) < column,
                     _ => true,
                 })
@@ -208,8 +208,8 @@ impl ModelCodec {
             .collect()
     }
 
-    /// The values class by class, in each class ascending, and how many each class has. `faced` is
-    /// the rank that the column faces.
+    /// Codes the values class by class, ascending in each class, and the number of values of each class.
+    /// `faced` is the rank that the column faces.
     fn dictionary(
         &mut self,
         coder: &mut impl BitCoder,
@@ -260,7 +260,7 @@ impl ModelCodec {
         values.iter().all(fits).then_some((values, class_lens))
     }
 
-    /// What faces the values of a rank, as far as the dictionary has it: each value with its class.
+    /// The values that face those of a rank, as far as the dictionary has them, with their classes.
     fn faced(
         &mut self,
         coder: &mut impl BitCoder,
@@ -281,7 +281,7 @@ impl ModelCodec {
         found
     }
 
-    /// A rank, a-file highest, by what it has in common with the one before.
+    /// Codes a rank, a-file highest, by its common prefix with the previous one.
     fn rank(&mut self, coder: &mut impl BitCoder, column: usize, rank: u32, before: u32) -> u32 {
         let common = (rank ^ before).leading_zeros() / 4;
         let common = self.shared.code(coder, common.into()).min(8) as u32;
@@ -300,53 +300,52 @@ impl ModelCodec {
     }
 }
 
-/// The nodes of one column.
+/// Codec of the nodes of one column.
 struct TreeCodec<'a> {
     codec: &'a mut ModelCodec,
     /// By level.
     models: Vec<NodeModels>,
-    /// Of each symbol.
+    /// Class of each symbol.
     classes: Vec<u8>,
-    /// What the symbols need, of a column of ranks.
+    /// Pieces that the symbols of a column of ranks need.
     needs: Option<Needs>,
     contexts: &'a [Context],
     earlier: &'a [TreeSpec],
     given: &'a [NodeSpec],
     children: Vec<Vec<usize>>,
     nodes: Vec<NodeSpec>,
-    /// Symbols in the lists of all nodes.
+    /// Number of symbols in the lists of all nodes.
     listed: usize,
-    /// By level of the node that is being coded: what its list and those of its children so far
-    /// have in common.
+    /// By level of the current node: the symbols that are common in its list and those of its children.
     hints: Vec<Hint>,
     /// The symbols of the list that is being coded.
     taken: Vec<u16>,
 }
 
-/// The place of a node in the tree: the value of its last context, and what all of them tell.
+/// Place of a node in the tree: the value of its last context, and the pieces that all its contexts
+/// determine.
 #[derive(Copy, Clone, Default)]
 struct Place {
     context: u32,
     known: Known,
 }
 
-/// Which symbols the lists under a node have had so far.
+/// The symbols in the lists below a node so far.
 #[derive(Clone)]
 struct Hint {
     lists: u32,
-    /// How many of the lists have each symbol, and the symbols that any has.
+    /// Number of lists with each symbol, and the symbols of any list.
     counts: Vec<u32>,
     listed: Vec<u16>,
-    /// The symbols that most of them have, at most [`HINTED`]: the most frequent first, then by
-    /// symbol.
+    /// The symbols in most lists, at most [`HINTED`]: the most frequent first, then by symbol.
     likely: Vec<u16>,
 }
 
-/// So many of the most likely symbols are asked for one by one.
+/// Number of the most likely symbols that are coded one by one.
 const HINTED: usize = 32;
 
 impl Hint {
-    /// Of no list; there are so many symbols.
+    /// Hint without lists, for this number of symbols.
     fn new(symbols: usize) -> Hint {
         Hint { lists: 0, counts: vec![0; symbols], listed: Vec::new(), likely: Vec::new() }
     }
@@ -370,7 +369,7 @@ impl Hint {
         }
     }
 
-    /// Puts a symbol whose count grew in its place.
+    /// Moves a symbol whose count grew to its rank.
     fn rank(&mut self, symbol: u16) {
         let order = |symbol: u16| (Reverse(self.counts[usize::from(symbol)]), symbol);
         let last = self.likely.get(HINTED - 1);
@@ -391,14 +390,14 @@ impl Hint {
         }
     }
 
-    /// The sixteenths of the lists that have a symbol.
+    /// The share of lists with a symbol, in sixteenths.
     fn part(&self, symbol: u16) -> usize {
         let lists = self.counts[usize::from(symbol)];
         (lists * 15 / self.lists.max(1)).min(15) as usize
     }
 }
 
-/// How many bits a number has.
+/// Number of bits of a number.
 const fn bit_length(number: usize) -> usize {
     (usize::BITS - number.leading_zeros()) as usize
 }
@@ -418,7 +417,7 @@ fn children(nodes: &[NodeSpec]) -> Vec<Vec<usize>> {
 }
 
 impl TreeCodec<'_> {
-    /// A node at a level and all below it. `source` is its place among the given ones.
+    /// Codes a node at a level and all nodes below it. `source` is its place among the given nodes.
     fn node(
         &mut self,
         coder: &mut impl BitCoder,
@@ -462,13 +461,13 @@ impl TreeCodec<'_> {
         Some(())
     }
 
-    /// Counts a cost; `None` when that is more than the model may.
+    /// Adds a cost; `None` if the model would exceed its limit.
     fn take(&mut self, cost: usize) -> Option<()> {
         self.codec.cost += cost;
         (self.codec.cost <= self.codec.limit).then_some(())
     }
 
-    /// The place of a child of a node.
+    /// Place of a child of a node.
     fn below(&self, level: usize, Place { mut known, .. }: Place, context: u32) -> Option<Place> {
         let number = *self.contexts.get(level - 1)?;
         let rank = match number {
@@ -482,7 +481,7 @@ impl TreeCodec<'_> {
         Some(Place { context, known })
     }
 
-    /// The symbols of a node, ascending, with their counts.
+    /// Codes the symbols of a node, ascending, with their counts.
     fn list(
         &mut self,
         coder: &mut impl BitCoder,
@@ -536,8 +535,8 @@ impl TreeCodec<'_> {
         Some(list)
     }
 
-    /// Takes those of the likely symbols that a list of so many has, and says how many of the likely
-    /// ones were gone through: of those it was asked for each that is possible.
+    /// Codes which of the likely symbols a list of `count` symbols has. Returns the number of likely
+    /// symbols that were examined; impossible ones among them were skipped.
     fn hinted(
         &mut self,
         coder: &mut impl BitCoder,
@@ -565,8 +564,8 @@ impl TreeCodec<'_> {
         hint.likely.len()
     }
 
-    /// The value of a context that leads to a child; children ascend by it. An escaped symbol is
-    /// coded as the one behind the last.
+    /// Codes the value of the context of a child; children ascend by it. An escaped symbol is coded as
+    /// the one after the last.
     fn context(
         &mut self,
         coder: &mut impl BitCoder,

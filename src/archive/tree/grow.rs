@@ -1,29 +1,32 @@
-//! Growing the tree of a column: the rows are put in the order of the first context, those of each
-//! node that is worth its bits in that of the next, and so on.
+//! Growing the tree of a column: the rows are sorted by the first context; those of each node that is
+//! worth its bits are sorted by the next context, and so on.
+// Greedy: a node is kept if the bits that it saves in the rows exceed the estimated bits of its
+// description, and its children are tried afterwards. Sorting rows gives all values of a context in one
+// pass; a hash table of counts for each value would take more memory and a cache miss for each row.
 
 use super::context::ESCAPE;
 use super::spec::{MAX_LISTED, NodeSpec};
 use std::cmp::Reverse;
 use std::sync::LazyLock;
 
-/// Estimated bits of a node in the model beside its symbols.
+/// Estimated bits of a node in the model without its symbols.
 const NODE_BITS: f32 = 16.0;
 /// Estimated bits of a symbol in a node's list.
 const SYMBOL_BITS: f32 = 6.0;
-/// The most symbols of a node under the outermost.
+/// Maximum number of symbols of a node below the root.
 const MAX_LIST: usize = 700;
-/// A context that is met more seldom is not looked at.
+/// Values of a context that occur less often get no node.
 const RARE: usize = 4;
-/// Rows that are sorted digit by digit; fewer are compared.
+/// Number of rows from which on a radix sort is used; fewer are sorted by comparison.
 const MANY: usize = 1 << 9;
-/// Bits of a digit, at the most.
+/// Maximum number of bits of a digit.
 const DIGIT_BITS: u32 = 11;
 
 /// Rows as the tree of a column sees them.
 pub(super) struct ColumnRows<'a> {
-    /// Those that have the column coded.
+    /// Rows whose column is coded.
     pub(super) rows: Vec<u32>,
-    /// The symbol of each row in the column; so many are none but the escape.
+    /// Symbol of each row in the column, and the number of symbols without the escape.
     pub(super) symbols: &'a [u16],
     pub(super) escape: u16,
     pub(super) contexts: Vec<ContextValues<'a>>,
@@ -40,7 +43,7 @@ pub(super) enum ContextValues<'a> {
 }
 
 impl ContextValues<'_> {
-    /// A value as nodes have it.
+    /// A value as in nodes.
     fn shown(&self, value: u32) -> u32 {
         match self {
             ContextValues::Symbols { escape, .. } if value == u32::from(*escape) => ESCAPE.into(),
@@ -48,7 +51,7 @@ impl ContextValues<'_> {
         }
     }
 
-    /// Puts rows in the order of their values. Gives these, each with the number of its rows.
+    /// Sorts rows by their values. Returns the values with their numbers of rows.
     fn sort(&self, rows: &mut [u32], keys: &mut SortKeys) -> Vec<(u32, usize)> {
         match self {
             ContextValues::Symbols { values, .. } => {
@@ -59,10 +62,10 @@ impl ContextValues<'_> {
     }
 }
 
-/// Room in which rows are sorted.
+/// Buffers for sorting rows.
 #[derive(Default)]
 struct SortKeys {
-    /// A value and below it the row.
+    /// The value in the high bits, the row in the low bits.
     keys: Vec<u64>,
     sorted: Vec<u64>,
 }
@@ -82,7 +85,7 @@ impl SortKeys {
         alike.map(|keys| (value_of(keys[0]), keys.len())).collect()
     }
 
-    /// Sorts by values, digit by digit.
+    /// Radix sort by values.
     fn sort_many(&mut self) {
         let base = value_of(self.keys[0]);
         let varying = self.keys.iter().fold(0, |varying, &key| varying | (value_of(key) ^ base));
@@ -114,16 +117,16 @@ const fn value_of(key: u64) -> u32 {
     (key >> u32::BITS) as u32
 }
 
-/// In which nodes rows are coded.
+/// The nodes in which rows are coded.
 pub(super) struct CodedInNodes {
-    /// The rows, those of a node side by side.
+    /// The rows, grouped by node.
     rows: Vec<u32>,
     /// The nodes, each with the end of its rows.
     runs: Vec<(u32, usize)>,
 }
 
 impl CodedInNodes {
-    /// Counts more rows that are coded in a node.
+    /// Adds rows that are coded in a node.
     fn add(&mut self, node: u32, rows: usize) {
         match self.runs.last_mut() {
             Some((last, end)) if *last == node => *end += rows,
@@ -134,7 +137,7 @@ impl CodedInNodes {
         }
     }
 
-    /// Gives the nodes other numbers.
+    /// Renumbers the nodes.
     pub(super) fn rename(&mut self, numbers: &[u32]) {
         self.runs.iter_mut().for_each(|(node, _)| *node = numbers[*node as usize]);
     }
@@ -148,35 +151,35 @@ impl CodedInNodes {
     }
 }
 
-/// What a tree is built for.
+/// Purpose of a tree.
 #[derive(Copy, Clone)]
 pub(super) enum Purpose<'a> {
-    /// To be compared with others; a bit of the model counts so much.
+    /// Comparison with other trees; a bit of the model counts as `model` bits.
     Trial { model: f32 },
-    /// To be used. `usage` is how often symbols are left to the outermost node, by estimate; when the
-    /// tree is open every node can escape.
+    /// Use in a model. `usage` is the estimated number of times that symbols are coded in the root. In
+    /// an open tree every node can escape.
     Use { usage: &'a [u32], open: bool },
 }
 
-/// Builds the tree of one column.
+/// Builder of the tree of one column.
 pub(super) struct TreeBuilder<'a> {
     symbols: &'a [u16],
     escape: u16,
     contexts: &'a [ContextValues<'a>],
     purpose: Purpose<'a>,
-    /// By level and symbol: the node that lists the symbol there, its place in the list, and the
-    /// bits that it costs.
+    /// By level and symbol: the node that lists the symbol there, its place in the list, and its cost
+    /// in bits.
     listed: Vec<Vec<ListedSymbol>>,
     /// The node of each level on the current path, and the bits of its escape.
     path: Vec<Option<(u32, f32)>>,
     nodes: Vec<NodeSpec>,
-    /// Symbols in the lists of all nodes.
+    /// Number of symbols in the lists of all nodes.
     listed_symbols: usize,
-    /// By symbol, all 0 but while symbols are counted.
+    /// Counts by symbol; all 0 except while symbols are counted.
     counts: Vec<u32>,
-    /// Room for all symbols and one more.
+    /// Buffer for all symbols and one more.
     noted: Vec<u16>,
-    /// The symbols of the rows that were looked at last, and how many of the rows have none.
+    /// Symbols of the rows counted last, and the number of rows without a symbol.
     met: Vec<MetSymbol>,
     met_escapes: u32,
     bits: f32,
@@ -184,15 +187,15 @@ pub(super) struct TreeBuilder<'a> {
     keys: SortKeys,
 }
 
-/// What a [`TreeBuilder`] has built.
+/// Result of a [`TreeBuilder`].
 pub(super) struct BuiltTree {
     pub(super) nodes: Vec<NodeSpec>,
-    /// The bits of data and model by estimate, of a trial.
+    /// Estimated bits of data and model, for a trial.
     pub(super) bits: f32,
     pub(super) coded: CodedInNodes,
 }
 
-/// A symbol of some rows: how many have it, and the bits that it costs so far.
+/// A symbol of some rows: the number of rows with it, and its cost in bits so far.
 struct MetSymbol {
     symbol: u16,
     count: u32,
@@ -258,7 +261,7 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Makes the outermost node, which has all symbols, for such a use of them.
+    /// Makes the root, which has all symbols, with these counts.
     fn start(&mut self, usage: &[u32]) {
         let total: f32 = usage.iter().map(|&count| count as f32 + 0.3).sum();
         for (place, &count) in usage.iter().enumerate() {
@@ -271,14 +274,14 @@ impl<'a> TreeBuilder<'a> {
         self.path[0] = Some((0, 0.0));
     }
 
-    /// Makes the node of what is frequent in any context, and all below it.
+    /// Makes the node of the symbols that are frequent in any context, and all nodes below it.
     fn frequent_anywhere(&mut self, rows: &mut [u32]) {
         if !self.split(rows, 1, 0) {
             self.count_met(rows, 0);
         }
     }
 
-    /// Bits of a symbol at a level or above.
+    /// Cost in bits of a symbol at a level or above.
     fn cost(&self, symbol: usize, level: usize) -> f32 {
         let mut bits = 0.0;
         for level in (0..=level).rev() {
@@ -306,8 +309,7 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Counts the symbols that were met last, those of some rows, where they are coded, at a level or
-    /// above.
+    /// Counts the symbols of `rows`, which were counted last, where they are coded, at a level or above.
     fn count_met(&mut self, rows: &[u32], level: usize) {
         self.put(rows, level);
         for place in 0..self.met.len() {
@@ -317,7 +319,7 @@ impl<'a> TreeBuilder<'a> {
         self.count_symbol(self.escape, self.met_escapes, level);
     }
 
-    /// Takes rows as coded at a level or above.
+    /// Records rows as coded at a level or above.
     fn put(&mut self, rows: &[u32], level: usize) {
         self.coded.add(self.innermost(level), rows.len());
         if matches!(self.purpose, Purpose::Trial { .. }) {
@@ -327,7 +329,7 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Counts a symbol so many times where it is coded, at a level or above.
+    /// Counts a symbol `times` times where it is coded, at a level or above.
     fn count_symbol(&mut self, symbol: u16, times: u32, level: usize) {
         for level in (0..=level).rev() {
             let Some((node, _)) = self.path[level] else { continue };
@@ -343,8 +345,8 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Makes a node for these rows, which have the contexts so far in common, when it saves bits;
-    /// then nodes for the next context below it.
+    /// Makes a node for rows with the same contexts if it saves bits, then nodes for the next context
+    /// below it.
     fn split(&mut self, rows: &mut [u32], level: usize, context: u32) -> bool {
         let list = self.worthwhile(rows, level);
         if list.is_empty() || self.listed_symbols + list.len() > MAX_LISTED {
@@ -373,7 +375,7 @@ impl<'a> TreeBuilder<'a> {
     /// Makes nodes for the next context below a level.
     fn below(&mut self, rows: &mut [u32], level: usize) {
         let Some(values) = self.contexts.get(level - 1) else { return self.count_met(rows, level) };
-        // Rows of contexts that are rare are counted together.
+        // Rows with rare values of the context are counted together.
         let (mut first, mut end) = (0, 0);
         for (value, len) in values.sort(rows, &mut self.keys) {
             let start = end;
@@ -390,7 +392,7 @@ impl<'a> TreeBuilder<'a> {
         self.count(&rows[first..], level);
     }
 
-    /// What an escape that never happens counts as.
+    /// Count of an escape that never occurs.
     fn slack(&self) -> f32 {
         if self.is_open() { 0.5 } else { 0.0 }
     }
@@ -399,7 +401,7 @@ impl<'a> TreeBuilder<'a> {
         matches!(self.purpose, Purpose::Use { open: true, .. })
     }
 
-    /// The bits of a node with so many symbols.
+    /// Estimated bits of a node with this number of symbols.
     fn model_bits(&self, symbols: usize) -> f32 {
         let weight = match self.purpose {
             Purpose::Trial { model } => model,
@@ -408,8 +410,8 @@ impl<'a> TreeBuilder<'a> {
         weight * (NODE_BITS + SYMBOL_BITS * symbols as f32)
     }
 
-    /// The symbols that a node for these rows should list; none when it saves nothing. What is
-    /// frequent anywhere is listed in any case. All symbols of the rows are met then.
+    /// The symbols that a node for these rows should list; empty if it saves nothing. The node of the
+    /// symbols that are frequent anywhere is made in any case. Counts all symbols of the rows.
     fn worthwhile(&mut self, rows: &[u32], level: usize) -> Vec<(u16, u32)> {
         let before = self.meet(rows, level - 1);
         if level > 1 && before < self.model_bits(1) {
@@ -439,9 +441,9 @@ impl<'a> TreeBuilder<'a> {
         self.met.iter().take(len).map(|met| (met.symbol, met.count)).collect()
     }
 
-    /// Counts the symbols of some rows, and says what they cost at a level or above.
+    /// Counts the symbols of some rows, and returns their cost at a level or above.
     fn meet(&mut self, rows: &[u32], level: usize) -> f32 {
-        // Whether a symbol is new cannot be guessed, so it is noted in any case.
+        // Whether a symbol is new is unpredictable, so it is written without a branch.
         let mut met = 0;
         for &row in rows {
             let symbol = self.symbols[row as usize];
@@ -467,7 +469,7 @@ impl<'a> TreeBuilder<'a> {
     }
 }
 
-/// Counts whose logarithm is at hand.
+/// Counts below this have their logarithm in a table.
 const SMALL: usize = 1 << 10;
 
 /// The binary logarithm of a count.

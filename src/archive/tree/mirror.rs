@@ -1,5 +1,5 @@
-//! The last rank by its difference to the first: in most positions of games pieces of both colours
-//! face each other.
+//! Coding the last rank by its difference to the first: in most positions of games, pieces of both
+//! colours face each other.
 
 use crate::archive::row::{RANK_ORDER, RANKS, Row, no_pieces, with_other_colors};
 
@@ -9,7 +9,7 @@ pub(super) const LAST_RANK: usize = {
     RANKS + 2
 };
 
-/// The column of the rank that a rank faces from behind it in the row.
+/// The earlier column of the rank that a rank faces.
 pub(super) const fn faced_column(column: usize) -> Option<usize> {
     match column {
         LAST_RANK => Some(RANKS),
@@ -23,7 +23,7 @@ pub(super) const fn faced_column(column: usize) -> Option<usize> {
 /// The code of an empty square that faces a piece.
 pub(super) const VACATED: u32 = 13;
 
-/// The rank that faces another; nothing faces codes of no piece.
+/// The rank that faces another; codes that are not pieces face empty squares.
 pub(super) fn facing(rank: u32) -> u32 {
     with_other_colors(rank & !no_pieces(rank))
 }
@@ -38,7 +38,7 @@ const fn everywhere(code: u32) -> u32 {
     code * 0x1111_1111
 }
 
-/// What is coded for a column of a row.
+/// The value that is coded for a column of a row.
 #[inline]
 pub(super) fn coded_value(mirrors: bool, row: &Row, column: usize) -> u32 {
     let value = row.0[column];
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_pair_of_codes_comes_back() {
+    fn each_pair_of_codes_round_trips() {
         for first in 0..=15 {
             for last in (0..=15).filter(|&code| code != VACATED) {
                 let (ranks, others) = (everywhere(first) ^ 0x21, everywhere(last) & 0xffff_ff0f);

@@ -1,4 +1,4 @@
-//! A position model, ready to code with.
+//! The position model of a segment.
 
 use super::context::{Context, Gain};
 use super::mirror::{LAST_RANK, unmirrored};
@@ -8,18 +8,18 @@ use super::spelling::Spelling;
 use super::symbol_tables::SymbolTables;
 use crate::archive::row::{RANKS, Row};
 
-/// A position model, ready to code with.
+/// A position model for encoding and decoding.
 #[derive(Debug)]
 pub(in crate::archive) struct PositionModel {
     pub(super) columns: Vec<Column>,
     pub(super) nodes: Nodes,
     pub(super) tables: SymbolTables,
-    /// Whether the last rank is coded by its difference to the first.
+    /// True if the last rank is coded by its difference to the first.
     pub(super) mirrors: bool,
     pub(super) spelling: Spelling,
-    /// How rows are predicted from those before, where that is worth it.
+    /// Prediction of rows from previous rows, if it pays.
     pub(super) modes: Option<PredictionModes>,
-    /// What it takes, about, in bytes: known of a model that was read.
+    /// Approximate memory in bytes, of a model that was read.
     pub(super) cost: usize,
 }
 
@@ -27,9 +27,9 @@ pub(in crate::archive) struct PositionModel {
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) contexts: Vec<Context>,
-    /// What has a symbol, the most frequent first.
+    /// Values with a symbol, the most frequent first.
     pub(super) dictionary: Vec<Entry>,
-    /// The path before any context.
+    /// Path before the first context.
     pub(super) start: Path,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Column {
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Entry {
     pub(super) value: u32,
-    /// What it adds to contexts, when it is a rank and means what it says.
+    /// Pieces that it adds to contexts, if it is a rank and not coded as a difference.
     pub(super) gain: Gain,
 }
 
@@ -48,17 +48,17 @@ impl Entry {
 }
 
 impl PositionModel {
-    /// What it takes, about, in bytes.
+    /// Approximate memory in bytes.
     pub(in crate::archive) const fn cost(&self) -> usize {
         self.cost
     }
 
-    /// Whether a column is coded by its difference to the first rank.
+    /// True if a column is coded by its difference to the first rank.
     pub(super) const fn is_mirrored(&self, column: usize) -> bool {
         self.mirrors && column == LAST_RANK
     }
 
-    /// The value of a column for what was coded.
+    /// The value of a column from its coded value.
     pub(super) fn value_of(&self, column: usize, coded: u32, row: &Row) -> u32 {
         if self.is_mirrored(column) { unmirrored(row.0[RANKS], coded) } else { coded }
     }

@@ -1,11 +1,14 @@
-//! The nodes of a model, found by their contexts.
+//! The nodes of a model in a hash table by contexts.
+// The children of a node share a region of the table, with a hash of 31 bits shifted to its size, so a
+// step from parent to child reads one pair of places, usually one cache line. A sorted list of children
+// would need a binary search with branches that the processor cannot predict.
 
 use super::symbol_tables::NodeSymbols;
 use std::hint::select_unpredictable;
 
-/// The parent of a column's outermost node.
+/// Parent of a column's root.
 pub(super) const NO_NODE: u32 = u32::MAX;
-/// The context of a node that is not under one. Contexts have fewer bits.
+/// Context of a node without one. Values of contexts have fewer bits.
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
 
 /// The symbols that are frequent in a context; the escape to the parent is one of them.
@@ -15,13 +18,13 @@ pub(super) struct Node {
     pub(super) symbols: NodeSymbols,
 }
 
-/// Where the children of a node are: the first pair of theirs, something else in a bit, and in the
-/// lowest five how far a hash of 31 bits is shifted for its pair among them.
+/// The region of the children of a node: their first pair, a flag, and in the lowest five bits the
+/// shift of a 31-bit hash to a pair among them.
 #[derive(Copy, Clone, Debug)]
 struct Children(u32);
 
 impl Children {
-    /// The first pair, which is empty.
+    /// The first pair of the table, which is empty.
     const NONE: Children = Children::new(0, 1);
     const PASSED: u32 = 1 << 5;
 
@@ -37,24 +40,24 @@ impl Children {
         self.0 & 31
     }
 
-    /// The pair to which the hash of a context leads.
+    /// The home pair of a context.
     const fn home(self, context: u32) -> usize {
         let hash = context.wrapping_mul(0x9e37_79b9) >> 1;
         self.first() + (hash >> self.shift()) as usize
     }
 
-    /// The pair that is tried after another.
+    /// The pair that is tried next.
     const fn after(self, pair: usize) -> usize {
         self.first() + (pair + 1 - self.first()) % (1 << (31 - self.shift()))
     }
 }
 
-/// What is looked at on the way to a node: all that is, so that much of it fits a cache.
+/// The part of a node that is read on the way to it, kept small for the cache.
 #[derive(Copy, Clone, Debug)]
 struct Place {
-    /// The value of the last context.
+    /// Value of the last context.
     context: u32,
-    /// Those of the first place of a pair say too whether a child found both places taken.
+    /// In the first place of a pair, its flag is set if a child found both places taken.
     children: Children,
 }
 
@@ -71,17 +74,17 @@ impl Pair {
     }
 }
 
-/// The path from the root of a column to the node of the longest path of contexts there is.
+/// The path from the root of a column to the node with the most matching contexts.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Path {
     pub(super) longest: u32,
-    /// Those of the last node, none where there was no such node.
+    /// Children of the last node; none if there was no such node.
     children: Children,
 }
 
 impl Path {
-    /// Goes on to the node for the next context. All contexts are looked at in any case, so that
-    /// nothing has to be guessed.
+    /// Steps to the node for the next context. All contexts are examined in any case, so that there is
+    /// no unpredictable branch.
     #[inline]
     pub(super) fn step(&mut self, nodes: &Nodes, context: u32) {
         let home = self.children.home(context);
@@ -95,7 +98,7 @@ impl Path {
     }
 }
 
-/// The place of a node with this context in a pair, or 0, and its children.
+/// Place of a node with this context in a pair, or 0, and its children.
 fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
     let [first, second] = &pair.0;
     let (is_first, is_second) = (first.context == context, second.context == context);
@@ -107,19 +110,19 @@ fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
     )
 }
 
-/// Nodes at the places where the hash of their context puts them among the children of their
-/// parent. The first pair is empty: place 0 says that there is no such node.
+/// Hash table of nodes; each is among the children of its parent by the hash of its context. The first
+/// pair is empty: place 0 means that there is no such node.
 #[derive(Debug)]
 pub(super) struct Nodes {
     pairs: Vec<Pair>,
-    /// By place.
+    /// Symbols by place.
     symbols: Vec<NodeSymbols>,
     parents: Vec<u32>,
 }
 
 impl Nodes {
-    /// Arranges nodes, each with the value of its last context and behind its parent, and says the
-    /// place of each.
+    /// Builds the table from nodes with the values of their last contexts, parents first. Returns the
+    /// place of each node.
     pub(super) fn arrange(nodes: &[(u32, Node)]) -> (Nodes, Vec<u32>) {
         let mut children = vec![0_usize; nodes.len()];
         for (_, node) in nodes.iter().filter(|&&(context, _)| context != NO_CONTEXT) {
@@ -148,7 +151,7 @@ impl Nodes {
         (arranged, places)
     }
 
-    /// Appends empty pairs and says where they begin.
+    /// Appends empty pairs and returns the first.
     fn push_pairs(&mut self, count: usize) -> usize {
         let first = self.pairs.len();
         self.pairs.resize(first + count, Pair([EMPTY; 2]));
@@ -183,7 +186,7 @@ impl Nodes {
         (0..).zip(self.symbols.iter().copied()).filter(|(_, symbols)| !symbols.is_none())
     }
 
-    /// The place of a child that is not in the pair where its hash leads, or 0, and its children.
+    /// Place of a child that is not in its home pair, or 0, and its children.
     #[cold]
     fn elsewhere(&self, children: Children, home: usize, context: u32) -> (u32, Children) {
         let mut number = home;
@@ -197,8 +200,8 @@ impl Nodes {
         }
     }
 
-    /// The place where a child for this context is put. There is one: more than half of the
-    /// places are free.
+    /// The place for a child with this context. There is one, because more than half of the places are
+    /// free.
     fn free(&mut self, parent: u32, context: u32) -> u32 {
         let Path { children, .. } = self.path(parent);
         let mut number = children.home(context);

@@ -1,5 +1,6 @@
-//! Which symbols are possible in a node: ranks that need more pieces than an army has, or a second
-//! pawn on a file, beside those that the contexts of the node tell of, are seldom in its list.
+//! The symbols that are likely in a node. A rank is seldom in its list if, with the pieces that the
+//! contexts of the node determine, it needs more pieces than the initial array has, or a second pawn on
+//! a file.
 
 use super::context::Context::{
     self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,
@@ -7,23 +8,23 @@ use super::context::Context::{
 use super::context::{Gain, PIECE_BITS};
 use std::array::from_fn;
 
-/// Kinds of pieces.
+/// Number of kinds of pieces.
 const KINDS: usize = 5;
-/// How many knights, bishops, rooks, queens and kings a side begins with.
-const MOST: [u32; KINDS] = [2, 2, 2, 1, 1];
+/// Number of knights, bishops, rooks, queens and kings of a side in the initial array.
+const INITIAL: [u32; KINDS] = [2, 2, 2, 1, 1];
 
-/// What the contexts of a node tell of the pieces on the board.
+/// The pieces on the board that the contexts of a node determine.
 #[derive(Copy, Clone, Default, PartialEq, Eq)]
 pub(super) struct Known {
-    /// Of each side, where a context tells of all ranks so far.
+    /// Pieces of each side, if a context covers all ranks so far.
     pieces: [Option<u32>; 2],
-    /// Those of ranks that are contexts themselves.
+    /// Pieces on ranks that are contexts themselves.
     of_ranks: [u32; 2],
     pawns: u16,
 }
 
 impl Known {
-    /// Takes in a context, its value and, of a rank with a symbol, what that adds.
+    /// Adds a context, its value, and the pieces of a rank that has a symbol.
     pub(super) fn add(&mut self, context: Context, value: u32, gain: Option<Gain>) {
         let low = (1 << PIECE_BITS) - 1;
         match context {
@@ -51,20 +52,20 @@ impl Known {
     }
 }
 
-/// How many pieces of a kind a number of pieces has.
+/// Number of pieces of a kind in packed counts.
 const fn digit(pieces: u32, kind: usize) -> u32 {
     pieces >> (3 * kind) & 7
 }
 
-/// Sets of symbols, a bit each.
+/// Set of symbols, a bit each.
 type Set = Vec<u64>;
 
-/// What a symbol may need, numbered: of each side and kind more pieces than none, one and two, then
-/// that no pawn is on a file of each side.
+/// Number of needs of a symbol: for each side and kind, more than zero, one and two pieces; then for
+/// each side and file, no other pawn.
 const NEEDS: usize = PAWNS + 16;
 const PAWNS: usize = 2 * KINDS * 3;
 
-/// The number of the need of more pieces than these.
+/// Number of the need of more than `count` pieces.
 const fn more(side: usize, kind: usize, count: usize) -> usize {
     (side * KINDS + kind) * 3 + count
 }
@@ -72,12 +73,12 @@ const fn more(side: usize, kind: usize, count: usize) -> usize {
 /// The symbols of a column of ranks by what they need.
 pub(super) struct Needs {
     symbols: usize,
-    /// For each word of a set, by need: those that have it.
+    /// For each word of a set, the symbols with each need.
     words: Vec<[u64; NEEDS]>,
 }
 
 impl Needs {
-    /// Of what each symbol of a column adds.
+    /// Needs of the symbols of a column, given by their pieces.
     pub(super) fn of(gains: impl ExactSizeIterator<Item = Gain>) -> Needs {
         let symbols = gains.len();
         let mut words = vec![[0; NEEDS]; symbols.div_ceil(64)];
@@ -95,9 +96,10 @@ impl Needs {
         Needs { symbols, words }
     }
 
-    /// The symbols in the order of a node: those that are possible, then the others.
+    /// The symbols in the order of a node: the possible ones, then the others.
     pub(super) fn order(&self, known: &Known) -> SymbolOrder {
-        let room = |side, kind: usize| MOST[kind].saturating_sub(digit(known.pieces(side), kind));
+        let room =
+            |side, kind: usize| INITIAL[kind].saturating_sub(digit(known.pieces(side), kind));
         let unmet: [[usize; KINDS]; 2] =
             from_fn(|side| from_fn(|kind| more(side, kind, room(side, kind) as usize)));
         let any = |word: &[u64; NEEDS]| {
@@ -114,7 +116,7 @@ impl Needs {
 /// The symbols of a column in the order of a node.
 pub(super) struct SymbolOrder {
     symbols: usize,
-    /// How many are possible.
+    /// Number of possible symbols.
     possible: usize,
     others: Set,
 }
@@ -162,18 +164,18 @@ impl SymbolOrder {
     }
 }
 
-/// Goes through a [`SymbolOrder`] from front to back.
+/// Forward walk through a [`SymbolOrder`].
 pub(super) struct SymbolWalk<'a> {
     order: &'a SymbolOrder,
     is_possible: bool,
     word: usize,
-    /// The symbols of the word that are not passed yet, and how many of the order stand before them.
+    /// Symbols of the word that were not passed yet, and the number of symbols before them.
     left: u64,
     before: usize,
 }
 
 impl<'a> SymbolWalk<'a> {
-    /// At the first of the symbols that are possible, or of the others.
+    /// Walk from the first of the possible symbols, or of the others.
     fn new(order: &'a SymbolOrder, is_possible: bool) -> SymbolWalk<'a> {
         let before = if is_possible { 0 } else { order.possible };
         let mut walk = SymbolWalk { order, is_possible, word: 0, left: 0, before };
@@ -181,7 +183,7 @@ impl<'a> SymbolWalk<'a> {
         walk
     }
 
-    /// The symbol at a place, which is not below the last one that was asked for.
+    /// The symbol at a place, which must not be below the last one.
     pub(super) fn at(&mut self, place: usize) -> Option<u16> {
         if place >= self.order.symbols {
             return None;
@@ -202,7 +204,7 @@ impl<'a> SymbolWalk<'a> {
         }
     }
 
-    /// Those of the word.
+    /// Symbols of the word.
     fn symbols(&self) -> Option<u64> {
         let others = *self.order.others.get(self.word)?;
         let all = match self.order.symbols - 64 * self.word {

@@ -1,6 +1,6 @@
-//! Prediction of a row from the rows before it in its block: by the move that leads to it from the
-//! row before, or by the first columns that it has in common with the last row that no move led
-//! to. Games are the first kind, sorted lists and books that go over an opening the second.
+//! Prediction of a row from previous rows of its block: by the move that leads to it from the previous
+//! row, or by the first columns that it shares with the last row that no move led to. The first suits
+//! games, the second sorted lists and opening books.
 
 use crate::archive::chain;
 use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise};
@@ -9,27 +9,27 @@ use crate::codec::ordinal;
 use crate::model::Position;
 use crate::model::rules::{Move, Playable, after};
 
-/// How many modes there are: numbers of columns, and the four kinds of moves.
+/// Number of modes: numbers of columns, and the four kinds of moves.
 pub(super) const MODES: usize = COLUMNS + 5;
-/// A move, with an en passant square after a double step.
+/// First mode of moves: an en passant square follows a double step.
 const MOVE: usize = COLUMNS + 1;
-/// What is added for a move after which there is none.
+/// Added to the mode of a move without an en passant square after a double step.
 const BARE: usize = 1;
-/// What is added for a move to a row that has operations where the one before has none, or the
-/// other way round: the last position of a game mostly has none.
+/// Added to the mode of a move if one of the two rows has operations and the other has none. The last
+/// position of a game usually has none.
 const CHANGING: usize = 2;
 
-/// How a row is predicted.
+/// Prediction of a row.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum PredictionMode {
-    /// So many first columns are those of the last row that no move led to.
+    /// The row shares this number of first columns with the last row that no move led to.
     Columns(usize),
-    /// A move leads from the row before to this one.
+    /// A move leads from the previous row to this one.
     Move(PredictedMove),
 }
 
 impl PredictionMode {
-    /// The number of the format.
+    /// Number in the format.
     pub(super) const fn number(self) -> usize {
         match self {
             PredictionMode::Columns(count) => count,
@@ -38,7 +38,7 @@ impl PredictionMode {
     }
 }
 
-/// The rows of a block that is encoded, as far as the next is predicted from them.
+/// State of the previous rows of a block while encoding.
 #[derive(Default)]
 pub(super) struct EncodeHistory {
     last: Option<Row>,
@@ -47,7 +47,7 @@ pub(super) struct EncodeHistory {
 }
 
 impl EncodeHistory {
-    /// Goes on to the next row and says how it is predicted; the first row is not.
+    /// Moves to the next row and returns its prediction; `None` for the first row.
     pub(super) fn next(&mut self, row: &Row) -> Option<PredictionMode> {
         let mode = self.last.map(|last| match PredictedMove::between(&last, row) {
             Some(predicted) => PredictionMode::Move(predicted),
@@ -61,21 +61,21 @@ impl EncodeHistory {
     }
 }
 
-/// A legal move of a position, by its ordinal.
+/// A legal move of a position, given by its ordinal.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct PredictedMove {
     ordinal: u16,
-    /// How many legal moves there are.
+    /// Number of legal moves.
     count: u16,
     kind: MoveKind,
 }
 
-/// What the row after a move has beside the position.
+/// Properties of the row after a move that the position does not determine.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct MoveKind {
-    /// Whether a double step leaves no en passant square.
+    /// True if no en passant square follows a double step.
     is_bare: bool,
-    /// Whether one of the two rows has operations, and the other none.
+    /// True if one of the two rows has operations and the other has none.
     is_changing: bool,
 }
 
@@ -84,13 +84,13 @@ impl MoveKind {
         (if self.is_bare { BARE } else { 0 }) + (if self.is_changing { CHANGING } else { 0 })
     }
 
-    const fn of_number(number: usize) -> MoveKind {
+    const fn from_number(number: usize) -> MoveKind {
         MoveKind { is_bare: number & BARE != 0, is_changing: number & CHANGING != 0 }
     }
 }
 
 impl PredictedMove {
-    /// The move that leads from a row to another, if there is one.
+    /// The move that leads from a row to another, if any.
     fn between(before: &Row, row: &Row) -> Option<PredictedMove> {
         let (playable, mv) = chain::step(before, row)?;
         let is_changing = before.0[FORM] != row.0[FORM];
@@ -106,14 +106,14 @@ impl PredictedMove {
         })
     }
 
-    /// All legal moves are as likely.
+    /// The interval of the move; all legal moves are equally likely.
     pub(super) fn interval(self) -> Interval {
         let start = |ordinal: u16| u32::from(ordinal) * SCALE / u32::from(self.count.max(1));
         let (start, end) = (start(self.ordinal), start(self.ordinal + 1));
         Interval { start: start as u16, freq: (end - start) as u16 }
     }
 
-    /// The move among so many in whose interval a slot lies.
+    /// The move among `count` whose interval contains a slot.
     fn at(slot: u16, count: u16, kind: MoveKind) -> PredictedMove {
         let ordinal = ((u32::from(slot) + 1) * u32::from(count)).saturating_sub(1) / SCALE;
         PredictedMove { ordinal: ordinal as u16, count, kind }
@@ -158,35 +158,35 @@ impl PredictionModes {
 
     fn decode(&self, decoder: &mut RansDecoder) -> usize {
         let slot = decoder.slot();
-        // All are compared: which one it is cannot be guessed.
+        // All starts are compared, because a branch would be unpredictable.
         let number = self.0[1..MODES].iter().filter(|&&start| start <= slot).count();
         decoder.pass(self.interval_of(number));
         number
     }
 }
 
-/// The rows of a block that is decoded, as far as the next is predicted from them.
+/// State of the previous rows of a block while decoding.
 #[derive(Default)]
 pub(super) struct DecodeHistory {
     last: Row,
-    /// The move that led to the last row, if one did, and the position after it.
+    /// The move that led to the last row, if any, and the position after it.
     step: Option<(Move, Position)>,
 }
 
 impl DecodeHistory {
-    /// Takes a row that no move led to.
+    /// Adds a row that no move led to.
     pub(super) fn restart(&mut self, row: &Row) {
         self.last = *row;
         self.step = None;
     }
 
-    /// The last row, and the move that led to it.
+    /// The last row, and the move that led to it, if any.
     pub(super) fn last(&self) -> (Row, Option<Move>) {
         (self.last, self.step.map(|(mv, _)| mv))
     }
 
-    /// Reads how the next row is predicted: by so many columns, or, when a move led to it, `None`,
-    /// and the row is [`DecodeHistory::last`].
+    /// Decodes the prediction of the next row: the number of shared columns, or `None` if a move leads
+    /// to it; then the row is [`DecodeHistory::last`].
     pub(super) fn next(
         &mut self,
         modes: &PredictionModes,
@@ -195,8 +195,8 @@ impl DecodeHistory {
         match modes.decode(decoder) {
             count @ 0..=COLUMNS => Some(count),
             number => {
-                // Where damaged bytes ask for a move of none, the check of the block says so.
-                if self.go_on(MoveKind::of_number(number - MOVE), decoder).is_none() {
+                // If damaged bytes ask for a move where there is none, the checksum of the block fails.
+                if self.go_on(MoveKind::from_number(number - MOVE), decoder).is_none() {
                     self.restart(&Row::default());
                 }
                 None
@@ -229,7 +229,7 @@ mod tests {
     fn each_slot_gives_the_move_in_whose_interval_it_lies() {
         for count in (1..300).chain([SCALE as u16]) {
             for slot in 0..SCALE as u16 {
-                let predicted = PredictedMove::at(slot, count, MoveKind::of_number(0));
+                let predicted = PredictedMove::at(slot, count, MoveKind::from_number(0));
                 let Interval { start, freq } = predicted.interval();
                 assert!(start <= slot && slot - start < freq, "{slot} of {count}");
                 assert!(predicted.ordinal < count);

@@ -1,10 +1,10 @@
-//! The model that comes with epdb.
+//! The built-in model.
 
 use std::sync::LazyLock;
 
 use super::model::PositionModel;
 
-/// The model that comes with epdb, for archives that are too small to pay for their own.
+/// The built-in model, for archives that are too small for a model of their own.
 pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
     const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
     static SHIPPED: LazyLock<Option<PositionModel>> =

@@ -1,4 +1,4 @@
-//! What a model consists of, before it is written or used.
+//! The specification of a model, before it is written or used.
 
 use super::context::{Context, ESCAPE};
 use super::prediction::MODES;
@@ -8,19 +8,19 @@ use crate::archive::rounded_count::{decode_count, encode_count};
 use crate::archive::row::is_rank;
 use std::cmp::Reverse;
 
-/// The most values of a dictionary.
+/// Maximum number of values of a dictionary.
 pub(super) const MAX_DICTIONARY: usize = 8192;
-/// The most symbols in the lists of all nodes of a column.
+/// Maximum number of symbols in the lists of all nodes of a column.
 pub(super) const MAX_LISTED: usize = 1 << 20;
 
-/// A model.
+/// Specification of a model.
 #[derive(Debug, Default)]
 pub(in crate::archive) struct ModelSpec {
     pub(super) mirrors: bool,
     pub(super) columns: Vec<TreeSpec>,
-    /// The ranks that no dictionary has.
+    /// Counts of the ranks that are in no dictionary.
     pub(super) spelled: Counts,
-    /// How many rows are predicted in each mode.
+    /// Number of rows with each prediction mode.
     pub(super) modes: Option<[u32; MODES]>,
 }
 
@@ -28,26 +28,26 @@ pub(in crate::archive) struct ModelSpec {
 pub(super) struct TreeSpec {
     pub(super) contexts: Vec<Context>,
     pub(super) dictionary: Vec<u32>,
-    /// How many of its values are in each class of frequency.
+    /// Number of values in each class of frequency.
     pub(super) class_lens: Vec<u32>,
-    /// The outermost node first, each node before its children.
+    /// The root first, each node before its children.
     pub(super) nodes: Vec<NodeSpec>,
 }
 
-/// A node: the first two are the dictionary as a whole and what is frequent of it in any context.
+/// A node. The first two are the whole dictionary, and its symbols that are frequent in any context.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeSpec {
     pub(super) parent: u32,
-    /// The value of the last of them.
+    /// Value of the last context.
     pub(super) context: u32,
-    /// Symbols and how often they were coded here.
+    /// Symbols and the number of times that they were coded here.
     pub(super) list: Vec<(u16, u32)>,
-    /// How often a symbol was left to the parent.
+    /// Number of escapes to the parent.
     pub(super) escapes: u32,
 }
 
 impl ModelSpec {
-    /// Rounds the counts beside the trees, which are settled, as the file does.
+    /// Rounds the counts outside of the trees as the file does.
     pub(super) fn settle(&mut self) {
         self.spelled.settle();
         self.modes.iter_mut().flatten().for_each(settle);
@@ -59,12 +59,12 @@ fn settle(count: &mut u32) {
 }
 
 impl NodeSpec {
-    /// How often each symbol was coded, and behind them the escape.
+    /// Counts of the symbols, then of the escape.
     pub(super) fn usage(&self) -> Vec<u32> {
         self.list.iter().map(|&(_, count)| count).chain([self.escapes]).collect()
     }
 
-    /// The symbols, the most frequent first and the escape last, each with its interval.
+    /// The symbols with their intervals, the most frequent first and the escape last.
     pub(super) fn intervals(&self) -> impl ExactSizeIterator<Item = (u16, Interval)> {
         let mut list = Vec::with_capacity(self.list.len() + 1);
         list.extend_from_slice(&self.list);
@@ -83,8 +83,8 @@ impl NodeSpec {
 }
 
 impl TreeSpec {
-    /// Drops what codes nothing, and rounds counts as the file does. Gives for each node its new
-    /// place or, where it is dropped, that of what codes in its stead.
+    /// Drops symbols and nodes that code nothing, and rounds counts as the file does. Returns for each
+    /// node its new place, or that of the node that replaces it.
     pub(super) fn settle(&mut self) -> Vec<u32> {
         let mut is_used = vec![false; self.nodes.len()];
         for place in (0..self.nodes.len()).rev() {
@@ -113,7 +113,7 @@ impl TreeSpec {
     }
 }
 
-/// A count as the file has it. Of small ones it is not worth the bits to tell all apart.
+/// A count as the file stores it, rounded to save bits.
 fn rounded(count: u32) -> u32 {
     match count {
         5 | 7 => count - 1,
@@ -121,7 +121,7 @@ fn rounded(count: u32) -> u32 {
     }
 }
 
-/// Ranks are sorted with the a-file as the highest digit.
+/// Sort key of a value: in a rank the a-file is the highest digit.
 pub(super) fn ordered(column: usize, value: u32) -> u32 {
     if !is_rank(column) {
         return value;

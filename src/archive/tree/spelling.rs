@@ -1,4 +1,4 @@
-//! Values that a dictionary lacks: ranks square by square, other columns byte by byte.
+//! Coding of values that are not in a dictionary: ranks square by square, other columns byte by byte.
 
 use super::mirror::{LAST_RANK, VACATED};
 use crate::archive::adaptive::{BitCoder, IntegerModel};
@@ -6,14 +6,14 @@ use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise, starts_up_to
 use crate::archive::rounded_count::{decode_count, encode_count};
 use crate::archive::row::{RANKS, is_rank};
 
-/// The number of codes of a square.
+/// Number of codes of a square.
 const CODES: usize = VACATED as usize + 1;
-/// What stands before a square: another square's code, or the edge of the board.
+/// Number of contexts of a square: the code of the previous square, or the edge of the board.
 const BEFORE: usize = CODES + 1;
-/// Distributions for the first rank, the last rank, and all others.
+/// Number of kinds of ranks with distributions of their own: the first, the last, and all others.
 const KINDS: usize = 3;
 
-/// How often each code follows each code in the ranks that are spelled.
+/// Counts of pairs of codes in the ranks that are spelled out.
 #[derive(Clone, Debug)]
 pub(super) struct Counts(Vec<[u32; CODES]>);
 
@@ -24,7 +24,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// Counts a value that will be spelled.
+    /// Counts a value that will be spelled out.
     pub(super) fn add(&mut self, column: usize, value: u32) {
         if is_rank(column) {
             for (before, code) in steps(value) {
@@ -33,7 +33,7 @@ impl Counts {
         }
     }
 
-    /// Makes every rank one that can be spelled.
+    /// Makes all counts positive, so that every rank can be spelled out.
     pub(super) fn open(&mut self) {
         self.0.iter_mut().flatten().for_each(|count| *count += 1);
     }
@@ -43,7 +43,7 @@ impl Counts {
         self.0.iter_mut().flatten().for_each(|count| *count = decode_count(encode_count(*count)));
     }
 
-    /// Passes the counts through a coder.
+    /// Codes the counts.
     pub(super) fn code(&self, coder: &mut impl BitCoder) -> Counts {
         let mut numbers: Vec<IntegerModel> = vec![IntegerModel::default(); KINDS];
         let code = |(place, row): (usize, &[u32; CODES])| {
@@ -54,7 +54,7 @@ impl Counts {
     }
 }
 
-/// Ready to spell with: where the intervals of codes start, behind which there is none.
+/// Distributions for spelling: the starts of the intervals of codes, padded.
 #[derive(Debug)]
 pub(super) struct Spelling(Vec<[u16; STARTS]>);
 
@@ -102,7 +102,7 @@ impl Spelling {
     }
 }
 
-/// The codes of a rank, each with the one before.
+/// The codes of a rank, each with the previous one.
 fn steps(value: u32) -> impl Iterator<Item = (usize, usize)> {
     let code = move |file: u32| ((value >> (4 * file) & 15) as usize).min(CODES - 1);
     (0..8).map(move |file| (if file == 0 { CODES } else { code(file - 1) }, code(file)))

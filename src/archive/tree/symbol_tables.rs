@@ -1,40 +1,43 @@
-//! The symbols of nodes and their intervals, in chunks that are compared as a whole.
+//! The symbols of nodes and their intervals, in chunks that are compared at once.
+// A table from each of the 16,384 slots to a symbol would need one read, but 32 KiB for each node, and
+// models have thousands of nodes. Chunks of half a cache line need one compare of seven starts; a table of
+// jumps finds the first chunk in long nodes.
 
 use super::context::ESCAPE;
 use super::spec::NodeSpec;
 use crate::archive::rans::{Interval, SCALE, SCALE_BITS, starts_up_to};
 use crate::prefetch::prefetch;
 
-/// Symbols that are compared at a time.
+/// Number of symbols of a chunk.
 const CHUNK: usize = 7;
-/// The most places of a node where a search may begin.
+/// Maximum number of jumps of a node.
 const MAX_JUMPS: usize = 2048;
-/// A slot is shifted less far for its jump in a node of 64 symbols and more.
+/// Shift of a slot to its jump in a node of 64 symbols or more.
 const LONG_SHIFT: u32 = SCALE_BITS - 6;
-/// Above every slot, and below the bit above slots.
+/// Padding of starts: above every slot, and without the top bit.
 const PADDING: u16 = i16::MAX as u16;
 
 /// The symbols of all nodes with their intervals.
 #[derive(Debug)]
 pub(super) struct SymbolTables {
     chunks: Vec<Chunk>,
-    /// For nodes of more than one chunk: in which of them to begin the search. The first says so of
-    /// all others.
+    /// For nodes of several chunks, the chunk in which the search begins. The first jump serves all other
+    /// nodes.
     jumps: Vec<u16>,
 }
 
-/// Where the symbols of a node are.
+/// Place of the symbols of a node.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct NodeSymbols {
     /// The first chunk.
     first: u32,
-    /// Where the jumps of the node begin; in the lowest four bits, how far a slot is shifted for its
-    /// place there.
+    /// First jump of the node; in the lowest four bits, the shift of a slot to its jump. One word, so
+    /// that the place of a node's symbols takes eight bytes.
     jump: u32,
 }
 
 impl NodeSymbols {
-    /// Of no node.
+    /// Symbols of no node.
     pub(super) const NONE: NodeSymbols = NodeSymbols { first: u32::MAX, jump: 0 };
 
     pub(super) const fn is_none(self) -> bool {
@@ -58,17 +61,17 @@ impl NodeSymbols {
         self.jump & 15
     }
 
-    /// Whether there are so many that they should not be looked at one after another.
+    /// True if there are too many symbols for a linear search.
     pub(super) const fn are_many(self) -> bool {
         self.shift() < LONG_SHIFT
     }
 }
 
-/// Neighbours in a node, half a cache line.
+/// Neighbouring symbols of a node, half a cache line.
 #[derive(Copy, Clone, Debug)]
 #[repr(align(32))]
 struct Chunk {
-    /// Where the intervals start, and behind the last of them, where it ends; then [`PADDING`].
+    /// Starts of the intervals, then the end of the last, then [`PADDING`].
     starts: [u16; CHUNK + 1],
     symbols: [u16; CHUNK],
 }
@@ -78,7 +81,7 @@ impl SymbolTables {
         SymbolTables { chunks: Vec::new(), jumps: vec![0] }
     }
 
-    /// Takes the symbols of a node. The node has them by frequency, the escape last.
+    /// Adds the symbols of a node. They are sorted by frequency, with the escape last.
     pub(super) fn push(&mut self, spec: &NodeSpec) -> NodeSymbols {
         let intervals: Vec<(u16, Interval)> = spec.intervals().collect();
         let first = self.chunks.len() as u32;
@@ -90,8 +93,7 @@ impl SymbolTables {
         NodeSymbols::new(first, jump, shift)
     }
 
-    /// Appends the jumps of a node, and says where they begin and how far a slot is shifted for
-    /// its own.
+    /// Appends the jumps of a node; returns the first and the shift of a slot.
     fn push_jumps(&mut self, intervals: &[(u16, Interval)]) -> (u32, u32) {
         let first = self.jumps.len() as u32;
         let count = (intervals.len() + 1).next_power_of_two().min(MAX_JUMPS);
@@ -106,13 +108,13 @@ impl SymbolTables {
         (first, shift)
     }
 
-    /// The chunk of a node in which the search for a slot begins.
+    /// The chunk of a node where the search for a slot begins.
     #[inline]
     pub(super) fn chunk(&self, node: NodeSymbols, slot: u16) -> u32 {
         node.first + u32::from(self.jumps[node.jump(slot)])
     }
 
-    /// Brings a chunk near.
+    /// Prefetches a chunk.
     #[inline]
     pub(super) fn prefetch(&self, chunk: u32) {
         if let Some(chunk) = self.chunks.get(chunk as usize) {
@@ -120,7 +122,7 @@ impl SymbolTables {
         }
     }
 
-    /// The symbol in whose interval a slot lies, which is in this chunk or one behind it.
+    /// The symbol whose interval contains a slot; it is in this chunk or a later one.
     #[inline]
     pub(super) fn find(&self, chunk: u32, slot: u16) -> (u16, Interval) {
         let mut chunk = chunk as usize;
@@ -133,8 +135,7 @@ impl SymbolTables {
         (self.chunks[chunk].symbols[nth], self.chunks[chunk].interval(nth))
     }
 
-    /// Looks for a symbol in a node that is not long: its interval, or that of the escape, if there
-    /// is one.
+    /// Finds a symbol in a node with few symbols: its interval, or that of the escape, if any.
     pub(super) fn search(
         &self,
         node: NodeSymbols,
@@ -151,7 +152,7 @@ impl SymbolTables {
         Err(None)
     }
 
-    /// The symbols of a node, each with a place for [`SymbolTables::at`].
+    /// The symbols of a node, with places for [`SymbolTables::at`].
     pub(super) fn symbols(&self, node: NodeSymbols) -> impl Iterator<Item = (u16, u32)> {
         let first = node.first as usize;
         let own = self.chunks.iter().enumerate().skip(first);
@@ -172,7 +173,7 @@ impl SymbolTables {
 }
 
 impl Chunk {
-    /// Of at most so many neighbours.
+    /// Chunk of at most [`CHUNK`] neighbours.
     fn of(intervals: &[(u16, Interval)]) -> Chunk {
         let mut chunk = Chunk { starts: [PADDING; CHUNK + 1], symbols: [ESCAPE; CHUNK] };
         for (nth, &(symbol, interval)) in intervals.iter().enumerate() {
@@ -183,14 +184,14 @@ impl Chunk {
         chunk
     }
 
-    /// The place of the symbol in whose interval a slot lies that is no lower than the first;
-    /// [`CHUNK`] of one that lies behind all.
+    /// Place of the symbol whose interval contains a slot, which is not below the first start; [`CHUNK`]
+    /// if the slot is past the last.
     #[inline]
     fn place_of(&self, slot: u16) -> usize {
         starts_up_to(&self.starts, slot).saturating_sub(1)
     }
 
-    /// Whether no other chunk of the node follows.
+    /// True if this is the last chunk of its node.
     const fn is_last(&self) -> bool {
         self.starts[CHUNK] as u32 >= SCALE
     }

@@ -1,4 +1,4 @@
-//! A table from pairs of numbers to a number, built once.
+//! A static hash table from pairs of numbers to a number.
 
 use crate::prefetch::prefetch;
 
@@ -16,11 +16,11 @@ struct Slot {
     value: u32,
 }
 
-/// No key: the first number of a key never is the largest.
+/// Empty slot: the first number of a key is never the largest.
 const EMPTY: Slot = Slot { key: u64::MAX, value: 0 };
 
 impl Table {
-    pub(super) fn with_room_for(count: usize) -> Table {
+    pub(super) fn with_capacity(count: usize) -> Table {
         let len = (count * 2 + 2).next_power_of_two();
         Table { slots: vec![EMPTY; len], shift: 64 - len.trailing_zeros(), used: 0 }
     }
@@ -29,7 +29,7 @@ impl Table {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
-    /// Brings near where a key is looked for.
+    /// Prefetches the home slot of a key.
     pub(super) fn prefetch(&self, first: u32, second: u32) {
         prefetch(&self.slots[self.home(u64::from(first) << 32 | u64::from(second))]);
     }
@@ -49,7 +49,7 @@ impl Table {
         }
     }
 
-    /// Puts a value in, or does nothing when the key is there or the room is used up.
+    /// Inserts a value; does nothing if the key exists or the capacity is used up.
     pub(super) fn insert(&mut self, first: u32, second: u32, value: u32) {
         let key = u64::from(first) << 32 | u64::from(second);
         if key == EMPTY.key
