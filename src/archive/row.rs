@@ -118,7 +118,7 @@ impl Row {
         let mut row = Row::of_position(record.position());
         let place = row.take_counters(record);
         let is_shredder = record.dialect() == CastlingDialect::Shredder;
-        let has_operations = operations(record).next().is_some();
+        let has_operations = record.operations().iter().any(is_left(record));
         row.0[FORM] = (place as u32) << COUNTERS_SHIFT
             | if is_shredder { SHREDDER } else { 0 }
             | if has_operations { OPERATIONS } else { 0 };
@@ -582,12 +582,22 @@ fn counter_operation(opcode: Opcode, value: u32) -> Operation {
 }
 
 /// The operations that the row of a record does not hold.
-pub(super) fn operations(record: &EpdRecord) -> impl Iterator<Item = &Operation> {
+pub(super) fn into_operations(record: EpdRecord) -> Vec<Operation> {
+    let is_left = is_left(&record);
+    let mut operations = record.into_operations();
+    operations.retain(is_left);
+    operations
+}
+
+/// Tells the operations that the row of a record does not hold: all but the counters.
+fn is_left(record: &EpdRecord) -> impl Fn(&Operation) -> bool + use<> {
     let (hmvc, fmvn) = counter_operations(record);
-    record.operations().iter().filter(move |operation| {
-        !(hmvc.is_some() && operation.opcode == Opcode::HMVC
-            || fmvn.is_some() && operation.opcode == Opcode::FMVN)
-    })
+    let (has_hmvc, has_fmvn) = (hmvc.is_some(), fmvn.is_some());
+    move |operation| match operation.opcode {
+        Opcode::HMVC => !has_hmvc,
+        Opcode::FMVN => !has_fmvn,
+        _ => true,
+    }
 }
 
 #[cfg(test)]

@@ -270,6 +270,12 @@ impl EpdRecord {
         old
     }
 
+    /// Takes all operations.
+    #[cfg(feature = "archive")]
+    pub(crate) fn into_operations(self) -> Vec<Operation> {
+        self.operations
+    }
+
     /// Puts all these operations in their places at once, instead of the record's own; of several
     /// with one opcode the first stays.
     pub(crate) fn with_operations(mut self, mut operations: Vec<Operation>) -> EpdRecord {

@@ -124,6 +124,12 @@ impl Tally {
         (!tally.parts.is_empty()).then_some(tally)
     }
 
+    /// Takes parts that are in the canonical order already; `None` where there are none.
+    #[cfg(feature = "archive")]
+    pub(crate) fn from_sorted(parts: Vec<TallyPart>) -> Option<Tally> {
+        (!parts.is_empty()).then_some(Tally { parts })
+    }
+
     /// The parts, their cells ascending.
     pub fn parts(&self) -> &[TallyPart] {
         &self.parts

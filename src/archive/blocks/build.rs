@@ -19,9 +19,10 @@ use crate::archive::file::sized::put_sized;
 use crate::archive::mixing::MixingModel;
 use crate::archive::operations::{self as coded_operations, OperationStart, PositionOf, Subject};
 use crate::archive::rans::{self, Interval};
-use crate::archive::row::{Row, operations};
+use crate::archive::row::{Row, into_operations};
 use crate::archive::tree::{self, TrainingSet};
 use crate::codec::key::position_key;
+use crate::codec::error::DecodeError;
 use crate::codec::{packed, record};
 use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
@@ -236,8 +237,12 @@ impl BlockSegmentBuilder {
         self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16
     }
 
-    /// The records from `first`, at most `count`.
-    fn records(&self, first: usize, count: usize) -> Result<Vec<EpdRecord>, ArchiveError> {
+    /// The records from `first`, at most `count`; `decode` reads those that have operations.
+    fn records(
+        &self,
+        (first, count): (usize, usize),
+        decode: impl Fn(&[u8]) -> Result<EpdRecord, DecodeError>,
+    ) -> Result<Vec<EpdRecord>, ArchiveError> {
         let end = (first + count).min(self.rows.len());
         let mut with = self.ends.partition_point(|&(number, _)| (number as usize) < first);
         let mut records = Vec::with_capacity(end - first);
@@ -246,7 +251,7 @@ impl BlockSegmentBuilder {
                 Some(&(owner, _)) if owner as usize == number => {
                     let start = with.checked_sub(1).map_or(0, |before| self.ends[before].1);
                     with += 1;
-                    record::decode(&self.encoded[start..]).ok().map(|(record, _)| record)
+                    decode(&self.encoded[start..]).ok()
                 }
                 _ if self.is_flipped => self.rows[number].flipped().record(),
                 _ => self.rows[number].record(),
@@ -445,10 +450,12 @@ impl BlockSegmentBuilder {
         let rows = &self.rows[first..(first + count).min(self.rows.len())];
         let mut records = Vec::new();
         if rows.iter().any(Row::has_operations) {
-            for (place, record) in self.records(first, count)?.iter().enumerate() {
-                let kept: Vec<Operation> = operations(record).cloned().collect();
+            let read = self.records((first, count), record::decode_unspelled)?;
+            for (place, record) in read.into_iter().enumerate() {
+                let position = *record.position();
+                let kept = into_operations(record);
                 if !kept.is_empty() {
-                    records.push((place, *record.position(), kept));
+                    records.push((place, position, kept));
                 }
             }
         }
@@ -546,7 +553,8 @@ impl BlockSegmentBuilder {
     /// The text of records, if it is not too long and reads back as the same records.
     fn text(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, ArchiveError> {
         let mut text = Vec::new();
-        for record in self.records(first, count)? {
+        let decode = |bytes: &[u8]| record::decode(bytes).map(|(record, _)| record);
+        for record in self.records((first, count), decode)? {
             let start = text.len();
             epd::format(&record, &FormatOptions::default(), &mut text);
             if text::read_line(&text[start..]).as_ref() != Some(&record)

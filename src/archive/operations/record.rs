@@ -9,7 +9,7 @@ use super::late::{Before, LateText, PassedRecord};
 use super::lists::{self, ListModel, RecordLists};
 use super::opcodes::{NUMBERED, OpcodeModel};
 use super::root::{PositionOf, Root};
-use super::tallies::{self, Relation, TallyModel, legal_tally};
+use super::tallies::{self, Relation, TallyModel};
 use super::text::TextModel;
 use super::text_forms::TextForms;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
@@ -172,7 +172,8 @@ impl OperationModel {
         given: &[Operation],
     ) -> Option<Vec<Operation>> {
         let shape = self.state.opcodes.shape(coder, given)?;
-        if !given.is_empty() {
+        let is_text = |it: &Operand| matches!(it, Operand::Str(_) | Operand::Token(_));
+        if given.iter().flat_map(|it| &it.operands).any(is_text) {
             let field = |opcode| self.state.known_field(opcode);
             record.forms = TextForms::of(record.root.get(), record.follows, given, field);
         }
@@ -199,10 +200,9 @@ impl OperationModel {
         let is_line = is_line(field);
         // The position behind the moves of a line.
         let mut now = None;
+        // Moves that came out of the codec are legal.
         let tally = match given {
-            [operand] if field == TALLY => {
-                record.root.get().and_then(|root| legal_tally(root, operand))
-            }
+            [Operand::Tally(tally)] if field == TALLY => record.root.get().and(Some(&**tally)),
             _ => None,
         };
         // The row whose next row a move may lead to.
@@ -221,7 +221,7 @@ impl OperationModel {
                 Kind::End => return Some(read),
                 Kind::Tally if field == TALLY && read.is_empty() => {
                     record.tally = Some(field);
-                    self.tally(coder, chain, record, (tally, given))?
+                    self.tally(coder, chain, record, tally)?
                 }
                 Kind::Tally => return None,
                 Kind::Move => {
@@ -256,13 +256,14 @@ impl OperationModel {
         }
     }
 
-    /// Passes a tally through a coder; of a record that is passed it is empty.
+    /// Passes a tally through a coder; of a record that is passed, and for an encoder, which was given
+    /// it, the operand is empty.
     fn tally(
         &mut self,
         coder: &mut impl BitCoder,
         chain: &mut Chain,
         record: &CodedRecord,
-        (given, operand): (Option<&Tally>, Option<&Operand>),
+        given: Option<&Tally>,
     ) -> Option<Operand> {
         let (root, place) = (record.root.get()?, record.place);
         let relation = Relation {
@@ -273,12 +274,11 @@ impl OperationModel {
         let model = &mut self.state.field(TALLY).tallies;
         let model = model.get_or_insert_with(|| Box::new(TallyModel::new()));
         let tally = model.code(coder, root, relation, (given.map(Tally::parts), most))?;
-        if record.is_passed {
+        if record.is_passed || given.is_some() {
             self.cost.bytes(cost_of_tally(tally))?;
             return Some(Operand::string([]));
         }
-        // An encoder was given what a decoder makes.
-        operand.cloned().or_else(|| tallies::operand(root, tally))
+        tallies::operand(root, tally)
     }
 
     /// Passes a text through a coder; empty when it will follow from the lists of the record.

@@ -324,11 +324,16 @@ fn code_move(
     counted: &[MoveTally],
     given: Option<Move>,
 ) -> Option<Move> {
-    let mut legal = ordinal::list(root);
-    legal.retain(|mv| counted.iter().all(|other| other.mv != *mv));
-    let given = legal.iter().position(|&mv| Some(mv) == given).unwrap_or(0);
-    let place = coder.uniform(given as u32, legal.len() as u32)?;
-    legal.get(place as usize).copied()
+    let ordinal = |mv| ordinal::ordinal(root, mv);
+    let mut counted: Vec<u16> = counted.iter().filter_map(|it| ordinal(it.mv)).collect();
+    counted.sort_unstable();
+    let given = given.and_then(ordinal).unwrap_or(0);
+    let before = counted.iter().filter(|&&other| other < given).count();
+    let legal = u32::from(ordinal::count(root)).checked_sub(counted.len() as u32)?;
+    let place = coder.uniform(u32::from(given) - before as u32, legal)?;
+    // Each counted move before it moves it on by one.
+    let pass = |place: u32, &other: &u16| place + u32::from(u32::from(other) <= place);
+    ordinal::move_at(root, counted.iter().fold(place, pass) as u16)
 }
 
 /// What is left of counts, without years.
@@ -346,14 +351,6 @@ fn minus(all: GameCounts, part: &GameCounts) -> Option<GameCounts> {
         opponents: ratings(all.opponents, part.opponents)?,
         years: None,
     })
-}
-
-/// The tally that an operand is, if its moves are legal and have their canonical texts.
-pub(super) fn legal_tally<'o>(root: &Playable, operand: &'o Operand) -> Option<&'o Tally> {
-    let Operand::Tally(tally) = operand else { return None };
-    let is_legal = |one: &MoveTally| root.is_legal(one.mv) && san::format(root, one.mv) == one.san;
-    let mut moves = tally.parts().iter().flat_map(|part| &part.moves);
-    moves.all(is_legal).then_some(tally)
 }
 
 /// The operand that a tally is whose moves have no text yet.

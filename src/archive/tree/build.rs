@@ -13,6 +13,7 @@ use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Estimated bits of a row that is predicted by a move.
 const MOVE_BITS: f32 = 6.0;
@@ -56,13 +57,12 @@ struct ColumnPlan {
     bits: f32,
 }
 
-/// The mode in which each row is predicted from those before it in its block, by number.
-fn modes(rows: &[Row], block: usize) -> Vec<u8> {
+/// The mode in which each row is predicted from those before it in its block; the first row of a block
+/// is not.
+fn modes(rows: &[Row], block: usize) -> Vec<Option<PredictionMode>> {
     let of_block = |rows: &[Row]| {
         let mut history = EncodeHistory::default();
-        let modes =
-            rows.iter().map(|row| history.next(row).map_or(0, PredictionMode::number) as u8);
-        modes.collect::<Vec<u8>>()
+        rows.iter().map(|row| history.next(row)).collect::<Vec<_>>()
     };
     rows.par_chunks(block.max(1)).flat_map_iter(of_block).collect()
 }
@@ -93,8 +93,10 @@ pub(in crate::archive) struct TrainingSet {
     /// What is left of the rows when they are predicted from those before, where that may be worth
     /// it.
     predicted: Option<CodedRows>,
-    /// How many rows are predicted in each mode.
-    modes: [u32; MODES],
+    /// The mode of each row, where that may be worth it.
+    modes: Option<Arc<[Option<PredictionMode>]>>,
+    /// The number of rows in each mode.
+    mode_counts: [u32; MODES],
 }
 
 /// The place of the last rank among columns, coded by its difference to the first.
@@ -220,18 +222,21 @@ struct PartOfRows {
 impl TrainingSet {
     /// Rows that will be coded in blocks of so many.
     pub(in crate::archive) fn of(rows: &[Row], block: usize) -> TrainingSet {
-        let of_rows = modes(rows, block);
-        let mut modes = [0; MODES];
-        of_rows.iter().for_each(|&mode| modes[usize::from(mode)] += 1);
-        let alike: u64 = of_rows.iter().map(|&mode| u64::from(mode).min(COLUMNS as u64)).sum();
+        let modes = modes(rows, block);
+        let number = |mode: &Option<PredictionMode>| mode.map_or(0, PredictionMode::number);
+        let numbers: Vec<u8> = modes.iter().map(|mode| number(mode) as u8).collect();
+        let mut mode_counts = [0; MODES];
+        numbers.iter().for_each(|&mode| mode_counts[usize::from(mode)] += 1);
+        let alike: u64 = numbers.iter().map(|&mode| u64::from(mode).min(COLUMNS as u64)).sum();
         let is_alike = alike as f32 > ALIKE * rows.len() as f32;
         let columns: NumberedColumns =
             (0..=MIRRORED).into_par_iter().map(|column| numbered(rows, column)).collect();
         TrainingSet {
             alone: CodedRows::alone(&columns, rows.len()),
-            predicted: is_alike.then(|| CodedRows::predicted(&columns, &of_rows)),
+            predicted: is_alike.then(|| CodedRows::predicted(&columns, &numbers)),
             columns,
-            modes,
+            modes: is_alike.then(|| modes.into()),
+            mode_counts,
         }
     }
 
@@ -325,7 +330,8 @@ impl TrainingSet {
         let (columns, intervals) = (0..COLUMNS).into_par_iter().map(tree).unzip();
         let spec = self.settled(plan, columns, view.spelled(&self.columns, false));
         let places = plan.has_modes.then(|| view.rows.places.clone());
-        let encoder = TrainedEncoder::new(&spec, intervals, places);
+        let modes = plan.has_modes.then(|| self.modes.clone()).flatten();
+        let encoder = TrainedEncoder::new(&spec, intervals, (places, modes));
         (spec, encoder)
     }
 
@@ -334,7 +340,7 @@ impl TrainingSet {
     }
 
     fn settled(&self, plan: &ModelPlan, columns: Vec<TreeSpec>, spelled: Counts) -> ModelSpec {
-        let modes = plan.has_modes.then_some(self.modes);
+        let modes = plan.has_modes.then_some(self.mode_counts);
         let mut spec = ModelSpec { mirrors: plan.mirrors, columns, spelled, modes };
         spec.settle();
         spec

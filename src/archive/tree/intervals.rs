@@ -1,9 +1,11 @@
 //! The intervals of the rows of which a model was built: they are looked up while the rows of a node
 //! stand side by side.
 
+use std::sync::Arc;
+
 use super::grow::CodedInNodes;
 use super::mirror::coded_value;
-use super::prediction::{EncodeHistory, PredictionMode, PredictionModes};
+use super::prediction::{PredictionMode, PredictionModes};
 use super::spec::{ModelSpec, NodeSpec};
 use super::spelling::Spelling;
 use crate::archive::rans::Interval;
@@ -159,9 +161,16 @@ pub(in crate::archive) struct TrainedEncoder {
     mirrors: bool,
     columns: Vec<ColumnIntervals>,
     spelling: Spelling,
-    modes: Option<PredictionModes>,
+    predictions: Option<Predictions>,
     /// The rows that no move leads to, where rows are predicted: the columns have only those.
     places: Option<Vec<u32>>,
+}
+
+/// How rows are predicted.
+struct Predictions {
+    distribution: PredictionModes,
+    /// The mode of each row. Finding one takes a search for a move, so the training keeps them.
+    modes: Arc<[Option<PredictionMode>]>,
 }
 
 impl TrainedEncoder {
@@ -169,13 +178,16 @@ impl TrainedEncoder {
     pub(super) fn new(
         spec: &ModelSpec,
         columns: Vec<ColumnIntervals>,
-        places: Option<Vec<u32>>,
+        (places, modes): (Option<Vec<u32>>, Option<Arc<[Option<PredictionMode>]>>),
     ) -> TrainedEncoder {
+        let distribution = spec.modes.as_ref().map(PredictionModes::new);
+        let predictions = distribution.zip(modes);
         TrainedEncoder {
             mirrors: spec.mirrors,
             columns,
             spelling: Spelling::new(&spec.spelled),
-            modes: spec.modes.as_ref().map(PredictionModes::new),
+            predictions: predictions
+                .map(|(distribution, modes)| Predictions { distribution, modes }),
             places,
         }
     }
@@ -183,14 +195,15 @@ impl TrainedEncoder {
     /// The intervals of the rows of a block, the first of which has this number.
     pub(in crate::archive) fn encode(&self, first: usize, rows: &[Row]) -> Vec<Interval> {
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
-        let mut history = EncodeHistory::default();
         let mut place = match &self.places {
             Some(places) => places.partition_point(|&place| (place as usize) < first),
             None => first,
         };
-        for row in rows {
-            let first = match &self.modes {
-                Some(modes) => put_mode(modes, history.next(row), &mut out),
+        for (number, row) in (first..).zip(rows) {
+            let first = match &self.predictions {
+                Some(Predictions { distribution, modes }) => {
+                    put_mode(distribution, modes[number], &mut out)
+                }
                 None => Some(0),
             };
             if let Some(first) = first {

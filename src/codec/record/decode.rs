@@ -8,13 +8,13 @@ use super::super::{identity, packed};
 use super::kept;
 use super::layout::{COUNTERS, EN_PASSANT, MAX_LEN, OPERATIONS, SHREDDER, counter_width};
 use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
-use super::tally;
+use super::tally::{self, TallyMoves};
 use super::walk::{
     Form, Item, kept_games_bytes, marker, next_item, next_operation, packed_board, tagged_integer,
 };
 use crate::model::rules::{Playable, en_passant_is_legal};
 use crate::model::{
-    CastlingDialect, Counters, EpdRecord, KeptGames, Operand, Operands, Operation, Position,
+    CastlingDialect, Counters, EpdRecord, KeptGames, Opcode, Operand, Operands, Operation, Position,
     Square, StandardOpcode, TypedOperand, en_passant_rank,
 };
 use crate::text::{FormatOptions, epd};
@@ -25,6 +25,16 @@ use crate::text::{FormatOptions, epd};
 /// # Errors
 /// [`DecodeError`] for all bytes but those that [`encode`](super::encode) writes.
 pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
+    decode_with(bytes, TallyMoves::Spelled)
+}
+
+/// [`decode`] of a record whose `tally` needs no SAN: its moves have [`San::NONE`](crate::model::San).
+#[cfg(feature = "archive")]
+pub(crate) fn decode_unspelled(bytes: &[u8]) -> Result<EpdRecord, DecodeError> {
+    decode_with(bytes, TallyMoves::Unspelled).map(|(record, _)| record)
+}
+
+fn decode_with(bytes: &[u8], moves: TallyMoves) -> Result<(EpdRecord, usize), DecodeError> {
     let bytes = bytes.get(..MAX_LEN).unwrap_or(bytes);
     let mut cursor = Cursor::new(bytes);
     let marker = marker(&mut cursor)?;
@@ -47,7 +57,7 @@ pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
         record.set_fen_counters(Some(counters));
     }
     if marker & OPERATIONS != 0 {
-        operations(&mut cursor, &mut record)?;
+        operations(&mut cursor, &mut record, moves)?;
     }
     Ok((record, cursor.offset()))
 }
@@ -148,7 +158,11 @@ fn counters(cursor: &mut Cursor, bits: u8) -> Result<Counters, DecodeError> {
     Ok(counters)
 }
 
-fn operations(cursor: &mut Cursor, record: &mut EpdRecord) -> Result<(), DecodeError> {
+fn operations(
+    cursor: &mut Cursor,
+    record: &mut EpdRecord,
+    moves: TallyMoves,
+) -> Result<(), DecodeError> {
     let root = Playable::new(record.position()).ok();
     let start = cursor.clone();
     loop {
@@ -159,7 +173,7 @@ fn operations(cursor: &mut Cursor, record: &mut EpdRecord) -> Result<(), DecodeE
             let kind = DecodeErrorKind::NonCanonical("operations ascend by opcode");
             return Err(place.error(kind));
         }
-        let operands = operands(cursor, &form, root.as_ref())?;
+        let operands = operands(cursor, &form, (root.as_ref(), moves))?;
         record.set(Operation { opcode, operands });
     }
     match record.operations() {
@@ -171,12 +185,14 @@ fn operations(cursor: &mut Cursor, record: &mut EpdRecord) -> Result<(), DecodeE
 fn operands(
     cursor: &mut Cursor,
     form: &Form,
-    root: Option<&Playable>,
+    (root, tally_moves): (Option<&Playable>, TallyMoves),
 ) -> Result<Vec<Operand>, DecodeError> {
     let mut moves = Moves::new(root, form.standard());
     match form {
         Form::Short(entry) if entry.operands == Operands::Tally => {
-            Ok(vec![tally::decode(cursor, root)?])
+            let is_tally = form.opcode() == Opcode::TALLY;
+            let moves = if is_tally { tally_moves } else { TallyMoves::Spelled };
+            Ok(vec![tally::decode(cursor, root, moves)?])
         }
         Form::Short(entry) if entry.operands == Operands::KeptGames => {
             Ok(vec![kept::decode(cursor)?])

@@ -13,6 +13,8 @@ mod walk;
 
 #[cfg(feature = "store")]
 pub(crate) use add::add_tallied;
+#[cfg(feature = "archive")]
+pub(crate) use decode::decode_unspelled;
 pub use decode::{decode, kept_games_of, write_text};
 pub use encode::{PlainRecord, encode, encode_plain};
 pub use kept::{put_kept_games, take_kept_games};

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::{Cursor, fold_sign, unfold_sign};
+use super::super::ordinal;
 use super::kept::put_kept_games;
 use super::layout::{MARKER, NO_MORE_OPERATIONS, OPERATIONS};
 use super::operands::Moves;
@@ -15,7 +16,7 @@ use crate::model::{
     Cell, GameCounts, KeptGames, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, San, Speed,
     StandardOpcode, Tally, TallyOverflow, TallyPart,
 };
-use crate::text::tally;
+use crate::text::{san, tally};
 
 /// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -309,24 +310,44 @@ pub(super) fn encode_text(text: &[u8], root: Option<&Playable>) -> Option<Vec<u8
     encode(&tally, root).ok()
 }
 
+/// Whether the moves of a tally get their SAN.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum TallyMoves {
+    Spelled,
+    #[cfg(feature = "archive")]
+    Unspelled,
+}
+
 /// Reads the short form.
-pub(super) fn decode(cursor: &mut Cursor, root: Option<&Playable>) -> Result<Operand, DecodeError> {
+pub(super) fn decode(
+    cursor: &mut Cursor,
+    root: Option<&Playable>,
+    moves: TallyMoves,
+) -> Result<Operand, DecodeError> {
     let start = cursor.clone();
     let parts = take_tally(cursor)?;
-    let mut moves = Moves::new(root, Opcode::SM.standard());
     let mut tally = Vec::with_capacity(parts.len());
     for OrdinalTally { cell, reached, moves: counted } in parts {
         let mut part = TallyPart { cell, reached, moves: Vec::with_capacity(counted.len()) };
         for (ordinal, counts) in counted {
-            let played = moves.operand(ordinal.into()).map_err(|kind| start.error(kind))?;
-            if let Operand::Move { mv, san } = played {
-                part.moves.push(MoveTally { mv, san, counts });
-            }
+            let mv = root.and_then(|root| ordinal::move_at(root, ordinal.into()));
+            let legal = || root.map_or(0, ordinal::count);
+            let illegal = || DecodeErrorKind::Ordinal { ordinal: ordinal.into(), legal: legal() };
+            let mv = mv.ok_or_else(|| start.error(illegal()))?;
+            let spelled = root.filter(|_| moves == TallyMoves::Spelled);
+            let san = spelled.map_or(San::NONE, |root| san::format(root, mv));
+            part.moves.push(MoveTally { mv, san, counts });
         }
         tally.push(part);
     }
+    let tally = match moves {
+        TallyMoves::Spelled => Tally::new(tally),
+        // Without texts nothing can be sorted, and nothing need be: `take_tally` refuses another order.
+        #[cfg(feature = "archive")]
+        TallyMoves::Unspelled => Tally::from_sorted(tally),
+    };
     let none = start.error(DecodeErrorKind::Corrupt("tally"));
-    Ok(Operand::tally(Tally::new(tally).ok_or(none)?))
+    Ok(Operand::tally(tally.ok_or(none)?))
 }
 
 /// Goes over the short form.
