@@ -1,5 +1,7 @@
 //! Rows that follow each other by moves, as those of games do.
 
+use rayon::prelude::*;
+
 use super::row::{EN_PASSANT, RANKS, Row, STATE};
 use crate::model::rules::{Move, Playable, after};
 
@@ -19,6 +21,15 @@ pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
         found.is_none()
     });
     found.map(|mv| (playable, mv))
+}
+
+/// The moves that lead from each row to the next; there is none behind the last.
+pub(super) fn steps(rows: &[Row]) -> Vec<Option<Move>> {
+    let step = |place: usize| {
+        let (before, row) = rows.get(place).zip(rows.get(place + 1))?;
+        step(before, row).map(|(_, mv)| mv)
+    };
+    (0..rows.len()).into_par_iter().map(step).collect()
 }
 
 /// The squares that differ, if they may be those of one move.
@@ -68,6 +79,11 @@ pub(super) struct Chain<'a> {
 impl<'a> Chain<'a> {
     pub(super) fn of(rows: &'a [Row]) -> Chain<'a> {
         Chain { rows, moves: vec![None; rows.len()] }
+    }
+
+    /// [`Chain::of`] where the moves that lead from each row to the next are known.
+    pub(super) fn of_steps(rows: &'a [Row], steps: &[Option<Move>]) -> Chain<'a> {
+        Chain { rows, moves: steps.iter().map(|step| Some(*step)).collect() }
     }
 
     /// [`Chain::of`] for rows that were read: a move that they were read by need not be looked for.

@@ -14,6 +14,6 @@ use crate::model::EpdRecord;
 /// ```
 pub fn position_model(records: &[EpdRecord]) -> Vec<u8> {
     let rows: Vec<Row> = records.iter().map(Row::of).collect();
-    let training = TrainingSet::of(&rows, 1);
+    let training = TrainingSet::of(&rows, 1, None);
     training.build_open(&training.plan(false)).write()
 }

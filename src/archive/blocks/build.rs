@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use zerocopy::little_endian::U64;
 
 use super::{block, directory, text};
-use crate::archive::chain::Chain;
+use crate::archive::chain::{self, Chain};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::layout::{
@@ -21,9 +21,10 @@ use crate::archive::operations::{self as coded_operations, OperationStart, Posit
 use crate::archive::rans::{self, Interval};
 use crate::archive::row::{Row, into_operations};
 use crate::archive::tree::{self, TrainingSet};
-use crate::codec::key::position_key;
 use crate::codec::error::DecodeError;
+use crate::codec::key::position_key;
 use crate::codec::{packed, record};
+use crate::model::rules::Move;
 use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
 
@@ -54,6 +55,9 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     order: Vec<u32>,
     /// What the checks begin with, once it was asked for.
     identity: OnceLock<u32>,
+    /// The moves that lead from each row to the next, found when operations are coded: operations and
+    /// the prediction of rows both need them.
+    steps: OnceLock<Vec<Option<Move>>>,
 }
 
 /// A segment, coded.
@@ -85,6 +89,7 @@ impl CodedOperations {
 /// The operations of the records of a block that have any, with their places.
 struct BlockOperations<'a> {
     rows: &'a [Row],
+    steps: &'a [Option<Move>],
     records: Vec<(usize, Position, Vec<Operation>)>,
 }
 
@@ -117,7 +122,7 @@ const FEW: usize = 1 << 16;
 const TRIED: usize = 8;
 const SKETCHED: usize = 4 * TRIED;
 /// Of more records than this a sample tells what their operations have in common.
-const TRAINED: usize = 1 << 15;
+const TRAINED: usize = 1 << 13;
 /// Blocks that tell whether the model that comes with epdb may do.
 const LOOKED_AT: usize = 64;
 /// Rows of which a check is made at a time.
@@ -173,6 +178,12 @@ impl BlockSegmentBuilder {
         })
     }
 
+    /// Forgets what was found of the rows as they were.
+    fn forget(&mut self) {
+        self.identity.take();
+        self.steps.take();
+    }
+
     pub(super) fn rows(&self) -> &[Row] {
         &self.rows
     }
@@ -207,7 +218,7 @@ impl BlockSegmentBuilder {
     /// Takes the row of a record, whose binary form stands at the end of those that have operations if it
     /// has any.
     fn push_row(&mut self, row: Row, position: &Position) {
-        self.identity.take();
+        self.forget();
         if row.has_operations() {
             self.ends.push((self.rows.len() as u32, self.encoded.len()));
         }
@@ -289,7 +300,7 @@ impl BlockSegmentBuilder {
     pub(super) fn flip(&mut self) {
         self.rows.iter_mut().for_each(|row| *row = row.flipped());
         self.is_flipped = !self.is_flipped;
-        self.identity.take();
+        self.forget();
     }
 
     /// Codes all records, in whichever way is shortest that may be.
@@ -345,11 +356,21 @@ impl BlockSegmentBuilder {
         operations: &CodedOperations,
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
-        let training = TrainingSet::of(&self.rows, block_records as usize);
+        let training = TrainingSet::of(&self.rows, block_records as usize, self.known_steps());
         let (model, encoder) = training.build(&training.best_plan());
         let coder = (CODER_TREE, model.write());
         let encode = |first, rows: &[Row]| encoder.encode(first, rows);
         self.code_positions(coder, encode, operations, block_records)
+    }
+
+    /// Finds the moves that lead from each row to the next, on all threads: before threads ask for them.
+    fn find_steps(&self) {
+        self.steps.get_or_init(|| chain::steps(&self.rows));
+    }
+
+    /// The moves that lead from each row to the next, if operations were coded.
+    fn known_steps(&self) -> Option<&[Option<Move>]> {
+        self.steps.get().map(Vec::as_slice)
     }
 
     /// Codes by a mixing model of these records.
@@ -397,6 +418,7 @@ impl BlockSegmentBuilder {
             let is_mixed = !matches!(mixing, Mixing::Never);
             return Ok(if is_mixed { MOST_MIXED_RECORDS } else { MOST_RECORDS });
         }
+        self.find_steps();
         let most = MOST_MIXED_RECORDS as usize;
         let step = self.rows.len().div_ceil(most * MEASURED);
         let start = OperationStart::default();
@@ -419,6 +441,7 @@ impl BlockSegmentBuilder {
         if self.ends.is_empty() {
             return Ok(CodedOperations::default());
         }
+        self.find_steps();
         let blocks = self.rows.len().div_ceil(per_block);
         let step = self.rows.len().div_ceil(TRAINED).max(1);
         let sample: Vec<BlockOperations> = (0..blocks)
@@ -447,7 +470,9 @@ impl BlockSegmentBuilder {
         first: usize,
         count: usize,
     ) -> Result<BlockOperations<'_>, ArchiveError> {
-        let rows = &self.rows[first..(first + count).min(self.rows.len())];
+        let end = (first + count).min(self.rows.len());
+        let rows = &self.rows[first..end];
+        let steps = self.known_steps().map_or(&[][..], |steps| &steps[first..end]);
         let mut records = Vec::new();
         if rows.iter().any(Row::has_operations) {
             let read = self.records((first, count), record::decode_unspelled)?;
@@ -459,7 +484,7 @@ impl BlockSegmentBuilder {
                 }
             }
         }
-        Ok(BlockOperations { rows, records })
+        Ok(BlockOperations { rows, steps, records })
     }
 
     /// Codes by a coder and the bytes of its model in the segment; `encode` gives the intervals of
@@ -599,7 +624,7 @@ impl BlockOperations<'_> {
             position: PositionOf::Position(*position),
             operations,
         });
-        (Chain::of(self.rows), subjects.collect())
+        (Chain::of_steps(self.rows, self.steps), subjects.collect())
     }
 
     fn encode(&self, start: &OperationStart) -> Vec<u8> {

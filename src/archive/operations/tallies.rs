@@ -43,6 +43,8 @@ pub(super) struct TallyModel {
     span: IntegerModel,
     /// The parts of the last tally, whose moves have no text.
     last: Vec<TallyPart>,
+    /// Memory for the games of the last tally that came to the next one.
+    led: Vec<(Cell, GameCounts)>,
     /// A rating and a year that were met.
     rating: u64,
     year: u16,
@@ -80,6 +82,7 @@ impl TallyModel {
             first: IntegerModel::default(),
             span: IntegerModel::default(),
             last: Vec::new(),
+            led: Vec::new(),
             rating: RATING,
             year: YEAR,
         }
@@ -99,15 +102,16 @@ impl TallyModel {
         relation: Relation,
         (given, most): (Option<&[TallyPart]>, usize),
     ) -> Option<&[TallyPart]> {
-        let last = std::mem::take(&mut self.last);
+        let mut parts = std::mem::take(&mut self.last);
         // The parts of the last tally whose games came on.
-        let led: Vec<(Cell, GameCounts)> = match relation.from_last {
-            Some(mv) => last.iter().filter_map(|part| seen_after(part, mv)).collect(),
-            None => Vec::new(),
-        };
+        let mut led = std::mem::take(&mut self.led);
+        led.clear();
+        if let Some(mv) = relation.from_last {
+            led.extend(parts.iter().filter_map(|part| seen_after(part, mv)));
+        }
+        parts.clear();
         let count = given.map_or(0, |given| given.len().saturating_sub(1));
         let count = self.parts.code(coder, count as u64).checked_add(1)?;
-        let mut parts: Vec<TallyPart> = Vec::new();
         for nth in 0..usize::try_from(count).ok()? {
             let given = given.and_then(|given| given.get(nth));
             let part = self.part(coder, root, (relation, &led), (nth, given))?;
@@ -117,7 +121,7 @@ impl TallyModel {
                 return None;
             }
         }
-        self.last = parts;
+        (self.last, self.led) = (parts, led);
         Some(&self.last)
     }
 

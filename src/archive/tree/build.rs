@@ -10,6 +10,7 @@ use super::spec::{MAX_DICTIONARY, ModelSpec, TreeSpec, ordered};
 use super::spelling::Counts;
 use crate::archive::numbered_column::NumberedColumn;
 use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
+use crate::model::rules::Move;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -58,13 +59,20 @@ struct ColumnPlan {
 }
 
 /// The mode in which each row is predicted from those before it in its block; the first row of a block
-/// is not.
-fn modes(rows: &[Row], block: usize) -> Vec<Option<PredictionMode>> {
-    let of_block = |rows: &[Row]| {
+/// is not. `steps` has the moves that lead from each row to the next, where they are known.
+fn modes(
+    rows: &[Row],
+    block: usize,
+    steps: Option<&[Option<Move>]>,
+) -> Vec<Option<PredictionMode>> {
+    let block = block.max(1);
+    let of_block = |(number, rows): (usize, &[Row])| {
         let mut history = EncodeHistory::default();
-        rows.iter().map(|row| history.next(row)).collect::<Vec<_>>()
+        let step = |place: usize| Some(steps?[(number * block + place).checked_sub(1)?]);
+        let modes = rows.iter().enumerate().map(|(place, row)| history.next(row, step(place)));
+        modes.collect::<Vec<_>>()
     };
-    rows.par_chunks(block.max(1)).flat_map_iter(of_block).collect()
+    rows.par_chunks(block).enumerate().flat_map_iter(of_block).collect()
 }
 
 /// The numbers of about `count` of so many rows, evenly spread in runs.
@@ -220,9 +228,14 @@ struct PartOfRows {
 }
 
 impl TrainingSet {
-    /// Rows that will be coded in blocks of so many.
-    pub(in crate::archive) fn of(rows: &[Row], block: usize) -> TrainingSet {
-        let modes = modes(rows, block);
+    /// Rows that will be coded in blocks of so many. `steps` has the moves that lead from each row to the
+    /// next, where they are known.
+    pub(in crate::archive) fn of(
+        rows: &[Row],
+        block: usize,
+        steps: Option<&[Option<Move>]>,
+    ) -> TrainingSet {
+        let modes = modes(rows, block, steps);
         let number = |mode: &Option<PredictionMode>| mode.map_or(0, PredictionMode::number);
         let numbers: Vec<u8> = modes.iter().map(|mode| number(mode) as u8).collect();
         let mut mode_counts = [0; MODES];

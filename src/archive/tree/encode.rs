@@ -142,7 +142,7 @@ impl RowEncoder<'_> {
         let mut first = Vec::with_capacity(rows.len());
         for row in rows {
             let mode =
-                self.model.modes.as_ref().and_then(|modes| Some((modes, history.next(row)?)));
+                self.model.modes.as_ref().and_then(|modes| Some((modes, history.next(row, None)?)));
             let mut columns = Some(0);
             if let Some((distribution, mode)) = mode {
                 modes.intervals.push(distribution.interval(mode));

@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn rows_are_coded_as_by_the_model_that_is_read() {
         let rows = rows(20_000);
-        let training = TrainingSet::of(&rows, BLOCK);
+        let training = TrainingSet::of(&rows, BLOCK, None);
         for has_modes in [false, true] {
             let (spec, encoder) = training.build(&training.plan(has_modes));
             assert!(spec.columns.iter().map(|column| column.nodes.len()).sum::<usize>() > 40);

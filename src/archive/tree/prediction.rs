@@ -47,9 +47,10 @@ pub(super) struct EncodeHistory {
 }
 
 impl EncodeHistory {
-    /// Moves to the next row and returns its prediction; `None` for the first row.
-    pub(super) fn next(&mut self, row: &Row) -> Option<PredictionMode> {
-        let mode = self.last.map(|last| match PredictedMove::between(&last, row) {
+    /// Moves to the next row and returns its prediction; `None` for the first row. `step` is the move that
+    /// leads to the row from the one before, if that is known.
+    pub(super) fn next(&mut self, row: &Row, step: Option<Option<Move>>) -> Option<PredictionMode> {
+        let mode = self.last.map(|last| match PredictedMove::between(&last, row, step) {
             Some(predicted) => PredictionMode::Move(predicted),
             None => PredictionMode::Columns(self.base.in_common(row)),
         });
@@ -90,9 +91,12 @@ impl MoveKind {
 }
 
 impl PredictedMove {
-    /// The move that leads from a row to another, if any.
-    fn between(before: &Row, row: &Row) -> Option<PredictedMove> {
-        let (playable, mv) = chain::step(before, row)?;
+    /// The move that leads from a row to another, if any; `step` if it is known.
+    fn between(before: &Row, row: &Row, step: Option<Option<Move>>) -> Option<PredictedMove> {
+        let (playable, mv) = match step {
+            Some(mv) => mv.and_then(|mv| Some((Playable::new(&before.position()?).ok()?, mv)))?,
+            None => chain::step(before, row)?,
+        };
         let is_changing = before.0[FORM] != row.0[FORM];
         let kind = MoveKind { is_bare: row.0[EN_PASSANT] == 0, is_changing };
         if next(before, playable.position(), mv, kind).0 != *row {

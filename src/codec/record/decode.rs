@@ -14,8 +14,8 @@ use super::walk::{
 };
 use crate::model::rules::{Playable, en_passant_is_legal};
 use crate::model::{
-    CastlingDialect, Counters, EpdRecord, KeptGames, Opcode, Operand, Operands, Operation, Position,
-    Square, StandardOpcode, TypedOperand, en_passant_rank,
+    CastlingDialect, Counters, EpdRecord, KeptGames, Opcode, Operand, Operands, Operation,
+    Position, Square, StandardOpcode, TypedOperand, en_passant_rank,
 };
 use crate::text::{FormatOptions, epd};
 

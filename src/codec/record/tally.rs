@@ -325,26 +325,20 @@ pub(super) fn decode(
     moves: TallyMoves,
 ) -> Result<Operand, DecodeError> {
     let start = cursor.clone();
-    let parts = take_tally(cursor)?;
-    let mut tally = Vec::with_capacity(parts.len());
-    for OrdinalTally { cell, reached, moves: counted } in parts {
-        let mut part = TallyPart { cell, reached, moves: Vec::with_capacity(counted.len()) };
-        for (ordinal, counts) in counted {
-            let mv = root.and_then(|root| ordinal::move_at(root, ordinal.into()));
-            let legal = || root.map_or(0, ordinal::count);
-            let illegal = || DecodeErrorKind::Ordinal { ordinal: ordinal.into(), legal: legal() };
-            let mv = mv.ok_or_else(|| start.error(illegal()))?;
-            let spelled = root.filter(|_| moves == TallyMoves::Spelled);
-            let san = spelled.map_or(San::NONE, |root| san::format(root, mv));
-            part.moves.push(MoveTally { mv, san, counts });
-        }
-        tally.push(part);
-    }
+    let spelled = root.filter(|_| moves == TallyMoves::Spelled);
+    let move_of = |ordinal: u8, counts| {
+        let mv = root.and_then(|root| ordinal::move_at(root, ordinal.into()));
+        let legal = root.map_or(0, ordinal::count);
+        let mv = mv.ok_or(DecodeErrorKind::Ordinal { ordinal: ordinal.into(), legal })?;
+        let san = spelled.map_or(San::NONE, |root| san::format(root, mv));
+        Ok(MoveTally { mv, san, counts })
+    };
+    let parts = parts(cursor, move_of, |cell, reached, moves| TallyPart { cell, reached, moves })?;
     let tally = match moves {
-        TallyMoves::Spelled => Tally::new(tally),
+        TallyMoves::Spelled => Tally::new(parts),
         // Without texts nothing can be sorted, and nothing need be: `take_tally` refuses another order.
         #[cfg(feature = "archive")]
-        TallyMoves::Unspelled => Tally::from_sorted(tally),
+        TallyMoves::Unspelled => Tally::from_sorted(parts),
     };
     let none = start.error(DecodeErrorKind::Corrupt("tally"));
     Ok(Operand::tally(tally.ok_or(none)?))
@@ -352,7 +346,7 @@ pub(super) fn decode(
 
 /// Goes over the short form.
 pub(super) fn skip(cursor: &mut Cursor) -> Result<(), DecodeError> {
-    while part(cursor)?.1 {}
+    while part(cursor, |_, _| Ok(()))?.has_more {}
     Ok(())
 }
 
@@ -361,26 +355,92 @@ pub(super) fn skip(cursor: &mut Cursor) -> Result<(), DecodeError> {
 /// # Errors
 /// [`DecodeError`] for all bytes but those that [`put_tally`] writes.
 pub fn take_tally(cursor: &mut Cursor) -> Result<Vec<OrdinalTally>, DecodeError> {
-    let mut parts: Vec<OrdinalTally> = Vec::new();
+    let part = |cell, reached, moves| OrdinalTally { cell, reached, moves };
+    parts(cursor, |ordinal, counts| Ok((ordinal, counts)), part)
+}
+
+/// Reads the parts of a tally, each made of its cell, the games that reached the position and its moves.
+fn parts<M, P>(
+    cursor: &mut Cursor,
+    move_of: impl Fn(u8, GameCounts) -> Result<M, DecodeErrorKind>,
+    part_of: impl Fn(Cell, u64, Vec<M>) -> P,
+) -> Result<Vec<P>, DecodeError> {
+    let mut parts = Vec::with_capacity(1);
+    let mut last = None;
     loop {
         let start = cursor.clone();
-        let (part, has_more) = part(cursor)?;
-        if parts.last().is_some_and(|last| last.cell >= part.cell) {
+        let Part { cell, reached, moves, has_more } = part(cursor, &move_of)?;
+        if last.is_some_and(|last| last >= cell) {
             let why = "the cells of a tally ascend";
             return Err(start.error(DecodeErrorKind::NonCanonical(why)));
         }
-        parts.push(part);
+        last = Some(cell);
+        parts.push(part_of(cell, reached, moves));
         if !has_more {
             return Ok(parts);
         }
     }
 }
 
-/// Reads a part, and whether another follows.
-fn part(cursor: &mut Cursor) -> Result<(OrdinalTally, bool), DecodeError> {
+/// A part of a tally as it is read.
+struct Part<M> {
+    cell: Cell,
+    reached: u64,
+    moves: Vec<M>,
+    /// Whether another part follows.
+    has_more: bool,
+}
+
+fn part<M>(
+    cursor: &mut Cursor,
+    move_of: impl Fn(u8, GameCounts) -> Result<M, DecodeErrorKind>,
+) -> Result<Part<M>, DecodeError> {
     let start = cursor.clone();
     let corrupt = |what| start.error(DecodeErrorKind::Corrupt(what));
     let head = cursor.int_1()?;
+    let has_more = head & MORE_PARTS != 0;
+    let cell = cell(cursor, head)?;
+    let mut count = usize::from(head >> MOVES_SHIFT);
+    if count == MANY_MOVES {
+        let more = number(cursor)?;
+        count = usize::try_from(more)
+            .ok()
+            .filter(|&more| more <= 0xff)
+            .map(|more| MANY_MOVES + more)
+            .ok_or_else(|| corrupt("number of moves of a tally"))?;
+    }
+    let beyond = signed(cursor)?;
+    // A move takes two bytes at least.
+    let mut moves = Vec::with_capacity(count.min(cursor.rest().len() / 2));
+    let mut is_counted = [false; 256];
+    let (mut games, mut last) = (0_u64, None);
+    for _ in 0..count {
+        let place = cursor.clone();
+        let ordinal = cursor.int_1()?;
+        let counts = counts(cursor)?;
+        games += counts.games();
+        let key = (u64::MAX - counts.games(), ordinal);
+        if last.replace(key).is_some_and(|last| last >= key) {
+            let why = "moves stand from the one played most";
+            return Err(place.error(DecodeErrorKind::NonCanonical(why)));
+        }
+        if std::mem::replace(&mut is_counted[usize::from(ordinal)], true) {
+            return Err(place.error(DecodeErrorKind::NonCanonical("a move stands once")));
+        }
+        moves.push(move_of(ordinal, counts).map_err(|kind| start.error(kind))?);
+    }
+    let reached = games.checked_add_signed(beyond).filter(|&reached| reached <= MOST_GAMES);
+    let reached = reached.ok_or_else(|| corrupt("count of games"))?;
+    if reached == 0 && moves.is_empty() {
+        return Err(corrupt("tally"));
+    }
+    Ok(Part { cell, reached, moves, has_more })
+}
+
+/// Reads the cell of a part that begins with this byte.
+fn cell(cursor: &mut Cursor, head: u8) -> Result<Cell, DecodeError> {
+    let start = cursor.clone();
+    let corrupt = |what| start.error(DecodeErrorKind::Corrupt(what));
     let has = |bit: u8| head & bit != 0;
     let mut cell = Cell::default();
     if has(YEAR) {
@@ -396,43 +456,7 @@ fn part(cursor: &mut Cursor) -> Result<(OrdinalTally, bool), DecodeError> {
     if has(RATING) {
         cell.rating = Some(small(cursor)?);
     }
-    if !cell.is_valid() {
-        return Err(corrupt("cell of a tally"));
-    }
-    let mut count = usize::from(head >> MOVES_SHIFT);
-    if count == MANY_MOVES {
-        let more = number(cursor)?;
-        count = usize::try_from(more)
-            .ok()
-            .filter(|&more| more <= 0xff)
-            .map(|more| MANY_MOVES + more)
-            .ok_or_else(|| corrupt("number of moves of a tally"))?;
-    }
-    let beyond = signed(cursor)?;
-    // A move takes two bytes at least.
-    let mut moves: Vec<(u8, GameCounts)> = Vec::with_capacity(count.min(cursor.rest().len() / 2));
-    let mut is_counted = [false; 256];
-    for _ in 0..count {
-        let place = cursor.clone();
-        let ordinal = cursor.int_1()?;
-        let counts = counts(cursor)?;
-        let key = |&(ordinal, counts): &(u8, GameCounts)| (u64::MAX - counts.games(), ordinal);
-        if moves.last().is_some_and(|last| key(last) >= key(&(ordinal, counts))) {
-            let why = "moves stand from the one played most";
-            return Err(place.error(DecodeErrorKind::NonCanonical(why)));
-        }
-        if std::mem::replace(&mut is_counted[usize::from(ordinal)], true) {
-            return Err(place.error(DecodeErrorKind::NonCanonical("a move stands once")));
-        }
-        moves.push((ordinal, counts));
-    }
-    let games: u64 = moves.iter().map(|(_, counts)| counts.games()).sum();
-    let reached = games.checked_add_signed(beyond).filter(|&reached| reached <= MOST_GAMES);
-    let reached = reached.ok_or_else(|| corrupt("count of games"))?;
-    if reached == 0 && moves.is_empty() {
-        return Err(corrupt("tally"));
-    }
-    Ok((OrdinalTally { cell, reached, moves }, has(MORE_PARTS)))
+    if cell.is_valid() { Ok(cell) } else { Err(corrupt("cell of a tally")) }
 }
 
 fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
