@@ -335,7 +335,7 @@ fn exchange(bytes: &mut [u8], ranges: [std::ops::Range<usize>; 2]) {
     }
 }
 
-// README: Damage is noticed
+// README: Damage is detected
 /// `EPDB_DAMAGES` says how many are tried.
 #[test]
 fn directed_damage_is_refused_or_changes_nothing() {

@@ -83,7 +83,7 @@ fn run_and_kill(folder: &Path, input: &[u8], awaits_commit: bool) {
     assert_eq!(child.wait().unwrap().signal(), Some(9), "it had not ended by itself");
 }
 
-// README: What was committed stays
+// README: Committed records stay
 #[test]
 fn a_killed_import_loses_nothing_that_was_committed_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();

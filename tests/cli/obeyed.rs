@@ -21,7 +21,7 @@ fn refused(scratch: &Scratch, line: &str, option: &str) {
     assert!(done.err.contains(&format!("{option} is for ")), "{line}: {}", done.err);
 }
 
-// README: No option is passed over
+// README: No option is ignored
 /// Of all commands that read anything.
 #[test]
 fn sources_that_cannot_obey_are_named() {

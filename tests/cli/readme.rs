@@ -145,7 +145,7 @@ fn sources(folder: PathBuf, text: &mut String) {
     }
 }
 
-/// A test of a promise says so: `// README: Damage is noticed`.
+/// A test of a promise says so: `// README: Damage is detected`.
 #[test]
 fn each_promise_has_a_test_that_names_it() {
     let section = README.split("## What it guarantees").nth(1).unwrap();

@@ -389,7 +389,7 @@ fn names_with_control_characters_are_shown_and_not_obeyed() {
 }
 
 /// The byte 9B of Latin-1 is a letter of the data, and C1 control to some terminals.
-// README: No file commands your terminal
+// README: No file controls your terminal
 #[test]
 fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
     let scratch = Scratch::new();

@@ -58,7 +58,7 @@ fn small() -> Vec<EpdRecord> {
     vec![end_game, with_id(b"a"), with_id(b"b")]
 }
 
-// README: Damage is noticed
+// README: Damage is detected
 #[test]
 fn every_changed_byte_and_every_truncation_shows() {
     let records = small();

@@ -73,7 +73,7 @@ fn gives_all(reader: &Reader, records: &[EpdRecord]) -> bool {
 }
 
 /// 1000 changes of one byte, and one of each byte of the header.
-// README: Damage is noticed
+// README: Damage is detected
 #[test]
 fn no_change_of_a_byte_gives_a_wrong_record() {
     let _guard = starting_none();
