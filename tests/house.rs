@@ -1,9 +1,12 @@
-//! The house: imports between rooms point one way, no files import each other in a circle, and no text
-//! names an ID of a document that is elsewhere.
+//! Rules for the source tree as a whole.
 //!
-//! The sources are parsed; each `use` and each path that begins with `crate`, `epdb`, `super` or `self`
-//! leads to the file that defines what it names, through whatever it is exported again by. Tests
-//! inside of files are left out.
+//! - Modules are layered: imports point down, and no files import each other in a cycle.
+//! - Texts name no ID of a document outside of the repository.
+//! - Texts use plain English: no banned words, no doc lines that begin like a question.
+//! - Files are neither tiny nor huge, and every path that a page for contributors names exists.
+//!
+//! Imports are found by parsing. Each `use`, and each path that begins with `crate`, `epdb`, `super` or
+//! `self`, is resolved to the file that defines the name, through all re-exports. Inline tests are left out.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +17,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
-/// The rooms from the ground up. A room imports those below it only.
-const FLOORS: &[&[&str]] = &[
+/// The layers of modules, lowest first. A module imports only modules of lower layers.
+const LAYERS: &[&[&str]] = &[
     &["equal_bytes", "error", "new_file", "prefetch", "spread"],
     &["spill"],
     &["model"],
@@ -31,32 +34,32 @@ const FLOORS: &[&[&str]] = &[
 
 type Names = Vec<String>;
 
-/// A module, which is a file.
+/// A module of the tree: one file.
 #[derive(Default)]
 struct Module {
     file: PathBuf,
-    /// What each name that is brought in stands for, and whether it is only exported again.
+    /// Imported and re-exported names with their full paths.
     uses: BTreeMap<String, Names>,
     globs: Vec<Names>,
-    /// What the file defines itself.
+    /// Names that the file defines itself.
     own: BTreeSet<String>,
     children: BTreeSet<String>,
-    /// What it imports: `use` for itself, and paths in its code.
+    /// Imported paths: private `use` items, and paths in code.
     imports: BTreeSet<Names>,
 }
 
 #[derive(Default)]
-struct House(BTreeMap<Names, Module>);
+struct Tree(BTreeMap<Names, Module>);
 
-impl House {
-    fn read(src: &Path) -> House {
-        let mut house = House::default();
-        house.add(Vec::new(), &src.join("lib.rs"), src);
-        // The command line is the crate of the program. Its names lead to files as those of the library do.
+impl Tree {
+    fn read(src: &Path) -> Tree {
+        let mut tree = Tree::default();
+        tree.add(Vec::new(), &src.join("lib.rs"), src);
+        // The command line is the crate of the program. Its names are resolved like those of the library.
         let cli = vec!["cli".to_string()];
-        house.add(cli.clone(), &src.join("cli/mod.rs"), &src.join("cli"));
-        house.0.get_mut(&Names::new()).unwrap().children.extend(cli);
-        house
+        tree.add(cli.clone(), &src.join("cli/mod.rs"), &src.join("cli"));
+        tree.0.get_mut(&Names::new()).unwrap().children.extend(cli);
+        tree
     }
 
     fn add(&mut self, path: Names, file: &Path, folder: &Path) {
@@ -73,7 +76,7 @@ impl House {
         self.0.insert(path, reader.module);
     }
 
-    /// The module that defines what a path names, as far as it is of this crate.
+    /// The module that defines the last name of a path; `None` for paths of other crates.
     fn definer(&self, path: &[String], depth: usize) -> Option<Names> {
         let mut at: Names = Vec::new();
         for (place, name) in path.iter().enumerate() {
@@ -103,7 +106,7 @@ impl House {
         Some(at)
     }
 
-    /// Which file imports which, as places relative to `src`.
+    /// The files that each file imports.
     fn imports(&self) -> BTreeMap<&Path, BTreeSet<&Path>> {
         let mut all: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
         for (path, module) in &self.0 {
@@ -122,7 +125,7 @@ struct FileReader {
 }
 
 impl FileReader {
-    /// A path from the root of the crate; `None` when it leads elsewhere.
+    /// A path from the root of the crate; `None` for paths of other crates.
     fn absolute(&self, names: &[String]) -> Option<Names> {
         let (first, rest) = names.split_first().filter(|(_, rest)| !rest.is_empty())?;
         let mut base = match first.as_str() {
@@ -142,14 +145,14 @@ impl FileReader {
         Some(base)
     }
 
-    fn bring(&mut self, prefix: &[String], tree: &UseTree, is_export: bool) {
+    fn import(&mut self, prefix: &[String], tree: &UseTree, is_export: bool) {
         let names = match tree {
             UseTree::Path(path) => {
                 let prefix = joined(prefix, &path.ident.to_string());
-                return self.bring(&prefix, &path.tree, is_export);
+                return self.import(&prefix, &path.tree, is_export);
             }
             UseTree::Group(group) => {
-                return group.items.iter().for_each(|item| self.bring(prefix, item, is_export));
+                return group.items.iter().for_each(|item| self.import(prefix, item, is_export));
             }
             UseTree::Glob(_) => {
                 if let Some(path) = self.absolute(prefix) {
@@ -178,26 +181,26 @@ impl FileReader {
         self.module.uses.insert(name, path);
     }
 
-    /// Paths in the text of a macro.
-    fn look_into(&mut self, tokens: TokenStream) {
+    /// Imports the paths in the tokens of a macro.
+    fn import_tokens(&mut self, tokens: TokenStream) {
         let mut path: Names = Vec::new();
         for token in tokens {
             match token {
                 TokenTree::Ident(ident) => path.push(ident.to_string()),
                 TokenTree::Punct(punct) if punct.as_char() == ':' => continue,
                 TokenTree::Group(group) => {
-                    self.look_into(group.stream());
-                    self.take(&std::mem::take(&mut path));
+                    self.import_tokens(group.stream());
+                    self.import_path(&std::mem::take(&mut path));
                 }
                 TokenTree::Punct(_) | TokenTree::Literal(_) => {
-                    self.take(&std::mem::take(&mut path))
+                    self.import_path(&std::mem::take(&mut path))
                 }
             }
         }
-        self.take(&path);
+        self.import_path(&path);
     }
 
-    fn take(&mut self, names: &[String]) {
+    fn import_path(&mut self, names: &[String]) {
         if let Some(path) = self.absolute(names) {
             self.module.imports.insert(path);
         }
@@ -206,7 +209,7 @@ impl FileReader {
 
 impl<'ast> Visit<'ast> for FileReader {
     fn visit_file(&mut self, file: &'ast syn::File) {
-        // What modules there are must be known before paths are read.
+        // Paths can be resolved only when all child modules are known.
         for item in &file.items {
             if let Item::Mod(module) = item
                 && module.content.is_none()
@@ -242,17 +245,17 @@ impl<'ast> Visit<'ast> for FileReader {
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         let is_export = !matches!(item.vis, syn::Visibility::Inherited);
-        self.bring(&[], &item.tree, is_export);
+        self.import(&[], &item.tree, is_export);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names: Names = path.segments.iter().map(|part| part.ident.to_string()).collect();
-        self.take(&names);
+        self.import_path(&names);
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        self.look_into(call.tokens.clone());
+        self.import_tokens(call.tokens.clone());
     }
 }
 
@@ -276,26 +279,26 @@ fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The room of a file: the first part of its place.
-fn room(file: &Path) -> String {
+/// Top-level module of a file: the first part of its path under `src`.
+fn top_module(file: &Path) -> String {
     let inside = file.strip_prefix(src()).unwrap();
     inside.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_string()
 }
 
 #[test]
-fn rooms_import_only_those_below_them() {
-    let house = House::read(&src());
-    let floor = |room: &str| FLOORS.iter().position(|rooms| rooms.contains(&room));
+fn modules_import_only_lower_layers() {
+    let tree = Tree::read(&src());
+    let layer = |module: &str| LAYERS.iter().position(|modules| modules.contains(&module));
     let mut arrows = BTreeSet::new();
-    for (file, imports) in house.imports() {
-        let from = room(file);
+    for (file, imports) in tree.imports() {
+        let from = top_module(file);
         if from == "lib" {
             continue;
         }
-        let from_floor = floor(&from).unwrap_or_else(|| panic!("which floor is {from} on?"));
+        let from_layer = layer(&from).unwrap_or_else(|| panic!("add {from} to LAYERS"));
         for import in imports {
-            let to = room(import);
-            if to != from && floor(&to).is_none_or(|to| to >= from_floor) {
+            let to = top_module(import);
+            if to != from && layer(&to).is_none_or(|to| to >= from_layer) {
                 arrows.insert(format!("{} -> {}", file.display(), import.display()));
             }
         }
@@ -304,24 +307,24 @@ fn rooms_import_only_those_below_them() {
 }
 
 #[test]
-fn no_files_import_each_other_in_a_circle() {
-    let house = House::read(&src());
-    let imports = house.imports();
+fn no_files_import_each_other_in_a_cycle() {
+    let tree = Tree::read(&src());
+    let imports = tree.imports();
     assert!(imports.len() > 100, "{} files", imports.len());
-    let mut circles = BTreeSet::new();
+    let mut cycles = BTreeSet::new();
     for &start in imports.keys() {
-        if let Some(way) = shortest_way_back(&imports, start)
+        if let Some(way) = shortest_cycle(&imports, start)
             && way.iter().min() == Some(&start)
         {
             let inside = |file: &&Path| file.strip_prefix(src()).unwrap().display().to_string();
-            circles.insert(way.iter().map(inside).collect::<Vec<_>>().join(" -> "));
+            cycles.insert(way.iter().map(inside).collect::<Vec<_>>().join(" -> "));
         }
     }
-    assert!(circles.is_empty(), "files that import each other:\n{}", list(&circles));
+    assert!(cycles.is_empty(), "files that import each other:\n{}", list(&cycles));
 }
 
-/// The files on the shortest way from a file back to itself.
-fn shortest_way_back<'a>(
+/// The files on the shortest cycle of imports through a file.
+fn shortest_cycle<'a>(
     imports: &BTreeMap<&'a Path, BTreeSet<&'a Path>>,
     start: &'a Path,
 ) -> Option<Vec<&'a Path>> {
@@ -350,7 +353,7 @@ fn shortest_way_back<'a>(
     None
 }
 
-/// Text that people read: sources, tests, pages, scripts. Rows of vectors have IDs of their own.
+/// Files of text that people read: sources, tests, pages, scripts. Rows of vectors have IDs of their own.
 fn texts(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -373,7 +376,7 @@ fn is_number(word: &str, longest: usize) -> bool {
     (1..=longest).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a word is the ID of a requirement: capitals, a dash and two digits.
+/// True if a word is the ID of a requirement: capitals, a dash and two digits.
 fn is_requirement(word: &str) -> bool {
     let Some((letters, number)) = word.rsplit_once('-') else { return false };
     let is_name = letters.len() >= 2
@@ -383,8 +386,8 @@ fn is_requirement(word: &str) -> bool {
     is_named && number.len() == 2 && is_number(number, 2)
 }
 
-/// Whether a word is the ID of a finding: one or two letters with a dash between them, and a number.
-/// In a string it may be a move.
+/// True if a word is the ID of a finding: one or two letters with a dash between them, and a number.
+/// In a string it may be a move, so callers look at comments only.
 fn is_finding(word: &str) -> bool {
     let Some((letter, rest)) = word.split_once('-') else { return false };
     let rest = rest.trim_end_matches(|c: char| c.is_ascii_lowercase());
@@ -407,7 +410,7 @@ fn foreign_ids(line: &str, is_comment: bool) -> Vec<String> {
 }
 
 #[test]
-fn ids_of_other_documents_are_known_when_they_are_seen() {
+fn ids_of_other_documents_are_recognised() {
     for line in [
         "/// PGC-24, PGC-25.",
         "// B-D16: words of UCI",
@@ -429,7 +432,7 @@ fn ids_of_other_documents_are_known_when_they_are_seen() {
 }
 
 #[test]
-fn no_text_names_an_id_of_a_document_that_is_elsewhere() {
+fn no_text_names_an_id_of_another_document() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files =
         vec![root.join("README.md"), root.join("CHANGELOG.md"), root.join("Cargo.toml")];
@@ -449,9 +452,225 @@ fn no_text_names_an_id_of_a_document_that_is_elsewhere() {
             }
         }
     }
-    assert!(named.is_empty(), "IDs of documents that are elsewhere:\n{}", list(&named));
+    assert!(named.is_empty(), "IDs of documents outside of the repository:\n{}", list(&named));
 }
 
 fn list(lines: &BTreeSet<String>) -> String {
     lines.iter().map(|line| format!("  {line}\n")).collect()
+}
+
+/// Words that a reader has to decode; common words say the same.
+const BANNED: &[&str] = &[
+    "anew",
+    "is none",
+    "so many",
+    "is told",
+    "are told",
+    "is had",
+    "are had",
+    "stands behind",
+    "stands beside",
+    "comes again",
+    "with a word",
+    "no more than is",
+    "of its own accord",
+];
+
+/// A doc line begins with a noun phrase or a verb, not like a question.
+const BANNED_OPENINGS: &[&str] = &["What", "How", "Where", "So many", "Those", "Who"];
+
+/// What is left of banned words and of banned openings in each module. These numbers only go down.
+const LEFT_IN_MODULES: &[(&str, usize, usize)] = &[
+    ("archive", 41, 122),
+    ("cli", 64, 212),
+    ("codec", 28, 83),
+    ("engine", 31, 70),
+    ("error", 1, 8),
+    ("lib", 1, 2),
+    ("library", 91, 283),
+    ("model", 27, 73),
+    ("new_file", 0, 8),
+    ("referee", 57, 263),
+    ("report", 3, 85),
+    ("server", 68, 123),
+    ("source", 23, 108),
+    ("spill", 0, 3),
+    ("store", 3, 4),
+    ("text", 61, 149),
+];
+
+/// The same for words of pages; pages that are not listed have none.
+const LEFT_IN_PAGES: &[(&str, usize)] = &[
+    ("CHANGELOG.md", 2),
+    ("README.md", 1),
+    ("formats/archive.md", 9),
+    ("formats/epd_record.md", 3),
+    ("formats/epd_text.md", 8),
+    ("formats/kept_games.md", 1),
+    ("formats/pgc.md", 7),
+    ("formats/position_key.md", 2),
+    ("formats/referee_log.md", 1),
+    ("formats/referee_wire.md", 5),
+    ("formats/sources.md", 1),
+    ("formats/store.md", 6),
+    ("formats/tally_origin.md", 4),
+];
+
+/// Files with at most [`SMALL`] lines of code. This number only goes down.
+const MAX_SMALL_FILES: usize = 147;
+const SMALL: usize = 40;
+const MAX_LINES: usize = 1500;
+
+/// Text on one line: without ends of lines, comment signs at the begin of lines, and escaped ends in strings.
+fn unwrapped(text: &str) -> String {
+    let line = |line: &str| {
+        let line = line.trim().trim_end_matches('\\');
+        let line = line.trim_start_matches(['/', '!', '*']);
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(line).collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// The banned words of a text, each as often as it is there.
+fn banned_words(text: &str) -> Vec<&'static str> {
+    let text = unwrapped(text);
+    let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut found = Vec::new();
+    for word in BANNED {
+        for (at, _) in text.match_indices(word) {
+            let (before, after) = (&text[..at], &text[at + word.len()..]);
+            if !is_letter(before.chars().next_back()) && !is_letter(after.chars().next()) {
+                found.push(*word);
+            }
+        }
+    }
+    found
+}
+
+fn has_banned_opening(line: &str) -> bool {
+    let line = line.trim_start();
+    let Some(text) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else {
+        return false;
+    };
+    BANNED_OPENINGS.iter().any(|opening| {
+        text.trim_start()
+            .strip_prefix(opening)
+            .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    })
+}
+
+#[test]
+fn banned_words_are_recognised() {
+    let comment = "/// A file that stands\n    /// behind it is\n    /// written Anew.";
+    assert_eq!(banned_words(comment), ["anew", "stands behind"]);
+    assert_eq!(banned_words("\"at most so \\\n    many\""), ["so many"]);
+    assert_eq!(banned_words("this_is_none renewal, is no one"), [""; 0]);
+    assert!(
+        has_banned_opening("    /// How many there are.") && has_banned_opening("//! What it is")
+    );
+    assert!(
+        !has_banned_opening("/// Whoever")
+            && !has_banned_opening("// What")
+            && !has_banned_opening("///")
+    );
+}
+
+/// All files under `src` that people read, with their text.
+fn source_texts() -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    texts(&src(), &mut files);
+    files.into_iter().map(|file| (file.clone(), fs::read_to_string(&file).unwrap())).collect()
+}
+
+#[test]
+fn sources_are_in_plain_english() {
+    let mut found: BTreeMap<String, (Vec<String>, Vec<String>)> = BTreeMap::new();
+    for (file, text) in source_texts() {
+        let (words, openings) = found.entry(top_module(&file)).or_default();
+        let place = file.strip_prefix(src()).unwrap().display();
+        words.extend(banned_words(&text).into_iter().map(|word| format!("{place}: {word}")));
+        let lines = text.lines().enumerate().filter(|(_, line)| has_banned_opening(line));
+        openings.extend(lines.map(|(at, line)| format!("{place}:{}: {}", at + 1, line.trim())));
+    }
+    let mut faults = Vec::new();
+    for (module, (words, openings)) in found {
+        let limits = LEFT_IN_MODULES.iter().find(|(name, ..)| *name == module);
+        let (_, most_words, most_openings) = limits.copied().unwrap_or(("", 0, 0));
+        for (found, most) in [(words, most_words), (openings, most_openings)] {
+            if found.len() > most {
+                faults.push(format!(
+                    "{module}: {} instead of at most {most}:\n{}",
+                    found.len(),
+                    found.join("\n")
+                ));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn pages_are_in_plain_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files =
+        ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md"].map(|it| root.join(it)).to_vec();
+    texts(&root.join("formats"), &mut files);
+    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "md")) {
+        let page = file.strip_prefix(root).unwrap().to_str().unwrap();
+        let most = LEFT_IN_PAGES.iter().find(|(name, _)| *name == page).map_or(0, |it| it.1);
+        let words = banned_words(&fs::read_to_string(file).unwrap());
+        assert!(words.len() <= most, "{page}: {words:?}, instead of at most {most}");
+    }
+}
+
+/// A line of code is neither blank nor a comment.
+#[test]
+fn files_are_neither_tiny_nor_huge() {
+    let mut small = BTreeSet::new();
+    for (file, text) in source_texts() {
+        assert!(text.lines().count() <= MAX_LINES, "{} is too long", file.display());
+        let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+        if file.extension().is_some_and(|end| end == "rs")
+            && text.lines().filter(is_code).count() <= SMALL
+        {
+            small.insert(file.display().to_string());
+        }
+    }
+    assert!(
+        small.len() <= MAX_SMALL_FILES,
+        "{} files with at most {SMALL} lines of code:\n{}",
+        small.len(),
+        list(&small)
+    );
+}
+
+/// Paths in backticks and in links of a page; `{name}` and the like are left out.
+fn paths(text: &str) -> Vec<&str> {
+    let ticked = text.split('`').skip(1).step_by(2);
+    let linked = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let is_path = |word: &&str| {
+        let (folder, _) = word.split_once('/').unwrap_or_default();
+        let is_plain =
+            word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+        let folders = ["src", "tests", "formats", "benches", "examples", ".ci", ".github"];
+        is_plain && (folders.contains(&folder) || !folder.is_empty() && word.ends_with(".rs"))
+    };
+    ticked.chain(linked).filter(is_path).collect()
+}
+
+#[test]
+fn paths_that_pages_name_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut missing = BTreeSet::new();
+    for (page, least) in [(".github/CONTRIBUTING.md", 60), ("src/lib.rs", 3), ("README.md", 15)] {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        let named = paths(&text);
+        assert!(named.len() >= least, "{page} names {} paths", named.len());
+        // The map of modules in `src/lib.rs` names files relative to `src`.
+        let exists = |path: &&&str| root.join(path).exists() || src().join(path).exists();
+        missing.extend(
+            named.iter().filter(|path| !exists(path)).map(|path| format!("{page}: {path}")),
+        );
+    }
+    assert!(missing.is_empty(), "paths that do not exist:\n{}", list(&missing));
 }
