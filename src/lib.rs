@@ -1,62 +1,73 @@
-//! epdb turns EPD and FEN lines into compact binary records, keeps them in an index keyed by
-//! position, finds them by position, and writes them back as canonical text.
+//! Chess positions with annotations (EPD, FEN) and games (PGN) as compact binary records, in files that
+//! are searched by position; and tools for engines, tournaments and opening explorers on top of them.
 //!
-//! # The rooms
+//! Start with [`parse_epd`] and [`format_epd`] for one line, [`source::Source`] and [`source::Target`] for
+//! files of any format, [`source::Lookup`] for records by position, and [`model`] for positions and moves.
 //!
-//! Each imports only those below it, store and archive not each other, and the feature in parentheses adds it with what it stands on.
-//! Who writes `default-features = false` has positions, text and codec, and builds neither a database
-//! nor a compressor.
+//! # Modules, from the lowest layer up
 //!
-//! - `cli`, the program of this package and no part of the library: arguments, printing, exit statuses; a
-//!   file a command (`cli`, on by default).
-//! - [`server`]: libraries over HTTP: the dialects of explorers and a page, within limits for who asks
-//!   (`server`, on by default).
-//! - [`referee`]: tournaments: settings, pairings, openings, adjudication, standings; the messages of
-//!   referee and clients ([`referee::wire`]), the arbiter and its log, servers and clients (`referee`).
-//! - [`engine`]: UCI engines as child processes: options, searches with limits and time-outs, scores and
-//!   moves as records say them; several at once over many records, with a journal (`engine`).
-//! - [`report`]: what a finished suite says: runs of engines counted, tested against each other, and
-//!   shown (`library`).
-//! - [`library`]: what keepers of openings and suites do with positions: [`library::field`], what a
-//!   record says under a name, for tables, sorting and [`library::expression`]; sets, joins,
-//!   differences, samples, edits, counts; [`library::lookup`], questions in batches;
-//!   [`library::names`], names of openings; [`library::repertoire`], lines by position;
-//!   [`library::kit`], commands on a position, line by line (`library`).
-//! - [`source`]: any file or stream as records and games in order, and the way back: formats and
-//!   compressions (`source/format.rs`, `source/input.rs`, `source/output.rs`), [`source::Source`] and
-//!   [`source::Target`]; [`source::Lookup`], which stores and archives answer alike (`source`).
-//! - [`store`]: a file of records found by position, which grows: blocks, overflow positions, imports
-//!   and their journal, reading, verifying (`store`).
-//! - [`archive`]: an immutable, memory-mapped file of records, smaller than any other: its sections,
-//!   the levels, the models, the entropy coders, the indexes of positions (`archive`).
-//! - [`codec`]: bytes: packed boards, position keys, move ordinals, binary records and streams of
-//!   them, games in PGC, Polyglot's opening books.
-//! - [`text`]: FEN, EPD, SAN and PGN: grammar to model and back, profiles, diagnostics with places;
-//!   the rules for the tags of games (`text/pgn/tags.rs`).
-//! - [`model`]: values and their invariants: positions, moves, records, the table of opcodes, games;
-//!   the rules of chess, and those of merging two records.
-//! - Without chess: [`spill`], sorting more than memory holds; [`new_file`], files that appear
-//!   complete or not at all; [`error`], the one error of the crate.
+//! A module imports modules of lower layers only, and [`store`] and [`archive`] do not import each other.
+//! `tests/house.rs` checks that. Most modules belong to a cargo feature, named in the last column; with
+//! `default-features = false` the crate is `model`, `text` and `codec` alone.
 //!
-//! Two features add no module: `serde`, values as serde's data, and `shakmaty`, conversions from and to
-//! the types of shakmaty, which `syzygy` needs too (tablebases for the referee, on by default).
+//! | Module | Contents | Feature |
+//! |---|---|---|
+//! | [`error`], [`new_file`], [`spill`] | no chess: the error of the crate, files that appear complete or not at all, sorting larger than memory | |
+//! | [`model`] | values: positions, moves, records, opcodes, tallies, games; the rules of chess; merging two records | |
+//! | [`text`] | FEN, EPD, SAN and PGN: parsers, writers, profiles, diagnostics with line and column | |
+//! | [`codec`] | bytes: packed boards, position keys, move ordinals, records, streams, games (PGC), Polyglot books | |
+//! | [`store`] | `.epdb`: a growing file of records by position; resumable imports, verification | `store` |
+//! | [`archive`] | `.epa`: an immutable, memory-mapped file of records; entropy coders, their models, position indexes | `archive` |
+//! | [`source`] | any file or stream as records or games, compressed or not, and back; lookups by position | `source` |
+//! | [`library`] | operations on records: fields, expressions, sets, joins, tallies of games, opening names, repertoires | `library` |
+//! | [`engine`] | UCI engines as child processes: search, analysis, test suites with a journal | `engine` |
+//! | [`report`] | statistics and an HTML page about finished test suites | `library` |
+//! | [`server`] | HTTP: the APIs of opening explorers, an API for records, a page | `server` |
+//! | [`referee`] | engine tournaments across machines: pairings, clocks, adjudication, standings, log, protocol | `referee` |
+//! | `cli` | the program, a crate of its own (`src/main.rs`): reads arguments, calls the library, prints | `cli` |
 //!
-//! Where a new opcode, column, format or section goes stands in `.github/CONTRIBUTING.md`; the bytes
-//! of each format, in `formats/`.
+//! The features `serde` (values as serde data), `shakmaty` (conversions) and `syzygy` (tablebases for the
+//! referee) add no module.
 //!
-//! # Words
+//! # Files for common changes
 //!
-//! - *Record*: a position with its operations, as a line of EPD has them. *Operation*: an opcode with
-//!   its operands.
-//! - *Identity* of a position: placement, side to move, castling rights and the en passant square where
-//!   a capture is legal; what positions are compared and found by. *Key*: its 64-bit Polyglot hash;
-//!   two positions may share one.
-//! - *Move ordinal*: the place of a move in the list of legal moves in ASCII order of their SAN.
-//! - *Stream*: records in checksummed *frames* (`.epb`). *Store*: records in *blocks* by key (`.epdb`);
-//!   an *overflow* position has more records than a block takes; the *journal* says what was imported and
-//!   how far. *Archive*: records in *segments* (`.epa`), each of *rows* (level fast) or of *blocks*
-//!   under a *model* (levels default and max).
-//! - *Import number*, *record number*: the place of a record in the order in which records came.
+//! Each list has the files to change, most important first. `.github/CONTRIBUTING.md` adds tests, pages and
+//! details, and more kinds of changes. Pages under `formats/` specify each format to the byte.
+//!
+//! - **A new opcode**: a row in `src/model/opcode.rs`; the same row in `formats/epd_record.md`,
+//!   `formats/epd_text.md` and `formats/README.md`. Rules across opcodes are in
+//!   `src/text/epd/read/consistency.rs`, the merging of two records in `src/model/merge.rs`. Only a new kind of
+//!   operand touches parsers and codecs: `src/text/epd/read/operands.rs`, `src/text/epd/write.rs` and
+//!   `src/codec/record`.
+//! - **A new column of `epdb table`**: `src/library/field.rs` alone. The same field works in `--where` and
+//!   `sort`. Fields made of game tags are in `src/library/game_tag.rs`.
+//! - **A new dialect of the explorer**, for clients of another service: a module such as
+//!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers; then
+//!   `src/server/mod.rs` and `src/server/router.rs`, which merges the routes. The answers come from
+//!   `src/library/explore`. Paths are documented in `src/server/api/openapi.json`.
+//! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a file next to
+//!   `src/archive/blocks/index.rs` or `src/archive/rows/index.rs`; `src/archive/writer.rs` writes it,
+//!   `src/archive/reader/archive.rs` (or `src/archive/reader/segments.rs`) opens it, `src/archive/reader/lookup.rs`
+//!   uses it, and `src/archive/reader/verify.rs` checks it. Its page is `formats/archive.md`.
+//! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser next to
+//!   `src/source/lichess`; `src/source/line_kind.rs` if each line is a record; then one match arm each in
+//!   `src/source/open.rs` (read) and `src/source/target.rs` (write or refuse). Its page is
+//!   `formats/sources.md`; options that apply to it are in `src/cli/obeyed.rs`.
+//!
+//! # Terms
+//!
+//! - *Record*: a position with its operations, as on a line of EPD. *Operation*: an opcode and its operands.
+//! - *Identity* of a position: placement, side to move, castling rights, and the en passant square if a
+//!   capture is legal. Positions are compared and found by identity.
+//! - *Key*: the 64-bit Polyglot hash of a position. Two positions may share one.
+//! - *Move ordinal*: the index of a move in the list of legal moves, in ASCII order of their SAN.
+//! - *Tally*: counts of games, results and ratings by move; the operand of the opcode `tally`.
+//! - *Stream* (`.epb`): records in checksummed *frames*, in any order.
+//! - *Store* (`.epdb`): records in *blocks* by key. An *overflow* position has more records than fit into a
+//!   block. The *journal* lists the imported sources and the progress of each.
+//! - *Archive* (`.epa`): records in *segments*. A segment has *rows* (level fast) or *blocks* compressed with a
+//!   *model* (levels default and max).
+//! - *Import number*, *record number*: the index of a record in the order of import.
 
 /// The examples of the README run as tests.
 #[cfg(doctest)]
@@ -99,11 +110,11 @@ pub mod text;
 
 pub use error::Error;
 
-/// Reads one EPD or FEN line in the lenient profile; warnings are dropped
-/// ([`text::epd::parse_line`] gives them).
+/// Parses one line of EPD or FEN in the lenient profile and drops warnings.
+/// [`text::epd::parse_line`] returns them.
 ///
 /// # Errors
-/// Why the line is no record. A blank line or a comment is none.
+/// The first error of the line. A blank line or a comment is an error too.
 ///
 /// ```
 /// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke6 Ke4;")?;
@@ -114,7 +125,7 @@ pub fn parse_epd(line: &[u8]) -> Result<model::EpdRecord, text::Diagnostic> {
     text::fen::parse(line, text::Profile::Lenient)
 }
 
-/// Writes a record in canonical form, without line end.
+/// Formats a record in canonical form, without a line end.
 pub fn format_epd(record: &model::EpdRecord) -> Vec<u8> {
     let mut line = Vec::new();
     text::epd::format(record, &text::FormatOptions::default(), &mut line);
