@@ -79,22 +79,19 @@ pub mod archive;
 pub mod codec;
 #[cfg(feature = "engine")]
 pub mod engine;
-#[cfg(any(feature = "store", feature = "archive"))]
-mod equal_bytes;
 pub mod error;
 #[cfg(feature = "library")]
 pub mod library;
 pub mod model;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub mod new_file;
-#[cfg(any(feature = "store", feature = "archive"))]
-mod prefetch;
 #[cfg(feature = "referee")]
 pub mod referee;
 #[cfg(feature = "library")]
 pub mod report;
 #[cfg(feature = "server")]
 pub mod server;
+mod simd;
 #[cfg(test)]
 #[path = "../tests/support/skipped.rs"]
 mod skipped;
@@ -102,8 +99,6 @@ mod skipped;
 pub mod source;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub mod spill;
-#[cfg(any(feature = "store", feature = "archive"))]
-mod spread;
 #[cfg(feature = "store")]
 pub mod store;
 pub mod text;

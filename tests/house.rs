@@ -19,7 +19,7 @@ use syn::{Attribute, Item, UseTree};
 
 /// The layers of modules, lowest first. A module imports only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
-    &["equal_bytes", "error", "new_file", "prefetch", "spread"],
+    &["error", "new_file", "simd"],
     &["spill"],
     &["model"],
     &["text"],

@@ -12,6 +12,15 @@ use crate::text::fields::{PairNumbers, PieceNumbers, hash_of_board, pair_numbers
 #[cfg(feature = "library")]
 use crate::{model::Board, text::fields::CodeBits};
 
+/// Maps a fraction of 2^64, such as a key, to one of `parts` ranges of equal size (Lemire's fast
+/// range): the range, and the fraction within it. Within a range the order of fractions is kept.
+#[cfg(any(feature = "store", feature = "archive"))]
+#[inline]
+pub(crate) fn fast_range(fraction: u64, parts: u64) -> (u64, u64) {
+    let product = u128::from(fraction) * u128::from(parts);
+    ((product >> 64) as u64, product as u64)
+}
+
 /// Polyglot's numbers, laid out for the codes of packed boards.
 pub(crate) struct Numbers {
     pub(crate) pieces: PieceNumbers,

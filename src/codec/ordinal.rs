@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 
 use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
-use crate::text::fields::{BitWork, InstructionSet};
+use crate::simd::{InstructionSet, Kernel};
 
 /// The move whose ordinal `pick` chooses, of so many; `None` when it chooses none.
 #[cfg(feature = "archive")]
@@ -36,11 +36,11 @@ pub fn ordinal(playable: &Playable, mv: Move) -> Option<u16> {
     InstructionSet::fastest().run(OrdinalOf { playable, mv })
 }
 
-/// [`ordinal`] as a part of other [`BitWork`].
+/// [`ordinal`] as a part of other kernels.
 #[cfg(feature = "library")]
 #[inline(always)]
 pub(crate) fn ordinal_in(playable: &Playable, mv: Move) -> Option<u16> {
-    OrdinalOf { playable, mv }.work()
+    OrdinalOf { playable, mv }.run()
 }
 
 struct OrdinalOf<'p> {
@@ -48,11 +48,11 @@ struct OrdinalOf<'p> {
     mv: Move,
 }
 
-impl BitWork for OrdinalOf<'_> {
+impl Kernel for OrdinalOf<'_> {
     type Output = Option<u16>;
 
     #[inline(always)]
-    fn work(self) -> Option<u16> {
+    fn run(self) -> Option<u16> {
         let OrdinalOf { playable, mv } = self;
         let class = Class::of(playable, mv)?;
         let mut before = 0;
@@ -84,11 +84,11 @@ struct MoveAt<'p> {
     ordinal: u16,
 }
 
-impl BitWork for MoveAt<'_> {
+impl Kernel for MoveAt<'_> {
     type Output = Option<Move>;
 
     #[inline(always)]
-    fn work(self) -> Option<Move> {
+    fn run(self) -> Option<Move> {
         let mut place = self.ordinal;
         for (class, count) in Class::ALL.into_iter().zip(self.counts) {
             if place < count {
@@ -127,11 +127,11 @@ fn counts(playable: &Playable) -> [u16; Class::ALL.len()] {
 
 struct CountsOf<'p>(&'p Playable);
 
-impl BitWork for CountsOf<'_> {
+impl Kernel for CountsOf<'_> {
     type Output = [u16; Class::ALL.len()];
 
     #[inline(always)]
-    fn work(self) -> Self::Output {
+    fn run(self) -> Self::Output {
         // As above.
         macro_rules! counts {
             ($($nth:literal)*) => { [$(Class::ALL[$nth].count(self.0)),*] };

@@ -9,7 +9,8 @@ use zerocopy::little_endian::U64;
 
 use super::error::{DecodeError, DecodeErrorKind};
 use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank};
-use crate::text::fields::{CodeBits, InstructionSet, lay_out, pick_up, piece_code};
+use crate::simd::InstructionSet;
+use crate::text::fields::{CodeBits, gather_codes, piece_code, scatter_codes};
 
 /// The longest packed board in bytes: the escape form.
 pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
@@ -142,7 +143,7 @@ pub(crate) fn plain_parts(position: &Position, codes: &CodeBits) -> Option<(u64,
         }
         codes.put(pawn.bit(), DOUBLE_STEP);
     }
-    Some((occupied, pick_up(&codes, InstructionSet::fastest())))
+    Some((occupied, gather_codes(&codes, InstructionSet::fastest())))
 }
 
 #[cold]
@@ -280,7 +281,7 @@ impl PlainCodes {
         nibbles.iter_mut().zip(codes).for_each(|(nibble, code)| *nibble = *code);
         let codes = u128::from_le_bytes(nibbles);
         let CodeBits { bits: [a, b, c, d], .. } =
-            lay_out(occupied, codes, InstructionSet::fastest());
+            scatter_codes(occupied, codes, InstructionSet::fastest());
         // Codes from 12 on say more of a pawn, of rooks, and of the king that is to move.
         let special = d & c;
         let (double_steps, king_to_move) = (special & !b & !a, special & b & a);

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use super::large::{HUGE_PAGE, Large};
-use crate::prefetch::prefetch;
+use crate::simd::prefetch;
 
 /// So many entries stand together.
 const GROUP: usize = 1 << 13;

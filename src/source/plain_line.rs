@@ -5,7 +5,7 @@ use crate::codec::packed::{PackedBoard, PlainCodes};
 use crate::codec::record::PlainRecord;
 use crate::model::rules::{is_plainly_legal, legality};
 use crate::model::{Board, Castling, Color, Counters, Position, Square};
-use crate::text::fields::{BitWork, InstructionSet};
+use crate::simd::{InstructionSet, Kernel};
 
 /// A record without operations, as a line of four or six fields says it.
 pub(super) struct PlainLine<'i> {
@@ -68,12 +68,12 @@ struct Glance<'b> {
     en_passant: Option<Square>,
 }
 
-impl BitWork for Glance<'_> {
+impl Kernel for Glance<'_> {
     /// Whether a pawn just made a double step, and whether nothing is wrong with the position.
     type Output = Option<(bool, bool)>;
 
     #[inline(always)]
-    fn work(self) -> Option<(bool, bool)> {
+    fn run(self) -> Option<(bool, bool)> {
         let Glance { board, en_passant } = self;
         let Placement { board: pieces, turn, has_double_step } = Placement::of(board)?;
         let is_legal = is_plainly_legal(&pieces, turn, en_passant) || is_legal(board, en_passant);

@@ -14,8 +14,8 @@ use super::overflow::OverflowCheck;
 use super::overlay::Overlay;
 use super::schema::{self, Access, Digest, Meta, StoreHeader, check_claims, read_header};
 use super::{journal, kept_games, ledger};
+use crate::codec::key::fast_range;
 use crate::codec::record;
-use crate::spread::spread;
 
 /// Checks a store without changing it: redb's checksums of all live pages, then every block,
 /// checksum, record and count. An empty list means that the store is sound. At most 1000 findings
@@ -218,7 +218,7 @@ impl TableCheck {
                     .add(place, "a stub is not the only entry of its position or has a number");
             }
         }
-        let (owner, fraction) = spread(key, self.meta.blocks);
+        let (owner, fraction) = fast_range(key, self.meta.blocks);
         let stored = KeySlot { bucket, fingerprint: entry.fingerprint };
         if owner != number || KeySlot::from_fraction(fraction, block.buckets()) != stored {
             self.findings.add(place, format!("an entry belongs elsewhere (key {key:016x})"));

@@ -7,12 +7,15 @@
 
 use zerocopy::IntoBytes;
 
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Sse42;
+
 /// CRC32C of the bytes of a word and further words, the lowest byte of each first.
 #[inline(always)]
 pub(super) fn crc_words<const WORDS: usize>(first: u64, words: &[u64; WORDS]) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("sse4.2") {
-        // SAFETY: the processor has the instruction.
+    if Sse42::detect().is_some() {
+        // SAFETY: a value of `Sse42` is made only where the instruction is detected.
         return unsafe { crc_words_by_instruction(first, words) };
     }
     crc_words_by_bytes(first, words)

@@ -93,9 +93,10 @@ fn dot<const N: usize>(weights: &[i16; N], outputs: &[i16; N]) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::super::layout::BIAS;
-    use super::super::vectors::{Instructions, Work};
+    use super::super::vectors::Work;
     use super::*;
     use crate::archive::row::{EN_PASSANT, RANKS, Row};
+    use crate::simd::InstructionSet;
 
     /// Rows with few kinds of pieces, by a rule that no single square shows.
     fn rows() -> Vec<Row> {
@@ -114,7 +115,7 @@ mod tests {
     #[test]
     fn probabilities_are_those_of_the_page() {
         let model = MixingModel::learned(&rows(), 8, 900);
-        for instructions in Instructions::supported() {
+        for instructions in [InstructionSet::fastest(), InstructionSet::PORTABLE] {
             vectors::run_with(instructions, 8, Compared { model: &model });
         }
         let weights = &model.weights;

@@ -1,5 +1,7 @@
 //! Dispatch of network code to the widest vectors of the machine.
 
+use crate::simd::{InstructionSet, Kernel};
+
 /// Work that is compiled for each padded number of hidden units and each set of instructions. All
 /// versions give the same result.
 pub(super) trait Work {
@@ -8,32 +10,6 @@ pub(super) trait Work {
     /// Runs the work with hidden units in arrays of this length. Everything within is inlined, so that
     /// it is compiled for the instructions of the caller.
     fn run<const HIDDEN: usize>(self) -> Self::Output;
-}
-
-/// Instructions of the processor.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Instructions {
-    /// Vectors of 32 bytes; a value exists only on machines that have them.
-    #[cfg(target_arch = "x86_64")]
-    Avx2(Avx2),
-    /// Portable instructions.
-    Portable,
-}
-
-/// The proof that the machine has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Avx2(());
-
-impl Instructions {
-    /// The sets of instructions that the machine supports, the fastest first.
-    pub(super) fn supported() -> impl Iterator<Item = Instructions> {
-        #[cfg(target_arch = "x86_64")]
-        let wide = is_x86_feature_detected!("avx2").then_some(Instructions::Avx2(Avx2(())));
-        #[cfg(not(target_arch = "x86_64"))]
-        let wide = None;
-        wide.into_iter().chain([Instructions::Portable])
-    }
 }
 
 /// Number of hidden units, padded to the next length that code is compiled for.
@@ -48,34 +24,29 @@ pub(super) const fn padded(hidden: usize) -> usize {
 
 /// Runs work for a network of `hidden` hidden units with the fastest instructions.
 pub(super) fn run<W: Work>(hidden: usize, work: W) -> W::Output {
-    let fastest = Instructions::supported().next().unwrap_or(Instructions::Portable);
-    run_with(fastest, hidden, work)
+    run_with(InstructionSet::fastest(), hidden, work)
 }
 
 /// [`run`] with these instructions.
-pub(super) fn run_with<W: Work>(instructions: Instructions, hidden: usize, work: W) -> W::Output {
+pub(super) fn run_with<W: Work>(instructions: InstructionSet, hidden: usize, work: W) -> W::Output {
     match padded(hidden) {
-        0 => run_array::<W, 0>(instructions, work),
-        16 => run_array::<W, 16>(instructions, work),
-        32 => run_array::<W, 32>(instructions, work),
-        _ => run_array::<W, 64>(instructions, work),
+        0 => instructions.run(Padded::<W, 0>(work)),
+        16 => instructions.run(Padded::<W, 16>(work)),
+        32 => instructions.run(Padded::<W, 32>(work)),
+        _ => instructions.run(Padded::<W, 64>(work)),
     }
 }
 
-#[allow(unsafe_code)]
-fn run_array<W: Work, const HIDDEN: usize>(instructions: Instructions, work: W) -> W::Output {
-    match instructions {
-        // SAFETY: there is no value of `Avx2` but on machines that have it.
-        #[cfg(target_arch = "x86_64")]
-        Instructions::Avx2(Avx2(())) => unsafe { run_avx2::<W, HIDDEN>(work) },
-        Instructions::Portable => work.run::<HIDDEN>(),
-    }
-}
+/// Work for hidden units in arrays of this length.
+struct Padded<W, const HIDDEN: usize>(W);
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn run_avx2<W: Work, const HIDDEN: usize>(work: W) -> W::Output {
-    work.run::<HIDDEN>()
+impl<W: Work, const HIDDEN: usize> Kernel for Padded<W, HIDDEN> {
+    type Output = W::Output;
+
+    #[inline(always)]
+    fn run(self) -> W::Output {
+        self.0.run::<HIDDEN>()
+    }
 }
 
 /// Adds the products of eight numbers to four sums; the assignment to sums is unspecified.

@@ -98,7 +98,7 @@ macro_rules! operators {
 
 operators!(Add add Sub sub BitAnd bitand BitOr bitor);
 
-/// By instructions. SAFETY of all: every x86-64 processor has them, and they touch no memory.
+/// Implementation by SSE2, which every x86-64 processor has.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod sse2 {
@@ -111,6 +111,7 @@ mod sse2 {
     #[inline(always)]
     pub(super) fn of(numbers: [u16; LANES]) -> Vector {
         let [a, b, c, d, e, f, g, h] = numbers.map(u16::cast_signed);
+        // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
         unsafe { _mm_setr_epi16(a, b, c, d, e, f, g, h) }
     }
 
@@ -118,6 +119,7 @@ mod sse2 {
     pub(super) fn array(vector: Vector) -> [u16; LANES] {
         macro_rules! lanes {
             ($($nth:literal)*) => {
+                // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
                 [$(unsafe { _mm_extract_epi16::<$nth>(vector) as u16 }),*]
             };
         }
@@ -129,6 +131,7 @@ mod sse2 {
             $(
                 #[inline(always)]
                 pub(super) fn $name(first: Vector, second: Vector) -> Vector {
+                    // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
                     unsafe { $instruction(first, second) }
                 }
             )*
@@ -149,6 +152,7 @@ mod sse2 {
             $(
                 #[inline(always)]
                 pub(super) fn $name<const BY: i32>(vector: Vector) -> Vector {
+                    // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
                     unsafe { $instruction::<BY>(vector) }
                 }
             )*
@@ -164,6 +168,7 @@ mod sse2 {
     /// In floating point: it holds such numbers, and rounds no quotient of them up to a whole one.
     #[inline(always)]
     pub(super) fn quotient(first: Vector, second: Vector) -> Vector {
+        // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
         unsafe {
             let zero = _mm_setzero_si128();
             let low = |vector| _mm_cvtepi32_ps(_mm_unpacklo_epi16(vector, zero));
@@ -177,6 +182,7 @@ mod sse2 {
 
     #[inline(always)]
     pub(super) fn scaled<const BY: i32>(vector: Vector, factor: i16) -> Vector {
+        // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
         unsafe {
             let ones = _mm_set1_epi16(1);
             // Of a number and the one behind it: the product, and half a unit.
@@ -191,6 +197,7 @@ mod sse2 {
 
     #[inline(always)]
     pub(super) fn dot(first: Vector, second: Vector) -> i32 {
+        // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
         unsafe {
             let sums = _mm_madd_epi16(first, second);
             let sums = _mm_add_epi32(sums, _mm_shuffle_epi32::<0b01_00_11_10>(sums));

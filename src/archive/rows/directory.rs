@@ -13,10 +13,9 @@ use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
 use crate::archive::file::sink::Sink;
-use crate::equal_bytes::equal_bytes;
-use crate::prefetch::prefetch;
+use crate::codec::key::fast_range;
+use crate::simd::{byte_eq_mask, prefetch};
 use crate::spill::{Sorted, Sorter};
-use crate::spread::spread;
 
 /// Keys of a line, on average: few lines have more than have marks then.
 const LINE_KEYS: u64 = 40;
@@ -75,8 +74,8 @@ struct Place {
 impl Place {
     #[inline(always)]
     fn of(key: u64, lines: u64) -> Place {
-        let (line, in_line) = spread(key, lines);
-        let (bucket, in_bucket) = spread(in_line, BUCKETS as u64);
+        let (line, in_line) = fast_range(key, lines);
+        let (bucket, in_bucket) = fast_range(in_line, BUCKETS as u64);
         Place { line, bucket: bucket as usize, mark: (in_bucket >> 56) as u8 }
     }
 }
@@ -127,7 +126,7 @@ impl Line {
         let marked = end.min(window + WINDOW);
         let up_to = |place: usize| (1 << (place - window)) - 1;
         let of_bucket = up_to(marked) & !up_to(start.min(marked));
-        let equal = equal_bytes(u128::from_le_bytes(marks), mark) & of_bucket;
+        let equal = byte_eq_mask(u128::from_le_bytes(marks), mark) & of_bucket;
         let (from, to) = match equal {
             0 => (marked.max(start), marked),
             _ => (

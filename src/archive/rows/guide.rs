@@ -5,7 +5,7 @@
 use zerocopy::FromBytes;
 use zerocopy::little_endian::I16;
 
-use crate::spread::spread;
+use crate::codec::key::fast_range;
 
 /// The guide, read. What it says is never believed: it leads to rows that may soon be wanted.
 #[derive(Copy, Clone)]
@@ -26,10 +26,10 @@ impl<'a> RowGuide<'a> {
     /// About which number the first record of a key has, of so many first ones.
     #[inline(always)]
     pub(super) fn guess(&self, key: u64, firsts: u64) -> u64 {
-        let (line, in_line) = spread(key, self.shifts.len() as u64);
+        let (line, in_line) = fast_range(key, self.shifts.len() as u64);
         let shift = |line: usize| self.shifts.get(line).map_or(0, |shift| i64::from(shift.get()));
         let (from, to) = (shift(line as usize), shift(line as usize + 1));
-        let (even, _) = spread(key, firsts);
+        let (even, _) = fast_range(key, firsts);
         even.saturating_add_signed(from + (((to - from) * (in_line >> 56) as i64) >> 8))
     }
 
@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn first_numbers(keys: &[u64]) -> Vec<u64> {
-        let of_line = |line: u64| keys.partition_point(|&key| spread(key, LINES).0 < line);
+        let of_line = |line: u64| keys.partition_point(|&key| fast_range(key, LINES).0 < line);
         (0..LINES).map(|line| of_line(line) as u64).collect()
     }
 

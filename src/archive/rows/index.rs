@@ -10,9 +10,8 @@ use crate::archive::file::check;
 use crate::archive::file::sections::Section;
 use crate::archive::file::sink::Sink;
 use crate::archive::index_entries::IndexEntries;
-use crate::equal_bytes::equal_bytes;
-use crate::prefetch::prefetch;
-use crate::spread::spread;
+use crate::codec::key::fast_range;
+use crate::simd::{byte_eq_mask, prefetch};
 
 /// Entries of a line of the table.
 const ENTRIES: usize = 12;
@@ -84,7 +83,7 @@ impl IndexLine {
 fn equal_marks(marks: &[u8; ENTRIES], mark: u8) -> u32 {
     let mut all = [0; 16];
     all[..ENTRIES].copy_from_slice(marks);
-    equal_bytes(u128::from_le_bytes(all), mark)
+    byte_eq_mask(u128::from_le_bytes(all), mark)
 }
 
 /// Writes the table of sorted keys and records, then the lists of records that share a key.
@@ -157,7 +156,7 @@ struct IndexWriter<'a, W> {
 
 impl<W: Write> IndexWriter<'_, W> {
     fn put(&mut self, key: u64, place: u32) -> Result<(), ArchiveError> {
-        let (home, _) = spread(key, self.homes);
+        let (home, _) = fast_range(key, self.homes);
         while self.number < home {
             self.next(false)?;
         }
@@ -232,7 +231,7 @@ impl<'a> RecordIndex<'a> {
     /// The line of a key.
     #[inline]
     fn home(&self, key: u64) -> u64 {
-        spread(key, self.homes).0
+        fast_range(key, self.homes).0
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
 use crate::codec::record;
 use crate::model::EpdRecord;
-use crate::prefetch::prefetch;
+use crate::simd::prefetch;
 use crate::text::{FormatOptions, epd};
 
 const ROW: &str = "record";

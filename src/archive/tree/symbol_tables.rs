@@ -6,7 +6,7 @@
 use super::context::ESCAPE;
 use super::spec::NodeSpec;
 use crate::archive::rans::{Interval, SCALE, SCALE_BITS, starts_up_to};
-use crate::prefetch::prefetch;
+use crate::simd::prefetch;
 
 /// Number of symbols of a chunk.
 const CHUNK: usize = 7;

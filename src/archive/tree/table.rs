@@ -1,6 +1,6 @@
 //! A static hash table from pairs of numbers to a number.
 
-use crate::prefetch::prefetch;
+use crate::simd::prefetch;
 
 /// Open addressing with linear probing; at most half full.
 #[derive(Debug)]

@@ -12,10 +12,9 @@ use crate::codec::packed::{
     plain_len,
 };
 use crate::model::Color;
+use crate::simd::InstructionSet;
 use crate::text::fields::avx512::{self, PiecesInVectors};
-use crate::text::fields::{
-    CLASSIC, InstructionSet, Pieces, UsualFields, read_usual, room_behind, write_behind,
-};
+use crate::text::fields::{CLASSIC, Pieces, UsualFields, read_usual, room_behind, write_behind};
 
 /// The codes of kings and rooks where they stand in chess.
 static HOME_CODES: [u8; 64] = {

@@ -13,7 +13,8 @@ use crate::codec::error::DecodeError;
 use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
 use crate::model::Counters;
-use crate::text::fields::{CounterText, InstructionSet, Set, with_instructions};
+use crate::simd::{InstructionSet, with_instructions};
+use crate::text::fields::CounterText;
 use crate::text::{Diagnostic, Profile, fen};
 
 /// Reads the first four fields of an EPD or FEN line; what is behind them is not looked at.
@@ -54,11 +55,14 @@ pub fn read_fields_with(instructions: InstructionSet, line: &[u8]) -> Option<Ide
 }
 
 #[inline(always)]
-fn read<const HAS_KEY: bool>(InstructionSet(set): InstructionSet, line: &[u8]) -> Option<Identity> {
+#[allow(unsafe_code)]
+fn read<const HAS_KEY: bool>(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
     with_instructions!(
-        set,
-        avx512(GATHERS) => avx512::read::<GATHERS, HAS_KEY>(line),
-        lanes => lanes::read(line),
+        instructions,
+        // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(GATHERS) => unsafe { avx512::read::<GATHERS, HAS_KEY>(line) },
+        // SAFETY: as above.
+        lanes => unsafe { lanes::read(line) },
         portable => read_bytewise(line),
     )
 }
@@ -137,6 +141,7 @@ pub(crate) fn write_line(
 
 /// The text of a usual board; `None` for others, and for bytes that are not a packed board.
 #[inline(always)]
+#[allow(unsafe_code)]
 fn write_usual(
     instructions: InstructionSet,
     board: &[u8],
@@ -144,9 +149,11 @@ fn write_usual(
     out: &mut Vec<u8>,
 ) -> Option<()> {
     with_instructions!(
-        instructions.0,
-        avx512(_GATHERS) => avx512::write(instructions, board, beside, out),
-        lanes => lanes::write(board, beside, out),
+        instructions,
+        // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { avx512::write(instructions, board, beside, out) },
+        // SAFETY: as above.
+        lanes => unsafe { lanes::write(board, beside, out) },
         portable => write_anywhere(instructions, board, beside, out),
     )
 }

@@ -25,6 +25,6 @@ pub use dispatch::{of_line, read_fields, write_fields};
 pub use read::Identity;
 #[doc(hidden)]
 pub use {
-    crate::text::fields::InstructionSet,
+    crate::simd::InstructionSet,
     dispatch::{read_board_with, read_fields_with, write_fields_with},
 };

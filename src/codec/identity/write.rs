@@ -9,9 +9,9 @@ use crate::codec::packed::{
     self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, WHITE_KING, WHITE_ROOK,
 };
 use crate::model::{Color, Square, en_passant_rank};
+use crate::simd::InstructionSet;
 use crate::text::fields::{
-    self, CLASSIC, CounterText, InstructionSet, Letters, ROOM, room_behind, write_behind,
-    write_pieces,
+    self, CLASSIC, CounterText, Letters, ROOM, room_behind, write_behind, write_pieces,
 };
 use crate::text::{CastlingForm, EnPassantForm};
 

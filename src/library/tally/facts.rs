@@ -4,7 +4,7 @@ use crate::codec::record;
 use crate::library::date::Date;
 use crate::library::game_tag::{self, Tags};
 use crate::model::{Cell, Color, Game, GameCounts, GameResult, LARGEST_RATING, Ratings, Speed};
-use crate::prefetch::prefetch;
+use crate::simd::prefetch;
 
 /// By what the games of a tally are told apart.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

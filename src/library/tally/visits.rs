@@ -11,8 +11,8 @@ use crate::codec::ordinal;
 use crate::codec::packed::{self, PLAIN_MAX, PackedBoard};
 use crate::model::rules::Move;
 use crate::model::{Color, Position, Replay, Start};
-use crate::prefetch::prefetch;
-use crate::text::fields::{BitWork, InstructionSet};
+use crate::simd::prefetch;
+use crate::simd::{InstructionSet, Kernel};
 
 /// The main line of a game and what is known of it.
 #[derive(Clone, Debug)]
@@ -198,11 +198,11 @@ struct Added<'a> {
     which: Which,
 }
 
-impl BitWork for Added<'_> {
+impl Kernel for Added<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn work(self) {
+    fn run(self) {
         let Added { visits, lines, moves, first, which } = self;
         for (line, game) in lines.iter().zip(first..) {
             let before = (visits.plies, visits.wide_moves);

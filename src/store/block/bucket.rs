@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::equal_bytes::equal_bytes;
+use crate::simd::byte_eq_mask;
 use crate::store::schema::{Digest, holds};
 
 /// Bytes of a checksum, and of an offset in the directory.
@@ -276,9 +276,9 @@ impl<'a> Entries<'a> {
         let Bucket { count, arrays, id, .. } = self.bucket;
         let next = self.cursor.next;
         let lengths = word_at(arrays, count + next);
-        let ends = equal_bytes(word_at(arrays, next), fingerprint)
-            | equal_bytes(lengths, STUB)
-            | equal_bytes(lengths, LONG);
+        let ends = byte_eq_mask(word_at(arrays, next), fingerprint)
+            | byte_eq_mask(lengths, STUB)
+            | byte_eq_mask(lengths, LONG);
         let first = (ends | 1 << AT_ONCE).trailing_zeros() as usize;
         let skipped = first.min(count.saturating_sub(next));
         let lengths = lengths & !u128::MAX.unbounded_shl(8 * skipped as u32);

@@ -10,8 +10,8 @@
 mod bucket;
 
 use super::schema::{ENTRIES_PER_BUCKET, holds};
-use crate::prefetch::{prefetch, prefetch_bytes};
-use crate::spread::spread;
+use crate::codec::key::fast_range;
+use crate::simd::{prefetch, prefetch_bytes};
 pub(super) use bucket::{
     Bucket, BucketCursor, BucketEntry, BucketId, BucketWriter, Damage, Payload, Stub, range_in,
     width_of,
@@ -38,7 +38,7 @@ pub(in crate::store) struct KeySlot {
 impl KeySlot {
     /// The slot of a key, given as its fraction of a block (see [`spread`]), in a block of `buckets`.
     pub(in crate::store) fn from_fraction(fraction: u64, buckets: u32) -> KeySlot {
-        let (bucket, rest) = spread(fraction, buckets.into());
+        let (bucket, rest) = fast_range(fraction, buckets.into());
         KeySlot { bucket: bucket as u32, fingerprint: (rest >> 56) as u8 }
     }
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use redb::ReadableTable;
 
+use crate::codec::key::fast_range;
 use crate::codec::record;
-use crate::spread::spread;
 use crate::store::block::{Block, Damage, Payload, Stub, range_in};
 use crate::store::error::{Result, damaged};
 use crate::store::options::{KeyFunction, key_of_board};
@@ -184,7 +184,7 @@ impl<'t> ExistingBlocks<'t> {
         for (block, loaded) in self.loaded.iter().enumerate() {
             let start = if block == 0 { self.taken } else { 0 };
             let left = loaded.entries.get(start..).unwrap_or_default();
-            let mine = left.partition_point(|entry| spread(entry.key, blocks).0 <= number);
+            let mine = left.partition_point(|entry| fast_range(entry.key, blocks).0 <= number);
             if mine < left.len() {
                 return Ok(EntryCursor { block, entry: start + mine });
             }

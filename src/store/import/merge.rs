@@ -11,7 +11,7 @@ use redb::{ReadableTable, WriteTransaction};
 use super::batch::{Arena, Batch, Incoming};
 use super::existing::{ExistingBlocks, LoadedBlock, MergedEntry, MergedPayload};
 use super::resolve::{Resolution, Resolver};
-use crate::spread::spread;
+use crate::codec::key::fast_range;
 use crate::store::block::{BlockWriter, Payload, Stub, width_of};
 use crate::store::error::Result;
 use crate::store::journal::ImportCounts;
@@ -77,7 +77,7 @@ impl<'a> Merger<'_, 'a, '_> {
         let mut table = transaction.open_table(schema::BLOCKS)?;
         let mut rest = incoming;
         while let Some(first) = rest.first() {
-            let (number, _) = spread(first.key, self.header.meta.blocks);
+            let (number, _) = fast_range(first.key, self.header.meta.blocks);
             let (mine, others) = self.split_off(rest, number);
             rest = others;
             let bytes = table.get(number)?.map(|bytes| bytes.value().to_vec());
@@ -133,7 +133,7 @@ impl<'a> Merger<'_, 'a, '_> {
         number: u64,
     ) -> (&'n mut [Incoming], &'n mut [Incoming]) {
         let blocks = self.header.meta.blocks;
-        let end = incoming.partition_point(|record| spread(record.key, blocks).0 <= number);
+        let end = incoming.partition_point(|record| fast_range(record.key, blocks).0 <= number);
         incoming.split_at_mut(end)
     }
 
@@ -169,7 +169,7 @@ impl<'a> Merger<'_, 'a, '_> {
         let Meta { commit, blocks, .. } = self.header.meta;
         let mut block = BlockWriter::new(number, commit, self.width(), merged.len());
         for entry in &merged {
-            let (_, fraction) = spread(entry.key, blocks);
+            let (_, fraction) = fast_range(entry.key, blocks);
             block.push(fraction, entry.import_number, entry.payload());
         }
         Ok(block.finish())

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use redb::ReadOnlyTable;
 
-use crate::prefetch::prefetch;
+use crate::simd::prefetch;
 use crate::store::block::{Block, BlockShape, Bucket, Damage, KeySlot};
 use crate::store::error::{StoreError, damaged, guarded};
 use crate::store::options::Shared;

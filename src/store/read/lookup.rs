@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use super::blocks::{BlockRef, CheckedBlock};
 use super::{EncodedRecord, Reader, StoredRecord};
+use crate::codec::key::fast_range;
 use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
-use crate::spread::spread;
 use crate::store::block::{BucketCursor, Payload, range_in};
 use crate::store::error::{StoreError, damaged};
 use crate::store::overflow::OverflowRecords;
@@ -46,7 +46,7 @@ impl Reader {
     #[inline]
     pub fn matches(&self, position: impl Into<Query>) -> Matches<'_> {
         let query = self.keyed(position);
-        let (number, fraction) = spread(query.key(), self.meta.blocks);
+        let (number, fraction) = fast_range(query.key(), self.meta.blocks);
         let block = self.blocks.get(number);
         if let Ok(block) = &block {
             let block = block.block();
@@ -159,7 +159,7 @@ impl Reader {
         visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
     ) -> std::result::Result<ControlFlow<SkipTo>, E> {
         let bucket = |(_, query): &NumberedQuery, block: &CheckedBlock| {
-            block.slot(spread(query.key(), self.meta.blocks).1).bucket
+            block.slot(fast_range(query.key(), self.meta.blocks).1).bucket
         };
         for (asked, block) in group {
             block.view().prefetch_directory(bucket(asked, block));
@@ -182,7 +182,7 @@ impl Reader {
 
     /// Number of the block of a query.
     fn block_of(&self, (_, query): &NumberedQuery) -> u64 {
-        spread(query.key(), self.meta.blocks).0
+        fast_range(query.key(), self.meta.blocks).0
     }
 
     /// The query with the key under which the store files the position.
@@ -303,7 +303,7 @@ fn search(
     loaded: &CheckedBlock,
     progress: Progress,
 ) -> Result<BlockMatch> {
-    let (number, fraction) = spread(query.key(), reader.meta.blocks);
+    let (number, fraction) = fast_range(query.key(), reader.meta.blocks);
     let damaged = |damage| reader.blocks.damaged(number, damage);
     let (block, slot) = (loaded.view(), loaded.slot(fraction));
     let bucket = || block.bucket(slot.bucket).map_err(damaged);

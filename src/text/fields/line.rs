@@ -1,10 +1,11 @@
 //! The one writer of a line's fields.
 
 use super::castling::CastlingText;
-use super::placement::{InstructionSet, ROOM, letters_of, write_letters};
 #[cfg(feature = "archive")]
 use super::placement::{Letters, write_ranks};
+use super::placement::{ROOM, letters_of, write_letters};
 use crate::model::{Board, Color, Counters, Square};
+use crate::simd::InstructionSet;
 
 /// A line up to its operations.
 pub(crate) struct Line<'a> {

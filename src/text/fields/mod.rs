@@ -14,7 +14,6 @@ mod usual;
 pub(crate) use castling::side_letter;
 pub(crate) use castling::{CLASSIC, CastlingText};
 pub(crate) use line::{CounterText, Line, Placement, room_behind, write_behind};
-pub use placement::InstructionSet;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use placement::avx512;
 #[cfg(any(
@@ -22,10 +21,9 @@ pub(crate) use placement::avx512;
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
 ))]
 pub(crate) use placement::lanes;
-pub(crate) use placement::{BitWork, Set, with_instructions};
 pub(crate) use placement::{
-    CodeBits, Letters, PairNumbers, PieceNumbers, Pieces, ROOM, hash_of_board, lay_out,
-    pair_numbers, pick_up, piece_code, place, read_pieces, write_pieces,
+    CodeBits, Letters, PairNumbers, PieceNumbers, Pieces, ROOM, gather_codes, hash_of_board,
+    pair_numbers, piece_code, place, read_pieces, scatter_codes, write_pieces,
 };
 pub(crate) use usual::{UsualFields, read_usual};
 

@@ -264,7 +264,7 @@ fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
 /// Lays out codes that are given in the order of squares.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {
+pub(super) fn scatter_codes(occupied: u64, codes: u128) -> CodeBits {
     let mut in_order = [0; MOST_PIECES as usize + 8];
     store(&mut in_order, nibbles(load_half(&codes.to_le_bytes())));
     let (mut ranks, mut before) = ([0; 8], 0);
@@ -289,7 +289,7 @@ pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {
 /// together and apart are slow on many processors that have these vectors and no larger ones.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-pub(super) fn pick_up(board: &CodeBits) -> u128 {
+pub(super) fn gather_codes(board: &CodeBits) -> u128 {
     board.each()
 }
 

@@ -193,10 +193,10 @@ pub(crate) fn diagnose(word: Word) -> Diagnostic {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::instructions::{InstructionSet, Set, with_instructions};
     use super::super::tables::{piece_code, place};
     use super::*;
     use crate::model::Square;
+    use crate::simd::{InstructionSet, with_instructions};
 
     /// Numbers that differ by piece and square.
     static NUMBERS: PieceNumbers = {
@@ -243,11 +243,14 @@ mod tests {
         }
     }
 
-    fn read_in_vectors(line: &[u8], InstructionSet(set): InstructionSet) -> Option<Pieces> {
+    #[allow(unsafe_code)]
+    fn read_in_vectors(line: &[u8], instructions: InstructionSet) -> Option<Pieces> {
         with_instructions!(
-            set,
-            avx512(GATHERS) => super::super::avx512::read_packed::<GATHERS>(line, &NUMBERS),
-            lanes => super::super::lanes::read(line, &NUMBERS),
+            instructions,
+            // SAFETY: a set of this level is made only where its instructions are detected.
+            avx512(GATHERS) => unsafe { super::super::avx512::read_packed::<GATHERS>(line, &NUMBERS) },
+            // SAFETY: as above.
+            lanes => unsafe { super::super::lanes::read(line, &NUMBERS) },
             portable => None,
         )
     }

@@ -1,23 +1,26 @@
 //! Placements written.
 
-use super::instructions::{InstructionSet, Set, with_instructions};
 use super::tables::{Letters, RANKS, ROOM, RankText};
 use crate::model::{Board, Color, Piece, Role, Square};
+use crate::simd::{InstructionSet, with_instructions};
 
 /// Writes the placement of at most 32 pieces to the start of the text and gives its length. Codes
 /// stand in the order of squares, two a byte, and are 0 behind the last piece.
 #[inline]
+#[allow(unsafe_code)]
 pub(crate) fn write_pieces(
     occupied: u64,
     codes: &[u8; 16],
     letters: &Letters,
-    InstructionSet(set): InstructionSet,
+    instructions: InstructionSet,
     text: &mut [u8; ROOM],
 ) -> usize {
     let len = with_instructions!(
-        set,
-        avx512(_GATHERS) => super::avx512::write_pieces(occupied, codes, letters, text),
-        lanes => Some(super::lanes::write_packed(occupied, codes, letters, text)),
+        instructions,
+        // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { super::avx512::write_pieces(occupied, codes, letters, text) },
+        // SAFETY: as above.
+        lanes => Some(unsafe { super::lanes::write_packed(occupied, codes, letters, text) }),
         portable => None,
     );
     len.unwrap_or_else(|| pieces_bytewise(occupied, codes, letters, text))
@@ -26,16 +29,19 @@ pub(crate) fn write_pieces(
 /// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
 /// gives its length.
 #[inline]
+#[allow(unsafe_code)]
 pub(crate) fn write_letters(
     occupied: u64,
     letters: &[u8; 64],
-    InstructionSet(set): InstructionSet,
+    instructions: InstructionSet,
     text: &mut [u8; ROOM],
 ) -> usize {
     let len = with_instructions!(
-        set,
-        avx512(_GATHERS) => super::avx512::write_letters(occupied, letters, text),
-        lanes => Some(super::lanes::write_letters(occupied, letters, text)),
+        instructions,
+        // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { super::avx512::write_letters(occupied, letters, text) },
+        // SAFETY: as above.
+        lanes => Some(unsafe { super::lanes::write_letters(occupied, letters, text) }),
         portable => None,
     );
     len.unwrap_or_else(|| letters_bytewise(occupied, letters, text))
@@ -45,20 +51,23 @@ pub(crate) fn write_letters(
 /// stands, to the start of the text and gives its length.
 #[cfg(feature = "archive")]
 #[inline]
+#[allow(unsafe_code)]
 pub(crate) fn write_ranks(
     occupied: u64,
     ranks: &[u32; 8],
     letters: &Letters,
-    InstructionSet(set): InstructionSet,
+    instructions: InstructionSet,
     text: &mut [u8; ROOM],
 ) -> usize {
     let [a, b, c, d, e, f, g, h] = ranks.map(u32::to_le_bytes);
     let halves: [[[u8; 4]; 4]; 2] = [[a, b, c, d], [e, f, g, h]];
     let codes = halves.map(|ranks| std::array::from_fn(|at| ranks[at / 4][at % 4]));
     let len = with_instructions!(
-        set,
-        avx512(_GATHERS) => super::avx512::write_ranks(occupied, &codes, letters, text),
-        lanes => Some(super::lanes::write_ranks(occupied, &codes, letters, text)),
+        instructions,
+        // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { super::avx512::write_ranks(occupied, &codes, letters, text) },
+        // SAFETY: as above.
+        lanes => Some(unsafe { super::lanes::write_ranks(occupied, &codes, letters, text) }),
         portable => None,
     );
     len.unwrap_or_else(|| letters_bytewise(occupied, &letters.by_square(&codes), text))
