@@ -1,8 +1,7 @@
 //! Sizes and speed of archives: `cargo bench --bench archive [-- FILE…]`.
 //!
-//! Sizes stand beside those of gzip, zstd, xz and 7z (PPMd), where these commands are installed.
-//! Without arguments the files are books and suites of `../shared/data` or `EPDB_SHARED_DATA`,
-//! where present.
+//! Sizes are compared with those of gzip, zstd, xz and 7z (PPMd), if these commands are installed.
+//! Without arguments the files are books and suites of `../shared/data` or `EPDB_SHARED_DATA`, if present.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

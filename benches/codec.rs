@@ -1,10 +1,10 @@
-//! The codec beside shakmaty, as ratios of one run: `cargo bench --bench codec`.
+//! The codec compared with shakmaty, as ratios of one run: `cargo bench --bench codec`.
 //!
-//! Each pair of contestants takes turns over the same positions. These are timed in pieces, and the
-//! best round of each piece counts, so that what else the machine does hurts both alike or neither.
-//! The positions are of random games from a fixed seed; with a file as argument, of its lines.
+//! Each pair of contestants takes turns over the same positions. They are timed in pieces, and the best round of
+//! each piece counts, so that other load of the machine affects both alike or neither. The positions are from
+//! random games of a fixed seed, or from the lines of a file that is given as argument.
 //!
-//! What depends on the instructions of the processor has a line for each set of them.
+//! Code that depends on the instructions of the processor has a line for each set of them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

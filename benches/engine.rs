@@ -1,4 +1,4 @@
-//! What asking an engine costs beside the engine: records searched by a program that answers at once.
+//! The overhead of running engines: records searched by a program that answers at once.
 //!
 //! The program is this benchmark itself, called with `play`.
 #![allow(clippy::unwrap_used, clippy::expect_used)]

@@ -1,7 +1,7 @@
-//! Games: reading PGN beside pgn-reader with shakmaty, PGC, and sizes: `cargo bench --bench games`.
+//! Games: reading PGN compared with pgn-reader and shakmaty, PGC, and sizes: `cargo bench --bench games`.
 //!
-//! Contestants take turns over the same bytes and the best round of each counts. The games are
-//! random ones from a fixed seed; with a PGN file as argument, its games.
+//! Contestants take turns over the same bytes, and the best round of each counts. The games are random ones of a
+//! fixed seed, or those of a PGN file that is given as argument.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,14 +1,14 @@
-//! What a question costs over HTTP: `cargo bench --bench server [-- LIBRARY]`.
+//! The cost of a request over HTTP: `cargo bench --bench server [-- LIBRARY]`.
 //!
-//! The server runs as a user runs it, as a process of its own at loopback, and is asked for the positions of
-//! lines that are drawn from the library, each move as often as it was played: by 1, 8 and 64 clients at
-//! once, each of which asks when it has its answer. *Once* asks a fresh server for each position a single time,
-//! *again* for few positions over and over. Beside it stands a plain handler of axum, without anything
-//! else, which has the same answers as bytes. Then come batches beside `epdb get -f`, and the memory of the
-//! server over a million requests (`EPDB_REQUESTS` says how many).
+//! The server is a process of its own on loopback. Clients request positions of lines drawn from the library,
+//! each move as often as it was played. There are 1, 8 and 64 clients, and each sends its next request when it has
+//! an answer. *Once* requests each position a single time from a fresh server, *again* requests few positions
+//! repeatedly. For comparison, a plain handler of axum returns the same answers as bytes. Then come batches
+//! compared with `epdb get -f`, and the memory of the server over a million requests (`EPDB_REQUESTS` sets the
+//! number).
 //!
-//! Without a library it is one of the games in `../shared/data/pgn_large` (`EPDB_SHARED_DATA` says where
-//! that is), or else of random games.
+//! Without a library it is made from the games in `../shared/data/pgn_large` (`EPDB_SHARED_DATA` names another
+//! folder), or else from random games.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,8 +1,8 @@
-//! Filter, table and dedupe beside python-chess and `sort -u`: `cargo bench --bench shape [FILE]`.
+//! Filter, table and dedupe compared with python-chess and `sort -u`: `cargo bench --bench shape [FILE]`.
 //!
-//! All contestants are run as a user runs them, as processes over one file, which is made of random
-//! games unless one is given; the best of a few rounds counts. A contestant that this machine does
-//! not have is left out (python-chess: `pip install chess`).
+//! All contestants run as processes over one file, as a user runs them. The file is made of random games unless
+//! one is given, and the best of a few rounds counts. A contestant that is not installed is left out
+//! (python-chess: `pip install chess`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

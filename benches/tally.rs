@@ -1,14 +1,14 @@
-//! Games to a library of positions, beside the programs that do something like it:
+//! Games to a library of positions, compared with similar programs:
 //! `cargo bench --bench tally -- GAMES.pgn`.
 //!
-//! Programs run one after the other on the same file, and what counts is the processor time of each, system
-//! calls included, of its best round. The others are looked for in the folder that `EPDB_PEERS` names and
-//! among the commands: `chess_db` and `fastpopular`, built of their sources, and `polyglot`. One
-//! that is not there is said to be missing. Without a file the games are random ones.
+//! Programs run one after the other on the same file. The processor time of each counts, with system calls, of
+//! its best round. The other programs are looked for in the folder `EPDB_PEERS` and among the commands:
+//! `chess_db` and `fastpopular`, built from source, and `polyglot`. A missing program is reported. Without a file
+//! the games are random ones.
 //!
-//! The parts of `tally` are told apart in this process, by the library: the games are read; they are
-//! read and their positions counted; the counts of each position are added up and its record is made;
-//! and the records are written to a stream.
+//! The parts of `tally` are timed in this process, by the library: the games are read; they are read and their
+//! positions counted; the counts of each position are added up and its record is made; and the records are
+//! written to a stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -481,40 +481,27 @@ const BANNED_OPENINGS: &[&str] = &["What", "How", "Where", "So many", "Those", "
 
 /// What is left of banned words and of banned openings in each module. These numbers only go down.
 const LEFT_IN_MODULES: &[(&str, usize, usize)] = &[
-    ("archive", 41, 122),
-    ("cli", 64, 212),
-    ("codec", 28, 83),
-    ("engine", 31, 70),
-    ("error", 1, 8),
+    ("archive", 37, 122),
+    ("cli", 60, 212),
+    ("codec", 23, 83),
+    ("engine", 30, 70),
+    ("error", 0, 8),
     ("lib", 1, 2),
-    ("library", 91, 283),
-    ("model", 27, 73),
+    ("library", 83, 283),
+    ("model", 24, 73),
     ("new_file", 0, 8),
-    ("referee", 57, 263),
+    ("referee", 56, 263),
     ("report", 3, 85),
-    ("server", 68, 123),
-    ("source", 23, 108),
+    ("server", 61, 123),
+    ("source", 22, 108),
     ("spill", 0, 3),
-    ("store", 3, 4),
-    ("text", 61, 149),
+    ("store", 0, 4),
+    ("text", 56, 149),
 ];
 
 /// The same for words of pages; pages that are not listed have none.
-const LEFT_IN_PAGES: &[(&str, usize)] = &[
-    ("CHANGELOG.md", 2),
-    ("README.md", 1),
-    ("formats/archive.md", 9),
-    ("formats/epd_record.md", 3),
-    ("formats/epd_text.md", 8),
-    ("formats/kept_games.md", 1),
-    ("formats/pgc.md", 7),
-    ("formats/position_key.md", 2),
-    ("formats/referee_log.md", 1),
-    ("formats/referee_wire.md", 5),
-    ("formats/sources.md", 1),
-    ("formats/store.md", 6),
-    ("formats/tally_origin.md", 4),
-];
+const LEFT_IN_PAGES: &[(&str, usize)] =
+    &[("CHANGELOG.md", 1), ("formats/archive.md", 1), ("formats/epd_text.md", 3)];
 
 /// Files with at most [`SMALL`] lines of code. This number only goes down.
 const MAX_SMALL_FILES: usize = 147;
@@ -531,7 +518,7 @@ fn unwrapped(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// The banned words of a text, each as often as it is there.
+/// The banned words of a text, each as often as it occurs. "If there is none" is plain.
 fn banned_words(text: &str) -> Vec<&'static str> {
     let text = unwrapped(text);
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -539,7 +526,10 @@ fn banned_words(text: &str) -> Vec<&'static str> {
     for word in BANNED {
         for (at, _) in text.match_indices(word) {
             let (before, after) = (&text[..at], &text[at + word.len()..]);
-            if !is_letter(before.chars().next_back()) && !is_letter(after.chars().next()) {
+            let is_idiom = *word == "is none" && before.ends_with("there ");
+            let is_word =
+                !is_letter(before.chars().next_back()) && !is_letter(after.chars().next());
+            if is_word && !is_idiom {
                 found.push(*word);
             }
         }
@@ -564,7 +554,7 @@ fn banned_words_are_recognised() {
     let comment = "/// A file that stands\n    /// behind it is\n    /// written Anew.";
     assert_eq!(banned_words(comment), ["anew", "stands behind"]);
     assert_eq!(banned_words("\"at most so \\\n    many\""), ["so many"]);
-    assert_eq!(banned_words("this_is_none renewal, is no one"), [""; 0]);
+    assert_eq!(banned_words("this_is_none renewal, is no one, if there is none"), [""; 0]);
     assert!(
         has_banned_opening("    /// How many there are.") && has_banned_opening("//! What it is")
     );

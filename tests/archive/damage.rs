@@ -1,5 +1,6 @@
-//! No damage gives a wrong record, a missing one, or one too many: a way of reading
-//! succeeds with all that was written, or ends with an error that names the place.
+//! Damaged archives never give a wrong record, a missing one, or one too many.
+//!
+//! Each way of reading either returns everything that was written, or ends with an error that names the place.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Positions are found, all records of each, and no others.
+//! Lookups find all records of a position, and no others.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! What a file says under checks that hold is held to the format all the same.
+//! Builds archives with invalid contents and valid checksums.
 
 use super::forged::{FLAGS, Forged, KIND, SEGMENT_FLAGS};
 use super::*;

@@ -1,4 +1,4 @@
-//! Archives that say something else than their writer, under checks that hold.
+//! Archives with invalid contents under valid checksums are refused.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Positions of games in order: a move tells each from the one before.
+//! Positions of games in order: each row follows from the one before by a move.
 
 use epdb::codec::ordinal;
 use epdb::model::rules::{Move, Playable, en_passant_is_legal, is_zeroing};

@@ -1,4 +1,4 @@
-//! The archive: what goes in comes out, found by number and by position; damage is noticed.
+//! The archive: records are read as they were written, found by number and by position, and damage is detected.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod damage;

@@ -1,4 +1,4 @@
-//! Level max: positions by decisions under a model of their segment.
+//! Level max: rows coded as decisions under a mixing model of the segment.
 
 use super::forged::Forged;
 use super::*;

@@ -1,4 +1,4 @@
-//! Records come back as they were, in their order.
+//! Records are read as they were written, in their order.
 
 use proptest::prelude::*;
 

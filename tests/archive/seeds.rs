@@ -1,5 +1,4 @@
-//! Inputs for fuzzing: sound archives of every coding, and archives that are damaged under checks of
-//! sections that hold.
+//! Inputs for fuzzing: valid archives of every coder, and damaged archives whose section checksums are valid.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Level fast with the rows in the order of their keys.
+//! Level fast with rows in the order of their keys.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

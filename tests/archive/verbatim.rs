@@ -1,4 +1,4 @@
-//! Verbatim archives give their files back byte for byte.
+//! Verbatim archives restore their files byte for byte.
 
 use epdb::archive::{ArchiveError, Restored};
 use epdb::text::lines::{LineReader, Next};

@@ -1,4 +1,4 @@
-//! The commands on archives: what they refuse, what they leave alone, what they do not decode.
+//! Commands on archives: refused input, files that stay untouched, parts that are not decoded.
 
 use crate::scratch::Scratch;
 use epdb::archive::{Archive, ArchiveWriter, PackOptions};

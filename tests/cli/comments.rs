@@ -1,4 +1,4 @@
-//! Comments and blank lines, which go from text to text with their records.
+//! Comments and blank lines are copied from text to text with their records.
 
 use crate::scratch::{Done, Scratch};
 

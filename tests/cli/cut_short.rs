@@ -1,4 +1,4 @@
-//! Games with a move that cannot be made: cut short before it, counted apart, and kept whole by `--rejects`.
+//! Games with an impossible move are cut short before it, counted separately, and kept whole by `--rejects`.
 
 use crate::scratch::{Done, Scratch};
 

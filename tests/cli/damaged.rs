@@ -1,11 +1,11 @@
-//! The oracle as a test of every command that reads: of a damaged store or archive a
-//! command as a user types it gives what it gives of the sound one, or it says with exit status 2
-//! that it could not; "not found" and "different" only where they are true. `verify` calls nothing
-//! sound that any of them refuses.
+//! Every command that reads, on damaged stores and archives.
 //!
-//! `EPDB_COMMAND_DAMAGES=1000 cargo test --test cli damaged -- --nocapture` damages as often
-//! (`EPDB_COMMAND_DAMAGES_FROM` says from which number on);
-//! `EPDB_COMMAND_DAMAGE=N` repeats the damage with that number alone.
+//! A command prints the same as for the undamaged file, or ends with exit status 2. It reports "not found" and
+//! "different" only if they are true. `verify` reports no file as sound that any command refuses.
+//!
+//! - `EPDB_COMMAND_DAMAGES=1000 cargo test --test cli damaged -- --nocapture` sets the number of damages.
+//! - `EPDB_COMMAND_DAMAGES_FROM` sets the first number.
+//! - `EPDB_COMMAND_DAMAGE=N` repeats a single one.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Engines over files: what is written, in which order, and what stays when a run is interrupted.
+//! Engines over files: the records written, their order, and files that remain after an interruption.
 
 use crate::engines_at_hand::{scripted, stockfish};
 use crate::scratch::{Done, Scratch};

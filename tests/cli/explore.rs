@@ -1,4 +1,4 @@
-//! `explore`: what a library says of a position.
+//! `explore`: the moves of a position in a library.
 
 use std::collections::{BTreeMap, BTreeSet};
 

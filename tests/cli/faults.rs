@@ -1,9 +1,10 @@
-//! Every system call that makes, writes, syncs, renames or reads a file fails once, or is where the
-//! process is killed: the run says so and names a file, leaves nothing unfinished behind, and the
-//! same command again ends as an undisturbed one.
+//! Every system call that makes, writes, syncs, renames or reads a file fails once, or the process is killed there.
 //!
-//! Each place that a command reaches is a trial; `cargo test` makes a part of them, spread evenly,
-//! and `EPDB_FAULT_TRIALS=2000` so many of each kind.
+//! The run reports the error and names a file. It leaves no unfinished file, and the same command run again
+//! ends like an undisturbed run.
+//!
+//! Each call that a command reaches is a trial. `cargo test` runs some of them, spread evenly;
+//! `EPDB_FAULT_TRIALS=2000` sets the number of each kind.
 
 use std::collections::BTreeMap;
 use std::fs;

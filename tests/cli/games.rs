@@ -1,4 +1,4 @@
-//! Games on the command line: between text and bytes, to positions, in archival order, explained.
+//! Games on the command line: text and bytes, positions, archival order, `dump`.
 
 use crate::scratch::Scratch;
 

@@ -1,4 +1,4 @@
-//! The games behind a position on the command line: kept by tally, shown by games, carried along.
+//! Kept games on the command line: stored by `tally`, shown by `games`, copied with their records.
 
 use crate::scratch::Scratch;
 

@@ -1,8 +1,7 @@
-//! An import that is killed: the store opens, holds what was committed, and the same command run
-//! again ends in the store of an undisturbed run.
+//! An import is killed: the store opens and has the committed records.
 //!
-//! The import reads from a pipe, and is killed when it has been given some random number of bytes:
-//! wherever it is then, reading, merging or committing.
+//! The same command run again ends in the store of an undisturbed run. The import reads from a pipe and is
+//! killed after a random number of bytes, so it may be reading, merging or committing then.
 
 use std::fs;
 use std::io::Write;

@@ -1,13 +1,17 @@
 //! The command line as a user types it.
 //!
-//! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
-//! special to a format. `tally`, `kept_games`, `explore`, `name`, `backsolve`, `repertoire`, `book`: libraries of
-//! positions, lines and opening books. `engines`: engines over files. `client`: an engine in a tournament. `report`: what finished suites say.
-//! `sources`: what others publish. `obeyed`: options that a format cannot obey. `shaping`: filter, table,
-//! join, sets, sort, edit and the like. `registers`. `shell`: commands from a script and typed in a
-//! terminal. `targets`: files appear complete or not at all. `usage`: words and statuses when a command line is
-//! wrong. `typed`: typed operands. `readme`: what the README says. `damaged`: commands on damaged
-//! files. `faults`: each system call fails once. `killed`: imports that are killed.
+//! - `everyday`: reading, writing, storing, finding.
+//! - `text`, `games`, `store`, `archive`: special cases of a format.
+//! - `tally`, `kept_games`, `explore`, `name`, `backsolve`, `repertoire`, `book`: libraries, lines and opening books.
+//! - `engines`, `client`: engines over files and in tournaments; `referee`, `tournament`: tournaments.
+//! - `report`: reports of finished suites.
+//! - `sources`: formats of other projects.
+//! - `obeyed`: options that do not apply to a format.
+//! - `shaping`: filter, table, join, sets, sort, edit and the like; `registers`; `comments`; `cut_short`; `typed`.
+//! - `shell`: commands from a script and typed in a terminal.
+//! - `targets`: outputs appear complete or not at all.
+//! - `usage`: help, messages and exit statuses; `readme`: the README.
+//! - `damaged`, `faults`, `killed`: damaged files, failing system calls, killed imports.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archive;

@@ -1,4 +1,4 @@
-//! Options that a source or an output cannot obey are refused.
+//! Options that apply to no source and no output are refused.
 
 use crate::scratch::Scratch;
 

@@ -1,4 +1,4 @@
-//! The README: its example is what the program prints, its commands run, its promises have tests.
+//! The README: its example, its commands and its promises are tested.
 
 use std::fs;
 use std::path::{Path, PathBuf};

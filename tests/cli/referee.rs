@@ -1,4 +1,4 @@
-//! Tournaments as a user plays them: interrupted anywhere, and looked on.
+//! Tournaments as a user runs them: interrupted anywhere, and with an observer.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

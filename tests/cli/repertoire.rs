@@ -1,4 +1,4 @@
-//! Repertoires: what is told of them, and how they go in and come back.
+//! Repertoires: reports, input and output.
 
 use crate::scratch::Scratch;
 

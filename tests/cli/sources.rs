@@ -1,5 +1,6 @@
-//! What others publish and every command reads: evaluations and puzzles of lichess, opening books
-//! of Polyglot, scores of chessdb, evaluations in games.
+//! Formats of other projects, for every command that reads.
+//!
+//! Evaluations and puzzles of lichess, opening books of Polyglot, scores of chessdb, evaluations in games.
 
 use std::fmt::Write;
 use std::fs;

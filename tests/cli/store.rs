@@ -1,4 +1,4 @@
-//! `import` as a user calls it: the same command again, and what is left of one that failed.
+//! `import` as a user calls it: repeated commands, and continuing after a failure.
 
 #[cfg(unix)]
 use std::{

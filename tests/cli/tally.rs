@@ -1,4 +1,4 @@
-//! Libraries of positions on the command line: made of games, in every format, merged, asked.
+//! Libraries on the command line: made from games in every format, merged, and read.
 
 use crate::scratch::Scratch;
 use crate::shared_data::shared_data;

@@ -1,5 +1,6 @@
-//! Outputs appear complete or not at all, whatever ends the run, and none is written over what it
-//! must not be written over.
+//! Outputs appear complete or not at all, however a run ends.
+//!
+//! No output is written over a file that must not be replaced.
 
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};

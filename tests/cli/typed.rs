@@ -1,4 +1,4 @@
-//! Typed operands, whose meaning nobody here knows, go through everything as they are.
+//! Typed operands of unknown types pass through all commands unchanged.
 
 use crate::scratch::Scratch;
 use epdb::model::merge::{MergeRules, Merged, merge};

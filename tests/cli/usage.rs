@@ -1,5 +1,4 @@
-//! What makes the command line easy to use: help that fits, quiet runs, names and places in
-//! errors, standard input of any kind, terminals.
+//! Help that fits on a screen, quiet runs, names and places in errors, standard input of any kind, terminals.
 
 use crate::scratch::Scratch;
 use crate::skipped::skipped;

@@ -1,4 +1,4 @@
-//! The samples under `formats/golden`, held against the code both ways.
+//! The samples under `formats/golden`, compared with the code in both directions.
 
 use epdb::codec::polyglot::{Book, BookError, Entry};
 use epdb::codec::stream::{MAGIC, ReadError, Reader, VERSION, Writer};

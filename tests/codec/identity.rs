@@ -1,4 +1,4 @@
-//! The straight way between text and packed identity boards, against the way through positions.
+//! The direct conversion between text and packed identity boards, compared with the one through positions.
 
 use epdb::codec::identity::{self, Identity, InstructionSet};
 use epdb::codec::{key, packed};

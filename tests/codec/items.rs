@@ -1,4 +1,4 @@
-//! Items, each against what remains of the bytes.
+//! Items: bytes read and bytes left over.
 
 use epdb::codec::error::{DecodeError, DecodeErrorKind, EncodeError};
 use epdb::codec::item::{Cursor, PutItems};

@@ -1,4 +1,4 @@
-//! The vectors, and counting against sorting written SANs.
+//! Move ordinals: the vectors, and counting compared with sorting SANs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Packed boards, one encoding each, and keys.
+//! Packed boards have one encoding each; position keys.
 
 use epdb::codec::{key, packed};
 use epdb::model::{Color, Position};

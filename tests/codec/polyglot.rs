@@ -1,4 +1,4 @@
-//! Opening books of Polyglot: bytes that nobody wrote, and the books of other people.
+//! Opening books of Polyglot: arbitrary bytes, and books of other programs.
 
 use epdb::codec::key::polyglot_key;
 use epdb::codec::polyglot::{Book, BookError, BookMove, Disorder, ENTRY_LEN, Entry, Writer};

@@ -1,4 +1,4 @@
-//! The binary EPD record: round trips, one encoding a record, what is refused.
+//! The binary EPD record: round trips, one encoding per record, refused bytes.
 
 use epdb::codec::error::EncodeError;
 use epdb::codec::packed;

@@ -1,4 +1,4 @@
-//! The inputs that the fuzz targets begin with, each of which must hold what they check.
+//! The inputs of the fuzz targets also pass as tests.
 
 use crate::seed_files::feed;
 

@@ -1,4 +1,4 @@
-//! The `.epb` stream: damage anywhere shows, and never gives a wrong record.
+//! The `.epb` stream: damage is always detected, and never gives a wrong record.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,4 @@
-//! Engines as child processes, well-behaved and not, by a clock that the tests set.
+//! Engines as child processes, well-behaved or not, with a clock that the tests set.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "../support/engines.rs"]

@@ -1,5 +1,6 @@
-//! Engines that do all they should not: each becomes an error that says what was last said, and the next
-//! record is searched by a new process.
+//! Misbehaving engines: each fault is an error with the engine's last line.
+//!
+//! The next record is searched by a new process.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

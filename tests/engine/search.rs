@@ -1,4 +1,4 @@
-//! Searches, and what records say of them.
+//! Searches, and the operations that they write.
 
 use epdb::engine::{ClockReading, Engine, EngineSpec, Limits, MateOptions, SystemClock, Task};
 use std::fs;

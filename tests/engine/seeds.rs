@@ -1,4 +1,4 @@
-//! The inputs that the fuzz target of engines begins with.
+//! Inputs of the fuzz target for engine output.
 
 use crate::seed_files::feed;
 

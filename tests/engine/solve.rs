@@ -1,4 +1,4 @@
-//! Problems of test suites: solved or not, and when.
+//! Problems of test suites: solved or not, and at which time, nodes and depth.
 
 use epdb::engine::Task;
 use epdb::model::answer::Verdict;

@@ -1,5 +1,6 @@
-//! Copies whatever the sources hold into every format, each record with a note of where it came
-//! from, and asks the store and the archive for the starting position:
+//! Copies the records of any sources into every format, with a note of their origin.
+//!
+//! Then it looks up the start position in the store and in the archive:
 //! `cargo run --example any_source -- FOLDER book.epd.gz games.pgn suite.epb`.
 
 use std::path::PathBuf;

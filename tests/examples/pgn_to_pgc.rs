@@ -1,5 +1,5 @@
-//! Games from text to bytes and back: `cargo run --example pgn_to_pgc < games.pgn` tells what PGC
-//! makes of them.
+//! Converts games from PGN to PGC and back, and prints the sizes:
+//! `cargo run --example pgn_to_pgc < games.pgn`.
 
 use std::io;
 

@@ -1,6 +1,7 @@
-//! What holds of any bytes that are read as an archive, for the fuzz target and for the tests, which
-//! feed it with `seeds`: no panic, no endless loop and no memory beyond what `formats/archive.md`
-//! allows, whichever way it is read. While fuzzing all checks are taken to hold.
+//! Invariants of reading arbitrary bytes as an archive, for the fuzz target and for tests with `seeds`.
+//!
+//! No panic, no endless loop, and no memory beyond the limits of `formats/archive.md`, in every way of reading.
+//! Fuzzing treats all checksums as valid.
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,4 @@
-//! What holds of any bytes that an engine writes, for the fuzz target and for the tests, which feed it
-//! with `seeds`.
+//! Invariants of arbitrary engine output, for the fuzz target and for tests with `seeds`.
 
 use std::fs;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! What holds of any bytes that are read as games, for the fuzz targets and for the tests, which
-//! feed it with `seeds`.
+//! Invariants of reading arbitrary bytes as games, for the fuzz targets and for tests with `seeds`.
 
 use epdb::codec::pgc::{Explainer, PgcEncodeError, PgcEncodeOptions, PgcReader, Records, encode};
 use epdb::model::Game;

@@ -1,5 +1,4 @@
-//! What holds of anything that is asked of a server, for the fuzz target and for the tests, which feed
-//! it with `seeds`.
+//! Invariants of arbitrary requests to a server, for the fuzz target and for tests with `seeds`.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;

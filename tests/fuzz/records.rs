@@ -1,5 +1,6 @@
-//! What holds of any bytes that are read as a line of EPD, a record, a packed board or a stream, for
-//! the fuzz targets and for the tests, which feed it with `seeds`.
+//! Invariants of reading arbitrary bytes as a line of EPD, a record, a packed board or a stream.
+//!
+//! For the fuzz targets and for tests with `seeds`.
 
 use epdb::codec::stream::{Reader, Writer};
 use epdb::codec::{packed, record};

@@ -1,5 +1,4 @@
-//! What holds of any bytes that a referee and its clients exchange or find in a log, for the fuzz
-//! targets and for the tests, which feed it with `seeds`.
+//! Invariants of arbitrary messages and logs of a referee, for the fuzz targets and for tests with `seeds`.
 
 use std::fs;
 

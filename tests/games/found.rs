@@ -1,5 +1,6 @@
-//! Games as files of other people have them: each deviation from the standard, with what is kept, what
-//! is told, and what stood there before.
+//! Games as other people write them: each deviation from the standard.
+//!
+//! Each case has the game that is kept, the warnings, and the original text of the repairs.
 
 use epdb::model::Game;
 use epdb::text::Profile;

@@ -1,5 +1,6 @@
-//! Moves as people write them: with a blank inside, without one between two, in odd notations. What can be read in one
-//! way only is read so, with a warning; anything else ends the game.
+//! Moves in odd spellings: with a blank inside, without one between two, in odd notations.
+//!
+//! A move that can be read in exactly one way is read, with a warning; anything else ends the game.
 
 use epdb::model::Game;
 use epdb::text::Profile;

@@ -1,5 +1,4 @@
-//! The inputs that fuzzing found to reach most of the readers, each of which must hold what the
-//! fuzz targets check.
+//! Fuzzing inputs that reach most of the readers also pass as tests.
 
 use std::fs;
 use std::path::Path;

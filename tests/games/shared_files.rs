@@ -1,4 +1,4 @@
-//! Other people's games, where they are at hand.
+//! Other people's games, if the files are available.
 
 use std::fs;
 use std::path::PathBuf;

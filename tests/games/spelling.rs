@@ -1,4 +1,4 @@
-//! Games as people spell them: typographic characters where syntax is expected, and results.
+//! Typographic characters where syntax is expected, and odd spellings of results.
 
 use epdb::model::GameResult;
 use epdb::text::Profile;

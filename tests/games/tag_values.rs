@@ -1,4 +1,4 @@
-//! Values of tags that are not what they should be.
+//! Invalid values of tags.
 
 use epdb::model::{GameBuilder, is_tag_name};
 use epdb::text::Profile;

@@ -1,4 +1,4 @@
-//! Values of positions from what moves lead to.
+//! Values of positions, computed from those that their moves lead to.
 
 use std::collections::BTreeSet;
 

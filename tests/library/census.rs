@@ -1,4 +1,4 @@
-//! The census of a real book. Without the file there is nothing to do.
+//! The census of a real book; skipped without the file.
 
 use crate::shared_data::shared_data;
 use epdb::library::census::{Census, Unique};

@@ -1,4 +1,4 @@
-//! The games that positions list are those that brute force over all games finds.
+//! The games that positions list equal those of a brute-force search.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What keepers of collections do with positions.
+//! Collections of positions: sets, edits, registers, repertoires, libraries.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod backsolve;

@@ -1,4 +1,4 @@
-//! The registers as they run through records.
+//! Registers over a sequence of records.
 
 use std::sync::Arc;
 

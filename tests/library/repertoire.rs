@@ -1,4 +1,4 @@
-//! Repertoires: lines in, positions between, lines out.
+//! Repertoires: lines to positions and back.
 
 use std::collections::{BTreeMap, BTreeSet};
 

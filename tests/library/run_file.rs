@@ -1,4 +1,4 @@
-//! The file that a run leaves beside its output.
+//! The run file next to an output.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Which games are the same: the digests of the page, and the games that a builder counts.
+//! Equality of games: the digests of the page, and the games that a builder counts.
 
 use epdb::library::same_game::SameGame;
 use epdb::library::tally::{MergedGames, TallyBuilder, TallyOptions};

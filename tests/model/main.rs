@@ -1,4 +1,4 @@
-//! The model: the rules of chess, and what serde makes of its types.
+//! The model: the rules of chess, and its types in serde.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod rules;

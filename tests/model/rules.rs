@@ -1,5 +1,6 @@
-//! The rules of chess in epdb against shakmaty: legal moves, marks and successors on random legal
-//! playouts, standard and Chess960.
+//! The rules of chess compared with shakmaty: legal moves, marks and successors on random legal playouts.
+//!
+//! Standard chess and Chess960.
 
 use std::collections::BTreeMap;
 

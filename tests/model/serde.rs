@@ -1,4 +1,4 @@
-//! The feature `serde`: what is serialized comes back.
+//! The feature `serde`: values round-trip.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! When a game is decided before its end.
+//! Games that are decided before their end.
 
 use epdb::model::score::Score::{self, Centipawns, Mated, Mates};
 use epdb::model::{Color, GameResult};

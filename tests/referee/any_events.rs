@@ -1,4 +1,4 @@
-//! Whatever happens, in whatever order: an arbiter stays sound, and a log of it is enough.
+//! Random events in random order: the arbiter stays consistent, and its log restores it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The side of the client: what it answers, and what it keeps of a game.
+//! The client's side: its answers, and its state of a game.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! Finished games as the archive has them.
+//! Finished games as they are written to the file of games.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A tournament hall without walls: an arbiter, and players who say what a test lets them say.
+//! A simulated tournament: an arbiter, and players whose answers a test scripts.
 
 use std::sync::Arc;
 use std::time::Duration;

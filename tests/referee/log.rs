@@ -1,4 +1,4 @@
-//! Lines of logs, and logs that end anywhere.
+//! Lines of logs, and logs that are cut off anywhere.
 
 use std::fs;
 

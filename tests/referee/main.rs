@@ -1,4 +1,4 @@
-//! Tournaments: what is to be played, and what came of it.
+//! Tournaments: settings, pairings, games, logs and tables.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod adjudication;

@@ -1,5 +1,4 @@
-//! Clients that do not keep to the rules, in every state: the right fault or forfeit, and nothing else
-//! suffers.
+//! Clients that break the rules, in every state: the right fault or forfeit, without effect on others.
 
 use epdb::model::GameResult;
 use epdb::referee::wire::{Command, Directive, Reply, Request};

@@ -1,4 +1,4 @@
-//! From where games begin.
+//! Openings of games.
 
 use std::fs;
 

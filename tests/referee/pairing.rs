@@ -1,4 +1,4 @@
-//! Who meets whom.
+//! Pairings.
 
 use std::collections::{BTreeMap, BTreeSet};
 

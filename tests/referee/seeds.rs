@@ -1,4 +1,4 @@
-//! The inputs that fuzz targets of messages and logs begin with.
+//! Inputs of the fuzz targets for messages and logs.
 
 use crate::seed_files::feed;
 

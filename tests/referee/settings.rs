@@ -1,4 +1,4 @@
-//! What a tournament is to be: from files and from words.
+//! Settings of a tournament, from files and from arguments.
 
 use std::env;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
-//! The table, and what counts say of strength, beside values of an independent computation: means and
-//! variances as defined, and likelihoods maximized under the condition of each hypothesis by SciPy. The
-//! counts of the last two lines of strength are those of tests of fastchess, whose values are the same.
+//! The table and its statistics, compared with independent values.
+//!
+//! Means and variances follow their definitions. Likelihoods are maximized under each hypothesis by SciPy.
+//! The counts of the last two lines of strength are from tests of fastchess, with the same values.
 
 use epdb::model::GameResult::{self, BlackWins, Draw, Unknown, WhiteWins};
 use epdb::referee::sprt::{SprtState, Verdict};

@@ -1,4 +1,4 @@
-//! Tablebases that decide games.
+//! Games that tablebases decide.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Time controls: text both ways, tags both ways, clocks.
+//! Time controls: text and tags in both directions, clocks.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Messages as they are read and written.
+//! Messages: reading and writing.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! What finished suites say: how problems are judged, counted and compared, and the statistics.
+//! Reports of finished suites: judging, counting, comparison, statistics.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod comparison;

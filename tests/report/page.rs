@@ -1,4 +1,4 @@
-//! The page: what is in it, that it needs nothing else, and that files cannot write into it.
+//! The page: its content, its independence of other files, and escaping of text from files.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How problems are judged and counted.
+//! Judging and counting of problems.
 
 use epdb::library::run_file::RunFile;
 use epdb::model::answer::Verdict::{self, Defective, Missed, Solved, Unscored};

@@ -1,4 +1,4 @@
-//! Values of SciPy 1.17 and statsmodels 0.15 for the same numbers.
+//! Statistics compared with values of SciPy 1.17 and statsmodels 0.15.
 
 use epdb::library::random;
 use epdb::report::distribution::{Bins, Distribution};

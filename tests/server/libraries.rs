@@ -1,4 +1,4 @@
-//! Libraries that are small enough to know all of.
+//! Small libraries whose contents are known completely.
 
 use crate::scratch::Scratch;
 

@@ -1,4 +1,4 @@
-//! The server as programs and people ask it.
+//! The server as programs and people use it.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod api;

@@ -1,4 +1,4 @@
-//! What is served is what the document of it says.
+//! Answers match the OpenAPI document.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The page: its files as a server gives them, and what people do with it in a browser.
+//! The page: its files, and its use in a browser.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

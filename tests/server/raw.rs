@@ -1,4 +1,4 @@
-//! Bytes over TCP, for what no well-behaved client sends.
+//! Raw bytes over TCP, for requests that no well-behaved client sends.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,4 +1,4 @@
-//! What strangers, broken programs and careless ones send: each is refused or cut, and nobody else notices.
+//! Hostile, broken and careless clients: each is refused or cut off, and no other client notices.
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;

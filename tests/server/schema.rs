@@ -1,4 +1,4 @@
-//! Values held against schemas: as much of JSON Schema as the document of the server uses.
+//! Validates values against JSON Schema, as far as the document of the server uses it.
 
 use regex::Regex;
 use serde_json::Value;

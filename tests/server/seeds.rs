@@ -1,4 +1,4 @@
-//! The inputs that the fuzz target of questions begins with.
+//! Inputs of the fuzz target for requests.
 
 use crate::scratch::Scratch;
 use crate::seed_files::feed;

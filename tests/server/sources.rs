@@ -1,4 +1,4 @@
-//! What is served changes with its files.
+//! Served data follows changes of its files.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What the process is told: to end, to read its settings again.
+//! Signals: stop, and reload of the settings.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,4 @@
-//! The room `source`: whatever is opened gives the same items, in each form of reading, and what is
-//! written in any format is read again.
+//! The module `source`: all ways of reading give the same items, and every format that is written can be read.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Stores whose bytes were changed: right records, nothing, or an error; and verify says so.
+//! Stores with changed bytes give right records, nothing, or an error; `verify` reports the damage.
 
 use std::collections::HashMap;
 use std::fs;

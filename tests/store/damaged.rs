@@ -1,4 +1,4 @@
-//! The store when its file is damaged: all records, or an error; never a wrong record, never less.
+//! Damaged stores give all records or an error, never a wrong record, never fewer.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -1,10 +1,10 @@
-//! Directed damage: what disks and buses do to files, sector by sector and bit by
-//! bit, and what a confused program does to rows. Whatever is damaged, each way of reading gives
-//! every record and nothing else, or an error; "not found" only where it is true; and nothing is
-//! written on damage that was met.
+//! Directed damage: faults of disks and buses, sector by sector and bit by bit, and of programs, row by row.
 //!
-//! `EPDB_DAMAGES=100000 cargo test --test store_damaged directed -- --nocapture` damages as often;
-//! `EPDB_DAMAGE=N` repeats the damage with that number alone.
+//! Each way of reading gives every record and nothing else, or an error. "Not found" is reported only if it
+//! is true. Nothing is written on top of damage that was detected.
+//!
+//! - `EPDB_DAMAGES=100000 cargo test --test store_damaged directed -- --nocapture` sets the number of damages.
+//! - `EPDB_DAMAGE=N` repeats a single one.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Rules for duplicates, against a model that is a list of records.
+//! Rules for duplicates, compared with a model that is a list of records.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,6 @@
-//! The samples of `formats/store.md`, held against the code both ways. Keys of the table of crowded
-//! positions are hexadecimal.
+//! The samples of `formats/store.md`, compared with the code in both directions.
+//!
+//! Keys of the table `crowded` are hexadecimal.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Games that positions of a store list: kept with the records of a commit, and damage of them told.
+//! Games that positions of a store list: committed with their records; damage is reported.
 
 use std::fs;
 

@@ -1,5 +1,6 @@
-//! Imports whose process is killed: the store opens, holds every committed batch, and
-//! the same import run again ends in the store of an undisturbed one.
+//! Imports whose process is killed: the store opens and has every committed batch.
+//!
+//! The same import run again ends in the store of an undisturbed one.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs::File;

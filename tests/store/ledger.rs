@@ -1,4 +1,4 @@
-//! How the tallies of a store came to be: kept with the records of a commit, and damage of it told.
+//! The origin of the tallies of a store: committed with their records; damage is reported.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The store: what goes in comes out, found by position, whatever the rule for duplicates.
+//! The store: records are read as they were written and found by position, with every rule for duplicates.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;

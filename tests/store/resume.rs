@@ -1,4 +1,4 @@
-//! Imports that were interrupted.
+//! Interrupted imports.
 
 use std::io::{BufRead, Cursor};
 

@@ -1,5 +1,6 @@
-//! Rows that fuzzing began with or found are fed to the readers of rows by the tests too, and so are
-//! all samples of the format, whole, cut and with each of their first bytes changed.
+//! Inputs of fuzzing for the readers of rows, also run as tests.
+//!
+//! So are all samples of the format: whole, cut, and with each of their first bytes changed.
 
 use std::fs;
 use std::path::Path;

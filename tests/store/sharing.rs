@@ -1,4 +1,4 @@
-//! Who may open a store, what is refused, and what a reader sees while another writes.
+//! Concurrent access: who may open a store, what is refused, and what a reader sees during a write.
 
 use std::fs;
 use std::path::Path;

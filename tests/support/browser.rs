@@ -1,4 +1,4 @@
-//! A browser, where one is installed.
+//! A browser, if one is installed.
 
 use std::path::PathBuf;
 

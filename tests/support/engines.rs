@@ -1,4 +1,4 @@
-//! Engines to test with: the scripted one, and a real one where it is installed.
+//! Engines for tests: the scripted one, and a real one if it is installed.
 
 use std::env;
 use std::path::PathBuf;

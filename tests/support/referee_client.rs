@@ -1,4 +1,4 @@
-//! A client of a referee that makes moves of which only the position decides, and resigns in time.
+//! A client of a referee whose moves depend only on the position, and which resigns in time.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

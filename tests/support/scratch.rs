@@ -1,4 +1,4 @@
-//! A folder of its own to call epdb in.
+//! A temporary folder in which epdb runs.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 

@@ -1,4 +1,4 @@
-//! The inputs that fuzz targets begin with, each of which must hold what they check.
+//! Inputs of the fuzz targets, which also pass as tests.
 
 use std::fs;
 use std::path::Path;

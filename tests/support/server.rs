@@ -1,4 +1,4 @@
-//! A server that is started for a test, and questions for it.
+//! A server started for a test, and requests to it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};

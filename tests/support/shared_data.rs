@@ -1,5 +1,6 @@
-//! Other people's files: `../shared/data` beside the crate, or the folder that `EPDB_SHARED_DATA`
-//! names. They are no part of the project; a test that wants them says so when it goes without.
+//! Other people's files: `../shared/data` next to the crate, or the folder that `EPDB_SHARED_DATA` names.
+//!
+//! They are not part of the project. A test that needs them is skipped without them, and reports that.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 

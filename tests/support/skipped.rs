@@ -1,4 +1,4 @@
-//! Says which tests had to go without something.
+//! Reports tests that are skipped because something is missing.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! A program in a terminal of its own: typed to, and read until it shows what is expected.
+//! A program in a pseudo terminal: types input, and reads until the expected output appears.
 
 use std::fs::File;
 use std::io::{Read, Write};

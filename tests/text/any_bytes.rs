@@ -1,4 +1,4 @@
-//! Bytes of any kind, mangled lines, boards without sense, and lines made to hurt.
+//! Arbitrary bytes, mangled lines, impossible boards, and lines made to be slow.
 
 use epdb::model::{Board, Castling, Color, EpdRecord, Opcode, Piece, Position, Role, Square};
 use epdb::text::epd::{self, Line};

@@ -1,4 +1,4 @@
-//! The table of codes: each example has its code, and the page has the table.
+//! The table of codes: each example gives its code, and the page has the table.
 
 use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
 use epdb::text::epd::parse_line;

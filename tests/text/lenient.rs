@@ -1,4 +1,4 @@
-//! The lenient profile, one deviation after the other: what becomes of a line, and what is said.
+//! The lenient profile, deviation by deviation: the resulting line and its warnings.
 
 use epdb::text::epd::{self, Line, parse_line};
 use epdb::text::pgn::Charset;

@@ -1,4 +1,4 @@
-//! The text layer: vectors, profiles, other people's files, and bytes of any kind.
+//! The text layer: vectors, profiles, other people's files, and arbitrary bytes.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod any_bytes;

@@ -1,4 +1,4 @@
-//! What the tests of other projects say about FEN, X-FEN, Shredder-FEN, SAN and EPD.
+//! Test cases of other projects for FEN, X-FEN, Shredder-FEN, SAN and EPD.
 
 use epdb::model::rules::{Legality, Playable, en_passant_is_legal, legality};
 use epdb::model::{EpdRecord, Opcode, Operand};

@@ -1,5 +1,6 @@
-//! Purging other people's files line by line: what is left reads as the record without the
-//! operation. Without the files there is nothing to do.
+//! Purging other people's files line by line; skipped without the files.
+//!
+//! The rest of each line reads as the record without the operation.
 
 use crate::shared_data::shared_files;
 use epdb::model::{EpdRecord, Opcode};

@@ -1,4 +1,4 @@
-//! Other people's files, where they are at hand.
+//! Other people's files, if they are available.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The strict profile takes the canonical text alone and says what is not canonical.
+//! The strict profile accepts only canonical text, and names each deviation.
 
 use epdb::text::epd::Line;
 use epdb::text::{Profile, fen};
