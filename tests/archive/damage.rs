@@ -371,7 +371,7 @@ fn directed_damage_is_refused_or_changes_nothing() {
 
 /// Index and tables of an older archive of the same length, behind newer records.
 #[test]
-fn an_older_end_is_noticed() {
+fn an_older_end_is_detected() {
     let default = PackOptions::default();
     let fast = default.clone().level(Level::Fast);
     let lines: Vec<EpdRecord> = records(KINGS);
@@ -487,7 +487,7 @@ fn headers_are_held_to_their_fields() {
 /// The fields of footer, section table and segment table, each changed under checks that hold.
 /// Whoever forges checks can say what he likes, but never make a reader panic or run off.
 #[test]
-fn fields_under_a_right_check_are_not_believed() {
+fn fields_under_a_valid_checksum_are_checked() {
     for Sample { bytes, records, .. } in samples() {
         let file = forged::Forged::new(&bytes);
         let places = file.table().chain(file.segments()).chain(file.footer());

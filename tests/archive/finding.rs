@@ -73,7 +73,7 @@ fn records_of_one_identity_meet() {
 
 /// Inner and outer rooks share a key: equal keys are not equal positions.
 #[test]
-fn positions_of_one_key_are_told_apart() {
+fn positions_with_the_same_key_are_distinguished() {
     let records = records(LINES);
     let [inner, outer] =
         ["Gkq", "Kkq"].map(|rights| format!("r3k2r/8/8/8/8/8/8/4K1RR w {rights} -"));

@@ -13,7 +13,7 @@ fn error(bytes: Vec<u8>) -> String {
 }
 
 #[test]
-fn what_is_only_sealed_anew_is_as_before() {
+fn resealing_changes_nothing() {
     let file = default();
     assert_eq!(file.changed(|_| {}), pack(&records(LINES), &PackOptions::default()));
 }
@@ -103,7 +103,7 @@ fn a_damaged_part_that_is_not_known_is_not_sound() {
 
 /// Rows of level fast under a check that holds, each read in all ways.
 #[test]
-fn rows_that_say_what_the_table_has_not_are_refused() {
+fn rows_with_bits_outside_of_the_table_are_refused() {
     let lines = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 3 7\n4k3/8/8/8/8/8/4P3/4K3 w - - 3 7";
     let options = PackOptions::new().level(Level::Fast);
     let records = records(lines);

@@ -151,7 +151,7 @@ fn operations_that_follow_from_the_row_before_cost_little() {
 
 /// Games with gaps, repeated lines, and lines of other kinds between.
 #[test]
-fn what_no_move_leads_to_stands_between_moves() {
+fn rows_without_a_move_stand_between_moves() {
     let games = positions(40, Squares::AfterDoubleSteps, true);
     let mut mixed: Vec<EpdRecord> = Vec::new();
     for (number, record) in games.into_iter().enumerate() {

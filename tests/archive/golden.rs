@@ -115,7 +115,7 @@ fn dumps_of_the_format_page_are_of_the_samples() {
 
 /// The model and the words that are part of the format are those that the page names.
 #[test]
-fn what_comes_with_epdb_is_what_the_format_page_names() {
+fn the_data_of_the_format_page_is_in_the_repository() {
     let page = include_str!("../../formats/archive.md");
     for (name, bytes) in [
         ("shipped.bin", &include_bytes!("../../formats/data/shipped.bin")[..]),

@@ -59,7 +59,7 @@ fn an_archive_without_games_has_no_section_of_them() {
 }
 
 #[test]
-fn a_game_that_is_none_is_damage() {
+fn an_invalid_game_is_damage() {
     let archive = Archive::from_bytes(archive_of([&b"none".to_vec()])).unwrap();
     assert!(matches!(archive.verify(), Err(ArchiveError::Corrupt { part: "kept games", .. })));
 }

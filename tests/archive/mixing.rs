@@ -55,7 +55,7 @@ fn level_max_is_never_larger_than_level_default() {
 /// Of a large segment, parts of it tell which coders are made: the blocks of games follow from each
 /// other, positions of openings do not.
 #[test]
-fn a_large_segment_has_the_coder_that_parts_of_it_tell() {
+fn a_large_segment_has_the_coder_that_its_parts_suggest() {
     let games = super::games::positions(570, super::games::Squares::Legal, true);
     let mut openings = super::games::positions(8_000, super::games::Squares::Legal, true);
     let number = |record: &EpdRecord| record.fen_counters().unwrap().fullmove_number;

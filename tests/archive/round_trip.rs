@@ -80,7 +80,7 @@ const REPEATED: &str = r#"r3k2r/8/8/8/8/8/8/4K1RR w Gkq - bm O-O Rg2; c0 "Rg2=50
 "#;
 
 #[test]
-fn what_is_passed_is_known_to_the_records_behind_it() {
+fn skipped_records_are_known_to_later_ones() {
     let lines = [REPEATED, LINES, REPEATED, REPEATED].concat();
     let records = records(&lines);
     for level in [Level::Default, Level::Max] {
@@ -180,7 +180,7 @@ fn archives_of_many_segments_hold_all_records() {
 
 /// A generated list is shorter under a general compressor.
 #[test]
-fn what_repeats_itself_is_left_to_zstd() {
+fn repetitive_records_are_packed_by_zstd() {
     let lines: Vec<String> = (0..960)
         .map(|nth| {
             format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c0 \"{nth:030}\";")

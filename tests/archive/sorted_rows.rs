@@ -169,7 +169,7 @@ fn positions_of_one_line_are_found() {
 
 /// Every byte of a sorted archive: a lookup gives all that is there or an error.
 #[test]
-fn no_change_of_a_byte_hides_a_record() {
+fn no_changed_byte_hides_a_record() {
     let options = sorted().segment_records(10);
     let records = in_order(&super::records(&LINES.repeat(2)), &options);
     let bytes = pack(&records, &options);
@@ -248,7 +248,7 @@ fn forged_directories_and_rows_are_not_believed() {
 
 /// A guide only says what to bring near: without one, and with any other, the same is found.
 #[test]
-fn nothing_follows_from_the_guide() {
+fn the_guide_is_only_a_hint() {
     let records = in_order(&many(2000, 30), &sorted().segment_records(300));
     let file = Forged::new(&pack(&records, &sorted().segment_records(300)));
     for value in [0, 0x7f, 0x80, 0xff] {

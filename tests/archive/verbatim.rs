@@ -88,7 +88,7 @@ fn systematic_differences_are_cheap() {
 }
 
 #[test]
-fn other_archives_say_that_they_cannot() {
+fn other_archives_refuse_verbatim_reading() {
     let archive = Archive::from_bytes(pack(&records(LINES), &PackOptions::default())).unwrap();
     let refused = archive.restore(|_| Ok::<(), ArchiveError>(()));
     assert!(matches!(refused, Err(ArchiveError::NotVerbatim)));

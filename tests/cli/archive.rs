@@ -212,7 +212,7 @@ fn many_files_of_one_name_are_unpacked() {
 /// A pipe that stands where a file belongs would be waited for, a link be written through.
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_stays_as_it_is() {
+fn special_files_are_not_replaced() {
     let scratch = Scratch::with("a.epa", named(["a.epd", "b.epd"]));
     scratch.write("target", "before");
     std::fs::create_dir(scratch.path("folder")).unwrap();

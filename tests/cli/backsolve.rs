@@ -55,7 +55,7 @@ fn too_little_memory_is_an_error_that_leaves_nothing() {
 }
 
 #[test]
-fn records_without_scores_are_told() {
+fn records_without_scores_are_reported() {
     let scratch = Scratch::with("a.epd", "7k/8/8/8/8/8/8/K7 w - -\n");
     let done = scratch.run(&["backsolve", "a.epd", "-o", "b.epd"]);
     assert!(done.err.contains("epdb: no record has a ce: "), "{}", done.err);

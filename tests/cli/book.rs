@@ -128,7 +128,7 @@ fn positions_are_found_in_sources() {
 }
 
 #[test]
-fn odd_entries_are_listed_and_told() {
+fn odd_entries_are_listed_and_reported() {
     let start = polyglot_key(&Position::START);
     let odd = [
         entry("", "e2e4", 0),
@@ -339,7 +339,7 @@ fn polyglots_spellings_do_the_same() {
 }
 
 #[test]
-fn what_is_no_book_is_refused_with_its_place() {
+fn invalid_books_are_refused_with_the_place() {
     let whole = small();
     let scratch = Scratch::with("a.bin", &whole);
     let mut hostile = whole.clone();
@@ -425,7 +425,7 @@ fn books_of_other_people() {
 }
 
 #[test]
-fn an_empty_book_is_told() {
+fn an_empty_book_is_reported() {
     let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n");
     let done = scratch.run(&["book", "make", "g.pgn", "-o", "b.bin"]);
     assert_eq!(done.status, 0, "{}", done.err);

@@ -136,7 +136,7 @@ fn games_of_chess960_are_played() {
 }
 
 #[test]
-fn what_cannot_be_reached_or_started_is_said() {
+fn unreachable_servers_and_missing_programs_are_reported() {
     let scratch = Scratch::with("script", "");
     let (listener, address) = listener();
     drop(listener);

@@ -39,7 +39,7 @@ fn it_is_kept_up_to_there_and_counted_apart() {
 }
 
 #[test]
-fn who_asks_for_whole_games_or_for_cut_ones_gets_them() {
+fn whole_or_cut_games_can_be_selected() {
     let scratch = scratch();
     let convert = ["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn"];
     for (option, status, summary, rejected) in [
@@ -134,7 +134,7 @@ fn its_file_is_replaced_only_when_the_game_is_kept() {
 }
 
 #[test]
-fn tallies_and_books_count_it_only_when_asked() {
+fn tallies_and_books_count_it_only_on_request() {
     let scratch = scratch();
     let left_out = "1 games counted, 1 left out (1 cut short: --truncate-games takes them)";
     let book = ["book", "make", "g.pgn", "-o", "b.bin", "--min-games", "1"];

@@ -91,7 +91,7 @@ fn records_come_back_in_their_order_in_any_format() {
 }
 
 #[test]
-fn what_comes_through_a_slow_pipe_is_answered_at_once() {
+fn records_from_a_slow_pipe_are_answered_at_once() {
     use std::io::{BufRead, BufReader, Write};
 
     let scratch = with("", &[]);
@@ -128,7 +128,7 @@ fn a_limit_must_be_given() {
 }
 
 #[test]
-fn a_run_says_what_it_was() {
+fn a_run_describes_itself() {
     let lines = ["e4", "d4", "Nf3"].map(|mv| format!("{START} bm {mv};\n"));
     let scratch = with("", &lines);
     let call =
@@ -179,7 +179,7 @@ fn several_engines_have_several_outputs() {
 }
 
 #[test]
-fn a_search_that_fails_is_told_and_the_others_are_done() {
+fn a_failed_search_is_reported_and_the_others_are_done() {
     let lines = [format!("{START} id \"x\"; pm e4;\n"), "4k3/8/8/8/8/8/4P3/4K3 w - -\n".into()];
     let scratch = with("go@rnbq: info string oops | !exit\n", &lines);
     let done = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "-o", "o.epd"]);
@@ -221,7 +221,7 @@ fn an_engine_that_cannot_start_ends_the_run_and_leaves_nothing() {
 }
 
 #[test]
-fn records_that_an_engine_changed_are_stamped_when_asked() {
+fn records_that_an_engine_changed_are_stamped_on_request() {
     let scratch = with("", &records(1));
     let stamped =
         |args: &[&str]| run(&scratch, &[&["analyze", "a.epd", "--nodes", "5"], args].concat());
@@ -393,7 +393,7 @@ fn games_get_evaluations_and_better_lines() {
 
 /// Nothing is left beside a device, nor by a run that is refused.
 #[test]
-fn files_beside_the_output_are_there_where_they_belong() {
+fn files_next_to_the_output_have_their_places() {
     let scratch = with("", &records(1));
     let refused = run(&scratch, &["solve", "a.epd", "--nodes", "5", "-o", "o.pgn"]);
     assert!(refused.status == 2 && !scratch.path("o.pgn.journal").exists(), "{}", refused.err);
@@ -405,7 +405,7 @@ fn files_beside_the_output_are_there_where_they_belong() {
 }
 
 #[test]
-fn a_journal_goes_on_only_with_the_run_that_it_is_of() {
+fn a_journal_continues_only_its_own_run() {
     let scratch = with("", &records(3));
     let journal = "{\"verb\":\"analyze\"}\n0\tAAAA\n";
     scratch.write("o.epd.journal", journal);
@@ -444,7 +444,7 @@ mod killed {
     }
 
     #[test]
-    fn a_killed_run_goes_on_and_ends_as_an_undisturbed_one() {
+    fn a_killed_run_continues_and_ends_as_an_undisturbed_one() {
         let scratch = with("go: !log searched | !first\n", &records(RECORDS));
         let engine = engine();
         assert_eq!(scratch.run(&call(&engine, &["whole.epd"])).status, 0);

@@ -9,7 +9,7 @@ const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/opening
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
 #[test]
-fn normalize_writes_canonical_text_and_says_what_it_repaired() {
+fn normalize_writes_canonical_text_and_reports_repairs() {
     let scratch =
         Scratch::with("mess.epd", format!("{START} id first move;bm e2e4 Nf3\r\n\n# end\n"));
     let done = scratch.run(&["normalize", "mess.epd"]);
@@ -29,7 +29,7 @@ fn normalize_is_quiet_and_does_nothing_to_canonical_text() {
 /// Every line is written, skipped, or in the file of rejects, byte for byte.
 // README: Nothing is lost silently
 #[test]
-fn rejected_lines_can_be_had_verbatim() {
+fn rejected_lines_are_kept_verbatim() {
     let scratch = Scratch::new();
     let bad = b"hello\tworld\r\n8/8/8/8/8/8/8 w - -\n";
     scratch.write("a.epd", [format!("{START}\n").as_bytes(), bad, b"# x\n"].concat());
@@ -275,7 +275,7 @@ fn get_finds_all_records_of_a_position_in_any_source() {
 }
 
 #[test]
-fn get_answers_standard_input_in_order_and_tells_what_is_missing() {
+fn get_answers_standard_input_in_order_and_reports_missing_positions() {
     let scratch = Scratch::new();
     scratch.run(&["import", "s.epdb", SAMPLE]);
     let unknown = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
@@ -420,7 +420,7 @@ fn every_command_has_help_with_an_example() {
 }
 
 #[test]
-fn wrong_usage_is_told_on_stderr_with_status_2() {
+fn wrong_usage_is_reported_on_stderr_with_status_2() {
     let scratch = Scratch::new();
     for args in [
         &["normalyze", "a"][..],
@@ -524,7 +524,7 @@ fn get_finds_the_same_in_every_source() {
 
 /// Whichever command meets damage in an archive says which file it is.
 #[test]
-fn damage_of_an_archive_is_told_with_its_file() {
+fn damage_of_an_archive_is_reported_with_its_file() {
     let scratch = Scratch::new();
     scratch.write("a.epd", format!("{START} id \"x\";\n").repeat(30));
     assert_eq!(scratch.run(&["pack", "a.epd", "-o", "a.epa"]).status, 0);

@@ -101,7 +101,7 @@ fn moves_have_their_games_and_those_that_reached_the_next_position() {
 }
 
 #[test]
-fn a_position_is_said_in_any_form() {
+fn a_position_is_read_in_any_form() {
     let scratch = library();
     let expected = explore(
         &scratch,
@@ -132,7 +132,7 @@ fn a_position_is_said_in_any_form() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_the_nearest_that_is() {
+fn missing_positions_are_reported_with_the_nearest_known_one() {
     let scratch = library();
     for source in ["lib.epdb", "lib.epa", "lib.epb"] {
         let done = explore(&scratch, &[source, "1. e4 d5 2. exd5 Qxd5"]);
@@ -148,7 +148,7 @@ fn what_is_not_there_is_told_with_the_nearest_that_is() {
 }
 
 #[test]
-fn rows_are_sorted_and_left_out_as_asked() {
+fn rows_are_sorted_and_filtered() {
     let scratch = library();
     let moves = |args: &[&str]| {
         let done = explore(&scratch, &[&["lib.epa", "--tsv"], args].concat());
@@ -171,7 +171,7 @@ fn rows_are_sorted_and_left_out_as_asked() {
 }
 
 #[test]
-fn a_tree_goes_on_from_the_moves() {
+fn a_tree_continues_from_the_moves() {
     let scratch = library();
     let done = explore(&scratch, &["lib.epdb", "--depth", "3", "--tsv", "e4", "d5"]);
     assert_eq!(column(&done, "move"), ["e5", "e5 f5", "e5 f5 exf6", "Σ"]);
@@ -344,7 +344,7 @@ fn positions_and_moves_have_names() {
 }
 
 #[test]
-fn another_library_stands_beside() {
+fn another_library_is_compared() {
     let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n\n1. d4 0-1\n");
     scratch.write("h.pgn", "1. e4 0-1\n\n1. c4 1/2-1/2\n\n1. e4 c5 1-0\n");
     scratch.run(&["tally", "g.pgn", "-o", "g.epdb"]);

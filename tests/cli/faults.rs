@@ -401,7 +401,7 @@ const FAILING: [&str; 10] =
     ["write", "pwrite", "fsync", "truncate", "rename", "link", "chmod", "open", "read", "pread"];
 
 #[test]
-fn a_call_that_fails_is_told_and_leaves_nothing() {
+fn a_failed_call_is_reported_and_leaves_nothing() {
     let Some(bench) = Bench::new() else { return };
     let (tried, fired) = bench.try_all(&["eio", "eio+", "enospc", "enospc+"], &FAILING);
     assert!(fired * 10 > tried * 9, "{fired} of {tried}");

@@ -349,7 +349,7 @@ fn archives_are_named_by_dates() {
 
 /// What nobody has is said, and what cannot be meant is refused.
 #[test]
-fn a_name_that_nothing_has_is_said_once() {
+fn an_unknown_name_is_reported_once() {
     let scratch = tagged();
     scratch.write("a.epd", "7k/8/8/8/8/8/8/K7 w - - Depth 9;\n7k/8/8/8/8/8/8/K7 b - -\n");
     let done = scratch.run(&["filter", "a.epd", "--where", "White ~ 'Kasparov'", "--count"]);
@@ -562,7 +562,7 @@ fn characters_that_become_question_marks_are_counted() {
 }
 
 #[test]
-fn wrong_usage_is_told() {
+fn wrong_usage_is_reported() {
     let scratch = scratch();
     scratch.write("a.epd", "8/8/8/8/8/8/8/8 w - -\n");
     for args in [

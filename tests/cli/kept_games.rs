@@ -164,7 +164,7 @@ fn games_go_along_with_the_positions_that_list_them() {
 }
 
 #[test]
-fn what_has_no_place_for_games_says_so() {
+fn outputs_that_cannot_hold_games_report_it() {
     let scratch = scratch();
     let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd", "--keep-games", "1"]);
     assert_eq!(done.status, 0);
@@ -185,7 +185,7 @@ fn what_has_no_place_for_games_says_so() {
 }
 
 #[test]
-fn games_without_digests_and_games_that_come_again_are_kept_once() {
+fn games_without_digests_and_duplicates_are_kept_once() {
     let scratch = scratch();
     let again =
         ["tally", "g.pgn", "g.pgn", "-o", "l.epa", "--keep-games", "5", "--keep-duplicates"];
@@ -197,7 +197,7 @@ fn games_without_digests_and_games_that_come_again_are_kept_once() {
 }
 
 #[test]
-fn lists_that_are_none_are_refused_or_kept_as_noop() {
+fn invalid_lists_are_refused_or_kept_as_noop() {
     let scratch = scratch();
     let line = "8/8/8/4k3/8/1K6/8/8 b - - kept_games \"none\";\n";
     scratch.write("b.epd", line);
@@ -210,7 +210,7 @@ fn lists_that_are_none_are_refused_or_kept_as_noop() {
 }
 
 #[test]
-fn games_that_are_asked_for_positions_say_how_a_library_is_made() {
+fn explaining_how_a_library_is_made_from_games() {
     let scratch = Scratch::new();
     scratch.write("g.pgn", "1. e4 e5 *\n");
     for command in ["games", "explore"] {

@@ -84,7 +84,7 @@ fn run_and_kill(folder: &Path, input: &[u8], awaits_commit: bool) {
 
 // README: Committed records stay
 #[test]
-fn a_killed_import_loses_nothing_that_was_committed_and_goes_on() {
+fn a_killed_import_loses_nothing_that_was_committed_and_continues() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);

@@ -96,7 +96,7 @@ fn games_get_tags() {
 }
 
 #[test]
-fn tables_that_cannot_be_read_are_told_with_their_place() {
+fn tables_that_cannot_be_read_are_reported_with_their_place() {
     let scratch = scratch();
     scratch.write("a.epd", format!("{KINGS}\n"));
     scratch.write("wrong.tsv", "eco\tname\tpgn\nA00\tNone\t1. Nh9\n");

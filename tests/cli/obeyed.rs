@@ -61,7 +61,7 @@ fn sources_that_cannot_obey_are_named() {
 
 /// A library has its counts: what decides which games count comes too late.
 #[test]
-fn a_book_of_a_library_is_not_counted_anew() {
+fn a_book_of_a_library_is_not_counted_again() {
     let scratch = files();
     for option in ["max-ply 2", "player A", "by year", "standard-only", "keep-games 3"] {
         let name = format!("--{}", option.split(' ').next().unwrap());
@@ -125,7 +125,7 @@ fn outputs_that_cannot_obey_are_named() {
 
 /// Games that are written as games have no positions of which something could be kept.
 #[test]
-fn what_is_said_of_positions_needs_positions() {
+fn options_for_positions_need_positions() {
     let scratch = files();
     for option in ["--variations", "--game-tags", "--game-openings", "--game-evals"] {
         let done = scratch.run(&["convert", "g.pgn", "o.pgn", option]);

@@ -75,7 +75,7 @@ fn check(scratch: &Scratch, count: u32) {
 
 /// The referee is killed at 20 moments.
 #[test]
-fn a_tournament_outlives_its_referee() {
+fn a_tournament_resumes_after_its_referee_is_killed() {
     // Long enough not to be over before the last kill where kills come late.
     let scratch = tournament(12);
     let mut written = 0;
@@ -97,7 +97,7 @@ fn a_tournament_outlives_its_referee() {
 
 /// Clients are killed at 20 moments.
 #[test]
-fn a_tournament_outlives_its_clients() {
+fn a_tournament_continues_after_its_clients_are_killed() {
     let scratch = tournament(4);
     let mut referee = scratch.spawn(&["-q", "referee", "t.toml"]);
     for kill in 1..=20 {
@@ -288,7 +288,7 @@ fn two_engines_play_on_two_boards() {
 
 /// A command that cannot be started is told at once.
 #[test]
-fn a_command_that_is_wrong_is_told_at_once() {
+fn a_command_that_is_wrong_is_reported_at_once() {
     let player = |name: &str| format!("[[player]]\nname = '{name}'\ncommand = ['./none']\n");
     let scratch = Scratch::with("t.toml", player("A") + &player("B"));
     let done = scratch.run(&["referee", "t.toml"]);

@@ -78,7 +78,7 @@ fn continuity_breaks_where_no_move_leads() {
 }
 
 #[test]
-fn objects_tell_null_from_an_empty_string() {
+fn objects_distinguish_null_and_an_empty_string() {
     let scratch = Scratch::with("a.epd", format!("{START} c1 \"\"; v3 \"x\";\n"));
     let done = scratch.run(&["registers", "a.epd", "--json"]);
     let object: Value = serde_json::from_str(&done.out).unwrap();
@@ -107,7 +107,7 @@ fn each_game_is_a_fragment_with_the_names_of_its_opening() {
 }
 
 #[test]
-fn what_is_no_record_is_reported() {
+fn invalid_records_are_reported() {
     let scratch = Scratch::with("a.epd", format!("{START} c0 \"a\";\nnonsense\n{START}\n"));
     let done = scratch.run(&["registers", "a.epd"]);
     assert_eq!(done.out, format!("{START} c0 \"a\";\n{START} c0 \"a\";\n"));

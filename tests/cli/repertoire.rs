@@ -22,7 +22,7 @@ fn movetext(pgn: &str) -> String {
 }
 
 #[test]
-fn a_repertoire_is_told() {
+fn a_repertoire_is_reported() {
     let scratch = scratch();
     let done = scratch.run(&["repertoire", "lines.pgn", "--side", "white"]);
     let expected = "9 positions, 7 reached\n\
@@ -101,7 +101,7 @@ fn trees_are_cut_and_rooted() {
 }
 
 #[test]
-fn what_follows_a_transposition_is_written_once_or_each_time() {
+fn moves_after_a_transposition_are_written_once_or_each_time() {
     let scratch = scratch();
     let pgn = "1. d4 (1. c4 d5 2. d4 e6) 1... d5 2. c4 e6 *\n";
     scratch.write("a.pgn", pgn);
@@ -131,7 +131,7 @@ fn a_library_becomes_a_tree() {
 }
 
 #[test]
-fn moves_of_a_library_without_an_answer_are_told() {
+fn moves_of_a_library_without_an_answer_are_reported() {
     let scratch = scratch();
     let games = "1. e4 c5 1-0 1. e4 c6 1-0 1. e4 c6 0-1 1. e4 e5 2. Nf3 Nc6 *\n";
     scratch.write("games.pgn", games);
@@ -155,7 +155,7 @@ fn moves_of_a_library_without_an_answer_are_told() {
 }
 
 #[test]
-fn games_that_leave_are_told() {
+fn games_that_leave_are_reported() {
     let scratch = scratch();
     let game = |white: &str, moves: &str| format!("[White \"{white}\"]\n\n{moves}\n\n");
     let games = [game("Me", "1. e4 e5 2. Nc3 *"), game("You", "1. d4 *"), game("I", "1. e4 c6 *")];
@@ -294,7 +294,7 @@ fn operations_that_a_repertoire_has_no_place_for_are_counted() {
 
 /// Lines are told from where the moves of `--root` begin.
 #[test]
-fn lines_go_on_from_the_moves_of_the_root() {
+fn lines_continue_from_the_moves_of_the_root() {
     let scratch = Scratch::with("r.pgn", "1. e4 c5 (1... e5 2. Nf3) 2. Nf3 (2. c3 d5) 2... d6 *\n");
     let args = ["repertoire", "r.pgn", "--side", "white", "--root", "e4 c5", "--tsv"];
     let done = scratch.run(&args);

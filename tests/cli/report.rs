@@ -93,13 +93,13 @@ B.2  -   e4 (solved)  bm e4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w K
 ";
 
 #[test]
-fn two_runs_are_told_side_by_side() {
+fn two_runs_are_compared() {
     let done = scratch().run(&["report", "old.epd", "new.epd"]);
     assert_eq!((done.status, done.out.as_str()), (0, TEXT), "{}", done.err);
 }
 
 #[test]
-fn the_same_is_said_of_a_store_and_on_one_thread() {
+fn stores_and_single_threads_give_the_same_report() {
     let scratch = scratch();
     assert_eq!(scratch.run(&["import", "old.epdb", "old.epd"]).status, 0);
     assert_eq!(scratch.run(&["pack", "new.epd", "-o", "new.epa"]).status, 0);
@@ -204,7 +204,7 @@ fn lists_are_cut_and_lines_that_cannot_be_read_are_counted() {
 }
 
 #[test]
-fn a_page_is_written_beside_nothing() {
+fn a_page_is_complete_in_one_file() {
     let scratch = scratch();
     let call = ["report", "old.epd", "new.epd", "--html", "report.html"];
     let done = scratch.run(&call);

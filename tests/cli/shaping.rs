@@ -117,7 +117,7 @@ fn every_command_that_reads_has_where() {
 }
 
 #[test]
-fn a_page_tells_the_language() {
+fn a_page_explains_the_language() {
     let scratch = Scratch::new();
     let page = out(&scratch, &["help", "where"]);
     for word in ["legal_moves", "stalemate", "illegal(bm)", "material in ['KRPkr', 'KRkrp']"] {
@@ -192,7 +192,7 @@ fn operands_have_one_json_type() {
 }
 
 #[test]
-fn conflicts_are_told_in_order_with_both_values() {
+fn conflicts_are_reported_in_order_with_both_values() {
     let boards = ["K1k5/8/8/8/8/8/8/8", "8/8/8/8/8/8/8/K1k5", "8/8/8/K1k5/8/8/8/8"];
     let lines = |rest: &str| boards.map(|board| format!("{board} w - - {rest};\n")).concat();
     let scratch = Scratch::with("a.epd", lines("id \"x\\ty\"; ce 1"));
@@ -421,7 +421,7 @@ fn sets_keep_the_order_of_the_input() {
 }
 
 #[test]
-fn sort_shuffle_sample_and_head_give_what_the_seed_says() {
+fn sort_shuffle_sample_and_head_depend_only_on_the_seed() {
     let scratch = suite();
     let ids = |args: &[&str]| {
         let text = out(&scratch, args);
@@ -496,7 +496,7 @@ fn edit_changes_operations() {
 
 /// Only what is changed gets the time of the change, unless nothing else is asked for.
 #[test]
-fn edited_records_are_stamped_when_asked() {
+fn edited_records_are_stamped_on_request() {
     let old = "ts 1995.11.26 00:00:00";
     let lines = format!("{START} c0 \"a\"; {old};\n{KINGS} c0 \"b\"; {old};\n");
     let scratch = Scratch::with("a.epd", &lines);
@@ -509,7 +509,7 @@ fn edited_records_are_stamped_when_asked() {
 }
 
 #[test]
-fn play_goes_on_with_counters() {
+fn play_continues_with_counters() {
     let scratch = Scratch::with("a.epd", format!("{START} 0 1\n"));
     assert_eq!(out(&scratch, &["play", "a.epd", "--moves", "e4"]), format!("{AFTER_E4} 0 1\n"));
     scratch.write("b.epd", format!("{PAWN} bm e4 Kd2; id \"x\"; pv Kd2 Kd7 Kd3;\n"));
@@ -725,7 +725,7 @@ fn perft_suites_of_other_people_agree() {
 }
 
 #[test]
-fn groups_are_told_what_they_come_to() {
+fn groups_have_totals() {
     let scratch = Scratch::new();
     let game = |eco: &str, year: u32, result: &str, moves: &str| {
         format!(

@@ -59,7 +59,7 @@ fn the_first_error_ends_a_script_and_changes_nothing() {
 }
 
 #[test]
-fn what_is_wrong_with_a_position_is_told_with_its_line() {
+fn faults_of_a_position_are_reported_with_the_line() {
     let scratch = Scratch::new();
     let done = script(&scratch, &[], &["dvfe", "svfe 8/8/8/8/8/8/8/K7 w - -", "dvfe"]);
     assert_eq!(done.out, format!("{START}\n8/8/8/8/8/8/8/K7 w - - 0 1\n"));
@@ -196,7 +196,7 @@ fn moves_need_a_position_that_can_be_played() {
 }
 
 #[test]
-fn operations_that_are_none_are_refused() {
+fn invalid_operations_are_refused() {
     let scratch = Scratch::new();
     for (line, expected) in [
         ("set bm Nc6", "-:1: bm: `Nc6`: no legal move of this position\n"),

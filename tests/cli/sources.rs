@@ -151,7 +151,7 @@ fn every_command_reads_them() {
 
 /// The first bytes tell the format where no name does, and `--from` where they do not either.
 #[test]
-fn formats_are_told_by_their_begin_or_said() {
+fn formats_are_recognised_or_given() {
     let scratch = Scratch::new();
     assert_eq!(scratch.run_with(&["normalize"], evaluations()).out, evaluated());
     assert_eq!(scratch.run_with(&["normalize"], puzzles()).out, solved());
@@ -280,7 +280,7 @@ fn moves_that_cannot_be_made_are_cut_off() {
 }
 
 #[test]
-fn the_view_of_evaluations_can_be_said() {
+fn the_view_of_evaluations_can_be_given() {
     let scratch = Scratch::with("a.jsonl", evaluations());
     let done = scratch.run(&["normalize", "a.jsonl", "--score-view", "mover"]);
     assert!(done.out.contains("b KQkq - acd 9; acn 3000; ce 40;"), "{}", done.out);
@@ -479,7 +479,7 @@ fn damage_never_panics() {
 
 /// Entries of unknown positions, illegal moves and disorder are said, and the status is 1.
 #[test]
-fn what_a_book_does_not_give_is_counted() {
+fn unresolved_entries_of_a_book_are_counted() {
     let mut entries = vec![
         entry("", "e2e4", 1),
         entry("", "e2e5", 1),
@@ -592,7 +592,7 @@ const GAME: &str = "[Event \"a\"]\n\n{[%eval 0.2]} 1. e4 {[%eval 0.34] [%clk 0:0
 
 /// Evaluations stand behind the move, and speak of the position after it, for White.
 #[test]
-fn evaluations_of_games_become_scores_when_asked_for() {
+fn evaluations_of_games_become_scores_on_request() {
     for (suffix, bytes) in compressed(GAME.as_bytes()) {
         let file = format!("a.pgn{suffix}");
         let scratch = Scratch::with(&file, bytes);
@@ -676,7 +676,7 @@ fn by_pzstd(name: &str) -> Vec<u8> {
 
 /// The data of lichess begin with a skippable frame, and so do the frames that follow.
 #[test]
-fn what_pzstd_compressed_is_read() {
+fn output_of_pzstd_is_read() {
     for (name, count) in
         [("lines.epd.zst", 12_000), ("games.pgn.zst", 200), ("lichess_db_eval.jsonl.zst", 200)]
     {
@@ -698,7 +698,7 @@ fn what_pzstd_compressed_is_read() {
 
 /// LZ4 has the same skippable frames: what stands behind them decides.
 #[test]
-fn skippable_frames_are_told_by_what_follows() {
+fn skippable_frames_are_recognised_by_the_next_frame() {
     let skippable = |nth: u8, bytes: &[u8]| {
         let len = u32::try_from(bytes.len()).unwrap().to_le_bytes();
         [&[0x50 + nth, 0x2a, 0x4d, 0x18][..], &len, bytes].concat()
@@ -723,7 +723,7 @@ fn skippable_frames_are_told_by_what_follows() {
 
 /// Text that is not compressed is not what such a name says.
 #[test]
-fn a_name_that_says_compressed_is_never_read_as_text() {
+fn a_file_with_a_compressed_name_is_never_read_as_text() {
     let text = format!("{START} bm e4;\n");
     let game = "[White \"A\"]\n\n1. e4 *\n";
     let tsv = "eco\tname\tpgn\nA00\tAmar\t1. Nh3\n";

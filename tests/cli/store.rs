@@ -117,7 +117,7 @@ fn a_store_without_a_commit_does_not_stay() {
 
 /// The journal is told in words, and keeps settings as they are written on the command line.
 #[test]
-fn dump_tells_the_journal() {
+fn dump_shows_the_journal() {
     let scratch = Scratch::with("a.epd", A);
     let args = ["import", "s.epdb", "a.epd", "--max-line", "150", "--on-duplicate", "merge"];
     scratch.run(&args);

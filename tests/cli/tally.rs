@@ -22,7 +22,7 @@ fn line<'a>(text: &'a str, position: &str) -> &'a str {
 }
 
 #[test]
-fn positions_say_what_was_played_and_how_often_they_were_reached() {
+fn positions_have_their_moves_and_number_of_games() {
     let scratch = scratch();
     let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
     assert_eq!(done.status, 0, "{}", done.err);
@@ -84,7 +84,7 @@ fn copy(white: &str, black: &str, time: &str) -> String {
 }
 
 #[test]
-fn of_copies_of_a_game_the_one_that_says_most_counts_whichever_comes_first() {
+fn the_most_complete_copy_of_a_game_counts_in_any_order() {
     let copies = [
         copy("", "2400", "180+0"),
         copy("2500", "2300", "60+0"),
@@ -139,7 +139,7 @@ fn of_copies_of_a_game_the_one_that_says_most_counts_whichever_comes_first() {
 }
 
 #[test]
-fn games_are_told_apart_and_left_out() {
+fn games_are_split_and_filtered() {
     let scratch = scratch();
     let args = ["tally", "g.pgn", "-o", "l.epd", "--by", "year,speed"];
     assert_eq!(scratch.run(&args).status, 0);
@@ -240,7 +240,7 @@ fn a_table_has_a_row_a_move() {
 }
 
 #[test]
-fn what_is_no_tally_is_refused_or_kept_as_noop() {
+fn invalid_tallies_are_refused_or_kept_as_noop() {
     let scratch = Scratch::with("a.epd", format!("{START} tally \"reached 1, e5 +1=0-0\";\n"));
     let strict = scratch.run(&["normalize", "a.epd", "--profile", "strict"]);
     assert_eq!(strict.status, 1);
@@ -295,7 +295,7 @@ fn games_are_counted_into_a_library_once() {
 }
 
 #[test]
-fn libraries_that_are_not_alike_are_added_only_when_told_to() {
+fn different_libraries_are_added_only_on_request() {
     let scratch = scratch();
     scratch.write("m.pgn", MORE);
     scratch.write("n.pgn", "1. c4 *\n\n");
@@ -380,7 +380,7 @@ fn games_that_are_left_out_are_counted_as_such() {
 }
 
 #[test]
-fn what_counts_the_same_is_built_alike() {
+fn equal_settings_make_equal_libraries() {
     let scratch = scratch();
     scratch.write("n.pgn", "[White \"Ann\"]\n\n1. c4 *\n\n");
     for (first, second) in [
@@ -396,7 +396,7 @@ fn what_counts_the_same_is_built_alike() {
 
 /// What says less than its sources is pruned.
 #[test]
-fn a_library_says_that_positions_were_left_out() {
+fn a_filtered_library_is_marked() {
     let scratch = scratch();
     scratch.run(&["tally", "g.pgn", "-o", "l.epdb"]);
     scratch.run(&["dedupe", "l.epdb", "--by", "board", "-o", "board.epa"]);
@@ -416,7 +416,7 @@ fn a_library_says_that_positions_were_left_out() {
 }
 
 #[test]
-fn a_library_that_is_there_says_how_games_are_added() {
+fn an_existing_library_decides_how_games_are_added() {
     let scratch = scratch();
     scratch.run(&["tally", "g.pgn", "-o", "l.epdb"]);
     let done = scratch.run(&["tally", "g.pgn", "-o", "l.epdb"]);
@@ -508,7 +508,7 @@ fn a_game_of_a_site_counts_once_whatever_else_its_copies_say() {
 }
 
 #[test]
-fn an_import_says_what_it_can_compare() {
+fn an_import_reports_what_it_compares() {
     let scratch = Scratch::new();
     let games = ["A", "B", "A"].map(|name| long_game(&format!("[White \"{name}\"]\n")));
     scratch.write("a.pgn", games.concat());

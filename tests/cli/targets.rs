@@ -84,7 +84,7 @@ const MAKERS: [(&[&str], usize); 8] = [
 
 // README: Files appear complete or not at all
 #[test]
-fn signals_remove_what_is_unfinished_and_end_the_process() {
+fn signals_remove_unfinished_files_and_end_the_process() {
     for (args, files) in MAKERS {
         for (name, signal) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
             if is_ignored(signal) {
@@ -149,7 +149,7 @@ fn a_hang_up_that_is_ignored_stays_ignored() {
 /// What a killed process could not remove is removed by the next one, and what belongs to one that
 /// lives is not.
 #[test]
-fn what_a_kill_leaves_is_swept_by_the_next_run() {
+fn files_left_by_a_kill_are_removed_by_the_next_run() {
     for (args, files) in MAKERS {
         let scratch = Scratch::new();
         make_fifo(&scratch, "in");

@@ -66,7 +66,7 @@ fn foreign_formats_are_named_once() {
 
 /// E local 6: games that begin with blank lines.
 #[test]
-fn games_behind_blank_lines_are_games() {
+fn games_after_blank_lines_are_games() {
     for blanks in ["\n", "\r\n\r\n  \n", &"\n".repeat(100)] {
         let text = format!("{blanks}[Event \"a\"]\n\n1. e4 *\n");
         let scratch = Scratch::with("games.txt", &text);
@@ -86,7 +86,7 @@ fn a_summary_of_rejected_games_speaks_of_games() {
 
 /// Counters that FEN output cannot show, and the grammar of FEN in the standard profile.
 #[test]
-fn counters_that_are_none() {
+fn invalid_counters() {
     let scratch = Scratch::with("a.fen", format!("{PAWN} x 39\n"));
     let done = scratch.run(&["normalize", "a.fen", "--format", "fen"]);
     assert_eq!((done.out, done.status), (format!("{PAWN} 0 39\n"), 1));
@@ -280,7 +280,7 @@ fn comments_break_no_block_of_perft_counts() {
 
 /// Lines of training positions that are no positions say which lines are.
 #[test]
-fn plain_files_of_training_positions_say_what_to_do() {
+fn plain_files_of_training_positions_explain_what_to_do() {
     let text = format!("fen {START} 0 1\nmove e2e4\nscore 54\nply 0\nresult 1\ne\n");
     let done = Scratch::with("a.plain", text).run(&["normalize", "a.plain"]);
     assert_eq!((done.out, done.status), (format!("{START} 0 1\n"), 1));
@@ -289,7 +289,7 @@ fn plain_files_of_training_positions_say_what_to_do() {
 
 /// An expression that cannot be read is not told whole.
 #[test]
-fn long_mistakes_are_told_in_short() {
+fn long_mistakes_are_reported_briefly() {
     let scratch = Scratch::with("a.epd", format!("{START}\n"));
     let long = "x".repeat(50_000);
     for expression in [

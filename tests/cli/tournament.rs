@@ -26,7 +26,7 @@ fn the_page_of_tournaments_names_every_key() {
 }
 
 #[test]
-fn what_is_no_tournament_is_named() {
+fn invalid_tournaments_are_reported() {
     let text = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
     let scratch = Scratch::with("t.toml", text);
     for both in [["--json", "--tsv"], ["--tsv", "--json"]] {

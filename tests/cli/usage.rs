@@ -231,7 +231,7 @@ fn shared_options_have_their_page() {
 }
 
 #[test]
-fn pages_are_found_by_name_and_near_names_are_told() {
+fn pages_are_found_by_name_and_similar_names_are_suggested() {
     let scratch = Scratch::new();
     assert!(scratch.run(&["help", "where"]).out.contains("has(bm)"));
     let wrong = scratch.run(&["help", "normalyze"]);
@@ -284,7 +284,7 @@ fn quiet_runs_print_errors_only() {
 }
 
 #[test]
-fn damage_of_compressed_text_is_told_with_file_and_line() {
+fn damage_of_compressed_text_is_reported_with_file_and_line() {
     let scratch = Scratch::with("a.epd", format!("{START}\n"));
     let line =
         |number: u32| format!("{START} id \"{}\";\n", u64::from(number) * 7_919_317 % 1_000_003);
@@ -307,7 +307,7 @@ fn damage_of_compressed_text_is_told_with_file_and_line() {
 }
 
 #[test]
-fn each_error_is_said_once() {
+fn each_error_is_reported_once() {
     let scratch = Scratch::with("a.epd", format!("{START} id \"x\";\n").repeat(3_000));
     scratch.run(&["convert", "a.epd", "a.epb"]);
     let whole = scratch.read("a.epb");
@@ -319,7 +319,7 @@ fn each_error_is_said_once() {
 }
 
 #[test]
-fn verify_names_each_file_and_goes_on() {
+fn verify_names_each_file_and_continues() {
     let scratch = Scratch::with("good.epd", format!("{START}\n"));
     scratch.write("empty.epdb", "");
     scratch.write("bad.epd", "nonsense\n");
@@ -448,7 +448,7 @@ fn get_takes_its_questions_from_files() {
 }
 
 #[test]
-fn what_comes_through_a_slow_pipe_is_answered_at_once() {
+fn records_from_a_slow_pipe_are_answered_at_once() {
     use std::io::{BufRead, BufReader, Write};
 
     let scratch = Scratch::new();

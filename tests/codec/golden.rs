@@ -215,7 +215,7 @@ fn invalid_origins_of_tallies() {
 }
 
 #[test]
-fn digests_ascend_and_stand_there_once() {
+fn digests_ascend_and_occur_once() {
     let [one, two] = [[1; 16], [2; 16]];
     let read = |digests: &[[u8; 16]]| GameDigests::from_bytes(&digests.concat());
     assert_eq!(read(&[one, two]).map(|digests| digests.len()), Some(2));

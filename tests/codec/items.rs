@@ -37,7 +37,7 @@ fn integers_are_least_significant_byte_first() {
 }
 
 #[test]
-fn lengths_stand_in_front_up_to_their_limits() {
+fn lengths_precede_items_up_to_their_limits() {
     for len in [0, 1, 255, 256, 65_535, 65_536] {
         let text = vec![b'x'; len];
         let (mut one, mut two, mut four) = (Vec::new(), Vec::new(), Vec::new());

@@ -23,7 +23,7 @@ fn bytes(entries: &[Entry]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_out_of_order_is_read_in_order_and_told() {
+fn unordered_entries_are_sorted_and_reported() {
     let file = [
         entry(5, "e2e4", 1),
         entry(3, "d2d4", 1),

@@ -175,7 +175,7 @@ fn ordinals_over_255_are_wide() {
 }
 
 #[test]
-fn what_text_cannot_say_is_not_encoded() {
+fn records_without_text_are_not_encoded() {
     let mut bytes = vec![1, 2, 3];
     let refused = |name: &str, operand: Operand, bytes: &mut Vec<u8>| {
         let mut record = EpdRecord::new(Position::START);

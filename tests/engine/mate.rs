@@ -61,7 +61,7 @@ fn records_that_are_done_are_not_searched() {
 }
 
 #[test]
-fn what_is_no_mate_leaves_the_record_as_it_was() {
+fn without_a_mate_the_record_is_unchanged() {
     let kept = format!("{ROOKS} acms 7; acs 0; ce 5; id \"x\"; pv Kd1;");
     for actions in [
         // Too long, not a mate at its end, no mate for the mover, only a bound, not legal.

@@ -36,7 +36,7 @@ fn engines_that_end() {
 }
 
 #[test]
-fn engines_that_say_what_cannot_be() {
+fn engines_with_impossible_output() {
     for (actions, error) in [
         ("bestmove e7e5", "the engine's move `e7e5` is not legal; it last said `bestmove e7e5`"),
         ("bestmove Kd1", "the engine's move `Kd1` is not legal; it last said `bestmove Kd1`"),
@@ -114,7 +114,7 @@ fn a_move_without_a_score_has_no_ce() {
 }
 
 #[test]
-fn standard_error_costs_nothing_however_much_it_is() {
+fn any_amount_of_standard_error_is_harmless() {
     let good = "info depth 9 score cp 7 pv e1d1 | bestmove e1d1";
     for complaints in ["!complain-long", "!complain-much"] {
         let (text, unreadable) = analysed(&format!("go: {complaints} | {good}\n"));
@@ -165,7 +165,7 @@ fn engines_that_hang() {
 }
 
 #[test]
-fn an_engine_that_thinks_in_silence_is_asked_and_left_alone() {
+fn a_silent_engine_is_pinged_and_left_alone() {
     let thinks = "go@3P4: info string clock 60000\n\
                   isready@3P4: readyok | info depth 9 score cp 5 nodes 7 pv e1d1 | bestmove e1d1\n";
     let finished = Script::new(thinks).run(Task::Analyze, nodes(1), &[BAD]);
@@ -177,7 +177,7 @@ fn an_engine_that_thinks_in_silence_is_asked_and_left_alone() {
 }
 
 #[test]
-fn an_engine_that_listens_and_tells_nothing_is_told_to_stop() {
+fn a_responsive_engine_without_output_is_stopped() {
     let script = Script::new(
         "go@3P4: info depth 1 score cp 1 pv e1d1 | info string clock 60000\n\
          isready@3P4: readyok | info string clock 60000\n\

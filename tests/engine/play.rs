@@ -49,7 +49,7 @@ fn said(start: &str, line: &str, time: &MoveTime) -> Vec<String> {
 }
 
 #[test]
-fn engines_are_told_the_moves_of_the_game_and_its_clocks() {
+fn engines_get_the_moves_of_the_game_and_its_clocks() {
     assert_eq!(
         said(START, "e4 e5 Nf3", &clocks()),
         [
@@ -74,7 +74,7 @@ fn a_game_of_chess960_stays_one() {
 }
 
 #[test]
-fn an_engine_is_told_to_stop_when_its_clock_has_run_out() {
+fn an_engine_is_stopped_when_its_clock_has_run_out() {
     let time = MoveTime::Fixed(Duration::from_millis(20));
     // The engine says how late it is, and nothing else, until it is told to stop.
     let late = Script::new("go: info string clock 20\nstop: bestmove e2e4\n");

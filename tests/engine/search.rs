@@ -67,7 +67,7 @@ fn analysis_takes_the_place_of_the_one_before() {
 }
 
 #[test]
-fn what_is_not_of_the_analysis_stays() {
+fn other_operations_stay() {
     let kept = "am Kf1; c0 \"a\"; dm 4; draw_offer; eco \"A00\"; hmvc 3; sm Kd1; sv Kd1 Kd7; \
                 ts 1995.11.26 00:00:00; zz a;";
     let script = Script::new("go: info depth 7 score cp 31 pv e1d1 | bestmove e1d1\n");

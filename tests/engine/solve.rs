@@ -9,7 +9,7 @@ const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const SOLVE: Task = Task::Solve { stop_held: None };
 
 #[test]
-fn solved_is_what_the_vectors_say() {
+fn solved_problems_match_the_vectors() {
     let path = format!("{}/tests/vectors/solved.tsv", env!("CARGO_MANIFEST_DIR"));
     let rows = std::fs::read_to_string(path).unwrap();
     let mut count = 0;
@@ -73,7 +73,7 @@ fn the_score_is_the_one_of_the_move() {
 }
 
 #[test]
-fn first_and_held_are_told() {
+fn first_and_held_are_recorded() {
     let at = |depth: u32, word: &str, bound: &str| {
         format!("info depth {depth} score cp 5{bound} nodes {depth}0 time {depth}00 pv {word} | ")
     };
@@ -96,7 +96,7 @@ fn first_and_held_are_told() {
 }
 
 #[test]
-fn a_solution_that_no_line_told_of_is_chosen_at_the_end() {
+fn a_solution_without_a_line_is_chosen_at_the_end() {
     let script =
         Script::new("go: info depth 3 score cp 5 nodes 30 time 9 pv d2d4 | bestmove e2e4\n");
     let text = script.one(SOLVE, &format!("{START} bm e4;"));
@@ -104,7 +104,7 @@ fn a_solution_that_no_line_told_of_is_chosen_at_the_end() {
 }
 
 #[test]
-fn a_search_ends_when_the_solution_is_held_if_that_was_asked_for() {
+fn a_search_ends_on_request_when_the_solution_is_held() {
     let script = "go: info depth 1 score cp 5 nodes 1 pv e2e4 | info depth 2 score cp 5 nodes 2 pv d2d4 | \
                   info depth 3 score cp 5 nodes 3 pv e2e4 | info depth 4 score cp 5 nodes 4 pv e2e4\n\
                   stop: info string stopped | bestmove e2e4\n";

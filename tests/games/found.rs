@@ -305,7 +305,7 @@ fn an_empty_line_among_the_tags_of_a_game_does_not_end_it() {
 }
 
 #[test]
-fn a_string_may_go_on_in_the_next_line() {
+fn a_string_may_continue_in_the_next_line() {
     let fen = "k6K/8/8/8/8/8/8/7R w - - 0 15";
     for line_end in ["\n", "\r", "\r\n"] {
         for (value, joined) in [
@@ -406,7 +406,7 @@ fn messages_name_characters_that_cannot_be_seen() {
 }
 
 #[test]
-fn a_comment_behind_the_marker_is_of_the_game_before() {
+fn a_comment_after_the_marker_is_of_the_game_before() {
     let text = "[Event \"a\"]\n[Result \"*\"]\n\n1. e4 *\n\n{ about a }\n\n[Event \"b\"]\n\
 [Result \"*\"]\n\n1. d4 * ; about b\n%escape\n{more}\n";
     let games: Vec<_> = lenient(text).into_iter().map(|(game, _)| game).collect();
@@ -454,7 +454,7 @@ fn games_of_other_variants_are_refused() {
 }
 
 #[test]
-fn control_bytes_in_comments_are_told() {
+fn control_bytes_in_comments_are_reported() {
     assert_game("1. e4 {att\x06ck} *", "1. e4 {att ck} *", &["W-LEN-CTRL att\x06ck > att ck"]);
     assert_game("1. e4 ;a\x7f\n*", "1. e4 {a} *", &["W-LEN-CTRL a\x7f > a "]);
     assert_game(

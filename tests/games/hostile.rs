@@ -139,7 +139,7 @@ impl Read for Slow<'_> {
 
 /// What a game left in the buffer is not taken for the end of the next one's comment.
 #[test]
-fn bytes_behind_the_end_of_the_stream_are_not_read() {
+fn bytes_after_the_end_of_the_stream_are_not_read() {
     let text = format!("1. e4 ;{}\n*\n1. d4 {{{}", "}".repeat(600_000), "x".repeat(1000));
     let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
     let mut raw = Vec::new();

@@ -129,7 +129,7 @@ fn a_game_with_one_is_another_game() {
 }
 
 #[test]
-fn the_extended_form_of_pgc_says_them() {
+fn the_extended_form_of_pgc_has_them() {
     for text in [
         "1. e4 -- 2. d4 *",
         "%pgcx:n:\n1. e4 -- $1 {why} (1... -- $2 2. d4 -- 3. c4) (1... e5)\n%pgcx:n:\n2. -- *",

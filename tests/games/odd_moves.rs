@@ -93,7 +93,7 @@ fn a_letter_is_a_sign_where_it_can_be_nothing_else() {
 
 /// Where several moves can be meant, or none, nothing is guessed.
 #[test]
-fn what_can_be_read_in_two_ways_is_no_move() {
+fn ambiguous_text_is_not_a_move() {
     assert_cut("1. e4 e5 2. Nf3 N c6 3. Bb5 N f6 *", "1. e4 e5 2. Nf3 {N c6 3. Bb5 N f6} *");
     assert_cut("1. e4 e5 2. Nf3 N f6 *", "1. e4 e5 2. Nf3 {N f6} *");
     assert_cut("1. e4 e5 2. N h4 *", "1. e4 e5 {2. N h4} *");
@@ -236,7 +236,7 @@ fn two_moves_without_a_blank_are_two() {
 }
 
 #[test]
-fn numbers_that_begin_again_behind_a_blank_line_begin_a_game() {
+fn numbers_that_begin_again_after_a_blank_line_begin_a_game() {
     let texts = |text: &str| read(text).into_iter().map(|(game, _)| game).collect::<Vec<_>>();
     for line_end in ["\n", "\r\n"] {
         let text = "1. e4 e5 2. Nf3 {a}\n\n1. d4 {b}\n\n\n1.c4c5 2.Nc3\n\n1. Nf3 1-0\n";

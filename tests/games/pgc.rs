@@ -386,7 +386,7 @@ fn by_ordinals(ordinals: &[u8]) -> String {
 
 /// Whatever byte is damaged, an error is given, and no game comes that was not there.
 #[test]
-fn damage_of_any_byte_of_checked_games_is_noticed() {
+fn damage_of_any_byte_of_checked_games_is_detected() {
     let texts = [
         "1. f3 e5 2. g4 Qh4# 0-1",
         // Its ordinals are all 5 or 6, which begin and end games.

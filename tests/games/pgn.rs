@@ -163,7 +163,7 @@ fn sloppy_movetext_is_read() {
 
 /// What was taken away, and what was put in its place.
 #[test]
-fn repairs_tell_before_and_after() {
+fn repairs_have_before_and_after() {
     let text = "[Result \"?\"]\n[ECO \"a \"b\" c\"]\n[ECO \"d\"]\n[Site \"e]\n\n\
 (1. e4!!! $256 e.p. 5. e5 (1... c5 1-0) 2. Nxf3 +- ) } (2. a3";
     let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
@@ -259,7 +259,7 @@ fn characters_of_both_sets_are_read() {
 
 /// Bytes that are not UTF-8 are Windows-1252; the bytes that it does not have are control characters.
 #[test]
-fn what_is_not_utf8_is_windows_1252() {
+fn text_that_is_not_utf8_is_windows_1252() {
     let text = b"[White \"\x8aimi\x9a\"]\n\n{\x93caf\xe9\x94 \x96 \x80\x81\x8d\x8f\x90\x9d} *";
     let white = |options: PgnReadOptions, text: &[u8]| {
         let mut reader = GameReader::new(text, options);
@@ -344,7 +344,7 @@ fn a_game_refused_at_its_end_does_not_take_the_next() {
 
 /// Games without markers are told apart by their tags.
 #[test]
-fn games_without_markers_are_told_apart() {
+fn games_without_markers_are_distinguished() {
     let text = b"[Event \"a\"]\n\n1. e4\n\n[Event \"b\"]\n\n[Event \"c\"]\n[Site \"x\"]\n\n1. d4 (1. c4\n\n\n[White \"w\"]\n\n1. c4";
     let games = export(text);
     let ends: Vec<&str> =
@@ -354,7 +354,7 @@ fn games_without_markers_are_told_apart() {
 
 /// The standard's import format takes less, its export format nothing else.
 #[test]
-fn profiles_take_what_they_should() {
+fn profiles_accept_their_text() {
     let code = |text: &str, profile| {
         let options = PgnReadOptions::new().profile(profile);
         let mut reader = GameReader::new(text.as_bytes(), options);

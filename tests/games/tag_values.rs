@@ -41,7 +41,7 @@ fn warnings(text: &str, checks_all: bool) -> Vec<String> {
 }
 
 #[test]
-fn dates_and_ratings_that_are_none_are_warned_of() {
+fn invalid_dates_and_ratings_give_warnings() {
     let tags = "[Date \"31.10.2000\"]\n[WhiteElo \"1820 (FIDE)\"]\n[BlackElo \"2500?\"]";
     let found = warnings(&format!("{tags}\n\n1. e4 *"), false);
     assert_eq!(found.len(), 3, "{found:?}");

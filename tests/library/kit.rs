@@ -46,7 +46,7 @@ fn a_position_is_set_and_shown() {
 }
 
 #[test]
-fn what_is_wrong_with_a_position_is_told() {
+fn faults_of_a_position_are_reported() {
     let mut session = session(&[]);
     let Ok(Reply::Position(warnings)) = session.run("svfe P7/8/8/8/8/8/8/K7 w - -") else {
         panic!("it is set")
@@ -101,7 +101,7 @@ fn each_position_keeps_the_operations_that_it_was_given() {
 }
 
 #[test]
-fn registers_run_along_the_line_and_from_what_was_before() {
+fn registers_run_along_the_line_and_from_earlier_values() {
     let mut session = session(&["set c0 a", "e4", "set c1 b", "e5", "set c0 d"]);
     assert_eq!(shown(&mut session, "registers"), "c0 \"d\";");
     session.run("back").unwrap();
@@ -114,7 +114,7 @@ fn registers_run_along_the_line_and_from_what_was_before() {
 }
 
 #[test]
-fn what_the_processor_cannot_do_is_handed_back() {
+fn commands_unknown_to_the_processor_are_returned() {
     let mut session = session(&["# a comment", "", "  "]);
     assert_eq!(session.run("next"), Ok(Reply::Go(Step::On(1))));
     assert_eq!(session.run("previous 3"), Ok(Reply::Go(Step::Back(3))));
@@ -142,7 +142,7 @@ fn what_the_processor_cannot_do_is_handed_back() {
 }
 
 #[test]
-fn errors_say_what_was_expected_and_where() {
+fn errors_have_the_expected_value_and_the_place() {
     let mut session = session(&["e4"]);
     let mut error = |line: &str| {
         let error = session.run(line).unwrap_err();

@@ -46,7 +46,7 @@ fn operations_out_of_order_act_in_order() {
 }
 
 #[test]
-fn a_fragment_is_a_source_and_ends_where_a_referee_says_so() {
+fn a_fragment_is_a_source_and_ends_at_a_command_of_a_referee() {
     let reset = format!("{START} refcom reset;");
     assert_eq!(fragments(false, &[START, "8/8/8/8/8/4k3/8/4K3 w - -", START]), "*..");
     assert_eq!(fragments(false, &[START, &reset, START]), "**.");
@@ -63,7 +63,7 @@ fn a_fragment_is_a_source_and_ends_where_a_referee_says_so() {
 }
 
 #[test]
-fn continuity_is_one_move_and_a_number_that_goes_on() {
+fn continuity_is_one_move_and_a_number_that_continues() {
     let counted = |line: &str, number: u32| format!("{line} fmvn {number};");
     let (start, after_e4) = (counted(START, 1), counted(AFTER_E4, 1));
     assert_eq!(fragments(true, &[START, AFTER_E4, START]), "*.*");

@@ -140,7 +140,7 @@ fn a_file_of_chapters_comes_back_as_a_tree_with_the_same_lines() {
 }
 
 #[test]
-fn a_line_that_goes_on_behind_a_transposition_does_so_in_the_tree() {
+fn a_line_that_continues_after_a_transposition_does_so_in_the_tree() {
     let pgn = "1. d4 (1. c4 d5 2. d4 e6 3. Nc3) 1... d5 2. c4 e6 3. Nc3 *";
     let repertoire = of_pgn(pgn, Color::White);
     assert_eq!(repertoire.len(), 8);
@@ -183,7 +183,7 @@ fn a_tree_begins_anywhere_and_ends_at_a_depth() {
 }
 
 #[test]
-fn records_say_what_the_lines_say() {
+fn records_and_lines_agree() {
     let pgn = "{all} 1. e4 ({or} 1. d4) (1. g4 $2 d5) 1... c5 $2 {[%eval 0.50,20] \"good\"} $16 *";
     let repertoire = of_pgn(pgn, Color::White);
     let texts: Vec<String> = repertoire
@@ -204,7 +204,7 @@ fn records_say_what_the_lines_say() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn gaps_are_reported() {
     let repertoire = of_pgn(SAMPLE, Color::White);
     let report = repertoire.report(Color::White, &Position::START);
     assert_eq!(
@@ -249,7 +249,7 @@ fn total(position: &Position, text: &str) -> epdb::model::TallyPart {
 }
 
 #[test]
-fn moves_of_a_library_without_an_answer_are_told_with_their_share() {
+fn moves_of_a_library_without_an_answer_are_reported_with_their_share() {
     let repertoire = of_pgn("1. e4 (1. d4 d5 2. c4) 1... e5 2. Nf3 *", Color::White);
     let nodes = repertoire.of_other_side(&Position::START, Color::White);
     assert_eq!(nodes.len(), 4);

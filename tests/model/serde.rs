@@ -58,7 +58,7 @@ fn records_are_their_lines() {
 }
 
 #[test]
-fn operations_say_what_their_operands_are() {
+fn operations_have_typed_operands() {
     let record: EpdRecord =
         "4k3/8/8/8/8/8/4P3/4K3 w - - acn 18446744073709551615; bm e4; ce -5; id \"x\"; noop y;"
             .parse()

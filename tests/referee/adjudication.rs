@@ -23,7 +23,7 @@ fn nothing_is_decided_without_rules() {
 }
 
 #[test]
-fn who_is_lost_for_some_moves_has_lost() {
+fn a_player_lost_for_some_moves_has_lost() {
     let one_sided = ResignRule { moves: 3, score: 600, two_sided: false };
     let resign = |resign| AdjudicationRules { resign: Some(resign), ..Default::default() };
     let black_lost = scores(&[700, -600, 700, -600, 500, -601, 800]);

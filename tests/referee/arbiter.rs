@@ -64,7 +64,7 @@ fn the_worked_example() {
 
 /// TimeControl is sent where there is one; the words of UCI go with it.
 #[test]
-fn the_time_control_is_told() {
+fn the_time_control_is_sent() {
     let mut hall = Hall::new(&TWO.replace("'10'", "'40/60+0.5'"));
     hall.sign_on(1, "A");
     hall.sign_on(2, "B");
@@ -148,7 +148,7 @@ fn a_client_that_never_gets_ready_pays_in_the_end() {
 
 /// FIDE 6.9 and 7.5.5: nobody wins who cannot mate by any series of legal moves.
 #[test]
-fn nobody_wins_on_time_who_cannot_mate() {
+fn a_player_that_cannot_mate_does_not_win_on_time() {
     for (fen, result) in [
         ("q3k3/8/8/8/8/8/8/4K3 w - -", GameResult::BlackWins),
         ("4k3/8/8/8/8/8/8/Q3K3 w - -", GameResult::Draw),
@@ -211,7 +211,7 @@ fn reply_line(hall: &Hall, mv: &str) -> Vec<u8> {
 
 /// Who resigns has lost.
 #[test]
-fn who_resigns_has_lost() {
+fn a_player_that_resigns_has_lost() {
     let mut hall = Hall::with_game();
     hall.play(1, "e2e4");
     hall.play_with(2, "e7e5", |reply| (reply.mv, reply.resigns) = (None, true));
@@ -221,7 +221,7 @@ fn who_resigns_has_lost() {
 
 /// The time runs from the respond that was written to the line that is complete.
 #[test]
-fn who_uses_more_time_than_there_is_has_lost() {
+fn a_player_that_exceeds_its_time_has_lost() {
     let mut hall = Hall::with_game();
     hall.pass(seconds(10));
     hall.play(1, "e2e4");
@@ -337,7 +337,7 @@ fn games_follow_each_other() {
 
 /// Who signs off is not paired until it has signed on again.
 #[test]
-fn who_signs_off_is_closed_and_may_come_again() {
+fn a_player_that_signs_off_is_closed_and_may_return() {
     let mut hall = Hall::new(TWO);
     hall.sign_on(1, "A");
     hall.say(1, &format!("{START} refreq sign_off;"));
@@ -395,7 +395,7 @@ fn results(hall: &Hall) -> Vec<(usize, usize, Termination)> {
 
 /// Whoever has signed off is not paired; its games are not lost, but left out.
 #[test]
-fn games_of_who_has_signed_off_are_left_out() {
+fn games_of_a_player_that_signed_off_are_left_out() {
     for pairing in ["", "pairing = 'gauntlet'\nchallengers = 2\n"] {
         let mut hall = players_of(pairing, &["A", "B", "C"]);
         let (_, first) = running(&hall)[0];
@@ -454,7 +454,7 @@ fn a_game_that_was_begun_is_lost_by_signing_off() {
 
 /// Players of a Swiss tournament who have signed off are not paired in the next round; a round that has begun stays.
 #[test]
-fn a_swiss_tournament_goes_on_without_who_has_signed_off() {
+fn a_swiss_tournament_continues_without_a_player_that_signed_off() {
     let swiss = "pairing = 'swiss'\nrounds = 3\n";
     let mut hall = players_of(swiss, &["A", "B", "C", "D"]);
     // Between two rounds.
@@ -532,7 +532,7 @@ fn a_supervisor_is_obeyed() {
 /// A client that went away is started again, and is told the moves
 /// from the start on; its clock stands.
 #[test]
-fn a_client_that_comes_back_goes_on() {
+fn a_client_that_returns_continues() {
     let text = "games = 1\ntime = '10'\nsilences = { conclude = '0s', reset = '5s' }\n\
         [[player]]\nname = 'A'\ncommand = ['a']\n[[player]]\nname = 'B'\ncommand = ['b']\n";
     let mut hall = Hall::new(text);
@@ -616,7 +616,7 @@ fn a_client_that_never_came_costs_no_game() {
 /// Another session goes on where the last one ended; the time between and the time since
 /// the respond are charged to nobody.
 #[test]
-fn another_session_goes_on() {
+fn another_session_continues() {
     let mut hall = Hall::with_game();
     hall.play_all(1, "e2e4 e7e5");
     hall.pass(seconds(6));
@@ -632,7 +632,7 @@ fn another_session_goes_on() {
 
 /// Who was there and does not sign on again with another referee is given up like one that goes away.
 #[test]
-fn another_session_awaits_who_was_there() {
+fn another_session_waits_for_earlier_clients() {
     let text = TWO.replace("'10'", "'inf'") + "[[player]]\nname = 'C'\n";
     let mut hall = Hall::new(&text);
     let names = (1..).zip(["A", "B", "C"]);
@@ -680,7 +680,7 @@ fn a_supervisor_may_go() {
 
 /// One that never came is waited for while nobody plays, and no longer than others when all else is played.
 #[test]
-fn who_never_came_ends_no_tournament() {
+fn a_player_that_never_connected_ends_no_tournament() {
     let text = TWO.to_string() + "[[player]]\nname = 'C'\n";
     let mut hall = Hall::new(&text);
     hall.sign_on(1, "A");
@@ -701,7 +701,7 @@ fn who_never_came_ends_no_tournament() {
 
 /// A client that nobody starts may come back as often as one that is started.
 #[test]
-fn who_goes_away_again_and_again_has_lost() {
+fn a_player_that_disconnects_repeatedly_has_lost() {
     let mut hall = Hall::with_game_of(&TWO.replace("games = 1", "games = 1\nrestarts = 2"));
     for back in [11, 12] {
         hall.happen(Event::Closed(if back == 11 { 1 } else { 11 }));

@@ -232,7 +232,7 @@ fn knights(fmvn: u32, first: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_history_that_goes_on_shows_repetitions_and_another_one_does_not() {
+fn a_history_that_continues_shows_repetitions_and_another_one_does_not() {
     let moves = "Nf3 Ng1 Nf3 Ng1 Nf3";
     let kept = replies(PLAIN, moves, &knights(1, "fmvn 3; hmvc 5;"));
     assert!(kept[4].ends_with("draw_claim; refreq reply; sm Nf3;"), "{kept:#?}");
@@ -286,7 +286,7 @@ fn tags_are_taken_from_whatever_message_has_them() {
 }
 
 #[test]
-fn a_game_that_is_replayed_goes_on_with_its_history() {
+fn a_game_that_is_replayed_continues_with_its_history() {
     let line = "sm Nf3; sv Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8;";
     let said = [
         respond(START, ""),
@@ -318,7 +318,7 @@ fn a_client_signs_off_after_its_last_game_and_ends_when_it_is_disconnected() {
 }
 
 #[test]
-fn faults_are_told_and_sent() {
+fn faults_are_reported_and_sent() {
     let heard = converse(PLAIN, "", None, &[format!("{START} c0 \"name in use\"; refcom fault;")]);
     assert_eq!(heard.notes, [Note::Fault(Some("name in use".into()))]);
     assert_eq!((heard.end, heard.lines.len()), (Ok(End::Refused), 1));

@@ -268,7 +268,7 @@ fn a_log_is_readable_by_its_owner_only() {
 
 /// Half a line that was read is forgotten when another referee takes it away and writes on.
 #[test]
-fn a_torn_line_is_read_anew() {
+fn a_torn_line_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.log");
     let settings = SettingsText::Toml { name: "t".into(), text: TWO.into() };

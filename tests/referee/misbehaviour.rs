@@ -86,7 +86,7 @@ fn a_stranger_takes_no_seat_of_a_client_that_is_started() {
 
 /// Nobody sees that a serial line was closed; who signs on again has come back.
 #[test]
-fn who_signs_on_again_on_a_serial_line_has_come_back() {
+fn a_second_sign_on_over_a_serial_line_is_a_return() {
     let serial = "serial = ['/dev/a', '/dev/b']\nrestarts = 1\n".to_string() + TWO;
     let mut hall = Hall::with_game_of(&serial);
     hall.play_all(1, "e2e4 e7e5");
@@ -104,7 +104,7 @@ fn who_signs_on_again_on_a_serial_line_has_come_back() {
 
 /// What stands in place of a move and is none loses the game.
 #[test]
-fn what_is_no_move_loses_the_game() {
+fn a_reply_without_a_valid_move_loses_the_game() {
     let other = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3";
     let cases = [
         (format!("{START} refreq reply; sm e5;"), "E-MOVE-ILLEGAL"),

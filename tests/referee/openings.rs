@@ -76,7 +76,7 @@ fn a_random_order_is_that_of_the_seed_whatever_is_wanted() {
 }
 
 #[test]
-fn what_is_no_opening_is_named_by_its_line() {
+fn invalid_openings_are_reported_with_the_line() {
     let folder = TempDir::new().unwrap();
     for line in ["8/8/8/8/8/8/8/8 w - -", "7k/5QQ1/8/8/8/8/8/4K3 b - -"] {
         let bad = source(&folder, "book.epd", &format!("{line}\n{POSITIONS}"));

@@ -139,7 +139,7 @@ fn a_bracket_lets_the_first_seeds_meet_last() {
 }
 
 #[test]
-fn a_level_encounter_goes_on_by_two_games() {
+fn a_level_encounter_continues_by_two_games() {
     let rule = PairingRule::Knockout { tie_breaks: 3 };
     let mut done = Done::new();
     for result in [GameResult::Draw, GameResult::Draw, GameResult::Draw, GameResult::BlackWins] {

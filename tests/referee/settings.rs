@@ -27,7 +27,7 @@ fn engine(words: &str, time: Option<&str>) -> Player {
 const TWO: &str = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
 
 #[test]
-fn the_example_says_all_that_can_be_said() {
+fn the_example_has_all_settings() {
     let text = include_str!("../examples/tournament.toml");
     let tournament = Tournament::from_toml(text, "tests/examples/tournament.toml").unwrap();
     let client = vec!["./my-client", "--connect", "{host}:{port}", "--name", "{name}"];
@@ -138,7 +138,7 @@ fn names_of_openings_are_files() {
 }
 
 #[test]
-fn what_is_not_said_has_a_value() {
+fn settings_have_defaults() {
     let tournament = of_file(TWO).unwrap();
     let standard = Tournament::new("t");
     assert_eq!(tournament, Tournament { players: tournament.players.clone(), ..standard });
@@ -358,7 +358,7 @@ fn of_line(line: &str) -> Result<Tournament, String> {
 }
 
 #[test]
-fn words_of_other_managers_are_taken_and_those_without_effect_are_remarked_upon() {
+fn options_of_other_managers_are_accepted_and_those_without_effect_are_noted() {
     for words in [
         "-variant standard",
         "-each tc=1 depth=8",

@@ -17,7 +17,7 @@ const ROOK_TAKES: &str = "q3k3/8/8/8/8/8/8/R3K3 w - -";
 /// They are asked behind each move that leaves as few pieces as the tournament says, and nobody is asked for a move
 /// before they have answered.
 #[test]
-fn tablebases_are_asked_behind_moves() {
+fn tablebases_are_probed_after_moves() {
     let mut hall = Hall::from_position("syzygy = { path = 'x', pieces = 3 }\n", ROOK_TAKES);
     assert!(hall.probed.is_empty());
     hall.play(1, "a1a8");
@@ -108,7 +108,7 @@ fn answers_of_tablebases_are_in_the_log() {
 
 /// A tournament without the tablebases that it wants does not begin.
 #[test]
-fn tablebases_that_are_not_there_are_told() {
+fn missing_tablebases_are_reported() {
     let error = |path: &Path| {
         let (_folder, settings) = tournament_from(ROOK_TAKES, path);
         Referee::open(&settings).unwrap_err().to_string()

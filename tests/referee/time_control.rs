@@ -42,7 +42,7 @@ fn time_controls_are_read_and_written() {
 }
 
 #[test]
-fn what_is_no_time_control_is_refused() {
+fn invalid_time_controls_are_refused() {
     for wrong in [
         "",
         "0",
@@ -96,7 +96,7 @@ fn clocks_get_increments_and_stages() {
 }
 
 #[test]
-fn a_clock_is_exceeded_behind_its_margin() {
+fn a_clock_is_exceeded_after_its_margin() {
     let start = read("1").start();
     let margin = Duration::from_millis(20);
     for (used, expected) in [(1000, false), (1020, false), (1021, true)] {

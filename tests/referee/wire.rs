@@ -19,7 +19,7 @@ fn directive(operations: &str) -> Result<Directive, &'static str> {
 
 /// Each record says what it is; opcodes that nobody knows are passed over.
 #[test]
-fn each_message_says_what_it_is() {
+fn each_message_has_its_word() {
     assert_eq!(request("sm e4;"), Err("E-REF-NOREFREQ"));
     assert_eq!(request("refcom respond;"), Err("E-REF-NOREFREQ"));
     assert_eq!(directive("sm e4;"), Err("E-REF-NOREFCOM"));
@@ -95,7 +95,7 @@ fn clocks_and_tags_stand_on_any_record() {
 }
 
 #[test]
-fn what_a_reply_says_is_read() {
+fn the_content_of_a_reply_is_read() {
     let reply = |text: &str| match request(text) {
         Ok(Request::Reply(reply)) => reply,
         other => panic!("{other:?}"),

@@ -72,7 +72,7 @@ fn run_of(label: &str, lines: &[&str]) -> Run {
 }
 
 #[test]
-fn problems_of_one_id_are_told_apart_by_position() {
+fn problems_of_one_id_are_distinguished_by_position() {
     let [near, far] = ["4k3/8/8/8/8/8/4P3/4K3 w - -", "4k3/8/8/8/8/8/P7/4K3 w - -"];
     let one = [format!("{near} bm e4; id x; pm e4;"), format!("{far} bm a4; id x; pm a4;")];
     let other = [format!("{far} bm a4; id x; pm a3;"), format!("{near} bm e4; id x; pm e4;")];
@@ -85,7 +85,7 @@ fn problems_of_one_id_are_told_apart_by_position() {
 }
 
 #[test]
-fn problems_join_by_a_unique_position_where_ids_do_not_tell() {
+fn problems_join_by_a_unique_position_if_ids_are_ambiguous() {
     let [near, far] = ["4k3/8/8/8/8/8/4P3/4K3 w - -", "4k3/8/8/8/8/8/P7/4K3 w - -"];
     let named = [format!("{near} bm e4; id x; pm e4;"), format!("{far} bm a4; id y; pm a4;")];
     let bare = [format!("{far} bm a4; pm a3;"), format!("{near} bm e4; id z; pm e4;")];
@@ -124,7 +124,7 @@ fn a_cook_is_one_of_the_runs_that_have_it() {
 }
 
 #[test]
-fn the_verdict_of_several_tells_of_ties_and_of_nothing_in_common() {
+fn the_verdict_of_several_mentions_ties_and_missing_overlap() {
     let [good, equal] = ["good", "equal"].map(|label| run(label, &["bm e4; pm e4; id x;"]));
     let bad = run("bad", &["bm e4; pm d4; id x;"]);
     let runs = [bad.clone(), good.clone(), equal];
@@ -177,7 +177,7 @@ fn points_are_compared_by_bootstrap() {
 }
 
 #[test]
-fn what_makes_a_comparison_doubtful_is_told() {
+fn doubts_about_a_comparison_are_reported() {
     let mut one = run("one", &["bm e4; pm e4; id x;", "bm Qh9; id y;"]);
     let other = run("other", &["bm d4; pm e4; id x;", "bm d4; run_error \"silent\"; id z;"]);
     let elsewhere = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id z;";

@@ -76,7 +76,7 @@ fn mates_are_targets() {
 }
 
 #[test]
-fn old_answers_are_none_of_a_search_for_mates() {
+fn old_answers_do_not_count_in_a_search_for_mates() {
     let searched = Reading { is_mate_search: true, ..Reading::default() };
     let read = |operations: &str| Problem::new(&mate(operations), &place(1), &searched);
     for (operations, expected) in [

@@ -56,7 +56,7 @@ fn several_tests_are_adjusted_as_holm_does() {
 
 /// The same draws, sorted, and the quantiles between them by proportion.
 #[test]
-fn the_bootstrap_draws_what_its_seed_says() {
+fn the_bootstrap_depends_only_on_its_seed() {
     let differences: Vec<i64> = (0..40).map(|place| i64::from(place % 7) - 2).collect();
     let mut sums: Vec<i64> = (0..RESAMPLES as u64)
         .map(|sample| {

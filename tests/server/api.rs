@@ -10,7 +10,7 @@ use crate::server::Running;
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 #[test]
-fn sources_say_what_they_are() {
+fn sources_describe_themselves() {
     let scratch = games_library();
     scratch.write("suite.epd", suite());
     let running = Running::start(&scratch, &["masters=games.epa", "suite.epd", "mine=games.pgn"]);
@@ -83,7 +83,7 @@ fn a_position_has_the_values_of_explore() {
 }
 
 #[test]
-fn castling_promotion_and_ends_are_told() {
+fn castling_promotion_and_ends_are_marked() {
     let scratch = Scratch::with("suite.epd", suite());
     let running = Running::start(&scratch, &["suite.epd"]);
     let of =
@@ -135,7 +135,7 @@ fn a_position_that_is_not_there_has_the_nearest_before_it() {
 }
 
 #[test]
-fn what_a_person_types_is_read_from_the_position_on() {
+fn typed_moves_are_read_from_the_position_on() {
     let scratch = Scratch::with("suite.epd", suite());
     let running = Running::start(&scratch, &["suite.epd"]);
     let read = |text: &str, play: &str| {
@@ -203,7 +203,7 @@ fn a_batch_answers_line_by_line() {
 }
 
 #[test]
-fn games_are_chosen_by_what_they_are_told_apart_by() {
+fn games_are_filtered_by_the_split_of_the_library() {
     let scratch = games_library();
     let running = Running::start(&scratch, &["games.epa", "mine=games.pgn"]);
     let of = |query: &str| running.get(&format!("/api/position?{query}")).json();
@@ -247,7 +247,7 @@ fn games_of_which_nothing_is_known_are_in_no_choice() {
 }
 
 #[test]
-fn games_that_are_listed_are_among_those_that_are_asked_for() {
+fn listed_games_satisfy_the_filter() {
     let scratch = games_library();
     let running = Running::start(&scratch, &["games.epa"]);
     let position = running.get("/api/position?play=e2e4&since=2020&until=2021").json();
@@ -260,7 +260,7 @@ fn games_that_are_listed_are_among_those_that_are_asked_for() {
 }
 
 #[test]
-fn a_position_with_too_many_records_says_that_it_is_cut() {
+fn a_cut_list_of_records_is_marked() {
     let line = "8/8/8/4k3/8/1K6/8/8 b - - tally \"reached 1, Ke6 +1=0-0\";\n";
     let scratch = Scratch::with("crowd.epd", line.repeat(1001));
     let running = Running::start(&scratch, &["crowd.epd"]);
@@ -285,7 +285,7 @@ fn records_are_found_by_their_numbers() {
 }
 
 #[test]
-fn what_looks_like_a_fen_is_told_what_is_wrong_with_it() {
+fn errors_of_a_fen_are_specific() {
     let scratch = Scratch::with("suite.epd", suite());
     let running = Running::start(&scratch, &["suite.epd"]);
     for (text, said) in [

@@ -122,7 +122,7 @@ fn mates_are_thirty_thousand_less_their_plies() {
 }
 
 #[test]
-fn what_is_not_known_or_over_is_said_so() {
+fn unknown_positions_and_finished_games_are_reported() {
     let (_scratch, running) = running();
     let unknown = "4k3/8/8/8/8/8/4P3/4K3_w_-_-";
     let mated = "R6k/8/6K1/8/8/8/8/8_b_-_-";

@@ -360,7 +360,7 @@ fn a_filter_that_names_options_splits_no_library() {
 }
 
 #[test]
-fn filters_choose_games_where_a_library_tells_them_apart() {
+fn filters_choose_games_of_a_split_library() {
     let scratch = library(&["--by", "month,speed,rating"]);
     let running = serve(&scratch);
     let games = |query: &str| {
@@ -411,7 +411,7 @@ fn filters_that_cannot_be_done_are_named_or_refused() {
 }
 
 #[test]
-fn months_are_counted_where_they_are_told_apart() {
+fn months_are_counted_if_the_library_is_split_by_them() {
     let scratch = library(&["--by", "month"]);
     scratch.run(&["tally", "games.pgn", "-o", "years.epa", "--by", "year"]);
     let running = Running::start(&scratch, &["lichess=l.epa", "years.epa"]);
@@ -431,7 +431,7 @@ fn months_are_counted_where_they_are_told_apart() {
 }
 
 #[test]
-fn a_player_is_told_from_the_library_of_the_player() {
+fn a_player_is_answered_from_the_library_of_the_player() {
     let scratch = library(&[]);
     let names = "Ann;Annie, the First";
     scratch.run(&["tally", "games.pgn", "-o", "w.epa", "--player", names, "--side", "white"]);
@@ -500,7 +500,7 @@ fn variants_and_positions_are_read_as_there() {
 }
 
 #[test]
-fn what_is_wrong_is_plain_text() {
+fn errors_are_plain_text() {
     let scratch = library(&[]);
     let running = serve(&scratch);
     for (query, word) in [
@@ -536,7 +536,7 @@ fn what_is_wrong_is_plain_text() {
 }
 
 #[test]
-fn what_a_library_does_not_know_is_left_out() {
+fn unknown_values_of_a_library_are_left_out() {
     let scratch = Scratch::with("games.pgn", "1. e4 1-0\n");
     scratch.run(&["tally", "games.pgn", "-o", "l.epa"]);
     let running = Running::start(&scratch, &["l.epa"]);

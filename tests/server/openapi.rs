@@ -29,7 +29,7 @@ impl Document {
 }
 
 #[test]
-fn answers_are_what_the_document_says() {
+fn answers_match_the_document() {
     let scratch = games_library();
     scratch.write("suite.epd", suite());
     let running = Running::start(&scratch, &["games.epa", "suite.epd", "mine=games.pgn"]);

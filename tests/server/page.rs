@@ -124,7 +124,7 @@ fn the_page_is_small_and_names_no_other_server() {
 }
 
 #[test]
-fn every_file_of_the_page_is_served_with_its_type_and_what_it_may_do() {
+fn every_file_of_the_page_is_served_with_its_type_and_policy() {
     let (_scratch, running) = served();
     for (name, text) in assets() {
         let path = if name == "index.html" { "/".to_string() } else { format!("/assets/{name}") };

@@ -245,7 +245,7 @@ fn more_connections_than_there_are_places_wait_for_one() {
 }
 
 #[test]
-fn who_takes_nothing_of_his_answers_is_cut() {
+fn a_client_that_reads_no_answers_is_cut_off() {
     let scratch = library();
     let running = start(&scratch, "[limits]\nwrite-time = '300ms'\n", &[]);
     let requests = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
@@ -289,7 +289,7 @@ fn lines_are_sent_when_they_are_answered_whoever_takes_what() {
 }
 
 #[test]
-fn clients_that_are_gone_leave_nothing_behind() {
+fn disconnected_clients_leave_nothing() {
     let scratch = library();
     let running = start(&scratch, "", &[]);
     for _ in 0..200 {
@@ -353,7 +353,7 @@ fn a_server_of_the_network_is_called_by_addresses() {
 }
 
 #[test]
-fn other_pages_ask_only_where_that_is_said() {
+fn other_pages_need_permission() {
     let scratch = library();
     let origin = ("Origin", "https://lichess.org");
     let allowed = "access-control-allow-origin";
@@ -420,7 +420,7 @@ fn answers_are_read_only_plain_and_marked() {
 }
 
 #[test]
-fn large_answers_are_compressed_for_who_takes_it() {
+fn large_answers_are_compressed_for_clients_that_accept_it() {
     let scratch = library();
     let running = start(&scratch, "", &[]);
     running.get("/masters");
@@ -433,7 +433,7 @@ fn large_answers_are_compressed_for_who_takes_it() {
 }
 
 #[test]
-fn all_paths_begin_where_they_are_told_to() {
+fn all_paths_begin_with_the_base_path() {
     let scratch = library();
     let running = start(&scratch, "", &["--base-path", "/chess/explorer/"]);
     assert!(running.base.ends_with("/chess/explorer"), "{}", running.base);
@@ -449,7 +449,7 @@ fn all_paths_begin_where_they_are_told_to() {
 }
 
 #[test]
-fn what_happens_is_logged_and_counted() {
+fn events_are_logged_and_counted() {
     let scratch = library();
     let running = start(&scratch, "", &["--log-level", "debug"]);
     running.get("/masters?play=e2e4");
@@ -545,7 +545,7 @@ fn a_body_has_a_size_and_a_batch_lines() {
 }
 
 #[test]
-fn who_awaits_a_word_before_his_body_gets_it() {
+fn a_client_that_expects_100_continue_gets_it() {
     let scratch = library();
     let running = start(&scratch, "", &[]);
     let mut stream = connect(&running);

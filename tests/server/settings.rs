@@ -10,7 +10,7 @@ const UNIT: &str = include_str!("../examples/serve/epdb.service");
 const CONTAINER: &str = include_str!("../examples/serve/Containerfile");
 
 #[test]
-fn the_example_says_what_is_so_without_it() {
+fn the_example_has_the_defaults() {
     let mut settings = ServerSettings::from_toml("serve.toml", SETTINGS).unwrap();
     assert_eq!(settings.sources[1].name, "lichess");
     settings.sources.clear();
@@ -21,7 +21,7 @@ fn the_example_says_what_is_so_without_it() {
 
 /// What the README shows is what is printed, with another port.
 #[test]
-fn a_server_says_where_it_is_and_how_programs_find_it() {
+fn a_server_prints_its_address_and_how_programs_find_it() {
     let readme = include_str!("../../README.md");
     let shown =
         readme.split("```console\n$ epdb serve ").nth(1).unwrap().split("```").next().unwrap();
@@ -55,7 +55,7 @@ fn the_options_of_the_examples_are_there() {
 }
 
 #[test]
-fn a_wrong_setting_is_told_with_its_place() {
+fn a_wrong_setting_is_reported_with_its_place() {
     let scratch = Scratch::with("a.epd", "8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n");
     for (text, expected) in [
         ("listen = 'here'\n", "serve.toml:1:10: `here` is no address and port"),

@@ -17,7 +17,7 @@ const LONG: Duration = Duration::from_secs(60);
 const LINE: &str = "/api/position?fen=4k3/8/8/8/8/8/4P3/4K3_w_-_-";
 
 #[test]
-fn an_import_goes_on_beside_the_server_and_appears() {
+fn an_import_runs_next_to_the_server_and_appears() {
     let scratch = Scratch::with("suite.epd", suite());
     assert_eq!(scratch.run(&["import", "suite.epdb", "suite.epd"]).status, 0);
     let running = Running::start(&scratch, &["suite.epdb"]);
@@ -30,7 +30,7 @@ fn an_import_goes_on_beside_the_server_and_appears() {
 }
 
 #[test]
-fn files_that_are_replaced_are_served_anew() {
+fn replaced_files_are_reloaded() {
     let scratch = games_library();
     scratch.write("suite.epd", suite());
     let running = Running::start(&scratch, &["games.epa", "mine=games.pgn", "suite.epd"]);
@@ -96,7 +96,7 @@ fn a_file_that_is_broken_later_is_served_as_before() {
 
 /// What cannot be read of a file is said with its place, and the rest is served.
 #[test]
-fn lines_that_are_rejected_are_told() {
+fn rejected_lines_are_reported() {
     let scratch = Scratch::with("suite.epd", suite() + "no position\n");
     let running = Running::start(&scratch, &["suite.epd"]);
     assert_eq!(running.get("/api/sources").json()[0]["records"], 3);
@@ -104,7 +104,7 @@ fn lines_that_are_rejected_are_told() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_at_the_start() {
+fn unservable_files_are_refused_at_the_start() {
     let scratch = Scratch::with("a.epd", suite());
     scratch.write("b.xyz", "x");
     assert_eq!(scratch.run(&["import", "long.epdb", "a.epd"]).status, 0);
@@ -133,7 +133,7 @@ fn what_cannot_be_served_is_refused_at_the_start() {
 
 /// A store stays free, whatever the server does with it.
 #[test]
-fn a_store_keeps_no_copy_behind() {
+fn no_copy_of_a_store_is_left() {
     let scratch = Scratch::with("suite.epd", suite());
     assert_eq!(scratch.run(&["import", "suite.epdb", "suite.epd"]).status, 0);
     let running = Running::start(&scratch, &["suite.epdb"]);
@@ -171,7 +171,7 @@ fn no_file_waits_for_another() {
 /// A file that could not be opened when it changed, and settings without sources, are no success.
 #[cfg(unix)]
 #[test]
-fn what_is_not_served_is_not_called_reloaded() {
+fn failed_reloads_are_not_logged_as_reloads() {
     let scratch = games_library();
     scratch.write("serve.toml", "sources = ['games.epa']\n");
     let running = Running::start(&scratch, &["--config", "serve.toml"]);
@@ -192,7 +192,7 @@ fn what_is_not_served_is_not_called_reloaded() {
 
 #[cfg(unix)]
 #[test]
-fn an_address_that_is_taken_is_told_before_a_source_is_opened() {
+fn a_used_address_is_reported_before_a_source_is_opened() {
     let scratch = Scratch::new();
     put_endless(&scratch, "games.pgn");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -104,7 +104,7 @@ fn an_open_answer_comes_to_its_end() {
 }
 
 #[test]
-fn who_tells_it_twice_does_not_wait() {
+fn a_second_signal_does_not_wait() {
     let scratch = library();
     scratch.write("serve.toml", "limits.stop-time = '1h'\n");
     let running = Running::start(&scratch, &["one.epa", "--config", "serve.toml"]);

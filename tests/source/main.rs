@@ -38,7 +38,7 @@ fn write(path: &Path, records: &[EpdRecord]) {
 
 /// Every format of records, plain and compressed, from a file, a reader and bytes.
 #[test]
-fn what_is_written_in_any_format_is_read_again() {
+fn every_written_format_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let sample = sample();
     assert_eq!(sample.len(), 2);
@@ -307,7 +307,7 @@ fn lines_of_others_are_records() {
 /// A book whose first bytes look like something else is still what its name says, and one that does
 /// not stand in a file is told by its bytes.
 #[test]
-fn books_are_told_by_their_name_or_their_bytes() {
+fn books_are_recognised_by_name_or_bytes() {
     let entry = |key: [u8; 8]| [&key[..], &[3, 0x1c, 0, 1, 0, 0, 0, 0]].concat();
     let format = |name: &str, bytes: Vec<u8>| {
         Source::from_bytes(name, bytes, &SourceOptions::new()).map(|source| source.format())

@@ -240,7 +240,7 @@ fn panics_of_redb_are_not_printed() {
 
 /// Behind an error there is nothing more, in a crowd neither.
 #[test]
-fn no_iterator_goes_on_after_an_error() {
+fn no_iterator_continues_after_an_error() {
     let _guard = starting_none();
     let scratch = Scratch::new();
     let path = scratch.path("crowd.epdb");

@@ -423,7 +423,7 @@ fn asked_for() -> Vec<u64> {
 }
 
 #[test]
-fn directed_damage_is_noticed_or_does_no_harm() {
+fn directed_damage_is_detected_or_does_no_harm() {
     let sample = Sample::new();
     let scratch = Scratch::new();
     let path = scratch.path("damaged.epdb");
@@ -454,7 +454,7 @@ fn directed_damage_is_noticed_or_does_no_harm() {
 /// A page of an earlier commit, whole and sound in itself, in the place of another does not show
 /// the store as it was then: it counts what is there, or refuses to.
 #[test]
-fn a_page_in_the_place_of_another_is_noticed() {
+fn a_page_in_the_place_of_another_is_detected() {
     let _guard = starting_none();
     let sample = Sample::new();
     let scratch = Scratch::new();

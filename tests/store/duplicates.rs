@@ -181,7 +181,7 @@ fn positions_of_one_key_keep_their_own_records() {
 
 /// Many positions filed under few keys, in several batches.
 #[test]
-fn forced_collisions_are_told_apart() {
+fn forced_collisions_are_distinguished() {
     let scratch = Scratch::new();
     let path = scratch.path("forced.epdb");
     let options = small().key_function(|key| key & 0xc000_0000_0000_0000);
@@ -202,7 +202,7 @@ fn forced_collisions_are_told_apart() {
 /// Counters, dialect and a superfluous en passant square do not part records of one position,
 /// and come back with each record.
 #[test]
-fn what_is_not_identity_is_kept_and_not_asked_for() {
+fn data_outside_of_the_identity_is_kept_but_not_compared() {
     let lines = [
         "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -",
         "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3",
@@ -242,7 +242,7 @@ fn rules_hold_for_overflow_positions() {
 
 /// Merging is tried with the 256 earliest records of a position.
 #[test]
-fn merging_goes_on_in_a_crowd() {
+fn merging_continues_in_overflow_positions() {
     let line = |tail: String| epd(&format!("{} {tail}", POSITIONS[0]));
     let scratch = Scratch::new();
     let path = scratch.path("merging.epdb");

@@ -141,7 +141,7 @@ fn assert_sound(path: &Path, told: u64) -> Option<ImportState> {
 }
 
 #[test]
-fn a_killed_import_goes_on_where_it_stopped() {
+fn a_killed_import_continues_where_it_stopped() {
     let scratch = tempfile::tempdir().unwrap();
     let undisturbed = scratch.path().join("undisturbed.epdb");
     import(&undisturbed, "", |_| {}).unwrap();

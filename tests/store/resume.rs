@@ -60,7 +60,7 @@ fn states(store: &Store) -> Vec<ImportState> {
 
 /// An interrupted import, run again, ends in the store of an undisturbed one.
 #[test]
-fn an_interrupted_import_goes_on() {
+fn an_interrupted_import_continues() {
     let scratch = Scratch::new();
     let source = source();
     let skip = every(64).on_duplicate(OnDuplicate::Skip);

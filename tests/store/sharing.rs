@@ -19,7 +19,7 @@ fn create_replaces_nothing() {
 }
 
 #[test]
-fn what_is_no_store_is_refused() {
+fn other_files_are_refused() {
     let scratch = Scratch::new();
     let path = scratch.path("other");
     let refused = |open: Open| open(&path, &small()).err().unwrap();

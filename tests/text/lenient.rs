@@ -120,7 +120,7 @@ fn joined_at(column: usize) -> (&'static str, usize) {
 
 /// Moves with semicolons between them.
 #[test]
-fn moves_behind_moves_are_joined() {
+fn moves_after_moves_are_joined() {
     let joined = |column| ("W-LEN-JOINED", column);
     let line = "8/2b2k1K/1pPp1p2/1P1P1P2/5B2/8/8/8 w - -";
     check(
@@ -213,7 +213,7 @@ fn white_space_and_byte_order_mark_are_accepted() {
 }
 
 #[test]
-fn comment_lines_are_told_from_records() {
+fn comment_lines_are_distinguished_from_records() {
     let (result, warnings) = read(b"  # 4 piece endgames", Profile::Lenient);
     assert_eq!((result, warnings), (Ok(Line::Comment), Vec::new()));
 }
@@ -264,7 +264,7 @@ fn long_lines_are_kept() {
 }
 
 #[test]
-fn what_is_no_position_is_rejected_with_a_suggestion() {
+fn invalid_positions_are_rejected_with_a_suggestion() {
     let fen = |turn: &str| S.replace(" w KQkq -", turn);
     rejected("hehe;ad", "E-EPD-FIELDS", 1, "1 of the four");
     rejected("r3k3/pQ3prp/8/8/8/8/8/8 ; ", "E-EPD-FIELDS", 1, "2 of the four");
@@ -371,7 +371,7 @@ fn words_before_a_position() {
 }
 
 #[test]
-fn moves_behind_a_position() {
+fn moves_after_a_position() {
     let after = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq e6";
     check("position startpos moves e2e4 e7e5", &format!("{after} 0 2"), &[("W-LEN-MOVES", 19)]);
     check(&format!("{S} moves e4 e5"), after, &[("W-LEN-MOVES", 54)]);
@@ -530,7 +530,7 @@ fn an_opcode_twice() {
 }
 
 #[test]
-fn opcodes_that_are_none() {
+fn invalid_opcodes() {
     operations(
         "Pv1: e4; id: \"x\";",
         "Pv1 e4; id \"x\";",
@@ -708,7 +708,7 @@ fn operands_that_break_the_rules_are_salvaged() {
 }
 
 #[test]
-fn labels_are_read_when_asked_for() {
+fn labels_are_read_on_request() {
     let fen = "4k3/8/8/8/8/8/4P3/4K3 b - - 5 39";
     rejected(&format!("{fen} [0.5]"), "E-EPD-LABEL", 34, "label of a training set");
     rejected(&format!("{fen} | 23 | 1.0"), "E-EPD-LABEL", 34, "label of a training set");
@@ -738,7 +738,7 @@ fn labels_are_read_when_asked_for() {
 
 /// Scores of chessdb behind a line are those of the side to move, whatever is said of others.
 #[test]
-fn scores_behind_a_line_are_labels() {
+fn scores_after_a_line_are_labels() {
     let fen = "4k3/8/8/8/8/8/4P3/4K3 b - -";
     let labels = ParseOptions::default().labels(true).score_view(Some(ScoreView::White));
     let read = |tail: &str| normalise_with(&format!("{fen}{tail}"), &labels).0;
@@ -755,7 +755,7 @@ fn scores_behind_a_line_are_labels() {
 }
 
 #[test]
-fn perft_counts_are_read_when_asked_for() {
+fn perft_counts_are_read_on_request() {
     rejected(&format!("{S},20,400"), "E-EPD-PERFT", 53, "perft counts");
     rejected(&format!("{S} 0 1;20;400"), "E-EPD-PERFT", 57, "perft counts");
     operations("perft1 20; perft2 400;", "perft1 20; perft2 400;", &[]);
@@ -971,14 +971,14 @@ fn underscores_between_fields_are_blanks() {
 }
 
 #[test]
-fn a_solidus_behind_the_last_rank_is_dropped() {
+fn a_solidus_after_the_last_rank_is_dropped() {
     let line = S.replacen(" w", "/ w", 1);
     check(&line, S, &[("W-LEN-SOLIDUS", 44)]);
     rejected("4k3/8/8/8/8/8/4P3/4K3// w - -", "E-FEN-RANKS", 1, "ranks");
 }
 
 #[test]
-fn results_behind_the_fields_are_labels() {
+fn results_after_the_fields_are_labels() {
     let labels = ParseOptions::default().labels(true).score_view(Some(ScoreView::White));
     let read = |line: &str| normalise_with(line, &labels).0;
     let black = "4k3/8/8/8/8/8/4P3/4K3 b - -";

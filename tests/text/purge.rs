@@ -45,7 +45,7 @@ fn is_written_plainly(opcode: Opcode, warnings: &[&str]) -> bool {
 }
 
 #[test]
-fn what_is_left_of_real_lines_reads_as_the_record_without_the_operation() {
+fn the_rest_of_real_lines_reads_as_the_record_without_the_operation() {
     let files = shared_files("epd");
     let mut purged_operations = 0;
     for file in &files {
