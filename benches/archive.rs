@@ -231,7 +231,7 @@ fn lookups(samples: &[Sample]) {
     }
 }
 
-/// How long each record takes by number, at best.
+/// Shortest time per record by number.
 fn times(sample: &Sample, archive: &Archive) -> Vec<Duration> {
     let mut times = vec![Duration::MAX; sample.records.len()];
     for _ in 0..ROUNDS {

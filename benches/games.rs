@@ -286,7 +286,7 @@ fn zstd(bytes: &[u8]) -> usize {
     zstd::encode_all(bytes, 19).expect("memory does not fail").len()
 }
 
-/// What the program xz makes of it, where it is installed.
+/// Size under the program xz, if it is installed.
 fn xz(bytes: &[u8]) -> Option<usize> {
     let mut child = Command::new("xz")
         .args(["-9e", "-c"])

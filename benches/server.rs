@@ -38,7 +38,7 @@ mod skipped;
 
 /// Positions that are asked for.
 const POSITIONS: usize = 10_000;
-/// Of these so many are asked for again and again.
+/// This many of them are requested repeatedly.
 const REPEATED: usize = 200;
 /// Half-moves of a line.
 const PLIES: usize = 40;
@@ -60,7 +60,7 @@ fn main() {
     memory(&library, &lines);
 }
 
-/// One question over and over, by so many clients.
+/// One request repeatedly, by several clients.
 fn questions(library: &Path, path: &str, lines: &[String]) {
     let asked: Vec<String> = lines.iter().map(|line| format!("{path}?play={line}")).collect();
     let repeated: Vec<String> =
@@ -93,14 +93,14 @@ fn print(name: &str, clients: usize, load: &Load, plain: &Load) {
     println!("{name:<34} {clients:>8} {rate:>11.0} {p50:>9.0} {p99:>9.0} {ratio:>6.2}x");
 }
 
-/// What a load came to: requests a second, and microseconds.
+/// Results of a load: requests per second, and microseconds.
 struct Load {
     rate: f64,
     p50: f64,
     p99: f64,
 }
 
-/// Asks for each path, by so many clients who share them.
+/// Requests each path once, shared among several clients.
 fn load(address: &str, paths: &[String], clients: usize) -> Load {
     let next = AtomicUsize::new(0);
     let begin = Instant::now();
@@ -269,7 +269,7 @@ fn best(mut work: impl FnMut()) -> f64 {
     (0..3).map(|_| round()).fold(f64::INFINITY, f64::min)
 }
 
-/// What the server keeps while it is asked and asked.
+/// Memory of the server under continuous requests.
 fn memory(library: &Path, lines: &[String]) {
     let requests = std::env::var("EPDB_REQUESTS").ok().and_then(|text| text.parse().ok());
     let requests = requests.unwrap_or(1_000_000usize);

@@ -27,7 +27,7 @@ use epdb::text::san;
 
 const GAMES: usize = 20_000;
 const ROUNDS: usize = 3;
-/// What counting in this process may take, in bytes: enough that nothing goes to a temporary file.
+/// Memory for counting in this process, in bytes: enough to avoid temporary files.
 const MEMORY: usize = 4 << 30;
 /// Of the clock of processes.
 const TICKS_A_SECOND: f64 = 100.0;
@@ -82,7 +82,7 @@ const BOOK: [&str; 8] =
 
 type Peer = (&'static str, &'static str, &'static [&'static str], &'static str);
 
-/// What they count: every visit with hash and offset, a file of positions and counts, moves of a book.
+/// Their output: every visit with hash and offset, a file of positions and counts, moves of a book.
 const PEERS: [Peer; 3] = [
     (
         "chess_db, 16 bytes a visit, no board",
@@ -193,7 +193,7 @@ impl Bench<'_> {
     }
 }
 
-/// How many rows of a position and a move the games make.
+/// Number of pairs of position and move in the games.
 fn rows(folder: &Path) -> u64 {
     let epdb = env!("CARGO_BIN_EXE_epdb");
     let run = |args: &[&str]| {

@@ -180,7 +180,7 @@ fn main() {
     }
 }
 
-/// What the lookups of an archive add to the reading of text, in loads of cache lines.
+/// Loads of cache lines that lookups in an archive add to the reading of text.
 fn print_loads(rates: [f64; 4], parsing: f64, independent: f64, dependent: f64) {
     for (way, rate) in WAYS.iter().zip(rates) {
         let added = 1e6 / rate - 1e6 / parsing;
@@ -199,7 +199,7 @@ fn read(queries: &mut dyn Iterator<Item = Query>) {
     });
 }
 
-/// How many lines of a text an archive has, asked for by all threads side by side.
+/// Number of lines of a text that are in an archive, looked up by all threads.
 fn ask_on_all_threads(archive: &Archive, lines: &Lines) -> usize {
     let count = |part: Range<usize>| {
         let mut hits = 0;

@@ -44,12 +44,12 @@ pub trait Reader {
     }
 }
 
-/// What was found, so that the stores can be held against each other.
+/// Results, to compare the stores with each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Found {
-    /// How many positions had a record.
+    /// Number of positions with a record.
     pub hits: u64,
-    /// A sum over what stands behind the boards (the counters); 0 for who does not read it.
+    /// A sum over the data after the boards (the counters); 0 for contestants that do not read it.
     pub sum: u64,
 }
 
@@ -61,7 +61,7 @@ impl Found {
     }
 }
 
-/// What the peers load: encoded records in the order in which they sort keys.
+/// Input of the peers: encoded records in the order of their keys.
 pub fn encoded<K: Ord>(records: &[EpdRecord], order: fn(u64) -> K) -> Vec<(u64, Vec<u8>)> {
     let mut rows: Vec<_> = records
         .iter()
@@ -82,7 +82,7 @@ fn is_of(query: &Query, bytes: &[u8]) -> bool {
 
 /// epdb's store.
 pub struct Epdb {
-    /// How it is opened.
+    /// Opens it.
     pub options: StoreOptions,
 }
 

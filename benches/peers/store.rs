@@ -39,7 +39,7 @@ struct Figures {
     rates: [Vec<f64>; WAYS.len()],
 }
 
-/// What the stores are asked.
+/// Queries of the stores.
 struct Questions {
     hits: Vec<Position>,
     misses: Vec<Position>,
@@ -47,7 +47,7 @@ struct Questions {
 }
 
 impl Questions {
-    /// Those of a kind, made as they are taken.
+    /// Queries of a kind, made when they are taken.
     fn of(&self, kind: Kind) -> Box<dyn Iterator<Item = Query> + '_> {
         let of_text = |text: &Vec<u8>| identity::read_fields(text).expect("a usual line").into();
         match kind {
@@ -199,7 +199,7 @@ fn print_table(stores: &[Box<dyn Store>], figures: &[Figures]) {
     }
 }
 
-/// What nobody can be faster than: the making of the questions, and loads of cache lines.
+/// Lower bound of all contestants: making the queries, and loads of cache lines.
 fn print_floor(questions: &Questions, bytes: f64, random: &mut Random) {
     let lookups = questions.hits.len();
     let nanoseconds = |work: &mut dyn FnMut() -> u64| {

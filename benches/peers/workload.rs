@@ -79,7 +79,7 @@ pub fn size_of_files(directory: &Path) -> u64 {
 pub struct CacheLines(Vec<[u64; 8]>);
 
 impl CacheLines {
-    /// As many as so many bytes have, in random order.
+    /// As many as fill a number of bytes, in random order.
     pub fn new(bytes: usize, random: &mut Random) -> CacheLines {
         let mut order: Vec<u64> = (0..(bytes / 64).max(2) as u64).collect();
         for place in (1..order.len()).rev() {

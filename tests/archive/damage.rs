@@ -40,7 +40,7 @@ struct Sample {
     restored: Vec<u8>,
 }
 
-/// How tallies came to be, said of records that have none.
+/// An origin of tallies for records without tallies.
 fn ledger() -> TallyLedger {
     let source = TallySource { name: "a.pgn".into(), games: 40, ..TallySource::default() };
     let settings = "--same-game moves".into();
@@ -263,7 +263,7 @@ fn samples() -> Vec<Sample> {
     ]
 }
 
-/// Where the blocks of a segment are in the file, by its directory.
+/// Places of the blocks of a segment in the file, by its directory.
 fn blocks(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let parts = Archive::from_bytes(bytes.to_vec()).unwrap().parts();
     let mut found = Vec::new();

@@ -61,7 +61,7 @@ fn rows_that_cannot_be_flipped_are_damage() {
     }
 }
 
-/// What is not known is refused unless it may be ignored.
+/// Unknown parts are refused unless they may be ignored.
 #[test]
 fn unknown_flags_and_sections_are_refused_by_name() {
     let file = default();

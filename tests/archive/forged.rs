@@ -17,7 +17,7 @@ pub(crate) const SEGMENT_FLAGS: usize = 29;
 pub(crate) struct Forged(Vec<u8>);
 
 impl Forged {
-    /// What will be changed.
+    /// The part that will be changed.
     pub(crate) fn new(bytes: &[u8]) -> Forged {
         Forged(bytes.to_vec())
     }
@@ -72,7 +72,7 @@ impl Forged {
         change(&mut bytes);
         let table = self.table();
         for entry in table.clone().step_by(ENTRY) {
-            // Where the sections were: a forged place is left as it is.
+            // The old places of the sections: a forged place is left unchanged.
             let (start, len) = (self.number(entry + OFFSET), self.number(entry + LEN));
             let check = crc32c::crc32c(&bytes[start..start + len]);
             if bytes[start..start + len] != self.0[start..start + len] {

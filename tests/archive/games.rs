@@ -109,7 +109,7 @@ pub(super) fn annotated(games: usize) -> Vec<EpdRecord> {
     lines.collect()
 }
 
-/// What engines say of games comes back, also of records in the middle of a block.
+/// Analysis of games round-trips, even of records in the middle of a block.
 #[test]
 fn operations_of_games_come_back() {
     let all = annotated(20);
@@ -126,7 +126,7 @@ fn operations_of_games_come_back() {
     }
 }
 
-/// The move of a game is told once, scores and results by those before.
+/// A move of a game is stored once; scores and results follow from earlier ones.
 #[test]
 fn operations_that_follow_from_the_row_before_cost_little() {
     let all = annotated(60);

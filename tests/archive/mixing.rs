@@ -39,7 +39,7 @@ fn records_of_level_max_come_back_in_every_way() {
     }
 }
 
-/// Where another coder is shorter, a segment of level max has that.
+/// A segment of level max uses another coder if that is shorter.
 #[test]
 fn level_max_is_never_larger_than_level_default() {
     let few = super::games::positions(8, super::games::Squares::Legal, true);

@@ -45,7 +45,7 @@ fn many(count: usize, repeats: usize) -> Vec<EpdRecord> {
     records
 }
 
-/// What every lookup must give: for each position the numbers of its records.
+/// The expected result of lookups: the record numbers of each position.
 fn numbers_by_board(records: &[EpdRecord]) -> HashMap<Vec<u8>, Vec<u64>> {
     let mut numbers = HashMap::<_, Vec<u64>>::new();
     for (number, record) in (0..).zip(records) {
@@ -102,7 +102,7 @@ fn sorted_rows_are_found() {
     }
 }
 
-/// Those of one position stay in the order in which they were given.
+/// Records of one position keep the order of the input.
 #[test]
 fn records_of_one_position_keep_their_order() {
     let lines: String =

@@ -71,7 +71,7 @@ fn line_ends_blanks_spellings_comments_and_rejects_come_back() {
     assert_comes_back(&[]);
 }
 
-/// What is canonical but for its line ends costs next to nothing.
+/// Text that is canonical except for its line ends costs next to nothing.
 #[test]
 fn systematic_differences_are_cheap() {
     let canonical = LINES.repeat(50);

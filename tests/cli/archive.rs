@@ -126,7 +126,7 @@ fn verbatim_files_come_back_in_their_folders() {
         assert_eq!((unpack(&["--force"]).status, out("y/z/b.epd")), (0, scratch.text("y/z/b.epd")));
         std::fs::remove_dir_all(scratch.path("out")).unwrap();
     }
-    // What all of them share is left out, and one file has nothing but its name.
+    // Shared folders are left out, and a single file has only its name.
     scratch.run(&["pack", "--verbatim", "-o", "a.epa", "y/a.epd", "y/z/b.epd"]);
     assert_eq!(unpack(&[]).status, 0);
     assert_eq!(

@@ -367,7 +367,7 @@ fn invalid_books_are_refused_with_the_place() {
     assert!(!scratch.names().contains(&"out.bin".to_string()));
     let done = scratch.run(&["book", "info", "missing.bin"]);
     assert!(done.err.contains("cannot read missing.bin") && done.status == 2, "{}", done.err);
-    // Where a book is a source, what is known of it comes, and the note says what finds more.
+    // For a book as a source, known positions are shown, and the note says how to find more.
     let done = scratch.run(&["count", "a.bin"]);
     assert!(done.err.contains("`epdb book list`") && done.status == 1, "{}", done.err);
 }

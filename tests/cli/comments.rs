@@ -86,7 +86,7 @@ fn a_block_goes_with_its_record() {
     );
 }
 
-/// Those of records that are left out are left out too, counted; header and end stay.
+/// Comments of dropped records are dropped and counted; header and end stay.
 #[test]
 fn a_block_is_dropped_with_its_record() {
     let header = "# A suite\n# by somebody\n\n";

@@ -56,7 +56,7 @@ fn whole_or_cut_games_can_be_selected() {
     assert_ends(&standard, 1, "1 games, 1 rejected");
 }
 
-/// What the writer cannot write is rejected, and not cut short besides.
+/// A game that the writer cannot write is rejected, and not counted as cut short.
 #[test]
 fn a_game_counts_once() {
     let scratch = scratch();
@@ -69,7 +69,7 @@ fn a_game_counts_once() {
         1,
         "1 games, 1 cut short, 0 rejected",
     );
-    // What is not wanted is not cut short either.
+    // Games that are filtered out do not count as cut short.
     let wanted = ["filter", "g.pgn", "--games", "--where", "year >= 2000"];
     assert_ends(&scratch.run(&wanted), 0, "1 games, 0 rejected, 1 left out by --where");
 }

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How many damages a usual run makes of each kind of file.
+/// Number of damages of each kind of file in a usual run.
 const USUAL: u64 = 20;
 
 /// A pseudo-random walk that is the same in every run.
@@ -30,7 +30,7 @@ impl Walk {
     }
 }
 
-/// What a command gave: its exit status, standard output and the file it wrote, if any.
+/// Result of a command: exit status, standard output, and the file it wrote, if any.
 #[derive(PartialEq, Eq)]
 struct Given {
     status: i32,

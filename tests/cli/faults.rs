@@ -135,7 +135,7 @@ const READ: [&str; 5] = ["in.epd", "few.epd", "mess.epd", "games.pgn", "lib.epa"
 const STORES: [&str; 2] = ["s.epdb", "l.epdb"];
 /// Runs at a time; most of their time they wait for the disk.
 const WORKERS: usize = 4;
-/// What stands where an output will be.
+/// The existing file at the place of an output.
 const OLD: &[u8] = b"what was there before\n";
 
 fn number_of(variable: &str, default: usize) -> usize {
@@ -150,7 +150,7 @@ fn book() -> String {
     (0..number_of("EPDB_FAULT_LINES", LINES)).map(line).collect()
 }
 
-/// Games of moves that are chosen by their numbers; so many take several commits.
+/// Games with moves chosen by their numbers; this many take several commits.
 fn games() -> String {
     let mut walk = 1_u64;
     let mut game = |number: usize| {
@@ -254,7 +254,7 @@ impl Bench {
         command.output().unwrap()
     }
 
-    /// How often an undisturbed run makes each kind of call, and the files it makes.
+    /// Calls of each kind in an undisturbed run, and the files it makes.
     fn undisturbed(&self, scenario: &Scenario) -> (BTreeMap<String, u64>, Vec<Vec<u8>>) {
         let folder = self.scenario_folder(scenario);
         let never = Fault { kind: "none".into(), at: 0, action: "eio" };
@@ -272,7 +272,7 @@ impl Bench {
         (counts, made)
     }
 
-    /// What a file says; of a store its records. `None` if it is not there.
+    /// The content of a file, for a store its records; `None` if it is missing.
     fn content(&self, folder: &Path, name: &str) -> Option<Vec<u8>> {
         if !folder.join(name).exists() {
             return None;
@@ -339,7 +339,7 @@ impl Bench {
         }
         let again = self.run(&folder, args, None);
         let err = text(&again.stderr);
-        // What stands is complete, and a store that stands is not made once more.
+        // Existing files are complete, and an existing store is not made again.
         let code = if stands { 2 } else { 0 };
         assert_eq!(again.status.code(), Some(code), "again, {args:?}, {why}\nagain: {err}");
         for (name, expected) in scenario.made.iter().zip(expected) {

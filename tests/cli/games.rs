@@ -125,7 +125,7 @@ const TAGGED: &str = "[Event \"Linares\"]\n[Date \"1993.02.??\"]\n[White \"Kaspa
 1. f3 e5 2. g4 (2. e4 Nc6) (2. a3) Qh4# 0-1\n\n\
 [Event \"Linares\"]\n[Date \"1994.??.??\"]\n[White \"Anna\"]\n[Black \"Bert\"]\n\n1. d4 *\n";
 
-/// What lichess notes of offers of a draw stands beside its evaluations and clocks, before or behind them.
+/// Lichess writes draw offers before or after its evaluations and clocks.
 #[test]
 fn offers_of_a_draw_do_not_disturb_a_game() {
     let game = "1. e4 { [%eval 0.2] [%clk 0:01:00] } { White offers draw } 1... e5 { Black offers draw } \
@@ -347,7 +347,7 @@ fn archives_are_named_by_dates() {
     }
 }
 
-/// What nobody has is said, and what cannot be meant is refused.
+/// Missing names are reported, and meaningless options are refused.
 #[test]
 fn an_unknown_name_is_reported_once() {
     let scratch = tagged();
@@ -431,7 +431,7 @@ fn bytes_are_explained_and_verified() {
         assert!(done.out.contains(line), "{line}: {}", done.out);
     }
     assert_eq!(scratch.run(&["verify", "g.pgc", "g.pgn"]).out, "g.pgc: sound\ng.pgn: sound\n");
-    // What no checksum means.
+    // The note about missing checksums.
     scratch.run(&["convert", "g.pgn", "plain.pgc", "--lossy"]);
     let done = scratch.run(&["verify", "plain.pgc"]);
     let told = "plain.pgc: sound\nplain.pgc: 2 games without a checksum; PGC has none of its own, ";

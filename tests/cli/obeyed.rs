@@ -103,7 +103,7 @@ fn one_source_that_obeys_is_enough() {
     assert_eq!(count(LINE, "--positions=final").status, 2);
 }
 
-/// How text is written is nothing for games and for what is no text.
+/// Options of text do not apply to games and binary formats.
 #[test]
 fn outputs_that_cannot_obey_are_named() {
     let scratch = files();

@@ -38,7 +38,7 @@ fn tournament_of(rounds: u32, started: &[&str]) -> Scratch {
     Scratch::with("t.toml", text)
 }
 
-/// Waits until the log has so many bytes, or its referee has ended.
+/// Waits until the log has this many bytes, or its referee has ended.
 fn wait_for_log(scratch: &Scratch, bytes: u64, referee: &mut Child) {
     let len = || fs::metadata(scratch.path("t.log")).map_or(0, |found| found.len());
     while len() < bytes && referee.try_wait().unwrap().is_none() {
@@ -113,7 +113,7 @@ fn a_tournament_continues_after_its_clients_are_killed() {
     check(&scratch, 48);
 }
 
-/// Who looks on takes over when the referee is killed, and plays on.
+/// If the referee is killed, the observer takes over and continues.
 #[test]
 fn an_observer_takes_over_from_a_killed_referee() {
     // D comes at the end, so that the tournament is not over before.
@@ -127,7 +127,7 @@ fn an_observer_takes_over_from_a_killed_referee() {
     wait_for_log(&scratch, 10_000, &mut referee);
     referee.kill().unwrap();
     referee.wait().unwrap();
-    // Where the one was awaited, the other one is.
+    // The observer listens at the address of the first referee.
     let log = scratch.text("t.log");
     let (_, behind) = log.split_once(" listen ").unwrap();
     let address = behind.lines().next().unwrap().to_string();
@@ -162,7 +162,7 @@ fn a_supervisor_types() {
     assert!(scratch.text("t.log").contains("order silences 5000000 2000000\n"));
 }
 
-/// What is no tournament is said.
+/// Invalid tournaments are reported.
 #[test]
 fn errors_say_what_is_wrong() {
     let scratch = Scratch::with("t.toml", "evnt = 'x'\n");
@@ -286,7 +286,7 @@ fn two_engines_play_on_two_boards() {
     assert!(scratch.text("t.log").contains("A (2) has signed on"));
 }
 
-/// A command that cannot be started is told at once.
+/// A command that cannot be started is reported at once.
 #[test]
 fn a_command_that_is_wrong_is_reported_at_once() {
     let player = |name: &str| format!("[[player]]\nname = '{name}'\ncommand = ['./none']\n");

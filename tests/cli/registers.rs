@@ -61,7 +61,7 @@ fn registers_are_shown_after_each_record_of_a_file() {
     let twice = scratch.run(&["registers", "a.epd", "a.epd"]).out;
     assert_eq!(twice.lines().position(str::is_empty), Some(3), "{twice}");
     assert_eq!(twice.lines().nth(4), twice.lines().next());
-    // What is shown is EPD.
+    // The output is EPD.
     scratch.write("shown.epd", &twice);
     assert_eq!(scratch.run(&["count", "shown.epd"]).out, "6\n");
 }

@@ -110,7 +110,7 @@ fn moves_after_a_transposition_are_written_once_or_each_time() {
     scratch.run(&["convert", "a.pgn", "b.pgn", "--tree", "--once"]);
     let once = "1. d4 (1. c4 d5 2. d4 {as after 1. d4 d5 2. c4}) 1... d5 2. c4 e6 *";
     assert_eq!(movetext(&scratch.text("b.pgn")), once);
-    // What such a comment says is known when it is read again.
+    // Such a comment is understood when it is read again.
     scratch.run(&["convert", "b.pgn", "c.pgn", "--tree", "--once"]);
     assert_eq!(movetext(&scratch.text("c.pgn")), once);
 }
@@ -260,7 +260,7 @@ fn a_book_has_the_own_candidates_only() {
 #[test]
 fn a_book_is_found_by_the_keys_of_polyglot() {
     let scratch = Scratch::with("a.pgn", "1. e4 d6 2. e5 f5 3. exf6 (3. d4) *\n");
-    // The pawn on e5 is pinned: it cannot capture, and stands beside all the same.
+    // The pawn on e5 is pinned: it cannot capture although it is next to the pawn.
     let pinned =
         "[SetUp \"1\"]\n[FEN \"4k3/3pr3/8/4P3/8/8/8/4K3 b - - 0 1\"]\n\n1... d5 2. Kd2 *\n";
     scratch.write("b.pgn", pinned);
@@ -292,7 +292,7 @@ fn operations_that_a_repertoire_has_no_place_for_are_counted() {
     assert!(done.err.contains("epdb: 2 other operations left out\n"), "{}", done.err);
 }
 
-/// Lines are told from where the moves of `--root` begin.
+/// Lines are reported from the beginning of the moves of `--root`.
 #[test]
 fn lines_continue_from_the_moves_of_the_root() {
     let scratch = Scratch::with("r.pgn", "1. e4 c5 (1... e5 2. Nf3) 2. Nf3 (2. c3 d5) 2... d6 *\n");

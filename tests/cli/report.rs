@@ -224,7 +224,7 @@ fn a_page_is_complete_in_one_file() {
     assert!(!scratch.path("x.html").exists());
 }
 
-/// What becomes of report.html in a browser, and what the browser says of it.
+/// The text of report.html in a browser, and the messages of the browser.
 fn opened(browser: &Path, scratch: &Scratch) -> (String, String) {
     let opened = std::process::Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])

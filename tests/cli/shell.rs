@@ -86,7 +86,7 @@ fn hostile_lines_are_refused_one_by_one() {
     assert!(done.err.len() < 1000 && done.err.contains("longer than"), "{}", done.err);
 }
 
-/// What other commands print, the shell prints for its position.
+/// The shell prints the output of other commands for its position.
 #[test]
 fn questions_are_answered_as_the_commands_of_epdb_answer_them() {
     let scratch = library();
@@ -176,7 +176,7 @@ fn questions_that_fail_are_located() {
     }
     let done = script(&scratch, &["book.epd"], &["e4", "games"]);
     assert!(done.err.ends_with("\n-:2: this command failed\n"), "{}", done.err);
-    // What is not there is said.
+    // Missing data is reported.
     let done = script(&scratch, &["book.epd"], &["h4", "get"]);
     assert_eq!((done.err.as_str(), done.status), ("no record has this position\n", 1));
 }
@@ -379,7 +379,7 @@ fn lines_are_edited_completed_and_remembered() {
     terminal.prompt();
     terminal.press("e4x\x7f\r");
     terminal.expect("4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3\r\n");
-    // What is wrong is told, and what was typed before comes again.
+    // Errors are reported, and earlier lines can be recalled.
     terminal.prompt();
     terminal.press("Ke7\r");
     terminal.expect("`Ke7`: no legal move of this position");

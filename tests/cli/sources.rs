@@ -259,7 +259,7 @@ fn assert_rejected(file: &str, text: String, bad: &str, place: &str, wanted: &st
     done.out.lines().count()
 }
 
-/// What cannot be played is cut off with a warning that has it.
+/// Moves that cannot be made are cut off, with a warning that names them.
 #[test]
 fn moves_that_cannot_be_made_are_cut_off() {
     for (line, pv) in [("e2e4 e7e4 g1f3", "pv e4;"), ("e2e5", ""), ("e2e4 xx", "pv e4;")] {
@@ -577,7 +577,7 @@ fn scores_of_chessdb_are_labels() {
         let done = scratch.run(&["normalize", &file, "--labels", "--counters", "ops"]);
         assert_eq!((done.out, done.status), (wanted.clone(), 0), "{}", done.err);
     }
-    // What is no score is what it was without labels.
+    // Text that is not a score is read as without labels.
     for behind in [" ; 40000;", " ; M0;", " ; cdb eval: 7men w/ cr;", " ; cdb eval: 5, ply: x;"] {
         let line = format!("{fens}{behind}\n");
         let [with, without] = [&["normalize", "--labels"][..], &["normalize"]]
@@ -696,7 +696,7 @@ fn output_of_pzstd_is_read() {
     }
 }
 
-/// LZ4 has the same skippable frames: what stands behind them decides.
+/// LZ4 has the same skippable frames: the next frame decides.
 #[test]
 fn skippable_frames_are_recognised_by_the_next_frame() {
     let skippable = |nth: u8, bytes: &[u8]| {

@@ -87,7 +87,7 @@ fn a_source_that_has_grown_is_a_new_one() {
     assert_eq!(count(&scratch), "4");
 }
 
-/// What comes through a pipe is never taken for what came before.
+/// Input from a pipe is never recognised as an earlier source.
 #[test]
 fn standard_input_is_never_recognised() {
     let scratch = Scratch::with("a.epd", A);
@@ -115,7 +115,7 @@ fn a_store_without_a_commit_does_not_stay() {
     assert_eq!(count(&scratch), "1");
 }
 
-/// The journal is told in words, and keeps settings as they are written on the command line.
+/// The journal is shown in words, with settings as on the command line.
 #[test]
 fn dump_shows_the_journal() {
     let scratch = Scratch::with("a.epd", A);

@@ -394,7 +394,7 @@ fn equal_settings_make_equal_libraries() {
     }
 }
 
-/// What says less than its sources is pruned.
+/// A library with less than its sources is pruned.
 #[test]
 fn a_filtered_library_is_marked() {
     let scratch = scratch();
@@ -439,7 +439,7 @@ fn long_game(tags: &str) -> String {
     format!("{tags}[Date \"2024.01.01\"]\n[Result \"1-0\"]\n\n{moves}1-0\n\n")
 }
 
-/// What the summary says of the games of a file, counted by a rule.
+/// The summary of the games of a file, counted by a rule.
 fn summary(scratch: &Scratch, games: &[String], rule: &str) -> String {
     scratch.write("same.pgn", games.concat());
     let done = scratch.run(&["tally", "same.pgn", "-o", "same.epb", "--same-game", rule]);

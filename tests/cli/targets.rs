@@ -561,7 +561,7 @@ fn an_input_is_replaced_where_all_of_it_is_written_or_kept() {
     let scratch = Scratch::with("part-1.epd", &whole);
     let split =
         |by: &[&str]| scratch.run(&[&["split", "part-1.epd", "-o", "part-%d.epd"], by].concat());
-    // Parts of so many lines appear before all is read.
+    // Parts of a number of lines appear before all input is read.
     let done = split(&["--lines", "1"]);
     assert!(done.err.contains("part-1.epd is read"), "{}", done.err);
     assert_eq!((done.status, scratch.names().len()), (2, 1));

@@ -271,7 +271,7 @@ fn comments_break_no_block_of_perft_counts() {
         "{}",
         done.err
     );
-    // What follows a name that stands alone is no part of a block.
+    // Lines after a name that stands alone are not part of a block.
     scratch.write("b.epd", format!("id z\n# note\n{PAWN}\n"));
     let done = scratch.run(&["normalize", "b.epd", "--perft", "--rejects", "bad"]);
     assert_eq!((done.out, done.status), (format!("{PAWN}\n"), 1), "{}", done.err);

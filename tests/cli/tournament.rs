@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 fn the_page_of_tournaments_names_every_key() {
     let page = Scratch::new().run(&["help", "tournament"]).out;
     assert!(page.lines().count() <= 60, "{}", page.lines().count());
-    // What an unknown key is told are all that there are.
+    // The error for an unknown key lists all keys.
     let of_table = |text: &str| {
         let error = Tournament::from_toml(text, "t").unwrap_err().to_string();
         let (_, known) = error.split_once(", but ").unwrap_or_else(|| panic!("{error}"));

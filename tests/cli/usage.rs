@@ -213,7 +213,7 @@ fn every_page_of_help_fits_and_has_an_example() {
     assert!(scratch.run(&["help"]).out.lines().count() <= 80);
 }
 
-/// What the page of a command leaves out is named there, explained on a page of its own, and works.
+/// Options left out of a command's page are named there, explained on another page, and work.
 #[test]
 fn shared_options_have_their_page() {
     let scratch = Scratch::with("a.epd", format!("{START} id x;\n"));
@@ -371,7 +371,7 @@ fn an_argument_that_names_a_file_is_a_file() {
     assert!(played.out.starts_with("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b"));
 }
 
-/// Where a file may stand, so may a position.
+/// A position may be given in place of a file.
 #[test]
 fn a_position_may_stand_where_a_file_stands() {
     let scratch = Scratch::new();

@@ -11,7 +11,7 @@ use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen as fen_tex
 use crate::positions::fen;
 use crate::samples::{Case, hex, samples, unhex};
 
-/// What refused a sample, beside what the sample says.
+/// The error for a sample, with the expected one.
 fn assert_refused(case: &Case, error: &str, offset: u64) {
     assert_eq!([error], case.refused[..], "{}", case.name);
     assert_eq!(Some(offset), case.at, "{}", case.name);
@@ -120,7 +120,7 @@ fn valid_streams() {
     }
 }
 
-/// What a writer of epdb writes: it knows no frames that may be passed over.
+/// The output of epdb's writer, which has no optional frames.
 fn without_optional_frames(mut bytes: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();
     while let [_, _, _, _, _, kind, a, b, c, d, ..] = *bytes {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::positions::{anything, fen, fields, playouts};
 use crate::shared_data::shared_files;
 
-/// What the straight way must say of a position, if it says anything.
+/// The expected result of the direct conversion of a position, if it has one.
 fn identity(position: &Position, len: usize) -> Identity {
     let board = packed::encode(&position.identity());
     Identity { board, key: key::position_key(position), len }

@@ -70,7 +70,7 @@ fn polyglot_keys_of_the_peers() {
     assert_eq!(seen, 9);
 }
 
-/// Where Polyglot's rule and ours differ: a neighbour that may not capture.
+/// Positions in which Polyglot's rule and ours differ: the neighbour cannot capture.
 #[test]
 fn polyglot_counts_a_pinned_neighbour() {
     let pinned = fen("8/8/8/KPp4r/8/8/8/4k3 w - c6");

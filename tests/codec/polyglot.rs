@@ -104,7 +104,7 @@ proptest! {
     }
 }
 
-/// What the tests of python-chess say about its two books.
+/// Expected values of the tests of python-chess for its two books.
 #[test]
 fn the_books_of_a_peer_say_what_the_peer_reads() {
     let mut checked = 0;

@@ -211,7 +211,7 @@ proptest! {
         assert_round_trip(&record);
     }
 
-    /// What is written follows from the text.
+    /// The text determines the bytes.
     #[test]
     fn records_by_hand_are_written_as_their_text(record in records_by_hand()) {
         let mut bytes = Vec::new();
@@ -264,7 +264,7 @@ proptest! {
     }
 }
 
-/// What a record takes in memory when it is decoded, at most (formats/epd_record.md, Limits).
+/// Limit of the memory of a decoded record (formats/epd_record.md, Limits).
 #[test]
 fn memory_is_bounded_by_the_length() {
     let board = packed::encode(&fen("4k3/8/8/8/8/8/4P3/4K3 w - -"));

@@ -13,7 +13,7 @@ use crate::support::{PATIENCE, Script, TestClock, nodes, record, text};
 const GOOD: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
 const BAD: &str = "4k3/8/8/8/8/8/3P4/4K3 w - -";
 
-/// What becomes of a record whose search does what `actions` say; the records around it are as ever.
+/// The result of a record whose search performs `actions`; the records around it are ordinary.
 fn error_of(actions: &str, limits: Limits) -> String {
     let script = Script::new(&format!("go@3P4: {actions}\nstop: \n"));
     let finished = script.run(Task::Analyze, limits, &[GOOD, BAD, GOOD]);
@@ -50,7 +50,7 @@ fn engines_with_impossible_output() {
     }
 }
 
-/// What becomes of a record, and the first field that could not be read.
+/// The resulting record, and the first unreadable field.
 fn analysed(script: &str) -> (String, Option<String>) {
     let finished = Script::new(script).run(Task::Analyze, nodes(1), &[BAD]).remove(0);
     assert_eq!(finished.error, None, "{script}");

@@ -33,7 +33,7 @@ fn moves(start: &str, line: &str) -> Vec<Move> {
     line.split_ascii_whitespace().map(&mut read).collect()
 }
 
-/// What an engine is told for a move of a game.
+/// Commands to an engine for a move of a game.
 fn said(start: &str, line: &str, time: &MoveTime) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");

@@ -10,7 +10,7 @@ use crate::support::{PATIENCE, Script, nodes, record, text};
 
 const PAWN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
 
-/// What an engine is told, in its order.
+/// Commands to an engine, in order.
 fn said(script: &str, lines: &[&str]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");

@@ -92,7 +92,7 @@ impl Script {
         self.start()?.search(&record(fen), limits, &mut |_, _| false)
     }
 
-    /// What becomes of records.
+    /// The resulting records.
     pub(crate) fn run(&self, task: Task, limits: Limits, lines: &[&str]) -> Vec<Finished> {
         let plan = Plan {
             engine: self.spec.clone(),

@@ -52,7 +52,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// How many records of a position a store or an archive has.
+/// Number of records of a position in a store or an archive.
 fn count(source: &dyn Lookup, position: &Position) -> Result<usize> {
     source.matches(&position.into()).try_fold(0, |count, found| found.map(|_| count + 1))
 }

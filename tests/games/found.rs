@@ -107,7 +107,7 @@ fn a_marker_that_is_glued_to_a_move_is_split() {
     let castled = "1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. 0-00-1";
     let told = ["W-PGN-GLUED 0-00-1 > 0-0 0-1"];
     assert_game(castled, "1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. O-O 0-1", &told);
-    // Where the rest is no move either, the game ends before it, and the next one is read.
+    // If the rest is not a move either, the game ends before it, and the next one is read.
     let games = lenient("1. e4 e5 2. Qxf71-0\n1. d4 *");
     assert_eq!((games.len(), games[0].0.as_str()), (2, "[Result 1-0] 1. e4 e5 {2. Qxf7} 1-0"));
 }
@@ -196,14 +196,14 @@ fn a_game_is_cut_short_before_a_move_that_cannot_be_made() {
         assert!(read(text.as_bytes(), &whole_only)[0].0.starts_with("E-MOVE"), "{text}");
         let with_next = format!("{text}\n\n1. d4 *");
         let games = read(with_next.as_bytes(), &TRUNCATE);
-        // What has no move before it has nothing to keep, unless that is asked for.
+        // Without an earlier move there is nothing to keep, unless requested.
         let first = &lenient(&with_next)[0];
         assert!(*first == games[0] || movetext.starts_with('{') && first.0.starts_with("E-MOVE"));
         assert_eq!(games.len(), 2, "{text}");
         assert!(games[0].0.ends_with(&format!("] {movetext}")), "{}", games[0].0);
         assert_eq!(games[0].1[0], format!("W-PGN-TRUNCATED {repair}"));
     }
-    // What cannot be set up has no legal part.
+    // An invalid start has no legal part.
     assert!(read(b"[FEN \"x\"]\n\n1. e4 *", &TRUNCATE)[0].0.starts_with("E-PGN-SETUP"));
     // The position where it was cut proves nothing.
     let text = "[Result \"0-1\"]\n\n1. f3 e5 2. g4 Qh4# 3. Kf2 1-0";
@@ -228,7 +228,7 @@ fn the_final_position_decides_between_tag_and_marker() {
         // `*` says nothing.
         ("[Result \"1-0\"]", "1. e4 *".to_owned(), "1-0", &["* > 1-0"]),
         ("[Result \"*\"]", "1. e4 0-1".to_owned(), "0-1", &["* > 0-1"]),
-        // Where they agree, they are believed.
+        // If they agree, they are accepted.
         ("[Result \"0-1\"]", format!("{mate} 0-1"), "0-1", &[]),
     ] {
         let (head, moves) = match moves.split_once("\n\n") {
@@ -326,7 +326,7 @@ fn a_string_may_continue_in_the_next_line() {
     }
     let games = lenient("[Event \"A\n  B\nC\"]\n[Site \"x\"]\n*");
     assert_eq!(games[0].0, "[Event A B C] [Site x] [Result *] *");
-    // What another tag or an empty line follows was left open.
+    // A value followed by another tag or an empty line was left open.
     let games = lenient("[Event \"A\n[Site \"x\"]\n\n1. e4 *");
     assert_eq!(games[0].0, "[Event A] [Site x] [Result *] 1. e4 *");
     let games = lenient("[Event \"A\n\n1. e4 {\"x\"] } *");
@@ -345,7 +345,7 @@ fn a_malformed_tag_costs_that_tag_alone() {
         ("[the \"old\" one]", "", &["W-PGN-TAG [the \"old\" one] > "]),
         ("[Opening by\nanybody]", "", &["W-PGN-TAG [Opening by\nanybody] > "]),
         ("[kj90trkm\"sdfsdf\"yl]", "", &["W-PGN-TAG [kj90trkm\"sdfsdf\"yl] > "]),
-        // What is meant is clear.
+        // The meaning is clear.
         ("[Site A b]", "[Site A b] ", &["W-PGN-STRING A b > \"A b\""]),
         ("[Site 'A b']", "[Site A b] ", &["W-PGN-STRING 'A b' > \"A b\""]),
         ("[Site ''O'Neill'']", "[Site O'Neill] ", &["W-PGN-STRING ''O'Neill'' > \"O'Neill\""]),
@@ -479,7 +479,7 @@ fn long_lines_are_read_in_silence() {
     assert_eq!(read(text.as_bytes(), &standard)[0].1, ["W-PGN-LINELEN"]);
 }
 
-/// Where the move stands, and what follows it: the game keeps its tags and ends with its marker.
+/// Places of the move and of the text after it: the game keeps its tags and ends with its marker.
 #[test]
 fn whatever_follows_a_move_that_cannot_be_made_is_no_move_of_the_game() {
     let tags = "[White \"A\"]\n[Result \"1-0\"]\n\n";

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 const EXT: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
 
-/// What comes of the games of a stream: plies, or codes.
+/// The results for the games of a stream: plies, or codes.
 fn outcomes(input: impl Read, limit: usize) -> Vec<Result<usize, &'static str>> {
     let options = PgnReadOptions::new().limit(limit);
     let mut reader = GameReader::new(input, options);
@@ -137,7 +137,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// What a game left in the buffer is not taken for the end of the next one's comment.
+/// Bytes of an earlier game in the buffer are not read as the end of the next game's comment.
 #[test]
 fn bytes_after_the_end_of_the_stream_are_not_read() {
     let text = format!("1. e4 ;{}\n*\n1. d4 {{{}", "}".repeat(600_000), "x".repeat(1000));

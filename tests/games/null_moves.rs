@@ -232,7 +232,7 @@ fn positions_end_before_them() {
     let (found, left) = positions(main_line, &all);
     assert_eq!(found, ["1; hmvc 0; sm e4;", "1; hmvc 0;"]);
     assert_eq!(left, left_out(0, 3));
-    // What replaces a null move is not behind it, and what replaces a move behind one is.
+    // A variation that replaces a null move does not follow it; one that replaces the next move does.
     let tree = "1. e4 -- (1... e5 2. Nf3) 2. d4 (2. c4) d5 *";
     let (found, left) = positions(tree, &variations);
     let wanted = ["1; hmvc 0; sm e4;", "1; hmvc 0;", "2; hmvc 0; sm Nf3;", "2; hmvc 1;"];

@@ -91,7 +91,7 @@ fn a_letter_is_a_sign_where_it_can_be_nothing_else() {
     }
 }
 
-/// Where several moves can be meant, or none, nothing is guessed.
+/// If several moves fit, or none, nothing is guessed.
 #[test]
 fn ambiguous_text_is_not_a_move() {
     assert_cut("1. e4 e5 2. Nf3 N c6 3. Bb5 N f6 *", "1. e4 e5 2. Nf3 {N c6 3. Bb5 N f6} *");

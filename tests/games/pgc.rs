@@ -61,7 +61,7 @@ fn game_vectors() {
     assert_eq!(count, 10);
 }
 
-/// Each error is told with its place.
+/// Each error is reported with its place.
 #[test]
 fn malformed_vectors() {
     let places = [
@@ -171,7 +171,7 @@ fn long_game(plies: usize) -> GameBuilder {
     builder
 }
 
-/// Where records of moves begin and end.
+/// Begin and end of records of moves.
 #[test]
 fn long_games_are_cut_at_the_limits_of_their_counts() {
     for (plies, general, heads) in [
@@ -423,7 +423,7 @@ fn damage_of_any_byte_of_checked_games_is_detected() {
     }
 }
 
-/// What the extension's own records must be, and what is read behind them.
+/// Requirements of the extension's records, and of the text after them.
 #[test]
 fn damaged_extensions_are_refused() {
     let game = "05 03010d 06";

@@ -5,7 +5,7 @@ use epdb::text::pgn::{self, Charset, GameReader, PgnFormatOptions, PgnReadOption
 
 use super::unescape;
 
-/// What the reader makes of a text: for each game its export, or the code and place of its error.
+/// The result of reading a text: for each game its export, or the code and place of its error.
 fn normalise(text: &[u8], read: &PgnReadOptions, write: &PgnFormatOptions) -> Vec<String> {
     let mut reader = GameReader::new(text, read.clone());
     let mut games = Vec::new();
@@ -84,7 +84,7 @@ fn export_format_is_a_fixed_point() {
     assert_eq!(count, 10);
 }
 
-/// What files have is read, each repair is told.
+/// Games of real files are read, and each repair is reported.
 #[test]
 fn sloppy_movetext_is_read() {
     let cases: &[(&str, &str, &[&str])] = &[
@@ -161,7 +161,7 @@ fn sloppy_movetext_is_read() {
     }
 }
 
-/// What was taken away, and what was put in its place.
+/// The removed text and its replacement.
 #[test]
 fn repairs_have_before_and_after() {
     let text = "[Result \"?\"]\n[ECO \"a \"b\" c\"]\n[ECO \"d\"]\n[Site \"e]\n\n\
@@ -290,7 +290,7 @@ fn text_that_is_not_utf8_is_windows_1252() {
     assert_eq!(back.tag("White"), Some("?imi?"));
 }
 
-/// What is wrong is told with its place, and the next game is read.
+/// Errors are reported with their place, and the next game is read.
 #[test]
 fn one_bad_game_does_not_take_the_next() {
     let cases = [
@@ -342,7 +342,7 @@ fn a_game_refused_at_its_end_does_not_take_the_next() {
     assert_eq!(games, ["E-PGN-NONCANON 1:1", "E-PGN-NONCANON 2:1"]);
 }
 
-/// Games without markers are told apart by their tags.
+/// Games without markers are separated by their tags.
 #[test]
 fn games_without_markers_are_distinguished() {
     let text = b"[Event \"a\"]\n\n1. e4\n\n[Event \"b\"]\n\n[Event \"c\"]\n[Site \"x\"]\n\n1. d4 (1. c4\n\n\n[White \"w\"]\n\n1. c4";

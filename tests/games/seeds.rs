@@ -6,7 +6,7 @@ use std::path::Path;
 #[path = "../fuzz/games.rs"]
 mod invariants;
 
-/// Feeds a folder to a check; there must be so many files at least.
+/// Feeds a folder to a check; it must have at least `least` files.
 fn feed(folder: &str, least: usize, check: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/seeds").join(folder);
     let mut files = 0;

@@ -165,7 +165,7 @@ fn a_loss_for_both_is_kept() {
         let is_told = told.iter().any(|told| told.starts_with("W-PGN-RESULT"));
         assert!(is_told, "{text}: {told:?}");
     }
-    // What is written is read again, with the doubt alone.
+    // The output is read again with only the warning of doubt.
     let (game, told) = &lenient("[Result \"0-0\"]\n\n1. e4 e5 0-0")[0];
     assert_eq!(
         (game.as_str(), &told[..]),

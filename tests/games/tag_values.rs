@@ -6,7 +6,7 @@ use epdb::text::pgn::{GameReader, PgnReadOptions};
 
 use super::found::{lenient, read};
 
-/// Where no FEN tag says how a game begins it is one from the start array, if its moves are legal there.
+/// A game without a valid FEN starts from the start array if its moves are legal there.
 #[test]
 fn a_fen_that_is_not_known() {
     for tags in [

@@ -70,7 +70,7 @@ fn graph_of(plan: &Plan) -> Graph {
     graph
 }
 
-/// The values of `(position, side)` after so many rounds of minimax, when a game that is not over is
+/// The values of `(position, side)` after `rounds` of minimax, when a game that is not over is
 /// worth so much to the first side.
 fn iterated(
     plan: &Plan,
@@ -176,7 +176,7 @@ fn texts(records: &[EpdRecord]) -> Vec<String> {
     records.iter().map(|it| String::from_utf8(epdb::format_epd(it)).unwrap()).collect()
 }
 
-/// A position and all those to which so many plies lead, each once.
+/// A position and all those within some plies of it, each once.
 fn all_after(first: &str, plies: u32) -> Vec<EpdRecord> {
     let mut found = vec![EpdRecord::new(first.parse().unwrap())];
     let mut seen = BTreeSet::from([found[0].position().to_string()]);
@@ -217,7 +217,7 @@ fn mates_are_found_from_the_rules_alone() {
     }
 }
 
-/// What the rules say goes before any score.
+/// Results by the rules come before any score.
 #[test]
 fn the_rules_go_before_scores() {
     assert_eq!(

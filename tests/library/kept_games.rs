@@ -32,7 +32,7 @@ fn any_game() -> impl Strategy<Value = String> {
     )
 }
 
-/// What a position lists, and the games that are kept, by id.
+/// The list of a position, and the kept games by id.
 type Built = (BTreeMap<Vec<u8>, Vec<KeptGame>>, BTreeMap<String, Vec<u8>>);
 
 fn built(games: &[&Game], limit: u8, memory: usize, order: TallyOrder) -> Built {

@@ -18,7 +18,7 @@ fn session(lines: &[&str]) -> Session {
     session
 }
 
-/// What a command shows.
+/// The output of a command.
 fn shown(session: &mut Session, line: &str) -> String {
     match session.run(line) {
         Ok(Reply::Text(text)) => String::from_utf8(text).unwrap(),

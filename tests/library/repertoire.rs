@@ -51,7 +51,7 @@ fn a_line_that_comes_back_to_the_start_ends_there() {
     assert!(text.contains("as at the start"), "{text}");
 }
 
-/// What records of a repertoire, as text, make of it.
+/// The repertoire of records given as text.
 fn through_text(repertoire: &Repertoire, side: Color) -> Repertoire {
     let mut again = Repertoire::new(MEMORY);
     for record in repertoire.records(side) {
@@ -220,7 +220,7 @@ fn gaps_are_reported() {
     assert!(leaves.iter().any(|line| line.starts_with("1. e4 c5 2. Nf3 d6 3. Bb5+ Nc6 4. Bxc6+")));
     assert!(of_part(&report, Part::Unreached).is_empty());
 
-    // A candidate is taken away: what stands behind it is not reached any more.
+    // A candidate is removed: the moves after it are not reached any more.
     let mut cut = Repertoire::new(MEMORY);
     for mut record in repertoire.records(Color::White) {
         if record.position().to_string().starts_with("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2") {
@@ -263,7 +263,7 @@ fn moves_of_a_library_without_an_answer_are_reported_with_their_share() {
                 "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR" => {
                     "reached 9, d5 +1=0-0, Nf6 +0=3-0"
                 }
-                // Where the line ends nothing is missing.
+                // Nothing is missing at the end of the line.
                 _ => "reached 5, Nc6 +5=0-0",
             };
             Some((node, total(&repertoire.place(node).position, text)))
@@ -311,7 +311,7 @@ fn a_repertoire_stays_within_its_memory() {
     assert!(error.to_string().contains("does not fit the memory"), "{error}");
 }
 
-/// Writes lines where a position that comes again either ends its line or goes on as before.
+/// Writes lines in which a repeated position either ends its line or continues as before.
 struct Author {
     decisions: std::vec::IntoIter<u8>,
     /// The lines behind each position that was written.

@@ -15,7 +15,7 @@ const SETTINGS: &str = "concurrency = 2\ntime = '3+0.1'\nreturn = '2s'\nrestarts
     silences = { conclude = '1s', reset = '500ms' }\n\
     [[player]]\nname = 'A'\ncommand = ['a']\ntoken = true\n[[player]]\nname = 'B'\n[[player]]\nname = 'C'\ncommand = ['c']\n";
 
-/// What may happen next.
+/// The possible next events.
 #[derive(Copy, Clone, Debug)]
 enum Happening {
     /// A player and which of its clients it is.
@@ -102,7 +102,7 @@ impl Logged {
                 let mv = playable.legal_moves()[0];
                 let mut reply = Reply::with_move(running.position, mv);
                 reply.resigns = matches!(happening, Happening::Resign(_));
-                // Who it is does not matter: one of the channels is right.
+                // Any of the channels will do: one of them is right.
                 let line = Request::Reply(reply).line();
                 for channel in self.channels.saturating_sub(6)..=self.channels {
                     self.happen(Event::Line(channel, line.clone()));

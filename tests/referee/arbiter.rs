@@ -190,7 +190,7 @@ fn claims_are_looked_at() {
     hall.happen(Event::Line(2, reply_line(&hall, "e7e5")));
     let asked = hall.last(1, Command::Respond);
     assert!(asked.draw_reject);
-    // Who comes back is told again.
+    // A client that returns gets the messages again.
     hall.happen(Event::Closed(1));
     hall.sign_on(3, "A");
     assert!(hall.last(3, Command::Respond).draw_reject);
@@ -209,7 +209,7 @@ fn reply_line(hall: &Hall, mv: &str) -> Vec<u8> {
     epdb::referee::wire::Request::Reply(reply).line()
 }
 
-/// Who resigns has lost.
+/// A player that resigns has lost.
 #[test]
 fn a_player_that_resigns_has_lost() {
     let mut hall = Hall::with_game();
@@ -272,7 +272,7 @@ fn the_clock_waits_for_its_own_respond() {
     assert_eq!(left, Some(seconds(9)));
 }
 
-/// What is written late is counted late, whatever comes first.
+/// The clock runs from the time of writing, whatever arrives first.
 #[test]
 fn a_reply_is_counted_from_the_respond_that_was_written() {
     let mut hall = Hall::new(TWO);
@@ -335,7 +335,7 @@ fn games_follow_each_other() {
     assert_eq!((hall.commands(1), hall.commands(2)), (vec!["inform"], vec!["inform", "respond"]));
 }
 
-/// Who signs off is not paired until it has signed on again.
+/// A player that signs off is not paired until it signs on again.
 #[test]
 fn a_player_that_signs_off_is_closed_and_may_return() {
     let mut hall = Hall::new(TWO);
@@ -419,7 +419,7 @@ fn games_of_a_player_that_signed_off_are_left_out() {
         let row = table.rows.iter().find(|row| row.player == left).unwrap();
         assert_eq!((row.games(), row.half_points), (0, 0));
     }
-    // Who signs on again plays all of its games.
+    // A player that signs on again plays all of its games.
     let mut hall = players_of("", &["A", "B", "C"]);
     assert_eq!(running(&hall), [(1, 1)]);
     hall.say(1, SIGN_OFF);
@@ -529,7 +529,7 @@ fn a_supervisor_is_obeyed() {
     assert!(hall.has_ended);
 }
 
-/// A client that went away is started again, and is told the moves
+/// A client that disconnected is started again, and gets the moves
 /// from the start on; its clock stands.
 #[test]
 fn a_client_that_returns_continues() {
@@ -571,7 +571,7 @@ fn a_client_that_returns_continues() {
     assert_eq!(hall.commands(4), ["respond"]);
 }
 
-/// After so many restarts a game is lost.
+/// After the allowed restarts a game is lost.
 #[test]
 fn a_client_that_does_not_come_back_has_lost() {
     let text = "games = 1\nrestarts = 1\nreturn = '20s'\nsilences = { conclude = '0s', reset = '0s' }\n\
@@ -630,7 +630,7 @@ fn another_session_continues() {
     assert_eq!(hall.last(12, Command::Respond).position, Position::clone(&after(&asked)));
 }
 
-/// Who was there and does not sign on again with another referee is given up like one that goes away.
+/// A client that does not sign on with the next referee counts as disconnected.
 #[test]
 fn another_session_waits_for_earlier_clients() {
     let text = TWO.replace("'10'", "'inf'") + "[[player]]\nname = 'C'\n";
@@ -795,7 +795,7 @@ fn a_match_is_played_on_several_boards() {
     assert_eq!(abandoned.map(|it| it.pairing.game).collect::<Vec<u32>>(), [1]);
 }
 
-/// Clients that come by themselves are told apart by nothing but their channels.
+/// Clients that connect by themselves are distinguished only by their channels.
 #[test]
 fn clients_that_come_by_themselves_play_on_several_boards() {
     let text = format!("{AT_ONCE}[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n");
@@ -827,7 +827,7 @@ fn clients_that_come_by_themselves_play_on_several_boards() {
         hall.say(channel, &format!("{START} refreq sign_on; tcsi \"{address}\" \"{name}\";"));
     }
     assert_eq!(hall.commands(11), ["reset", "inform", "respond"]);
-    // Who does not come back loses the game of its seat only.
+    // A client that does not return loses only the game of its seat.
     hall.pass(seconds(5));
     hall.say(11, &format!("{START} refreq reply; resign;"));
     hall.pass(seconds(4));

@@ -40,7 +40,7 @@ impl Thinker for &mut Scripted {
 
 /// Lines of a referee, which waits for the answer to each `respond`.
 struct Referee {
-    /// Those to come, the next one last.
+    /// Remaining lines, the next one last.
     lines: Vec<Vec<u8>>,
     now: Vec<u8>,
     written: Receiver<()>,
@@ -63,7 +63,7 @@ impl Read for Referee {
     }
 }
 
-/// What a client says, told to the referee from the second line on.
+/// Messages of a client, passed to the referee from the second line on.
 struct Answers<'a> {
     out: &'a mut Vec<u8>,
     wrote: Option<Sender<()>>,
@@ -85,7 +85,7 @@ impl Write for Answers<'_> {
     }
 }
 
-/// What a conversation came to.
+/// The result of a conversation.
 struct Heard {
     lines: Vec<String>,
     end: Result<End, String>,
@@ -217,7 +217,7 @@ fn resignation_and_a_claim_for_bare_material_have_no_move() {
     );
 }
 
-/// What a knight does forth and back, seen by White.
+/// Moves of a knight forth and back, for White.
 fn knights(fmvn: u32, first: &str) -> Vec<String> {
     let home = START.replace(" w ", " b ");
     let out = "rnbqkbnr/pppppppp/8/8/8/5N2/PPPPPPPP/RNBQKB1R b KQkq -";
@@ -271,7 +271,7 @@ fn clocks_are_those_that_the_referee_sends() {
         time(&increments, "TimeControl \"7200+30\""),
         clocks([6_659_000, 3_658_000], [30_000, 30_000], None)
     );
-    // The other side has no clock that is told.
+    // The clock of the other side is not sent.
     assert_eq!(time("wtime 900; winc 50;", tags), clocks([900, 900], [50, 0], None));
     // Neither clocks nor a time control.
     assert_eq!(time("", "White \"A\""), MoveTime::Fixed(USUAL));
@@ -335,7 +335,7 @@ fn faults_are_reported_and_sent() {
         assert!(error.contains(why), "{said}: {error}");
         assert!(heard.lines[1].contains("c0 \"") && heard.lines[1].ends_with("refreq fault;"));
     }
-    // What nobody knows is passed over.
+    // Unknown opcodes are ignored.
     let unknown = respond(START, "SHOULD be; nobody \"knows\" it;");
     assert_eq!(replies(PLAIN, "e4", &[unknown]).len(), 1);
     // No move was found.

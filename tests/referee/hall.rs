@@ -15,7 +15,7 @@ const NEW_YEAR: u64 = 1_704_067_200;
 pub(crate) struct Hall {
     pub(crate) arbiter: Arbiter,
     pub(crate) now: Duration,
-    /// What the referee said, each line once.
+    /// Messages of the referee, each line once.
     said: Vec<(u64, String)>,
     pub(crate) closed: Vec<u64>,
     pub(crate) started: Vec<usize>,
@@ -155,7 +155,7 @@ impl Hall {
         directive
     }
 
-    /// Who is asked replies with a move in coordinates; `change` adds to the reply.
+    /// The client to move replies with a move in coordinates; `change` adds to the reply.
     pub(crate) fn play_with(&mut self, channel: u64, mv: &str, change: impl FnOnce(&mut Reply)) {
         let asked = self.last(channel, Command::Respond);
         let mut reply = Reply::with_move(after(&asked), mv.parse().unwrap());
@@ -179,7 +179,7 @@ impl Hall {
         self.arbiter.finished()
     }
 
-    /// How the one game ended that is over.
+    /// The result of the only finished game.
     pub(crate) fn outcome(&self) -> (GameResult, Termination) {
         let [game] = self.finished() else { panic!("{} games", self.finished().len()) };
         (game.outcome.result, game.outcome.termination)

@@ -34,7 +34,7 @@ fn strangers_are_turned_away() {
         hall.say(5, &line);
         assert_eq!(faults(&mut hall, 5), [code], "{line}");
         assert_eq!(hall.closed, [5]);
-        // What comes behind is not heard.
+        // Later lines are ignored.
         hall.sign_on(6, "A");
         hall.say(5, &line);
         assert_eq!(hall.closed, [5]);
@@ -46,7 +46,7 @@ fn strangers_are_turned_away() {
         (faults(&mut hall, 5), hall.closed.clone()),
         (vec!["E-EPD-LINELEN".into()], vec![5])
     );
-    // Who says nothing at all.
+    // A client that sends nothing.
     hall.open(6);
     hall.pass(seconds(60));
     assert_eq!((faults(&mut hall, 6), hall.closed), (vec!["E-REF-STATE".into()], vec![5, 6]));
@@ -102,7 +102,7 @@ fn a_second_sign_on_over_a_serial_line_is_a_return() {
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Abandoned));
 }
 
-/// What stands in place of a move and is none loses the game.
+/// An invalid text in place of a move loses the game.
 #[test]
 fn a_reply_without_a_valid_move_loses_the_game() {
     let other = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3";

@@ -40,7 +40,7 @@ fn by_numbers(numbers: &[u8]) -> impl FnMut(&[Pairing]) -> (usize, GameResult) +
     }
 }
 
-/// How many games each has had with White more than with Black.
+/// For each player, games with White minus games with Black.
 fn balances(players: usize, done: &Done) -> Vec<i32> {
     let mut balances = vec![0; players];
     for (pairing, _) in done {

@@ -142,7 +142,7 @@ fn a_tournament_over_tcp_is_in_its_log() {
     let games = std::fs::read_to_string(folder.path().join("t.pgn")).unwrap();
     assert_eq!(games.matches("[Event ").count(), 12);
     assert_eq!(games.matches("[Termination \"normal\"]").count(), 12);
-    // The same again: nothing is left to do, and games that are lost are written anew from the log.
+    // The same again: nothing is left to do, and lost games are written again from the log.
     std::fs::write(folder.path().join("t.pgn"), &games[..games.len() / 2]).unwrap();
     assert!(run(open(&settings)).thread.join().unwrap());
     assert_eq!(std::fs::read_to_string(folder.path().join("t.pgn")).unwrap(), games);
@@ -264,17 +264,17 @@ fn games_have_the_names_of_their_openings() {
     for tag in ["[ECO \"A00\"]", "[Opening \"Any Opening\"]", "[Variation \"Of Tests\"]"] {
         assert_eq!(games.matches(tag).count(), 1, "{games}");
     }
-    // Written anew from the log they have them too.
+    // Written again from the log, they have them too.
     assert!(run(open(&settings(folder.path(), &text))).thread.join().unwrap());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), games);
-    // Names that cannot be read are told before anything else.
+    // Unreadable names are reported before anything else.
     std::fs::remove_file(&names).unwrap();
     let error = Referee::open(&settings(folder.path(), &text)).unwrap_err();
     assert!(error.to_string().contains("a.tsv"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), games);
 }
 
-/// Openings that cannot be read are told before clients are awaited.
+/// Unreadable openings are reported before clients can connect.
 #[test]
 fn openings_are_read_before_clients_are_awaited() {
     let folder = tempfile::tempdir().unwrap();
@@ -330,7 +330,7 @@ fn an_observer_takes_over() {
     let mut games: Vec<u32> = arbiter.finished().iter().map(|game| game.pairing.game).collect();
     games.sort_unstable();
     assert_eq!(games, (1..=12).collect::<Vec<u32>>());
-    // Who looks on at the end sees that it is over.
+    // An observer at the end sees that the tournament is over.
     let (sender, _messages) = channel();
     assert!(observe(&folder.path().join("t.log"), &mut Told::new(sender)).unwrap().is_none());
 }
@@ -395,7 +395,7 @@ fn a_supervisor_is_heard() {
         let commands: Vec<Command> = directives(stream).iter().map(|it| it.command).collect();
         assert_eq!(commands.last(), Some(&Command::Disconnect));
     }
-    // Who looks on leaves what was stopped alone.
+    // An observer does not take over a stopped tournament.
     let (sender, messages) = channel();
     let observed = observe(&folder.path().join("t.log"), &mut Told::new(sender)).unwrap();
     assert!(observed.is_none());
@@ -461,7 +461,7 @@ fn a_player_that_comes_by_itself_can_have_a_token() {
     assert_eq!(found.1, found.2);
 }
 
-/// What is no token is no reason to let everybody in.
+/// An invalid token file does not let everybody in.
 #[test]
 fn a_file_that_holds_no_token_is_refused() {
     let folder = tempfile::tempdir().unwrap();

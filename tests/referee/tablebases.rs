@@ -50,7 +50,7 @@ fn tablebases_are_probed_after_moves() {
     assert!(hall.probed.is_empty(), "not wanted");
 }
 
-/// What says always that Black wins.
+/// A tablebase in which Black always wins.
 #[derive(Debug)]
 struct BlackWins;
 
@@ -90,7 +90,7 @@ fn played(folder: &Path, opened: Opened) -> [String; 2] {
     ["t.log", "t.pgn"].map(|name| std::fs::read_to_string(folder.join(name)).unwrap())
 }
 
-/// What they say is in the log, so that the tournament can be made from it without them.
+/// Their answers are in the log, so the tournament can be restored without them.
 #[test]
 fn answers_of_tablebases_are_in_the_log() {
     let (folder, settings) = tournament_from("4k3/8/8/8/8/8/8/R3K3 w - -", Path::new("/none"));

@@ -8,7 +8,7 @@ fn read(text: &str) -> TimeControl {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What a clock shows before each move, in milliseconds.
+/// Times of a clock before each move, in milliseconds.
 fn clock(time: &TimeControl, used: &[u64]) -> Vec<u128> {
     let mut now = time.start();
     let mut seen = vec![now.time.unwrap().as_millis()];

@@ -32,7 +32,7 @@ fn each_message_has_its_word() {
     assert_eq!(request("refreq sign_on;"), Err("E-EPD-ARITY"));
 }
 
-/// What has no move is refused with one.
+/// Messages without a move are refused if they have one.
 #[test]
 fn last_messages_have_no_move() {
     for word in ["conclude", "disconnect"] {
@@ -157,7 +157,7 @@ fn the_example_of_the_page_is_read() {
         };
         assert_eq!(String::from_utf8(written).unwrap(), text);
     }
-    // What can be said stands on the page.
+    // The page has all messages.
     for word in ["sign_on", "reply", "sign_off", "fault"] {
         assert!(page.contains(&format!("| `{word}` |")), "{word}");
     }

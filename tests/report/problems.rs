@@ -55,7 +55,7 @@ fn mates_are_targets() {
         ("dm 2; pv Ra7;", Missed),
         ("bm #1; dm 1; id x;", Missed),
         ("dm 1;", Missed),
-        // What stands beside a failure is older.
+        // Results next to a failure are older.
         ("bm #1; pm Ra8#; ce 32766; run_error silent;", Missed),
         ("bm Ra8#; pv Ra8#; run_error silent;", Missed),
         ("dm 1; pv Ra8#; ce 32766; run_error silent;", Missed),

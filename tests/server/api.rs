@@ -65,7 +65,7 @@ fn a_position_has_its_line_its_moves_and_what_is_known() {
     assert_eq!(running.get("/api/game?id=x").status, 400);
 }
 
-/// What is shown in a page has the values that the command line prints.
+/// The values of the page equal those of the command line.
 #[test]
 fn a_position_has_the_values_of_explore() {
     let scratch = games_library();
@@ -295,7 +295,7 @@ fn errors_of_a_fen_are_specific() {
         let got = running.get(&format!("/api/line?text={}", text.replace(' ', "%20")));
         assert!(got.status == 400 && got.text().contains(said), "{}", got.text());
     }
-    // What is missing is what a person would take for granted.
+    // Missing fields have the usual values.
     let short = running.get("/api/line?text=rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR").json();
     assert_eq!(short["start"], "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1");
     let quoted = format!("%22{START}%22").replace(' ', "%20");

@@ -80,7 +80,7 @@ fn the_best_move_the_good_ones_and_the_score() {
     let only =
         json!({"status": "ok", "move": "g8h8", "search_moves": [{"uci": "g8h8", "san": "Kh8"}]});
     assert_eq!(ask(&running, "querysearch", lost), ("move:g8h8\0".into(), only));
-    // Where no score tells, the record does.
+    // Without scores, the move of the record counts.
     assert_eq!(ask(&running, "querybest", "8/8/8/8/8/4k3/8/4K2Q_w_-_-"), one("h1d5"));
 }
 

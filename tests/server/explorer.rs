@@ -53,7 +53,7 @@ fn serve(scratch: &Scratch) -> Running {
     Running::start(scratch, &["masters=l.epa", "lichess=l.epa", "--openings", "names.tsv"])
 }
 
-/// What `explore --json` prints.
+/// The output of `explore --json`.
 fn explored(scratch: &Scratch, args: &[&str]) -> Value {
     let rest = ["--openings", "names.tsv", "--json"];
     let out = scratch.run(&[&["explore", "l.epa"], args, &rest[..]].concat()).out;
@@ -100,7 +100,7 @@ fn answers_are_what_explore_prints_along_a_line() {
     assert_eq!(both[0], both[1]);
 }
 
-/// What a field may be.
+/// Types of a field.
 #[derive(Copy, Clone, Debug)]
 enum Is {
     Count,
@@ -528,7 +528,7 @@ fn errors_are_plain_text() {
     ] {
         refused(&running.get(&format!("/lichess?{query}")), 400, word);
     }
-    // What is empty, not known or a token does not matter.
+    // Empty parameters, unknown ones and tokens are ignored.
     let plain = running.get("/masters");
     let more = "/masters?fen=&play=&moves=&since=&speeds=&ratings=&nonsense=1";
     let token = [("Authorization", "Bearer lip_nothing")];

@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 use crate::server::Running;
 use crate::skipped::skipped;
 
-/// What the page may do.
+/// The content policy of the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

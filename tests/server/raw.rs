@@ -36,7 +36,7 @@ pub(crate) fn is_hung(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// What comes back when these bytes, and no more, were sent.
+/// The answer to exactly these bytes.
 pub(crate) fn exchange(running: &Running, bytes: &[u8]) -> Vec<u8> {
     let mut stream = connect(running);
     // A server that has read enough does not take the rest.
@@ -51,7 +51,7 @@ pub(crate) fn status(answer: &[u8]) -> Option<u16> {
     str::from_utf8(line.get(..3)?).ok()?.parse().ok()
 }
 
-/// What comes back for a head of these lines.
+/// The answer to a head of these lines.
 pub(crate) fn ask(running: &Running, lines: &[&str]) -> String {
     let head = lines.join("\r\n") + "\r\nConnection: close\r\n\r\n";
     String::from_utf8(exchange(running, head.as_bytes())).unwrap()
@@ -71,7 +71,7 @@ pub(crate) fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }
 
-/// What comes until there is some text in it.
+/// Reads until a text has arrived.
 pub(crate) fn read_until(stream: &mut TcpStream, awaited: &str) -> String {
     let mut text = String::new();
     let mut buffer = [0; 4096];

@@ -492,7 +492,7 @@ fn the_log_may_be_json() {
     assert!(said("stopped").is_some());
 }
 
-/// Who has a question gets the place of who has none, and others keep theirs.
+/// A client with a request takes the place of an idle one; others keep theirs.
 #[test]
 fn idle_connections_make_room() {
     let scratch = library();
@@ -613,7 +613,7 @@ fn large_answers_are_made_when_they_are_taken() {
     assert!(kilobytes < 64 << 10, "{kilobytes} kB");
 }
 
-/// What has come so far of an answer that is compressed, in chunks.
+/// The received part of a compressed answer, in chunks.
 fn uncompressed(answer: &[u8]) -> String {
     let head = memchr::memmem::find(answer, b"\r\n\r\n").map_or(answer.len(), |end| end + 4);
     let (mut rest, mut bytes) = (&answer[head..], Vec::new());

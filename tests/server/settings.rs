@@ -19,7 +19,7 @@ fn the_example_has_the_defaults() {
     assert_eq!(keys, 23, "each key is in the example");
 }
 
-/// What the README shows is what is printed, with another port.
+/// The server prints the text of the README, with another port.
 #[test]
 fn a_server_prints_its_address_and_how_programs_find_it() {
     let readme = include_str!("../../README.md");

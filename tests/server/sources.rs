@@ -81,7 +81,7 @@ fn a_store_is_served_that_an_importer_has_open_or_left_open() {
     }
 }
 
-/// What cannot be opened is said, and what is served stays.
+/// A file that cannot be opened is reported, and the old one is still served.
 #[test]
 fn a_file_that_is_broken_later_is_served_as_before() {
     let scratch = games_library();
@@ -94,7 +94,7 @@ fn a_file_that_is_broken_later_is_served_as_before() {
     assert_eq!(running.get("/api/position").json()["found"], true);
 }
 
-/// What cannot be read of a file is said with its place, and the rest is served.
+/// Unreadable lines of a file are reported with their place, and the rest is served.
 #[test]
 fn rejected_lines_are_reported() {
     let scratch = Scratch::with("suite.epd", suite() + "no position\n");

@@ -128,7 +128,7 @@ fn answers_without_an_end_are_cut_in_time() {
     assert!(log.contains("cut off"), "{log}");
 }
 
-/// Where the system has no more files, connections wait, and the server goes on.
+/// If the system is out of files, connections wait, and the server continues.
 #[test]
 fn it_outlives_a_lack_of_files() {
     let scratch = library();

@@ -275,7 +275,7 @@ const EVALUATION: &str = "{\"fen\":\"4k3/8/8/8/8/8/4P3/4K3 w - -\",\"evals\":[{\
 const PUZZLE: &str = "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl\n\
                       a,4k3/8/8/8/8/8/4P3/4K3 w - - 0 9,e2e4 e8d7,1,2,3,4,endgame,u\n";
 
-/// What others publish has its format, its records, and each line its place.
+/// Files of other projects: format, records, and the place of each line.
 #[test]
 fn lines_of_others_are_records() {
     let options = SourceOptions::new();

@@ -19,7 +19,7 @@ use epdb::model::merge::MergeRules;
 use epdb::model::{EpdRecord, Position};
 use epdb::store::{ImportOptions, OnDuplicate, Reader, Store, StoreError, verify};
 
-/// How many damages a usual run makes.
+/// Number of damages in a usual run.
 const USUAL: u64 = 500;
 const SECTORS: [usize; 3] = [512, 4096, 65536];
 
@@ -114,7 +114,7 @@ impl Sample {
                 format!("a bit of byte {at}")
             }
             1 => {
-                // Where pages of redb tell what they are and where their parts lie.
+                // Fields of redb's pages with their type and the places of their parts.
                 let page = one / 4096 * 4096;
                 let at = (page + walk.next(300)).min(bytes.len() - 1);
                 bytes[at] ^= 1 << walk.next(8);
@@ -229,7 +229,7 @@ fn exchange_rows(walk: &mut Walk, path: &Path, sound: &[u8]) -> String {
     what
 }
 
-/// How a way of reading ended.
+/// The result of a way of reading.
 fn outcome(result: Result<(), StoreError>, tally: &mut Tally) -> bool {
     match result {
         Ok(()) => {
@@ -462,7 +462,7 @@ fn a_page_in_the_place_of_another_is_detected() {
     let (sound, records) = sample.sound();
     let size = SECTORS[1];
     let page = |at: usize| sound.get(at..at + size).unwrap();
-    // Those that begin like a leaf or a branch.
+    // Pages that begin like a leaf or a branch.
     let pages: Vec<usize> = (size..sound.len())
         .step_by(size)
         .filter(|&at| matches!(page(at)[..4], [1 | 2, _, low, _] if low > 0))

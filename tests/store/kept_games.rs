@@ -156,7 +156,7 @@ fn used_pages(bytes: &[u8]) -> Vec<usize> {
 
 const PAGE: usize = 4096;
 
-/// What is read of kept games is all of them, or it is an error.
+/// Reading kept games gives all of them, or an error.
 #[test]
 fn a_page_in_the_place_of_another_hides_no_game() {
     let scratch = Scratch::new();

@@ -15,7 +15,7 @@ use epdb::store::{
 };
 
 const STORE: &str = "EPDB_TEST_CRASH_STORE";
-/// Where the child takes its own life.
+/// The point at which the child kills itself.
 const ABORT: &str = "EPDB_TEST_CRASH_ABORT";
 const LINES: u64 = 3000;
 

@@ -32,7 +32,7 @@ fn digests(from: u32, count: u32) -> Vec<GameDigest> {
     (from..from + count).map(digest).collect()
 }
 
-/// A store with the ledger of so many games, added in these parts.
+/// A store with the ledger of games added in these parts.
 fn write(path: &std::path::Path, parts: &[u32]) -> TallyLedger {
     let store = Store::create(path, &small()).unwrap();
     let (mut all, mut from) = (GameDigests::default(), 0);

@@ -7,7 +7,7 @@ use epdb::store::{
     Checkpoint, ImportOptions, ImportState, Importer, OnDuplicate, Recognised, Store, StoreError,
 };
 
-/// Imports the lines of a source, at most so many of them, as a program would.
+/// Imports up to a number of lines of a source, as a program would.
 fn import_lines(
     importer: &mut Importer,
     source: &str,
@@ -113,7 +113,7 @@ fn a_changed_source_is_not_continued() {
     let refused = run(&store, &source(), usize::MAX, &other_settings).err().unwrap();
     assert!(matches!(&refused, StoreError::SettingsChanged { found, .. } if found == "keep"));
     assert_eq!(store.reader().unwrap().stats().unwrap().records, committed);
-    // What was pushed without a look at the earlier run would be there twice.
+    // Records pushed without regard to the earlier run would be there twice.
     let mut importer = store.importer("a.epd", &every(64)).unwrap();
     assert!(importer.resume_point().is_some_and(|place| place.line() > 200));
     let refused = importer.push(&generated(1)).err().unwrap();
@@ -125,7 +125,7 @@ fn a_changed_source_is_not_continued() {
     assert_eq!(store.reader().unwrap().stats().unwrap().records, committed + 998);
 }
 
-/// What an importer was given and did not commit is forgotten with it, and its numbers with it.
+/// A dropped importer loses its uncommitted records and their numbers.
 #[test]
 fn a_dropped_importer_leaves_what_it_committed() {
     let scratch = Scratch::new();

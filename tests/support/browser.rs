@@ -7,7 +7,7 @@ pub(crate) fn browser() -> Option<PathBuf> {
     ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(installed)
 }
 
-/// Where a program is.
+/// The path of a program.
 pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|place| place.is_file())

@@ -17,9 +17,9 @@ pub(crate) struct Samples {
     page: String,
     #[serde(default, rename = "note")]
     _note: String,
-    /// What a reader must read.
+    /// Samples that a reader must read.
     pub(crate) valid: Vec<Case>,
-    /// What a reader must refuse.
+    /// Samples that a reader must refuse.
     pub(crate) invalid: Vec<Case>,
 }
 

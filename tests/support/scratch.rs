@@ -15,7 +15,7 @@ pub(crate) struct Scratch {
     folder: TempDir,
 }
 
-/// What a call left behind.
+/// The result of a call.
 pub(crate) struct Done {
     pub(crate) status: i32,
     pub(crate) out: String,

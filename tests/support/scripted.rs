@@ -28,7 +28,7 @@ go: !first
 quit: !exit
 ";
 
-/// Plays the script until it is told to end.
+/// Plays the script until its end is ordered.
 pub(crate) fn play(script: &str) {
     let rules: Vec<(&str, &str)> =
         script.lines().chain(USUAL.lines()).filter_map(|line| line.split_once(": ")).collect();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Feeds a folder to a check; there must be so many files at least.
+/// Feeds a folder to a check; it must have at least `least` files.
 pub(crate) fn feed(folder: &str, least: usize, check: impl Fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/seeds").join(folder);
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

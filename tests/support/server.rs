@@ -20,14 +20,14 @@ pub(crate) struct Running {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What it said so far; whoever waits for a line is woken by each.
+/// Output so far; each line wakes the waiting thread.
 #[derive(Default)]
 struct Log {
     text: Mutex<String>,
     has_more: Condvar,
 }
 
-/// What came back.
+/// The answer.
 pub(crate) struct Got {
     pub(crate) status: u16,
     pub(crate) headers: ureq::http::HeaderMap,
@@ -84,7 +84,7 @@ impl Running {
         self.child.id()
     }
 
-    /// What it said so far.
+    /// Output so far.
     pub(crate) fn log(&self) -> String {
         self.log.text.lock().unwrap().clone()
     }

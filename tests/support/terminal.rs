@@ -20,7 +20,7 @@ pub(crate) struct Terminal {
     keys: File,
     child: Child,
     output: Receiver<Vec<u8>>,
-    /// What was shown since what was expected last.
+    /// Output since the last expected text.
     shown: String,
 }
 

@@ -54,7 +54,7 @@ fn assert_stable(line: &[u8]) {
         if profile == Profile::Strict {
             assert_eq!(text, line);
         }
-        // What 1994 calls illegal is written as 1995 has it, and is no value of 1994.
+        // Values that are invalid in 1994 are written in the form of 1995.
         if in_1994 && record.integer(Opcode::CE) == Some(-32768) {
             continue;
         }

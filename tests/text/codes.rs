@@ -62,7 +62,7 @@ fn codes_of_bytes(digits: &str) -> Vec<&'static str> {
 
 #[test]
 fn each_example_has_its_code() {
-    // What strict says of these is that the game is not in export format.
+    // In strict, the error for these is that the game is not in export format.
     let without = [codes::E_PGN_TAGDUP, codes::E_PGN_MOVENUM];
     let is_short = |entry: &&codes::Code| !entry.example.contains('…');
     let mut wrong = Vec::new();

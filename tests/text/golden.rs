@@ -27,7 +27,7 @@ fn line(case: &Case) -> Vec<u8> {
     }
 }
 
-/// What a profile writes of a line, and its warnings: column, blank, code.
+/// The text that a profile writes for a line, and its warnings: column, blank, code.
 fn normalised(line: &[u8], profile: Profile) -> Result<(Vec<u8>, Vec<String>), Diagnostic> {
     let (read, warnings) = crate::read(line, profile);
     let Line::Record(record) = read? else { panic!("a record: {}", line.escape_ascii()) };

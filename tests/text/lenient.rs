@@ -109,7 +109,7 @@ fn promotions_on_files_of_registers() {
         &format!("{black} bm Kd3 c1;"),
         &[("W-LEN-JOINED", 37), ("W-LEN-MOVE", 37)],
     );
-    // Where no pawn can go there the register stands.
+    // If no pawn can go there, it is the register.
     operations("bm e4 c1;", "bm e4; c1;", &[("W-LEN-SEMICOLON", 60)]);
     operations("bm e4; c1;", "bm e4; c1;", &[]);
 }
@@ -135,7 +135,7 @@ fn moves_after_moves_are_joined() {
         &[joined(61), joined(65), joined(70), ("W-LEN-MARKS", 70), joined_at(74)],
     );
     operations("am e4; d2d4; ce 5;", "am d4 e4; ce 5;", &[joined(61)]);
-    // What is no legal move, or stands elsewhere, is an operation of its own.
+    // An illegal move, or one elsewhere, is an operation of its own.
     operations("bm e4; e5;", "bm e4; e5;", &[]);
     operations("pm e4; d4;", "d4; pm e4;", &[]);
     operations("bm e4; id \"x\"; Nf3;", "Nf3; bm e4; id \"x\";", &[]);
@@ -295,7 +295,7 @@ fn counters_keep_their_form_without_operations() {
 
 #[test]
 fn counters_out_of_range_are_salvaged() {
-    // What is valid stays, a fullmove number of 0 is 1.
+    // Valid counters stay, a fullmove number of 0 is 1.
     check(&format!("{K} 1 0"), &format!("{K} 1 1"), &[("W-LEN-COUNTERS", 31)]);
     check(&format!("{K} 0 0"), &format!("{K} 0 1"), &[("W-LEN-COUNTERS", 31)]);
     let salvaged = |counters: &str, wanted: &str, column| {
@@ -837,7 +837,7 @@ fn codes_are_listed_once() {
     assert!(names.iter().all(|name| name.starts_with("E-") || name.starts_with("W-")));
 }
 
-/// A line can be wrong in any number of ways, and is told about in a thousand at the most.
+/// A line can have any number of faults; at most a thousand are reported.
 #[test]
 fn warnings_of_one_line_are_capped_and_counted() {
     let ids: String = (0..3000).map(|number| format!(" id \"{number}\";")).collect();
@@ -870,7 +870,7 @@ fn descriptive_and_numeric_notation() {
         "pv e4 e5 Nf3 Nc6 Bb5 a6 Bxc6 dxc6 O-O;",
         &[57, 62, 67, 73, 79, 84, 90, 94].map(read),
     );
-    // What SAN reads stays as it was read.
+    // Moves in SAN stay unchanged.
     repaired("bm e2e4 Nb1-c3;", "bm Nc3 e4;", &[]);
     // Two moves, and none.
     repaired("bm N-B3 5255;", "bm 5255 N-B3;", &[57, 62].map(|at| (codes::W_LEN_MOVE, at)));

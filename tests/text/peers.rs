@@ -149,7 +149,7 @@ fn play(from: &str, moves: &str, castling: CastlingForm, en_passant: EnPassantFo
     shown(&record, castling, en_passant)
 }
 
-/// What the peer calls valid: six fields, and a position without a flag that it looks for.
+/// Valid for the peer: six fields, and a position without one of its flags.
 fn is_valid(text: &str) -> bool {
     let Ok(record) = fen::parse(text.as_bytes(), Profile::Standard) else { return false };
     let flags = legality(record.position());

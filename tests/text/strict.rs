@@ -50,7 +50,7 @@ fn anything_else_is_refused_with_its_place() {
     refused(&format!("{S} id \"{}\";", "x".repeat(4096)), "E-EPD-LINELEN", 4096, "4095");
 }
 
-/// What standard refuses although lenient takes it.
+/// Text that lenient accepts and standard refuses.
 #[test]
 fn standard_refuses_what_the_documents_do_not_allow() {
     for (line, code) in [

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 const GAMES: u64 = 3000;
 /// Plies of the longest game, openings included.
 const PLIES: usize = 130;
-/// Of so many positions one is kept.
+/// One of this many positions is kept.
 const STEP: u64 = 3;
 /// Captures that follow each other when a move is weighed.
 const DEPTH: u32 = 4;
@@ -96,7 +96,7 @@ fn choose(now: &Playable, error: u64, random: &mut Random) -> Option<(Playable, 
     Some((best.2, is_zeroing(now.position(), best.1)))
 }
 
-/// What a position is worth to the side to move when only captures follow.
+/// Value of a position for the side to move, by a search of captures.
 fn quiet_value(now: &Playable, mut low: i32, high: i32, depth: u32) -> i32 {
     let still = value(now.position());
     low = low.max(still);
@@ -133,7 +133,7 @@ const fn worth(role: Role) -> i32 {
     }
 }
 
-/// What a position is worth to the side to move.
+/// Value of a position for the side to move.
 fn value(position: &Position) -> i32 {
     let board = position.board();
     let queens = board.role(Role::Queen) != 0;
@@ -153,7 +153,7 @@ fn value(position: &Position) -> i32 {
     if position.turn() == Color::White { value } else { -value }
 }
 
-/// What a square is worth to a piece.
+/// Value of a square for a piece.
 fn place(role: Role, color: Color, at: Square, queens: bool) -> i32 {
     let rank = if color == Color::White { at.rank() } else { 7 - at.rank() };
     let (rank, file) = (i32::from(rank), i32::from(at.file()));
