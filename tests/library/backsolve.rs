@@ -70,8 +70,8 @@ fn graph_of(plan: &Plan) -> Graph {
     graph
 }
 
-/// The values of `(position, side)` after `rounds` of minimax, when a game that is not over is
-/// worth so much to the first side.
+/// The values of `(position, side)` after 200 rounds of minimax, if an unfinished game is worth `endless`
+/// to the first side.
 fn iterated(
     plan: &Plan,
     solution: &Solution,
