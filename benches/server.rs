@@ -185,7 +185,7 @@ impl Server {
         Server { child, address: address.expect("an address") }
     }
 
-    /// Megabytes of memory that it has, where the system tells.
+    /// Megabytes of its memory, if the system reports them.
     fn resident(&self) -> Option<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;

@@ -369,7 +369,7 @@ fn directed_damage_is_refused_or_changes_nothing() {
     assert!(refused > wanted / 2);
 }
 
-/// Index and tables of an older archive of the same length, behind newer records.
+/// Index and tables of an older archive of the same length, after newer records.
 #[test]
 fn an_older_end_is_detected() {
     let default = PackOptions::default();

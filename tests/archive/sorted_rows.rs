@@ -134,7 +134,7 @@ fn an_empty_archive_finds_nothing() {
     archive.verify().unwrap();
 }
 
-/// One position stands much more often than the others, which stay as near as they were.
+/// One position occurs much more often than the others, which are found as fast as before.
 #[test]
 fn a_position_that_stands_very_often_is_found_at_once() {
     let records = many(3000, 200_000);
@@ -261,7 +261,7 @@ fn the_guide_is_only_a_hint() {
     assert_finds(&archive, &records);
 }
 
-/// A guide leads into rows, so there is none without a directory, and none of other lines.
+/// A guide belongs to a directory: none without one, and none with another number of lines.
 #[test]
 fn a_guide_belongs_to_its_directory() {
     let file = Forged::new(&pack(&many(2000, 30), &sorted()));

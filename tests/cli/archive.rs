@@ -13,7 +13,7 @@ fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Nothing is lost, so nothing is wrong; what is no record is still said.
+/// Nothing is lost, so nothing is wrong; invalid lines are still reported.
 #[test]
 fn packing_odd_lines_verbatim_is_success() {
     let scratch = Scratch::with("a.epd", format!("{LINE}\nnot a position\n"));
@@ -43,7 +43,7 @@ fn ranges_beyond_the_end_are_errors() {
     assert!(scratch.run(&["unpack", "a.epa", "--range", "7..9"]).err.contains("3 records"));
 }
 
-/// The number of records stands in the file; of its blocks only the first is looked at for it.
+/// The file has the number of records; only its first block is checked for it.
 #[test]
 fn counting_an_archive_decodes_little() {
     let scratch = Scratch::with("a.epd", format!("{LINE}\n").repeat(3));
@@ -209,7 +209,7 @@ fn many_files_of_one_name_are_unpacked() {
     assert!(scratch.path("folder/a.epd").exists() && scratch.path("folder/2000-a.epd").exists());
 }
 
-/// A pipe that stands where a file belongs would be waited for, a link be written through.
+/// A pipe in place of a file would block, and a link would be written through.
 #[cfg(unix)]
 #[test]
 fn special_files_are_not_replaced() {

@@ -399,7 +399,7 @@ fn pages_of_its_commands_are_found() {
     assert_eq!(scratch.read("a.bin"), small());
 }
 
-/// Every book of other people lists, and merged with itself is itself; what is none is refused.
+/// Every book of other people lists, and merged with itself is itself; other files are refused.
 #[test]
 fn books_of_other_people() {
     let scratch = Scratch::new();

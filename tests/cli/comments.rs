@@ -6,7 +6,7 @@ const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const PAWN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
 const KINGS: &str = "4k3/8/8/8/8/8/8/4K3 w - -";
 
-/// A suite with a header, a comment before two of its records, and one behind the last.
+/// A suite with a header, a comment before two of its records, and one after the last.
 fn suite() -> String {
     format!(
         "# A suite\n# by somebody\n\n# the pawn\n{PAWN} id \"c\";\n{KINGS} id \"b\";\n\n# the array\n#\n{START} id \"a\";\n\n# end\n"

@@ -59,7 +59,7 @@ struct Bench {
     name: &'static str,
 }
 
-/// Different positions: kings, and pawns and knights on the files that the number tells.
+/// Different positions: kings, and pawns and knights on files chosen by the number.
 fn board(nth: usize) -> String {
     let piece = |piece: char, file: usize| {
         let (before, behind) = (file % 8, 7 - file % 8);

@@ -160,7 +160,7 @@ fn rows_are_sorted_and_filtered() {
     assert_eq!(moves(&["--sort", "score"]), "Nf3 g3 e4");
     assert_eq!(moves(&["--sort", "black"]), "e4 Nf3 g3");
     assert_eq!(moves(&["--sort", "elo"]), "g3 Nf3 e4");
-    // Of Black's moves the best for Black stands first.
+    // Of Black's moves the best for Black comes first.
     assert_eq!(moves(&["--sort", "score", "e4"]), "d5 f5");
     assert_eq!(moves(&["-n", "2"]), "e4 Nf3");
     assert_eq!(moves(&["--min-games", "2"]), "e4");

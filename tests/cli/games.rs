@@ -445,7 +445,7 @@ fn bytes_are_explained_and_verified() {
     assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: not sound\n"));
     let place = format!("bad.pgc:2:{0}: error[E-PGC-ORDINAL]: byte {0}:", length - 1);
     assert!(done.err.contains(&place), "{}", done.err);
-    // A move that is legal too: only the checksum tells.
+    // Another legal move: only the checksum shows the change.
     bytes[length - 1] = 0x0b;
     scratch.write("bad.pgc", &bytes);
     let done = scratch.run(&["verify", "bad.pgc"]);

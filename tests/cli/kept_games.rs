@@ -222,7 +222,7 @@ fn explaining_how_a_library_is_made_from_games() {
     assert!(done.err.contains("`epdb book make`") && done.status == 2, "{}", done.err);
 }
 
-/// The pages of a store in which a text stands, and those in use.
+/// The pages of a store that contain a text, and the used ones.
 fn pages_with(bytes: &[u8], text: &[u8]) -> (Vec<usize>, Vec<usize>) {
     const PAGE: usize = 4096;
     let page = |at: &usize| &bytes[*at..(*at + PAGE).min(bytes.len())];

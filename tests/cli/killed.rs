@@ -103,7 +103,7 @@ fn a_killed_import_loses_nothing_that_was_committed_and_continues() {
         }
         // Readers of a pipe find the last commit, as those of the file do once it was repaired.
         let piped = run(folder, &["export", "-"], &fs::read(folder.join("s.epdb")).unwrap());
-        // Opening for writing repairs what the kill left behind; an empty import does nothing else.
+        // Opening for writing repairs the state after the kill; an empty import does nothing else.
         run(folder, &["import", "s.epdb", "/dev/null"], b"");
         let exported = run(folder, &["export", "s.epdb"], b"");
         assert_eq!(piped, exported);

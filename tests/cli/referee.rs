@@ -372,7 +372,7 @@ fn the_example_is_played_to_its_end() {
     assert!(["Fish", "Toga", "Mine", "Guest"].iter().all(|name| table.contains(name)), "{table}");
 }
 
-/// Engines are started behind clients of ours.
+/// Engines run behind epdb's own clients.
 #[test]
 fn engines_play_a_tournament() {
     let settings =

@@ -616,7 +616,7 @@ fn wrong_calls_are_explained() {
     assert_eq!(scratch.names(), ["suite.epd"], "nothing was written");
 }
 
-/// The fields of a position with three pieces on squares that a number tells, in no order.
+/// The fields of a position with three pieces on squares chosen by a number, in no order.
 fn three_pieces(number: usize) -> String {
     let place = number * 7919 % (48 * 8 * 8);
     let (pawn, kings) = (8 + place % 48, place / 48);

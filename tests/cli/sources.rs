@@ -357,7 +357,7 @@ fn columns_of_puzzles_go_by_their_names() {
         let quoted = text(&order).replacen("FEN", "\"fen\"", 1).replace('\n', "\r\n");
         assert_eq!(scratch.run_with(&["normalize"], quoted).out, dated, "{order:?}");
     }
-    // Two files one behind the other, and the date, which is mostly empty.
+    // Two concatenated files, and the date, which is mostly empty.
     let twice = text(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).replace("1722470400000", "").repeat(2);
     let done = scratch.run_with(&["normalize"], twice);
     assert_eq!((done.out, done.err), (solved("").repeat(2), String::new()));
@@ -477,7 +477,7 @@ fn damage_never_panics() {
     }
 }
 
-/// Entries of unknown positions, illegal moves and disorder are said, and the status is 1.
+/// Entries of unknown positions, illegal moves and disorder are reported, and the status is 1.
 #[test]
 fn unresolved_entries_of_a_book_are_counted() {
     let mut entries = vec![
@@ -546,7 +546,7 @@ fn books_of_others_give_their_positions() {
     }
 }
 
-/// Scores behind lines, as programs around chessdb write them.
+/// Scores after lines, as programs around chessdb write them.
 #[test]
 fn scores_of_chessdb_are_labels() {
     let fens = "8/8/8/4k3/8/1K6/4P3/8 w - -";
@@ -590,7 +590,7 @@ const GAME: &str = "[Event \"a\"]\n\n{[%eval 0.2]} 1. e4 {[%eval 0.34] [%clk 0:0
                     (1. d4 {[%eval 0.1]}) 1... f6 {x} {[%eval 1.25,18]} 2. d4 g5 {[%eval #1]} \
                     3. Qh5# {[%eval x]} 1-0\n";
 
-/// Evaluations stand behind the move, and speak of the position after it, for White.
+/// Evaluations follow a move, and belong to the position after it, from White's view.
 #[test]
 fn evaluations_of_games_become_scores_on_request() {
     for (suffix, bytes) in compressed(GAME.as_bytes()) {
@@ -613,7 +613,7 @@ fn evaluations_of_games_become_scores_on_request() {
     }
 }
 
-/// Engines' scores stand behind their move, and speak of the position before it, for the mover.
+/// Engines' scores follow their move, and belong to the position before it, from the mover's view.
 #[test]
 fn scores_of_engines_become_those_of_the_positions_where_they_moved() {
     let game = "[Event \"a\"]\n\n1. e4 {book} e5 {+0.35/20 1.2s} 2. Bc4 $1 {-0.30/18 0.050s} \

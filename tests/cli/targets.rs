@@ -568,7 +568,7 @@ fn an_input_is_replaced_where_all_of_it_is_written_or_kept() {
     assert_eq!((split(&["--by", "id"]).status, scratch.names().len()), (0, 2));
 }
 
-/// A store or a library, whatever writes over it, is replaced only when that is said; other files are.
+/// Stores and libraries are replaced only on request, whatever is written; other files always are.
 #[test]
 fn stores_and_libraries_are_replaced_only_by_force() {
     let scratch = Scratch::with("s.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\";\n");

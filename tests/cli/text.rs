@@ -149,7 +149,7 @@ fn perft_reads_all_dialects() {
     assert_eq!(scratch.text("bad"), "perft 1 20\nid x\nperft 1 21\nid z\n");
 }
 
-/// The option that would take a line is said by the command line, not by the library.
+/// The command line, not the library, names the option that would accept a line.
 #[test]
 fn errors_name_the_option() {
     let scratch = Scratch::new();
@@ -207,7 +207,7 @@ fn moves_in_other_notations_are_repaired() {
     assert!(help.contains("Options: normalize --repair-moves"), "{help}");
 }
 
-/// Text in any character set, in lines and in games; what stands in it for ASCII elsewhere is no ASCII.
+/// Text in any character set, in lines and in games; bytes that look like ASCII need not be ASCII.
 #[test]
 fn character_sets_are_named() {
     let scratch = Scratch::new();
@@ -287,7 +287,7 @@ fn plain_files_of_training_positions_explain_what_to_do() {
     assert_eq!(done.err.matches("`grep ^fen` gives the positions").count(), 5, "{}", done.err);
 }
 
-/// An expression that cannot be read is not told whole.
+/// The message about an unreadable expression does not repeat all of it.
 #[test]
 fn long_mistakes_are_reported_briefly() {
     let scratch = Scratch::with("a.epd", format!("{START}\n"));

@@ -133,7 +133,7 @@ fn without_optional_frames(mut bytes: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Cuts behind each end frame.
+/// Cuts after each end frame.
 fn streams(mut bytes: &[u8]) -> Vec<&[u8]> {
     let end_frame = [MAGIC.as_slice(), &[VERSION, 1]].concat();
     let mut streams = Vec::new();
@@ -221,7 +221,7 @@ fn digests_ascend_and_occur_once() {
     assert_eq!(read(&[one, two]).map(|digests| digests.len()), Some(2));
     assert_eq!(read(&[two, one]), None);
     assert_eq!(read(&[one, one]), None);
-    // The same hash, with more said.
+    // The same hash, with a higher *said*.
     let more: [u8; 16] = std::array::from_fn(|at| if at < 12 { 1 } else { 9 });
     assert_eq!(read(&[one, more]), None);
     assert_eq!(GameDigests::from_bytes(&one[..15]), None);
@@ -257,7 +257,7 @@ fn invalid_kept_games() {
     }
 }
 
-/// The bytes of the dumps of a page that stand below this text, without what is said of them.
+/// The bytes of the dumps of a page below this text, without their explanations.
 fn dump_below(page: &str, text: &str) -> Vec<u8> {
     let path = format!("{}/formats/{page}", env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(path).expect(page);

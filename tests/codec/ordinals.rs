@@ -35,7 +35,7 @@ fn assert_counted_as_defined(position: &Position) {
     assert_eq!(ordinal::move_at(&playable, u16::MAX), None);
 }
 
-/// Every move that could be said, legal or not.
+/// Every move that can be expressed, legal or not.
 fn assert_only_legal_moves_have_ordinals(position: &Position) {
     use epdb::model::{Role, Square};
     let Ok(playable) = Playable::new(position) else { return };

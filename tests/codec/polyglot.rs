@@ -62,7 +62,7 @@ fn errors_of_the_input_are_no_verdict_about_the_book() {
     }
     let error = Book::read(Broken).unwrap_err();
     assert!(matches!(error, BookError::Io(_)) && error.to_string().contains("the disk is gone"));
-    // A file without end is refused at its first entry that is none.
+    // An endless file is refused at its first invalid entry.
     let error = Book::read(std::io::repeat(0xff)).unwrap_err();
     assert!(matches!(error, BookError::NoBook { offset: 8, .. }), "{error}");
 }

@@ -150,7 +150,7 @@ fn strings_and_lines_of_every_length() {
             25 + 2
                 + match len {
                     0..=255 => 1 + len,
-                    // Kind and length in front of each run, 0 behind the list.
+                    // Kind and length before each run, 0 after the list.
                     _ =>
                         1 + len + len.div_ceil(65_535) * 3
                             - usize::from(len == 65_536 || len == 131_071),

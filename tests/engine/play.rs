@@ -76,7 +76,7 @@ fn a_game_of_chess960_stays_one() {
 #[test]
 fn an_engine_is_stopped_when_its_clock_has_run_out() {
     let time = MoveTime::Fixed(Duration::from_millis(20));
-    // The engine says how late it is, and nothing else, until it is told to stop.
+    // The engine reports how late it is, and nothing else, until it is stopped.
     let late = Script::new("go: info string clock 20\nstop: bestmove e2e4\n");
     let clock = Arc::new(TestClock::default());
     let mut engine = Engine::start(&late.spec, PATIENCE, clock).unwrap();

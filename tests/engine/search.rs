@@ -120,7 +120,7 @@ fn a_clock_is_a_soft_limit() {
     script.search(PAWN, &Limits { clock: Some(clock), ..Limits::default() }).unwrap();
     let said = fs::read_to_string(log).unwrap();
     assert_eq!(said, "go wtime 60000 btime 60000 winc 500 binc 500 movestogo 40\n");
-    // An engine that lets its clock run out is told to stop.
+    // An engine that lets its clock run out is stopped.
     let late = Script::new("go: info string clock 60000\nstop: bestmove e2e4\n");
     let answer = late.search(PAWN, &Limits { clock: Some(clock), ..Limits::default() }).unwrap();
     assert_eq!(answer.end.time, Duration::from_secs(60));
@@ -151,7 +151,7 @@ fn lines_are_cut_before_illegal_moves_and_begin_with_the_best_move() {
     );
     assert_eq!(text(finished.record), format!("{PAWN} acd 2; acn 9; ce -32761; pm e4; pv e4 Ke7;"));
     let line = |actions: &str| Script::new(&format!("go: {actions}\n")).one(Task::Analyze, PAWN);
-    // The move of a bound that came last, and one of which no line told.
+    // The move of the last bound, and one without a line.
     let bound = "info depth 5 score cp 10 nodes 1 pv e2e3 | info depth 6 score cp 50 lowerbound nodes 2 pv e2e4 \
                  | bestmove e2e4";
     assert_eq!(line(bound), format!("{PAWN} acd 6; acn 2; pm e4; pv e4;"));

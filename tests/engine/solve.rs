@@ -90,7 +90,7 @@ fn first_and_held_are_recorded() {
     assert_eq!(line(&wavers, "e2e4"), "solve_first 10 100 1; solve_held 30 300 3;");
     assert_eq!(line(&wavers[..2], "d2d4"), "solve_first 10 100 1;");
     assert_eq!(line(&[at(1, "d2d4", "")], "d2d4"), "");
-    // A bound from below is a new choice, one from above is none.
+    // A lower bound is a new choice, an upper bound is not.
     let bounds = [at(1, "d2d4", ""), at(2, "e2e4", " lowerbound"), at(2, "d2d4", " upperbound")];
     assert_eq!(line(&bounds, "e2e4"), "solve_first 20 200 2; solve_held 20 200 2;");
 }

@@ -21,7 +21,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct TestClock {
     now: AtomicU64,
-    /// Whether nothing will be said.
+    /// True if there will be no output.
     silent: bool,
 }
 

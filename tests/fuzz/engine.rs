@@ -26,7 +26,7 @@ pub(super) fn engine_output(bytes: &[u8]) {
     fs::remove_file(&path).expect("the file is ours");
 }
 
-/// Has an engine search that says what stands in a file, whatever it is asked.
+/// Runs a search with an engine that prints the content of a file, whatever it receives.
 fn search(path: &str) {
     let mut spec = EngineSpec::new("cat");
     spec.arguments = vec![path.into()];

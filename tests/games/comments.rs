@@ -17,7 +17,7 @@ fn percent_lines_in_comments() {
     for text in ["1. e4 {a\n%esc } e5 *", "1. e4 {a\n%esc }\n\n[Event \"x\"]\n\n*"] {
         assert_eq!(read(text.as_bytes(), &standard)[0].0, "E-PGN-TOKEN 1:7", "{text}");
     }
-    // A line that does not begin the comment's own line is none.
+    // A `%` inside of a line of a comment does not begin an escape.
     assert_eq!(read(b"1. e4 {%a } e5 *", &standard)[0].0, "[Result *] 1. e4 {%a} 1... e5 *");
 }
 

@@ -257,10 +257,10 @@ fn a_second_tag_section_is_a_second_game() {
     assert_eq!(exports(&text.replace("\n\n", "\n \t\n")), wanted);
     let commented = text.replace("\n\n", "\n{x}\n\n");
     assert_eq!(exports(&commented), ["[Event a] [White A] [Result 1-0] {x} 1-0", wanted[1]]);
-    // Any tag that the game has begins the next one behind an empty line, and so does `Event`.
+    // After an empty line, any tag that the game already has begins the next game, and so does `Event`.
     assert_eq!(exports("[ECO \"a\"]\n\n[ECO \"b\"]\n*").len(), 2);
     assert_eq!(exports("[White \"A\"]\n\n[Event \"b\"]\n*").len(), 2);
-    // ChessBase's blank line behind the first tag.
+    // ChessBase's blank line after the first tag.
     let text = "[Event \"a\"]\n\n[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 1-0";
     assert_eq!(exports(text), ["[Event a] [White A] [Result 1-0] 1. e4 1-0"]);
     // No blank line between tags.

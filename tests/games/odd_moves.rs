@@ -249,7 +249,7 @@ fn numbers_that_begin_again_after_a_blank_line_begin_a_game() {
         assert_eq!(told[0], "W-PGN-NEXT");
         assert!(told[1].starts_with("W-PGN-RESULT"), "{told:?}");
     }
-    // It may stand behind a game that is cut short or refused, too.
+    // It may also follow a game that is cut short or refused.
     assert_eq!(texts("1. e4 Ke5 2. d4\n\n1. d4 d5 *"), ["1. e4 {Ke5 2. d4} *", "1. d4 d5 *"]);
     assert_eq!(texts("1. e5 e4 2. d4\n\n1. d4 d5 *"), ["E-MOVE-ILLEGAL", "1. d4 d5 *"]);
     // The same game goes on.

@@ -353,7 +353,7 @@ fn text_beyond_latin1_and_long_text_are_carried() {
     assert_eq!((refused.code(), plain.len()), ("E-PGC-CHARSET", 0));
 }
 
-/// Each game has a checksum, and the reader says so; without `--ext` there is none.
+/// Each game has a checksum, and the reader reports that; without `--ext` there is none.
 #[test]
 fn checksums_are_written_and_read() {
     let game = read_game(b"1. f3 e5 2. g4 Qh4# 0-1");
@@ -366,7 +366,7 @@ fn checksums_are_written_and_read() {
         assert_eq!((read.has_checksum, read.game.unwrap()), (wanted, &game));
         assert_eq!(read.raw, &bytes[..]);
     }
-    // 0x00 does not count, wherever it stands.
+    // 0x00 does not count, wherever it is.
     let noops = [&[0][..], &checked[..18], &[0, 0], &checked[18..36], &[0], &plain, &[0]].concat();
     assert_eq!(decode(&noops), [Ok(game.clone())]);
     // Streams go together, and what stood behind the last game of one is not checked. Behind a game with
@@ -457,7 +457,7 @@ fn damaged_extensions_are_refused() {
     // The checksum of the next game ends a game that has lost its end; that next game is read.
     let lost = format!("05 03010d {} {game}", hex(&good));
     assert_eq!(errors(&unhex(&lost)), ["E-PGC-NEST@4", "OK"]);
-    // The value of a tag is carried directly behind it, else it is an escape like any other.
+    // The value of a tag is carried directly after it, else it is an escape like any other.
     let apart = format!("05 0201410162 {} {} 06", escape(b"x"), escape(b"pgcx:t:b"));
     let game = read_game(b"[A \"b\"]\n\n%x\n%pgcx:t:b\n*");
     assert_eq!(decode(&unhex(&apart)), [Ok(game)]);

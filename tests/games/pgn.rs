@@ -421,7 +421,7 @@ fn lines_are_filled_and_never_begin_with_a_percent_sign() {
         let game = super::read_game(text.as_bytes());
         assert_eq!(super::read_game(&super::export(&game, Charset::Utf8)), game);
     }
-    // A word that no line holds stands alone; characters are counted, not bytes.
+    // A word that fits into no line gets a line of its own; characters are counted, not bytes.
     let text = format!("1. e4 {{a {} b {}}} e5 *", "x".repeat(100), "\u{e9}".repeat(74));
     let out = export(text.as_bytes()).remove(0);
     assert!(out.contains(&format!("{{a\n{}\nb ", "x".repeat(100))), "{out}");
@@ -504,7 +504,7 @@ fn peer_cases() {
     assert_eq!(rows.len(), 13);
     let wanted = [
         (0, "1. b4 $6 1... g6 2. Bb2 Nc6 $2 3. Bxh8 $3 *"),
-        // The mark behind the variation is one on 1. e4, the move that the variation is for.
+        // The mark after the variation belongs to 1. e4, the move that the variation replaces.
         (1, "1. e4 $5 (1. d4) *"),
         (2, "1. c4 *"),
         (3, "{Empty game, but has a comment} *"),
@@ -513,7 +513,7 @@ fn peer_cases() {
     for (row, wanted) in wanted {
         assert_eq!(movetext(&unescape(rows[row][1])), wanted);
     }
-    // Rows 5 and 6 are tags; the colon behind a known name is dropped.
+    // Rows 5 and 6 are tags; the colon after a known name is dropped.
     let game = super::read_game(rows[5][1].as_bytes());
     assert_eq!(game.tag("BlackType"), Some("program"));
     let game = super::read_game(&unescape(rows[6][1]));

@@ -58,7 +58,7 @@ fn invalid_dates_and_ratings_give_warnings() {
     assert_eq!(warnings(&text, true).len(), 5);
 }
 
-/// A name that readers take for a misspelling of another is none, so that text says what bytes say.
+/// A name that readers take for a misspelling of another is refused, so that text and bytes agree.
 #[test]
 fn names_of_tags_are_no_misspellings() {
     for name in ["Date$", "White-Elo", "White:", "Black'"] {

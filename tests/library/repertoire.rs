@@ -95,7 +95,7 @@ fn tree(repertoire: &Repertoire, once: bool) -> Game {
     repertoire.tree(&Position::START, &options).unwrap().game
 }
 
-/// For each position its moves with their marks, and what is said of it.
+/// For each position its moves with their marks, and its other operations.
 fn graph(repertoire: &Repertoire) -> BTreeMap<String, Vec<String>> {
     let texts = |node| {
         let place = repertoire.place(node);
@@ -314,7 +314,7 @@ fn a_repertoire_stays_within_its_memory() {
 /// Writes lines in which a repeated position either ends its line or continues as before.
 struct Author {
     decisions: std::vec::IntoIter<u8>,
-    /// The lines behind each position that was written.
+    /// The lines after each written position.
     written: BTreeMap<String, Lines>,
     /// Whether only pawns move, so that no position comes back on its own line.
     pawns_only: bool,

@@ -180,7 +180,7 @@ fn a_move_rejects_an_offer() {
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::RulesInfraction));
 }
 
-/// A claim is looked at behind the move; a wrong one is rejected, and the move stands.
+/// A claim is judged after the move; a wrong one is rejected, and the move stands.
 #[test]
 fn claims_are_looked_at() {
     let mut hall = Hall::with_game();
@@ -858,7 +858,7 @@ fn a_round_robin_reaches_its_concurrency() {
     assert_eq!(of(20), (0..24).collect::<Vec<usize>>());
 }
 
-/// Clients of a command without a token cannot be told apart: their player plays one game at a time.
+/// Clients of a command without a token cannot be distinguished: their player plays one game at a time.
 #[test]
 fn a_command_without_a_token_plays_one_game_at_a_time() {
     let text =

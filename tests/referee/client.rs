@@ -14,7 +14,7 @@ pub(crate) const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ
 const USUAL: Duration = Duration::from_secs(1);
 const PLAIN: Conduct = Conduct { resign: None, draw: None, claims: true };
 
-/// Plays the moves that it was given, with a score of 0 or the one behind `=`, and keeps what it was asked.
+/// Plays the given moves, with a score of 0 or the one after `=`, and records the commands.
 #[derive(Default)]
 pub(crate) struct Scripted {
     moves: VecDeque<String>,

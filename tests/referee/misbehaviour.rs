@@ -246,7 +246,7 @@ fn a_fault_of_a_client_loses_its_game() {
     assert_eq!((hall.closed, hall.arbiter.finished().len()), (vec![1], 0));
 }
 
-/// A reason fits into a string, whatever was said.
+/// A reason fits into a string, whatever the message was.
 #[test]
 fn the_reason_of_a_fault_is_cut() {
     let mut hall = Hall::new(TWO);

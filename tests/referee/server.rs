@@ -137,7 +137,7 @@ fn a_tournament_over_tcp_is_in_its_log() {
     let (arbiter, wanted, noted) = replayed(&log);
     assert!(arbiter.has_ended());
     assert_eq!(arbiter.finished().len(), 12);
-    // Openings are asked for while an event is taken; here there are none, so all comes in order.
+    // Openings are fetched while an event is processed; here there are none, so everything comes in order.
     assert_eq!(wanted, noted);
     let games = std::fs::read_to_string(folder.path().join("t.pgn")).unwrap();
     assert_eq!(games.matches("[Event ").count(), 12);
@@ -287,7 +287,7 @@ fn openings_are_read_before_clients_are_awaited() {
 #[test]
 fn a_log_is_of_one_tournament() {
     let folder = tempfile::tempdir().unwrap();
-    // One that nobody has come to is none.
+    // A log without clients does not count.
     drop(open(&settings(folder.path(), FOUR)));
     let running = run(open(&settings(folder.path(), TWO)));
     let _players = ["A", "B"].map(|name| running.sign_on(name));

@@ -41,7 +41,7 @@ fn last_messages_have_no_move() {
     }
 }
 
-/// Rules between opcodes count, and a record that breaks them is none.
+/// Rules between opcodes count, and a record that breaks them is refused.
 #[test]
 fn contradictions_are_refused() {
     assert_eq!(request("draw_offer; refreq reply;"), Err("W-CONS-OFFERSM"));

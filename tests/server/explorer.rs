@@ -91,7 +91,7 @@ fn answers_are_what_explore_prints_along_a_line() {
             assert_eq!(counts_of(&running.get(&format!("{path}?play={play}"))), printed, "{play}");
         }
     }
-    // Castling is said in both forms, and told in one.
+    // Castling is read in both forms, and written in one.
     let castling = running.get(&format!("/masters?play={}", line[..6].join(",")));
     assert_eq!(castling.json()["moves"][0]["uci"], "e1h1");
     let both = ["e1g1", "e1h1"].map(|mv| {

@@ -251,7 +251,7 @@ struct Tally {
     errors: u64,
     /// Damages with which a record was written.
     written: u64,
-    /// Damages that no way of reading noticed, and that are none: in free pages.
+    /// Damages that no way of reading detected, because they are in free pages.
     harmless: u64,
 }
 

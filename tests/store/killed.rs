@@ -48,7 +48,7 @@ fn import_options() -> ImportOptions {
     ImportOptions::new().on_duplicate(OnDuplicate::Merge(MergeRules::default())).commit_every(100)
 }
 
-/// One import as a program does it. `told` hears of every commit.
+/// One import as a program does it. `told` is called for every commit.
 fn import(path: &Path, abort: &str, mut told: impl FnMut(u64)) -> Result<(), StoreError> {
     let mut store = match Store::create(path, &options()) {
         Err(StoreError::Exists { .. }) => Store::open(path, &options())?,
@@ -111,7 +111,7 @@ fn exported(store: &Store) -> Vec<(u64, EpdRecord)> {
     by_import.map(|stored| (stored.import_number, stored.record)).collect()
 }
 
-/// The line of the last commit that was told of, and whether the text ended in that.
+/// The line of the last reported commit, and whether the text ended there.
 fn last_commit(text: &str) -> u64 {
     let commits = text.lines().filter_map(|line| line.strip_prefix("committed ")?.parse().ok());
     commits.max().unwrap_or(0)
@@ -126,7 +126,7 @@ impl Walk {
     }
 }
 
-/// The store as it must be after some kill: whole, and with all that was told to be committed.
+/// The store as it must be after a kill: whole, with everything that was reported as committed.
 fn assert_sound(path: &Path, told: u64) -> Option<ImportState> {
     if !path.exists() {
         assert_eq!(told, 0, "a committed store is gone");

@@ -161,7 +161,7 @@ fn a_source_is_recognised_by_its_bytes() {
     assert!(importer.resume_point().is_some());
     let place = import_lines(&mut importer, &source, usize::MAX).unwrap();
     importer.finish_at(place).unwrap();
-    // All is said with the last commit: nothing is left to closing.
+    // The last commit writes everything: nothing is left to closing.
     assert_eq!(states(&store), [ImportState::Finished]);
 
     let known =

@@ -38,7 +38,7 @@ pub(crate) struct Case {
     pub(crate) rows: Vec<Row>,
     /// A line of text that is no file.
     pub(crate) line: String,
-    /// The profiles of which a line of text speaks; all where there are none.
+    /// The profiles of a line of text; all if there are none.
     pub(crate) profiles: Vec<String>,
     /// Columns and codes.
     pub(crate) warnings: Vec<String>,
@@ -93,7 +93,7 @@ impl Case {
         }
     }
 
-    /// The lines of text, one behind the other, each with its end.
+    /// The concatenated lines of text, each with its end.
     pub(crate) fn lines(&self) -> String {
         match &self.text_file {
             Some(name) => fs::read_to_string(path(name)).unwrap(),

@@ -85,7 +85,7 @@ impl Scratch {
             .unwrap()
     }
 
-    /// The names of all files, without hidden ones left behind by mistake.
+    /// The names of all files, including hidden ones left by mistake.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.folder.path())
             .unwrap()

@@ -86,7 +86,7 @@ fn log(file: &str, said: &str) -> io::Result<()> {
     writeln!(OpenOptions::new().create(true).append(true).open(file)?, "{said}")
 }
 
-/// The position behind `position fen`, which may end in `moves` and those.
+/// The position after `position fen`, which may end in `moves` and moves.
 fn position(said: &str) -> Playable {
     let (fen, moves) = said.split_once(" moves ").unwrap_or((said, ""));
     let record = epdb::parse_epd(fen.as_bytes()).expect("a position");

@@ -35,7 +35,7 @@ pub(crate) struct Got {
 }
 
 impl Running {
-    /// Starts it in a folder, with arguments behind `epdb serve`.
+    /// Starts it in a folder, with arguments after `epdb serve`.
     pub(crate) fn start(scratch: &Scratch, args: &[&str]) -> Running {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("epdb"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
@@ -122,14 +122,14 @@ impl Running {
         rustix::process::kill_process(id, signal).unwrap();
     }
 
-    /// Ends it as a user does, and gives its status and all that it said.
+    /// Ends it as a user does, and returns its status and output.
     #[cfg(unix)]
     pub(crate) fn stop(self) -> (std::process::ExitStatus, String) {
         self.tell(rustix::process::Signal::TERM);
         self.end()
     }
 
-    /// Its status and all that it said, when it has ended.
+    /// Its status and output, when it has ended.
     pub(crate) fn end(mut self) -> (std::process::ExitStatus, String) {
         let status = self.child.wait().unwrap();
         self.reader.take().unwrap().join().unwrap();

@@ -150,7 +150,7 @@ proptest! {
         }
     }
 
-    /// Any board that can be said is written and read back, in every dialect.
+    /// Any board that can be expressed is written and read back, in every dialect.
     #[test]
     fn any_position_round_trips(
         pieces in prop::collection::vec((0u8..64, 0usize..6, any::<bool>()), 0..64),

@@ -33,7 +33,7 @@ fn check_bytes(line: &[u8], wanted: &str, warnings: &[(&str, usize)], options: &
     assert!(doubts.iter().all(|code| !code.starts_with("W-LEN") || STABLE.contains(code)));
 }
 
-/// Warnings about what is kept as it is, and so said each time.
+/// Warnings about text that is kept, and so repeated each time.
 const STABLE: [&str; 4] =
     [codes::W_LEN_MOVE, codes::W_LEN_DM, codes::W_LEN_STRLEN, codes::W_LEN_LINELEN];
 
@@ -140,7 +140,7 @@ fn moves_after_moves_are_joined() {
     operations("pm e4; d4;", "d4; pm e4;", &[]);
     operations("bm e4; id \"x\"; Nf3;", "Nf3; bm e4; id \"x\";", &[]);
     operations("bm e4; d4 x;", "bm e4; d4 x;", &[]);
-    // Canonical text has it behind bm, and would be read so.
+    // Canonical text has it after bm, and would be read so.
     operations("c4; bm e4;", "bm c4 e4;", &[joined(54)]);
     let (text, warnings) = normalise(&format!("{S} bm e4; c4;"), Profile::Standard);
     assert_eq!((text, warnings), (Ok(format!("{S} bm e4; c4;")), vec![]));
@@ -177,7 +177,7 @@ fn loose_marks_do_not_wander() {
     operations("bm + e4;", "bm + e4;", &salvaged[..1]);
 }
 
-/// Nothing is lost where a list stands before a string.
+/// Nothing is lost if a list precedes a string.
 #[test]
 fn a_list_before_a_string_is_kept() {
     operations("bm e4,c4 \"note\";", "noop \"bm e4,c4 'note'\";", &[("W-LEN-SALVAGED", 54)]);
@@ -427,7 +427,7 @@ fn castling_in_any_letters_and_rights_without_rooks() {
         "4k3/8/8/8/8/8/8/4K3 w - -",
         &[("W-LEN-CASTLE", 23), ("W-LEN-CASTLE", 24), ("W-LEN-CASTLE", 25), ("W-LEN-CASTLE", 26)],
     );
-    // A right of Chess960 is no matter, unless the field beside it shows that it is none.
+    // A right of Chess960 gives no warning, unless the rest of the field shows that it is not one.
     let castled = "r4rk1/8/8/8/8/8/8/R4RK1 w KQkq -";
     check(
         castled,
@@ -736,7 +736,7 @@ fn labels_are_read_on_request() {
     assert_eq!(read("| 32500 | 0.0", &white).0, Err("E-EPD-LABEL"));
 }
 
-/// Scores of chessdb behind a line are those of the side to move, whatever is said of others.
+/// Scores of chessdb after a line are from the view of the side to move, whatever is set for others.
 #[test]
 fn scores_after_a_line_are_labels() {
     let fen = "4k3/8/8/8/8/8/4P3/4K3 b - -";
