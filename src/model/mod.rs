@@ -14,7 +14,6 @@ pub mod registers;
 pub mod rules;
 mod san;
 pub mod score;
-mod speed;
 mod square;
 mod tally;
 mod typed;
@@ -32,8 +31,8 @@ pub(crate) use position::is_outermost;
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
 pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation};
 pub use san::{San, SanError};
-pub use speed::Speed;
 pub use square::{Color, Piece, Role, Square, SquareError};
+pub use tally::Speed;
 pub use tally::{
     Cell, GameCounts, LARGEST_RATING, MOST_GAMES, MoveTally, Ratings, Tally, TallyOverflow,
     TallyPart,

@@ -14,7 +14,6 @@ mod dispatch;
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
 ))]
 mod lanes;
-mod pawns;
 mod read;
 mod write;
 

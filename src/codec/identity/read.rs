@@ -3,13 +3,12 @@
 use zerocopy::FromBytes;
 
 use super::back_ranks::{BackRank, BackRanks, with_rights};
-use super::pawns::pawn_beside;
 use crate::codec::key::{NUMBERS, position_key};
 use crate::codec::packed::{
     self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING, WHITE_ROOK,
 };
-use crate::model::{Color, Square};
-use crate::text::fields::{Pieces, UsualFields, read_pieces, read_usual};
+use crate::model::{Color, Piece, Role, Square};
+use crate::text::fields::{Pieces, UsualFields, piece_code, read_pieces, read_usual};
 
 /// The identity of the position at the start of a line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, FromBytes)]
@@ -160,4 +159,20 @@ fn with_en_passant(pieces: Pieces, target: Square, len: usize) -> Option<Identit
     let (position, _) = packed::decode(board.as_bytes()).ok()?;
     let identity = position.with_en_passant(Some(target)).ok()?.identity();
     Some(Identity { board: packed::encode(&identity), key: position_key(&identity), len })
+}
+
+/// Whether a pawn of the side to move stands where it could capture on the target.
+pub(super) fn pawn_beside(occupied: u64, codes: u128, target: Square, turn: Color) -> bool {
+    let pawn = piece_code(Piece { color: turn, role: Role::Pawn });
+    let rank = if turn == Color::White { 4 } else { 3 };
+    let is_pawn = |file| code_at(occupied, codes, Square::at(file, rank)) == Some(pawn);
+    target.file() > 0 && is_pawn(target.file() - 1)
+        || target.file() < 7 && is_pawn(target.file() + 1)
+}
+
+/// The code of the piece on a square.
+fn code_at(occupied: u64, codes: u128, square: Square) -> Option<u8> {
+    let before = (occupied & (square.bit() - 1)).count_ones();
+    let is_there = occupied & square.bit() != 0;
+    is_there.then(|| codes.checked_shr(4 * before).unwrap_or(0) as u8 & 15)
 }

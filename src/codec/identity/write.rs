@@ -3,7 +3,7 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::back_ranks::{BackRank, BackRanks, outermost};
-use super::pawns::pawn_beside;
+use super::read::pawn_beside;
 use crate::codec::error::DecodeError;
 use crate::codec::packed::{
     self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, WHITE_KING, WHITE_ROOK,

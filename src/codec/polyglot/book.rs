@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::book_move::BookMove;
-use super::entry::{ENTRY_LEN, Entry};
+use super::{ENTRY_LEN, Entry};
 
 /// A whole book, in ascending order of the keys. It takes as much memory as the file has bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

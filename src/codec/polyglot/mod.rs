@@ -27,10 +27,109 @@
 
 mod book;
 mod book_move;
-mod entry;
-mod writer;
+
+use std::cmp::{Ordering, Reverse};
+use std::io::{self, Write};
 
 pub use book::{Book, BookError, Disorder, NoBook};
 pub use book_move::BookMove;
-pub use entry::{ENTRY_LEN, Entry};
-pub use writer::Writer;
+use byteorder::{BigEndian, ByteOrder};
+
+/// The bytes of an entry.
+pub const ENTRY_LEN: usize = 16;
+
+/// A move of a position, with its weight.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Entry {
+    /// The [key](crate::codec::key::polyglot_key) of the position.
+    pub key: u64,
+    /// The move.
+    pub mv: BookMove,
+    /// How often it is played beside the other moves of the position; 0 means never.
+    pub weight: u16,
+    /// What an engine has learned, in a form of its own; mostly 0.
+    pub learn: u32,
+}
+
+impl Entry {
+    /// The entry of these bytes; any are taken.
+    pub fn of_bytes(bytes: &[u8; ENTRY_LEN]) -> Entry {
+        Entry {
+            key: BigEndian::read_u64(&bytes[..8]),
+            mv: BookMove::from_bits(BigEndian::read_u16(&bytes[8..10])),
+            weight: BigEndian::read_u16(&bytes[10..12]),
+            learn: BigEndian::read_u32(&bytes[12..]),
+        }
+    }
+
+    /// Its bytes.
+    pub fn to_bytes(&self) -> [u8; ENTRY_LEN] {
+        let mut bytes = [0; ENTRY_LEN];
+        BigEndian::write_u64(&mut bytes[..8], self.key);
+        BigEndian::write_u16(&mut bytes[8..10], self.mv.bits());
+        BigEndian::write_u16(&mut bytes[10..12], self.weight);
+        BigEndian::write_u32(&mut bytes[12..], self.learn);
+        bytes
+    }
+
+    /// The order of Polyglot's books: by key, then the largest weight first. Of equal weights, which
+    /// Polyglot leaves in any order, the move of the smaller bits stands first.
+    pub fn book_order(&self, other: &Entry) -> Ordering {
+        let rank = |entry: &Entry| (entry.key, Reverse(entry.weight), entry.mv, entry.learn);
+        rank(self).cmp(&rank(other))
+    }
+}
+
+/// Writes a book, entry by entry, in ascending order of the keys.
+#[derive(Debug)]
+pub struct Writer<W> {
+    output: W,
+    last_key: u64,
+    entries: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// A book of no entries yet. Each is written by a call of its own: give an output that buffers.
+    pub const fn new(output: W) -> Writer<W> {
+        Writer { output, last_key: 0, entries: 0 }
+    }
+
+    /// Writes an entry behind those before it.
+    ///
+    /// # Errors
+    /// What the output says; or the key is smaller than that of the entry before.
+    pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        if entry.key < self.last_key {
+            let text = format!("the key {:016x} stands behind {:016x}", entry.key, self.last_key);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        self.output.write_all(&entry.to_bytes())?;
+        self.last_key = entry.key;
+        self.entries += 1;
+        Ok(())
+    }
+
+    /// Writes the entries of one position in [their order](Entry::book_order), into which they are
+    /// brought.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub fn write_position(&mut self, entries: &mut [Entry]) -> io::Result<()> {
+        entries.sort_by(Entry::book_order);
+        entries.iter().try_for_each(|entry| self.write(entry))
+    }
+
+    /// How many entries were written.
+    pub const fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// The output, to which everything has been handed.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.output.flush()?;
+        Ok(self.output)
+    }
+}

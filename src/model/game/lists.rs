@@ -1,6 +1,6 @@
 //! How a game lies in memory: flat lists of moves and annotations, and one text.
 
-use super::error::BuildError;
+use super::BuildError;
 use crate::model::rules::Move;
 
 /// The movetext of a game, and all its text.

@@ -1,8 +1,8 @@
-//! What is wrong with a position.
+//! What is wrong with a position: pieces, checks, en passant squares, and material that can mate.
 
-use super::attacks::{BACK_RANKS, attackers, line};
-use super::en_passant::en_passant_is_possible;
-use crate::model::position::Position;
+use super::attacks::{BACK_RANKS, attackers, is_attacked, line};
+use crate::model::board::Board;
+use crate::model::position::{Position, en_passant_rank};
 use crate::model::square::{Color, Role, Square};
 
 /// What is wrong with a position, as a set of flags.
@@ -141,4 +141,104 @@ fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool
         }
         None => two && (checkers.count_ones() > 2 || line(first, king) & last.bit() != 0),
     }
+}
+
+/// Whether a double step can have left the en passant square: the square and the one the
+/// pawn came from are empty, and the pawn stands in front. True when there is no such square.
+#[inline]
+pub fn en_passant_is_possible(position: &Position) -> bool {
+    let Some(target) = position.en_passant() else { return true };
+    has_stepped_over(position.board(), position.turn(), target)
+}
+
+/// Whether a double step of the side that is not to move can have gone over a square.
+#[inline]
+pub(super) fn has_stepped_over(board: &Board, turn: Color, target: Square) -> bool {
+    let (pawn, origin) = match turn {
+        Color::White => (target.bit() >> 8, target.bit() << 8),
+        Color::Black => (target.bit() << 8, target.bit() >> 8),
+    };
+    board.pieces(!turn, Role::Pawn) & pawn != 0
+        && board.occupied() & (target.bit() | origin) == 0
+        && target.rank() == en_passant_rank(turn)
+}
+
+/// Whether neither side can ever mate with what is on the board: a draw, whoever is to move. Beside
+/// the kings there is nothing, one knight, or bishops on squares of one colour.
+///
+/// ```
+/// use epdb::model::{Position, rules::is_bare};
+/// let bishops: Position = "4kb2/8/8/8/8/8/8/2B1K3 w - -".parse()?;
+/// assert!(is_bare(bishops.board()) && !is_bare(Position::START.board()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn is_bare(board: &Board) -> bool {
+    let [king, knight, bishop] =
+        [Role::King, Role::Knight, Role::Bishop].map(|role| board.role(role));
+    let rest = board.occupied() & !king;
+    let is_one_knight = rest == knight && knight.count_ones() <= 1;
+    let is_dark = |square: Square| (square.file() + square.rank()) & 1 == 0;
+    let dark = Square::each(bishop).filter(|square| is_dark(*square)).count() as u32;
+    is_one_knight || rest == bishop && (dark == 0 || dark == bishop.count_ones())
+}
+
+/// True if a side could mate by some series of legal moves, as far as the material of both sides says:
+/// FIDE 6.9 and 7.5.5 draw a game that its opponent would lose otherwise. Blocked positions are not
+/// looked at.
+///
+/// A lone king cannot mate. A knight alone needs a piece of the opponent other than a queen that takes a
+/// square from the king. Bishops on squares of one colour need a knight, a pawn, or a bishop on the other
+/// colour.
+///
+/// ```
+/// use epdb::model::{Color, Position, rules::can_mate};
+/// let can = |fen: &str| fen.parse().map(|it: Position| can_mate(it.board(), Color::White));
+/// assert!(!can("4k3/8/8/8/8/8/8/Q3K3 w - -").map(|can| !can)?);
+/// assert!(!can("q3k3/8/8/8/8/8/8/4K3 w - -")? && !can("r3k3/8/8/8/8/8/8/2B1K3 w - -")?);
+/// assert!(can("r3k3/8/8/8/8/8/8/1N2K3 w - -")? && !can("q3k3/8/8/8/8/8/8/1N2K3 w - -")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn can_mate(board: &Board, side: Color) -> bool {
+    let [pawn, knight, bishop, queen, king] =
+        [Role::Pawn, Role::Knight, Role::Bishop, Role::Queen, Role::King]
+            .map(|role| board.role(role));
+    let (own, other) = (board.color(side) & !king, board.color(!side) & !king);
+    if own & !(knight | bishop) != 0 {
+        return true;
+    }
+    if own & knight != 0 {
+        return own.count_ones() > 1 || other & !queen != 0;
+    }
+    let is_dark = |square: Square| (square.file() + square.rank()) & 1 == 0;
+    let dark = Square::each(bishop).filter(|square| is_dark(*square)).count() as u32;
+    let is_of_one_colour = dark == 0 || dark == bishop.count_ones();
+    own != 0 && (!is_of_one_colour || (knight | pawn) != 0)
+}
+
+/// Whether a board shows at a glance that `legality` finds nothing wrong, castling rights aside: as
+/// most do on which no king is in check and nothing was promoted. Of others it says nothing.
+#[inline(always)]
+pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Square>) -> bool {
+    let kings = Color::ALL.map(|color| (color, board.pieces(color, Role::King)));
+    kings.into_iter().all(|(color, set)| {
+        has_usual_pieces(board, color)
+            && Square::lowest(set)
+                .is_some_and(|king| !is_attacked(board, king, !color, board.occupied()))
+    }) && board.role(Role::Pawn) & BACK_RANKS == 0
+        && en_passant.is_none_or(|target| has_stepped_over(board, turn, target))
+}
+
+/// Whether a side has no more pieces of a role than a game begins with.
+#[inline(always)]
+fn has_usual_pieces(board: &Board, color: Color) -> bool {
+    let most = |role, most: usize| {
+        // Not every machine that the crate is compiled for counts bits in one instruction.
+        (0..most).fold(board.pieces(color, role), |rest, _| rest & rest.wrapping_sub(1)) == 0
+    };
+    (board.pieces(color, Role::Pawn).count_ones() <= 8)
+        & most(Role::Knight, 2)
+        & most(Role::Bishop, 2)
+        & most(Role::Rook, 2)
+        & most(Role::Queen, 1)
+        & most(Role::King, 1)
 }

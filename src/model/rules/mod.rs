@@ -7,12 +7,8 @@
 mod attacks;
 #[cfg(feature = "shakmaty")]
 mod conversions;
-mod en_passant;
 mod legality;
-mod material;
 mod mv;
-#[cfg(feature = "source")]
-mod plain;
 mod playable;
 
 pub use attacks::{
@@ -21,12 +17,12 @@ pub use attacks::{
 };
 #[cfg(feature = "shakmaty")]
 pub use conversions::PieceDrop;
-pub use en_passant::en_passant_is_possible;
-pub use legality::{Legality, legality};
-pub use material::{can_mate, is_bare};
-pub use mv::{Move, MoveTextError, PROMOTIONS};
+pub use legality::en_passant_is_possible;
 #[cfg(feature = "source")]
-pub(crate) use plain::is_plainly_legal;
+pub(crate) use legality::is_plainly_legal;
+pub use legality::{Legality, legality};
+pub use legality::{can_mate, is_bare};
+pub use mv::{Move, MoveTextError, PROMOTIONS};
 pub(crate) use playable::castling_rook;
 pub use playable::{NotPlayable, Playable, after, en_passant_is_legal, is_zeroing};
 pub(in crate::model) use playable::{after_null_move, play, play_piece};

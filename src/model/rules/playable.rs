@@ -5,7 +5,7 @@ use super::attacks::{
     leaper_attacks, line, pawn_attacks, pinned, reach, role_attacks, slider_attacks,
     sliders_attack,
 };
-use super::en_passant::en_passant_is_possible;
+use super::legality::en_passant_is_possible;
 use super::mv::{Move, PROMOTIONS};
 use crate::model::board::Board;
 use crate::model::position::{Castling, Position, Side};

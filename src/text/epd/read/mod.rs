@@ -10,14 +10,13 @@ mod operations;
 mod reader;
 mod segment;
 mod settle;
-mod strings;
 mod tail;
 mod uci;
 
 pub use line::Line;
 pub(in crate::text) use moves::is_promotion;
+pub(in crate::text) use operands::string_end;
 pub(in crate::text) use segment::{Raw, split_operands};
-pub(in crate::text) use strings::string_end;
 pub(in crate::text) use uci::is_word_before_position;
 
 use crate::text::codes;

@@ -1,8 +1,8 @@
 //! Operations: where one ends and the next begins.
 
+use super::operands::string_end;
 use super::reader::Reader;
 use super::segment::{Raw, Segment, Taken, split_operands, takes_more_moves};
-use super::strings::string_end;
 use crate::model::{Opcode, Operands, Position};
 use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};

@@ -3,7 +3,7 @@
 //! The other files of the room read one part of a line each, and come to all of this by the methods
 //! that stand here.
 
-use super::strings::readable;
+use super::operands::readable;
 use crate::model::rules::Playable;
 use crate::model::{Opcode, Operand, Operation, Position, StandardOpcode};
 use crate::text::diagnostic::{Diagnostic, shown};

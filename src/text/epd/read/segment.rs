@@ -1,6 +1,6 @@
 //! The text of one operation, cut into operands.
 
-use super::strings::string_end;
+use super::operands::string_end;
 use crate::model::{Opcode, Operand};
 use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;

@@ -1,7 +1,6 @@
 //! Reading games.
 
 mod blanks;
-mod check;
 mod comments;
 mod movetext;
 mod options;
@@ -10,7 +9,6 @@ mod report;
 mod rereading;
 mod result;
 mod skip;
-mod stop;
 mod tag_pairs;
 mod tag_strings;
 mod tokens;
@@ -19,8 +17,8 @@ use std::fmt;
 use std::io::{self, Read, Write};
 
 pub use options::PgnReadOptions;
-pub use stop::Finding;
-use stop::{Step, Stop};
+pub use report::Finding;
+use report::{Step, Stop};
 
 use super::ending::Ending;
 use super::source::{Broken, Source};
