@@ -12,7 +12,6 @@ mod analysis;
 mod annotate;
 mod choices;
 mod clock;
-mod clock_reading;
 mod declared;
 mod error;
 mod finished;
@@ -31,8 +30,8 @@ mod suite_run;
 mod task;
 
 pub use annotate::{annotated, positions_of};
+pub use clock::ClockReading;
 pub use clock::{Clock, Heard, SystemClock};
-pub use clock_reading::ClockReading;
 pub use error::{EngineError, EngineErrorKind};
 pub use finished::Finished;
 pub use info::{Bound, Info};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::clock_reading::{ClockReading, milliseconds};
+use super::clock::{ClockReading, milliseconds};
 use super::error::{EngineError, EngineErrorKind};
 use super::info::Info;
 use super::search::{Effort, Moment};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::clock_reading::{ClockReading, milliseconds};
+use super::clock::{ClockReading, milliseconds};
 use super::declared::{Declared, MOST_OPTIONS, find};
 use super::error::{EngineError, EngineErrorKind};
 use super::info::{Info, best_move};

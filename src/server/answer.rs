@@ -1,5 +1,6 @@
 //! Answers, and why there is none.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::num::NonZero;
 use std::sync::{Arc, LazyLock};
@@ -11,7 +12,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use super::one_line::one_line;
 use crate::error::Error;
 
 /// Why a request is not answered: a status and one line of plain text.
@@ -85,6 +85,21 @@ pub(super) async fn blocking<T: Send + 'static>(
         work()
     };
     tokio::task::spawn_blocking(work).await.map_err(Refusal::failed)?
+}
+
+/// A text with its control characters escaped: nothing in it passes for another line or commands a terminal.
+pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut line = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        match character.is_control() {
+            true => line.extend(character.escape_default()),
+            false => line.push(character),
+        }
+    }
+    Cow::Owned(line)
 }
 
 #[cfg(test)]

@@ -1,17 +1,22 @@
 //! Bodies of requests, as large and as slow as they may be.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use axum::http::StatusCode;
 use http_body_util::{LengthLimitError, Limited};
 use hyper::body::{Frame, SizeHint};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::body_places::BodyPlace;
+use super::answer::Refusal;
 use super::limits::Limits;
 
 /// A body that fails where it takes more than the limits give it, or another one takes its place.
@@ -114,5 +119,127 @@ impl hyper::body::Body for Paced {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// The bodies that are coming.
+#[derive(Debug)]
+pub(super) struct BodyPlaces {
+    most: usize,
+    most_of_address: usize,
+    coming: Mutex<Coming>,
+}
+
+/// By the order in which they began: whose each is, and how it is told to end.
+#[derive(Debug, Default)]
+struct Coming {
+    next: u64,
+    all: BTreeMap<u64, (IpAddr, oneshot::Sender<()>)>,
+}
+
+/// A place, which is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct BodyPlace {
+    places: Arc<BodyPlaces>,
+    number: u64,
+    /// Ready when another body takes the place.
+    pub(super) end: oneshot::Receiver<()>,
+}
+
+impl BodyPlaces {
+    pub(super) fn new(limits: &Limits) -> BodyPlaces {
+        BodyPlaces {
+            most: limits.bodies.get(),
+            most_of_address: limits.bodies_of_address.get(),
+            coming: Mutex::default(),
+        }
+    }
+
+    fn coming(&self) -> MutexGuard<'_, Coming> {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for a body from an address. Where all are taken, the body that began first makes room.
+    ///
+    /// # Errors
+    /// The address has as many as it may have.
+    pub(super) fn enter(self: &Arc<BodyPlaces>, address: IpAddr) -> Result<BodyPlace, Refusal> {
+        let address = network_of(address);
+        let mut coming = self.coming();
+        let own = coming.all.values().filter(|(of, _)| *of == address).count();
+        if own >= self.most_of_address {
+            let text = format!(
+                "{own} bodies of requests are coming from this address already; end one of them, or \
+                 set limits.bodies-of-address"
+            );
+            return Err(Refusal { status: StatusCode::TOO_MANY_REQUESTS, text });
+        }
+        if coming.all.len() >= self.most {
+            // What is dropped here tells it.
+            coming.all.pop_first();
+        }
+        let number = coming.next;
+        coming.next += 1;
+        let (told, end) = oneshot::channel();
+        coming.all.insert(number, (address, told));
+        Ok(BodyPlace { places: Arc::clone(self), number, end })
+    }
+}
+
+impl Drop for BodyPlace {
+    fn drop(&mut self) {
+        self.places.coming().all.remove(&self.number);
+    }
+}
+
+/// What one client has of addresses: of IPv6 a network of 64 bits.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+        }
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::num::NonZeroUsize;
+
+    use super::*;
+
+    fn places(most: usize, of_address: usize) -> Arc<BodyPlaces> {
+        let number = |count| NonZeroUsize::new(count).unwrap();
+        let (bodies, bodies_of_address) = (number(most), number(of_address));
+        Arc::new(BodyPlaces::new(&Limits { bodies, bodies_of_address, ..Limits::default() }))
+    }
+
+    #[test]
+    fn an_address_has_fewer_places_than_all() {
+        let places = places(9, 2);
+        let enter = |address: &str| places.enter(address.parse().unwrap());
+        let held = [enter("10.0.0.1").unwrap(), enter("10.0.0.1").unwrap()];
+        assert_eq!(enter("10.0.0.1").unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(enter("::ffff:10.0.0.1").unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);
+        let _other = enter("10.0.0.2").unwrap();
+        drop(held);
+        let _again = enter("10.0.0.1").unwrap();
+        let _networks = ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"].map(enter);
+        assert!(enter("2001:db8::2").is_err() && enter("2001:db8:0:1::2").is_ok());
+    }
+
+    #[test]
+    fn the_body_that_began_first_makes_room() {
+        let places = places(2, 2);
+        let enter = |address: &str| places.enter(address.parse().unwrap()).unwrap();
+        let [mut first, mut second] = ["10.0.0.1", "10.0.0.2"].map(enter);
+        let _third = enter("10.0.0.3");
+        assert_eq!(first.end.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        assert_eq!(second.end.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+        drop(first);
+        let _fourth = enter("10.0.0.4");
+        assert_eq!(second.end.try_recv(), Err(oneshot::error::TryRecvError::Closed));
     }
 }

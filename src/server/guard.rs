@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::answer::Refusal;
 use super::body;
-use super::body_places::{BodyPlace, BodyPlaces};
+use super::body::{BodyPlace, BodyPlaces};
 use super::cors::{self, Origin};
 use super::host::{Hosts, called};
 use super::limits::Limits;

@@ -9,7 +9,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::one_line::one_line;
+use super::answer::one_line;
 use crate::error::{Error, Result};
 
 /// What the log has: `error`; `warn`; `info`, with what changes; `debug`, with a line a request.

@@ -1,18 +1,29 @@
 //! A server from its start to its end.
 
+use std::any::Any;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::spawn_blocking;
+use tower::util::option_layer;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::SizeAbove;
 
+use super::answer::Refusal;
 use super::app::App;
+use super::guard::{Guard, guard, no_method, no_path};
+use super::observe::observe;
 use super::settings::{ServerSettings, SourceSpec};
 use super::signals::{Reloads, Stops};
-use super::{listener, router};
-use crate::error::{Error, Result};
+use super::{api, cache, chessdb, cors, explorer, listener, metrics, page};
+use crate::error::{Error, Result, panic_text};
 
 /// A server whose address is taken and whose sources are open.
 #[derive(Debug)]
@@ -61,7 +72,7 @@ impl Server {
     ) -> Result<()> {
         let Server { app, runtime, listener, address, stops, reloads } = self;
         runtime.spawn(reload_when_told(reloads, Arc::clone(&app), Arc::new(settings)));
-        let router = router::router(Arc::clone(&app), address);
+        let router = router(Arc::clone(&app), address);
         runtime.block_on(listener::serve(listener, router, app, stops));
         // What threads still look up is for nobody.
         runtime.shutdown_background();
@@ -111,4 +122,35 @@ fn reload(app: &App, settings: Result<ServerSettings>) {
         }
         Err(error) => tracing::error!(%error, "not reloaded: all is served as before"),
     }
+}
+
+/// Bodies of fewer bytes go as they are.
+const COMPRESSED_FROM: u64 = 1024;
+
+/// All paths, for a server at an address.
+pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
+    let questions =
+        Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());
+    let keep = from_fn_with_state(Arc::clone(&app), cache::cache_answers);
+    let routes = questions.layer(keep).merge(metrics::routes()).merge(page::routes());
+    let settings = &app.settings;
+    let routes = settings.base_path.before(routes);
+    let routes = routes.method_not_allowed_fallback(no_method).fallback(no_path);
+    let guarded = Arc::new(Guard::new(settings, listen));
+    // A stream of lines is flushed when no more of them are there.
+    let large = SizeAbove::new(COMPRESSED_FROM);
+    let cors = (!settings.cors.is_empty()).then(|| cors::layer(&settings.cors));
+    // The last one meets the request first.
+    routes
+        .with_state(Arc::clone(&app))
+        .layer(CompressionLayer::new().gzip(true).zstd(true).compress_when(large))
+        .layer(option_layer(cors))
+        .layer(from_fn_with_state(guarded, guard))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(app, observe))
+}
+
+/// The answer where there should have been one.
+fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    Refusal::failed(panic_text(&*panic)).into_response()
 }

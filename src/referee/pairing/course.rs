@@ -1,5 +1,7 @@
 //! What is to be played by now.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::model::GameResult;
 
 /// One game that is to be played.
@@ -47,4 +49,20 @@ pub struct Course {
     pub survived: Vec<u32>,
     /// Who is not beaten, where players go out.
     pub champion: Option<usize>,
+}
+
+/// What is not played because players have signed off.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Absences {
+    /// By round of a Swiss tournament: the players who are not paired in it.
+    pub rounds: BTreeMap<u32, BTreeSet<usize>>,
+    /// The games that are left out, by number, each with the player who was ready for it, if one was.
+    pub games: BTreeMap<u32, Option<usize>>,
+}
+
+impl Absences {
+    /// True if a player is not paired in a round.
+    pub(super) fn is_absent(&self, round: u32, player: usize) -> bool {
+        self.rounds.get(&round).is_some_and(|absent| absent.contains(&player))
+    }
 }

@@ -4,7 +4,6 @@
 //! outcome, and what cannot be said for want of one is not said. So the same outcomes always give the same
 //! games, whatever was asked before.
 
-mod absences;
 mod course;
 mod knockout;
 mod schedule;
@@ -15,7 +14,7 @@ use std::collections::HashMap;
 
 use super::outcome::Outcome;
 use crate::model::GameResult;
-pub use absences::Absences;
+pub use course::Absences;
 pub use course::{Course, Pairing};
 use schedule::Schedule;
 

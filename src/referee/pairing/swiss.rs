@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use petgraph::algo::matching::maximum_matching;
 use petgraph::graph::UnGraph;
 
-use super::absences::Absences;
+use super::course::Absences;
 use super::course::Course;
 use super::schedule::Schedule;
 

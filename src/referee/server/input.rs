@@ -4,9 +4,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SendError, Sender, SyncSender, channel, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::stopwatch::Stopwatch;
 use crate::referee::arbiter::Order;
 use crate::referee::seat::ChannelId;
 use crate::referee::wire::Incoming;
@@ -129,5 +128,23 @@ impl Remote {
     /// Says what is wanted; a referee that has ended does not hear it.
     pub fn say(&self, wish: Wish) {
         self.0.send(Input::Wish(wish)).ok();
+    }
+}
+
+/// The time since a tournament began, in whole microseconds. It does not run while no referee does.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Stopwatch {
+    began: Instant,
+    before: Duration,
+}
+
+impl Stopwatch {
+    pub(super) fn starting_at(before: Duration) -> Stopwatch {
+        Stopwatch { began: Instant::now(), before }
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        let now = self.before + self.began.elapsed();
+        Duration::from_micros(now.as_micros().min(u64::MAX.into()) as u64)
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::score::Score;
+use super::game_file::Score;
 use super::{Referee, Watch, tablebases};
 use crate::error::Result;
 use crate::referee::arbiter::Action;

@@ -1,8 +1,8 @@
 //! What the referee sends.
 
 use super::clocks::{TimeLeft, UsedTime};
-use super::error::WireError;
 use super::framing::{read_record, record_line};
+use super::operations::WireError;
 use super::operations::{
     has, is_ready, moves, put, put_flag, put_integer, put_line, put_ready, said, string,
     supplied_move, text,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use super::error::WireError;
+use super::operations::WireError;
 use crate::model::EpdRecord;
 use crate::text::epd::{self, Line};
 use crate::text::lines::{LineReader, Next, SPEC_LINE_LIMIT, too_long};

@@ -1,9 +1,9 @@
 //! Single operations put into records, and read from them.
 
-use super::error::WireError;
+use crate::error::error_from;
 use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
-use crate::text::{codes, san};
+use crate::text::{Diagnostic, codes, san};
 
 /// The most bytes of a string of a record.
 const LONGEST_STRING: usize = 255;
@@ -131,3 +131,33 @@ pub(super) fn text(record: &EpdRecord, opcode: Opcode) -> Option<String> {
 pub(super) fn number<N: std::str::FromStr>(record: &EpdRecord, opcode: Opcode) -> Option<N> {
     text(record, opcode)?.parse().ok()
 }
+
+/// Why a line is no message that the two sides of a match understand.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct WireError {
+    /// The stable code, such as `E-REF-NOREFREQ` or `E-MOVE-ILLEGAL`.
+    pub code: &'static str,
+    /// What was met, and what was expected.
+    pub message: String,
+}
+
+impl WireError {
+    /// An error with one of the codes of [`crate::text::codes`].
+    pub fn new(code: &'static str, message: impl Into<String>) -> WireError {
+        WireError { code, message: message.into() }
+    }
+}
+
+/// What a fault says to a client that has not signed on, such as one on a line that outlived the referee
+/// before.
+pub const NOT_SIGNED_ON: &str = "nobody has signed on";
+
+impl From<Diagnostic> for WireError {
+    fn from(finding: Diagnostic) -> WireError {
+        let message = format!("column {}: {}", finding.column, finding.message);
+        WireError { code: finding.code, message }
+    }
+}
+
+error_from!(WireError);

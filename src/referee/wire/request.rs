@@ -1,7 +1,7 @@
 //! What clients send.
 
-use super::error::WireError;
 use super::framing::{read_record, record_line};
+use super::operations::WireError;
 use super::operations::{
     has, is_ready, moves, number, put, put_flag, put_integer, put_line, put_ready, said, string,
     supplied_move, text,

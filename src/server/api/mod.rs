@@ -1,8 +1,6 @@
 //! The server's own paths: what no other dialect says.
 
 mod batch;
-mod game;
-mod line;
 mod position;
 mod record;
 mod sources;
@@ -21,9 +19,9 @@ pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/api/sources", get(sources::sources))
         .route("/api/position", get(position::position))
-        .route("/api/line", get(line::line))
+        .route("/api/line", get(record::line))
         .route("/api/record", get(record::record))
-        .route("/api/game", get(game::game))
+        .route("/api/game", get(record::game))
         .route("/api/batch", post(batch::batch))
         .route("/api/openapi.json", get(openapi))
 }

@@ -21,7 +21,7 @@ use crate::server::answer::{Answer, Refusal, blocking, object};
 use crate::server::app::App;
 use crate::server::extract::Query;
 use crate::server::filter::AskedGames;
-use crate::server::found::Found;
+use crate::server::filter::Found;
 use crate::server::games::GamesHere;
 use crate::server::line::AskedLine;
 use crate::server::sources::Served;

@@ -22,7 +22,6 @@
 //! last one on the line that has one.
 
 mod asked;
-mod history;
 mod object;
 mod player;
 mod tell;

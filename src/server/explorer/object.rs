@@ -1,9 +1,13 @@
 //! The answer as JSON.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use crate::library::explore::CellFilter;
 use crate::library::explore::object::{PositionObject, Results};
 use crate::library::kept_games::GameObject;
+use crate::model::{GameCounts, Tally};
 
 /// What is known of a position, and games that reached it.
 #[derive(Clone, Debug, Serialize)]
@@ -37,4 +41,36 @@ impl ExplorerObject {
         let (recent_games, top_games, queue_position, history) = (None, None, None, None);
         ExplorerObject { position, recent_games, top_games, queue_position, history }
     }
+}
+
+/// The games of a position by month, from the first month that has some to the last; `None` where the tally does
+/// not tell months apart.
+pub(super) fn by_month(tally: &Tally, cells: &CellFilter) -> Option<Vec<MonthObject>> {
+    let mut months: BTreeMap<u32, GameCounts> = BTreeMap::new();
+    let mut has_months = false;
+    for part in tally.parts() {
+        let (Some(year), Some(month)) = (part.cell.year, part.cell.month) else { continue };
+        has_months = true;
+        if cells.takes(&part.cell) {
+            let sum = months.entry(number(year, month)).or_default();
+            *sum = sum.plus(&part.counts()).unwrap_or(*sum);
+        }
+    }
+    if !has_months {
+        return None;
+    }
+    let first = months.keys().next().copied().unwrap_or_default();
+    let last = months.keys().next_back().copied();
+    let all = last.into_iter().flat_map(|last| first..=last);
+    Some(all.map(|month| object(month, months.get(&month))).collect())
+}
+
+/// Months are counted from the year 0 on.
+fn number(year: u16, month: u8) -> u32 {
+    u32::from(year) * 12 + u32::from(month) - 1
+}
+
+fn object(month: u32, counts: Option<&GameCounts>) -> MonthObject {
+    let results = Results::new(&counts.copied().unwrap_or_default());
+    MonthObject { month: format!("{:04}-{:02}", month / 12, month % 12 + 1), results }
 }

@@ -4,15 +4,14 @@ use axum::http::HeaderName;
 use axum::response::{IntoResponse, Response};
 
 use super::asked::Question;
-use super::history;
-use super::object::ExplorerObject;
+use super::object::{self, ExplorerObject};
 use crate::library::explore::object::{PositionObject, Shown};
 use crate::library::explore::{ExploreOptions, Explored};
 use crate::library::kept_games;
 use crate::server::answer::Refusal;
 use crate::server::app::App;
 use crate::server::filter::Applied;
-use crate::server::found::Found;
+use crate::server::filter::Found;
 use crate::server::games::GamesHere;
 use crate::server::sources::{MOST_RECORDS, Served};
 
@@ -55,7 +54,7 @@ pub(super) fn tell(app: &App, served: &Served, question: &Question) -> Result<To
     add_games(&mut object, &games.transpose()?.unwrap_or_default(), question, &explored);
     if question.history {
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());
-        object.history = tally.and_then(|tally| history::by_month(tally, &applied.filter));
+        object.history = tally.and_then(|tally| object::by_month(tally, &applied.filter));
     }
     Ok(Told { object, applied, is_cut })
 }
