@@ -10,7 +10,6 @@ mod api;
 mod app;
 mod base_path;
 mod body;
-mod cache;
 mod chessdb;
 mod cors;
 mod explorer;

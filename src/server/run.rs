@@ -22,7 +22,7 @@ use super::guard::{Guard, guard, no_method, no_path};
 use super::observe::observe;
 use super::settings::{ServerSettings, SourceSpec};
 use super::signals::{Reloads, Stops};
-use super::{api, cache, chessdb, cors, explorer, listener, metrics, page};
+use super::{api, app, chessdb, cors, explorer, listener, metrics, page};
 use crate::error::{Error, Result, panic_text};
 
 /// A server whose address is taken and whose sources are open.
@@ -131,7 +131,7 @@ const COMPRESSED_FROM: u64 = 1024;
 pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let questions =
         Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());
-    let keep = from_fn_with_state(Arc::clone(&app), cache::cache_answers);
+    let keep = from_fn_with_state(Arc::clone(&app), app::cache_answers);
     let routes = questions.layer(keep).merge(metrics::routes()).merge(page::routes());
     let settings = &app.settings;
     let routes = settings.base_path.before(routes);
