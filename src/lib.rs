@@ -43,7 +43,7 @@
 //!   `sort`. Fields made of game tags are in `src/library/game_tag.rs`.
 //! - **A new dialect of the explorer**, for clients of another service: a module such as
 //!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers; then
-//!   `src/server/mod.rs` and `src/server/router.rs`, which merges the routes. The answers come from
+//!   `src/server/mod.rs` and `src/server/run.rs`, which merges the routes. The answers come from
 //!   `src/library/explore`. Paths are documented in `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a file next to
 //!   `src/archive/blocks/index.rs` or `src/archive/rows/index.rs`; `src/archive/writer.rs` writes it,
