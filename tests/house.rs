@@ -481,22 +481,21 @@ const BANNED_OPENINGS: &[&str] = &["What", "How", "Where", "So many", "Those", "
 
 /// What is left of banned words and of banned openings in each module. These numbers only go down.
 const LEFT_IN_MODULES: &[(&str, usize, usize)] = &[
-    ("archive", 37, 122),
-    ("cli", 60, 212),
-    ("codec", 23, 83),
-    ("engine", 30, 70),
+    ("archive", 27, 112),
+    ("cli", 50, 202),
+    ("codec", 13, 73),
+    ("engine", 19, 59),
     ("error", 0, 8),
-    ("lib", 1, 2),
-    ("library", 83, 283),
-    ("model", 24, 73),
+    ("library", 73, 273),
+    ("model", 14, 61),
     ("new_file", 0, 8),
-    ("referee", 56, 263),
-    ("report", 3, 85),
-    ("server", 61, 123),
-    ("source", 22, 108),
+    ("referee", 46, 251),
+    ("report", 3, 75),
+    ("server", 51, 110),
+    ("source", 12, 98),
     ("spill", 0, 3),
     ("store", 0, 4),
-    ("text", 56, 149),
+    ("text", 44, 133),
 ];
 
 /// The same for words of pages; pages that are not listed have none.
@@ -504,7 +503,7 @@ const LEFT_IN_PAGES: &[(&str, usize)] =
     &[("CHANGELOG.md", 1), ("formats/archive.md", 1), ("formats/epd_text.md", 3)];
 
 /// Files with at most [`SMALL`] lines of code. This number only goes down.
-const MAX_SMALL_FILES: usize = 147;
+const MAX_SMALL_FILES: usize = 103;
 const SMALL: usize = 40;
 const MAX_LINES: usize = 1500;
 
