@@ -3,8 +3,8 @@
 use super::write::{PgnFormatOptions, format};
 use crate::model::Game;
 
-/// A key whose byte order is the order of games in archives: by date, event, site, round, White,
-/// Black, result, and at last by movetext.
+/// Key whose byte order is the order of games in archives: date, event, site, round, White, Black,
+/// result, and finally movetext.
 ///
 /// ```
 /// use epdb::text::pgn::{GameReader, PgnReadOptions, collation_key};
@@ -41,7 +41,7 @@ fn put_text(text: &str, key: &mut Vec<u8>) {
     key.push(0);
 }
 
-/// Year, month and day; what is unknown is 0.
+/// Year, month and day; unknown parts are 0.
 fn date_parts(date: &str) -> [u32; 3] {
     let mut parts = [0; 3];
     for (part, text) in parts.iter_mut().zip(date.split('.')) {
@@ -80,15 +80,15 @@ fn put_round(round: &str, key: &mut Vec<u8>) {
 
 fn put_movetext(game: &Game, key: &mut Vec<u8>) {
     let mut export = Vec::new();
-    // UTF-8 can say every game.
+    // The export format can hold every game in UTF-8.
     if format(game, &PgnFormatOptions::default(), &mut export).is_ok() {
         let tags = export.windows(2).position(|pair| pair == b"\n\n").map_or(0, |place| place + 2);
         key.extend_from_slice(&export[tags..]);
     }
 }
 
-/// The name of the chronological archive file of a game: `YYYY.pgn` with one part of the
-/// date, `YYYYMM.pgn` with two, `YYYYMMDD.pgn` with three. `?` becomes `0`.
+/// Name of the chronological archive file of a game: `YYYY.pgn` with one part of the date, `YYYYMM.pgn`
+/// with two, `YYYYMMDD.pgn` with three. `?` becomes `0`.
 ///
 /// ```
 /// use epdb::text::pgn::archive_name;

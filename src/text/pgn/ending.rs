@@ -1,21 +1,21 @@
-//! How games end, and how people spell it.
+//! Endings of games, and the ways in which people spell them.
 
 use crate::model::{DOUBLE_FORFEIT, GameResult};
 use crate::text::typography::Typographic;
 
-/// How a game ends, as its termination marker and its `Result` tag say.
+/// The ending of a game, as its termination marker and its `Result` tag have it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Ending {
     /// One of the four results.
     Result(GameResult),
-    /// Both players lost by forfeit, which the standard has no result for.
+    /// Both players lost by forfeit. The standard has no result for it.
     DoubleForfeit,
 }
 
 impl Ending {
     pub(super) const UNKNOWN: Ending = Ending::Result(GameResult::Unknown);
 
-    /// The marker.
+    /// The termination marker.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Ending::Result(result) => result.as_str(),
@@ -24,17 +24,17 @@ impl Ending {
     }
 }
 
-/// An ending as a text spells it.
+/// An ending as spelled in a text.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Spelled {
     pub(super) ending: Ending,
-    /// The bytes that it takes.
+    /// Length of the spelling in bytes.
     pub(super) len: usize,
 }
 
 impl Spelled {
-    /// The ending at the start of a text, however it is spelled: `1:0`, `+--`, `½-½`, `1-0 ff`. None
-    /// where letters, digits or signs follow.
+    /// Reads the ending at the start of a text in any spelling: `1:0`, `+--`, `½-½`, `1-0 ff`. `None` if
+    /// letters, digits or signs follow.
     pub(super) fn at_start(text: &[u8]) -> Option<Spelled> {
         if text.first() == Some(&b'*') {
             return Some(Spelled { ending: Ending::UNKNOWN, len: 1 });
@@ -47,7 +47,7 @@ impl Spelled {
         is_whole.then_some(Spelled { ending, len })
     }
 
-    /// The ending that a whole text is.
+    /// Reads a text that is an ending as a whole.
     pub(super) fn of_text(text: &[u8]) -> Option<Spelled> {
         let words = text.trim_ascii();
         let of_words = || {
@@ -58,12 +58,12 @@ impl Spelled {
         Spelled::at_start(words).filter(|spelled| spelled.len == words.len()).or_else(of_words)
     }
 
-    /// Whether a text spells it as the standard does.
+    /// Whether the spelling is that of the standard.
     pub(super) fn is_canonical(&self, text: &[u8]) -> bool {
         matches!(self.ending, Ending::Result(result) if result.as_str().as_bytes() == text)
     }
 
-    /// Whether its text may be castling as well.
+    /// Whether the text may be castling too.
     pub(super) fn may_be_castling(&self, text: &[u8]) -> bool {
         self.ending == Ending::DoubleForfeit && text.starts_with(b"0") && !text.contains(&b':')
     }
@@ -71,20 +71,20 @@ impl Spelled {
 
 const DRAW: Ending = Ending::Result(GameResult::Draw);
 
-/// What one side has of the point.
+/// The share of the point that one side gets.
 #[derive(Copy, Clone, PartialEq, Eq)]
 struct Share {
     half_points: u8,
-    /// A sign, as for games that were not played.
+    /// The share is a sign, as for games that were not played.
     is_sign: bool,
-    /// The letter O in place of zero.
+    /// The share is the letter O in place of zero.
     is_letter: bool,
 }
 
 impl Share {
     const HALF: Share = Share { half_points: 1, is_sign: false, is_letter: false };
 
-    /// The share at the start of a text, and the bytes that it takes.
+    /// Reads the share at the start of a text, and its length in bytes.
     fn at_start(text: &[u8]) -> Option<(Share, usize)> {
         const DECIMALS: [&[u8]; 4] = [b"0.5", b"0,5", b".5", b"="];
         const WHOLES: [(&[u8], u8); 4] = [(b"1.0", 2), (b"0.0", 0), (b"1", 2), (b"0", 0)];
@@ -106,7 +106,7 @@ impl Share {
     const LOSS: Share = Share { half_points: 0, is_sign: false, is_letter: false };
 }
 
-/// Half a point, which alone is a draw too.
+/// Spellings of half a point. Alone, each is a draw too.
 const HALVES: [&[u8]; 5] =
     [b"1/2", "1\u{2044}2".as_bytes(), "1\u{2215}2".as_bytes(), "\u{bd}".as_bytes(), b"\xbd"];
 
@@ -114,7 +114,7 @@ fn is_half(text: &[u8]) -> bool {
     HALVES.contains(&text)
 }
 
-/// The ending of a score whose first share was read, and its length.
+/// The ending and length of a score whose first share was read.
 fn score(text: &[u8], white: Share, white_len: usize) -> Option<(Ending, usize)> {
     let behind = &text[white_len..];
     let blanks = if white.is_sign { 0 } else { blank_length(behind) };
@@ -129,7 +129,7 @@ fn score(text: &[u8], white: Share, white_len: usize) -> Option<(Ending, usize)>
         (2, 0) => Ending::Result(GameResult::WhiteWins),
         (0, 2) => Ending::Result(GameResult::BlackWins),
         (1, 1) => DRAW,
-        // `O-O` is castling, `---` nothing.
+        // `O-O` is castling, and `---` has no meaning.
         (0, 0) if white.is_letter || black.is_letter => return None,
         (0, 0) if white.is_sign && !text.starts_with(b"-:") => return None,
         (0, 0) => Ending::DoubleForfeit,
@@ -149,7 +149,7 @@ fn blank_length(text: &[u8]) -> usize {
     text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// The length of a note that a game was not played, and of a period.
+/// Length of a note that the game was not played, and of a period.
 fn note_length(text: &[u8]) -> usize {
     const NOTES: [&str; 7] = ["(forfeit)", "forfeit", "(ff)", "ff", "w/o", "wo", "f"];
     let blanks = blank_length(text);
@@ -166,7 +166,7 @@ fn note_length(text: &[u8]) -> usize {
     }
 }
 
-/// Whether a symbol goes on here.
+/// Whether the text continues a symbol.
 fn goes_on(text: &[u8]) -> bool {
     match text.first() {
         None => false,

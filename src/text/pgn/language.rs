@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A language whose letters stand for the pieces in moves that people read and write. What is
-/// stored and exchanged is English.
+/// A language whose piece letters people read and write in moves. Stored and exchanged moves are
+/// English.
 ///
 /// ```
 /// use epdb::text::pgn::Language;
@@ -16,7 +16,7 @@ use std::str::FromStr;
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Language {
     name: &'static str,
-    /// Pawn, knight, bishop, rook, queen, king.
+    /// The letters of pawn, knight, bishop, rook, queen, king.
     letters: [char; 6],
 }
 
@@ -33,8 +33,8 @@ impl Language {
     /// English.
     pub const ENGLISH: Language = language("English", ENGLISH_LETTERS);
 
-    /// Figurines in place of letters, the white ones for both sides. Moves are read in them in every
-    /// language; with this one, beside them only in English.
+    /// Figurines in place of letters, the white ones for both sides. Readers accept figurines with every
+    /// language; with this one they accept English letters besides.
     pub const FIGURINE: Language =
         Language { name: "Figurine", letters: ['♙', '♘', '♗', '♖', '♕', '♔'] };
 
@@ -64,8 +64,8 @@ impl Language {
         self.name
     }
 
-    /// The text of a move with this language's letters in place of the English ones. Castling is
-    /// the same in all.
+    /// The text of a move with this language's letters in place of the English ones. Castling is the same
+    /// in all languages.
     pub fn localise(self, san: &[u8]) -> Vec<u8> {
         if san.starts_with(b"O-O") {
             return san.to_vec();
@@ -79,9 +79,8 @@ impl Language {
         local
     }
 
-    /// The text of a move with English letters in place of this language's. Nothing is guessed
-    /// and case is never changed: a letter that only English has, or a small
-    /// letter of a piece, becomes `?`, and `b` in front is the file.
+    /// The text of a move with English letters in place of this language's. Case never changes. A letter
+    /// that only English has, or a small letter of a piece, becomes `?`; `b` at the start is the file.
     pub fn to_english(self, text: &[u8]) -> Vec<u8> {
         if [Language::ENGLISH, Language::FIGURINE].contains(&self) || text.starts_with(b"O-O") {
             return text.to_vec();
@@ -104,7 +103,7 @@ impl Language {
     }
 }
 
-/// A name that is none of [`Language::ALL`], and not that of figurines.
+/// A name that is neither in [`Language::ALL`] nor that of figurines.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct UnknownLanguage;
 
@@ -118,7 +117,7 @@ impl fmt::Display for UnknownLanguage {
 impl FromStr for Language {
     type Err = UnknownLanguage;
 
-    /// The language of an English name, or `figurine`, in any case.
+    /// Parses the English name of a language, or `figurine`, in any case.
     fn from_str(name: &str) -> Result<Language, UnknownLanguage> {
         Language::ALL
             .into_iter()

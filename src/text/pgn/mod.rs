@@ -1,9 +1,11 @@
 //! Games in Portable Game Notation.
 //!
-//! [`GameReader`] streams games out of files as they are found, [`format()`] makes the export format
-//! to the byte. `pgn-reader` does not serve here: it drops what it cannot read (unknown tokens,
-//! NAGs over 255, `;` comments, `%` lines, move numbers), ends a game at a blank line, and does
-//! not say where in the stream it is.
+//! [`GameReader`] reads games from files as people have them; [`format()`] writes the export format to the
+//! byte.
+//!
+//! The crate `pgn-reader` does not fit: it drops tokens that it cannot read (unknown tokens, NAGs over
+//! 255, `;` comments, `%` lines, move numbers), ends a game at a blank line, and reports no place in the
+//! stream.
 
 mod collation;
 mod ending;

@@ -1,4 +1,4 @@
-//! Positions out of games.
+//! Positions of games as records.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -9,26 +9,26 @@ use crate::model::rules::Move;
 use crate::model::{Element, Elements, EpdRecord, Game, Opcode, Operand, Operation, Replay};
 use crate::text::san;
 
-/// Which positions of a line are taken. Position n is the one after n plies from the start of the
-/// game, so the start is position 0.
+/// The positions of a line to take, by number. Position n is the one after n plies, so position 0 is the
+/// start of the game.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Positions {
-    /// All, the start and the end included.
+    /// All positions, the first and the last included.
     #[default]
     All,
-    /// The one in which the game ends.
+    /// The last position of the game.
     Final,
-    /// Those with these numbers.
+    /// The positions with these numbers.
     Plies(RangeInclusive<u32>),
 }
 
-/// Why a text names no positions.
+/// A text that names no positions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected `all`, `final`, or plies such as `10`, `10..20`, `10..` or `..20`")]
 pub struct PositionsError;
 
 impl std::fmt::Display for Positions {
-    /// What [`Positions::from_str`] reads.
+    /// Writes the text that [`Positions::from_str`] reads.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Positions::All => f.write_str("all"),
@@ -41,7 +41,7 @@ impl std::fmt::Display for Positions {
 impl FromStr for Positions {
     type Err = PositionsError;
 
-    /// Reads `all`, `final`, `N`, `A..B`, `A..` or `..B`; both ends count.
+    /// Parses `all`, `final`, `N`, `A..B`, `A..` or `..B`. Both ends are included.
     fn from_str(text: &str) -> Result<Positions, PositionsError> {
         let number = |text: &str| text.trim().parse().map_err(|_| PositionsError);
         match text {
@@ -61,7 +61,7 @@ impl FromStr for Positions {
     }
 }
 
-/// What is taken out of games.
+/// Settings of [`positions`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PositionOptions {
     pub(crate) positions: Positions,
@@ -72,7 +72,7 @@ pub struct PositionOptions {
 }
 
 impl PositionOptions {
-    /// The default.
+    /// The default: all positions of the main line, without tags, names and evaluations.
     pub const fn new() -> PositionOptions {
         PositionOptions {
             positions: Positions::All,
@@ -83,28 +83,28 @@ impl PositionOptions {
         }
     }
 
-    /// Which positions.
+    /// The positions to take.
     #[must_use]
     pub const fn positions(mut self, positions: Positions) -> PositionOptions {
         self.positions = positions;
         self
     }
 
-    /// Those of variations too: the position after each of their moves.
+    /// Takes positions of variations too: the position after each of their moves.
     #[must_use]
     pub const fn variations(mut self, variations: bool) -> PositionOptions {
         self.variations = variations;
         self
     }
 
-    /// Tags as `ptp`. Names that are no identifiers of at most 15 characters stay behind.
+    /// Writes tags as `ptp`, except tags whose names are not identifiers of at most 15 characters.
     #[must_use]
     pub const fn tags(mut self, tags: bool) -> PositionOptions {
         self.tags = tags;
         self
     }
 
-    /// The tags `ECO`, `NIC`, `Opening`, `Variation`, `SubVariation` as `eco`, `nic`, `v0`, `v1`,
+    /// Writes the tags `ECO`, `NIC`, `Opening`, `Variation`, `SubVariation` as `eco`, `nic`, `v0`, `v1`,
     /// `v2`.
     #[must_use]
     pub const fn names(mut self, names: bool) -> PositionOptions {
@@ -112,10 +112,10 @@ impl PositionOptions {
         self
     }
 
-    /// Evaluations of comments as `ce`, which is the view of the side to move, and their depth as `acd`.
-    /// `[%eval 0.34]` is White's view of the position behind which it stands; `+0.35/20 1.2s`, as cutechess
-    /// and fastchess write it, is a player's view of the position before the move behind which it stands.
-    /// A position that has both has the first.
+    /// Writes evaluations of comments as `ce`, in the view of the side to move, and their depth as `acd`.
+    /// `[%eval 0.34]` is White's view of the position after the move that it follows; `+0.35/20 1.2s` of
+    /// cutechess and fastchess is the player's view of the position before that move. If a position has both,
+    /// the first kind counts.
     #[must_use]
     pub const fn evaluations(mut self, evaluations: bool) -> PositionOptions {
         self.evaluations = evaluations;
@@ -123,14 +123,14 @@ impl PositionOptions {
     }
 }
 
-/// The positions of a game as records with `hmvc`, `fmvn` and, unless it is the last of its line,
-/// `sm`, the move that was played. Quotes in strings become apostrophes.
+/// The positions of a game as records with `hmvc` and `fmvn`. Each position but the last of its line has
+/// the move that was played as `sm`. Quotes in strings become apostrophes.
 ///
-/// A line ends before its first null move, since what is behind one was never on a board: the position
-/// before it has no `sm`.
+/// A line ends before its first null move, because the positions after it never were on a board. The
+/// position before a null move has no `sm`.
 ///
-/// A position comes when its line goes on or ends, so those of a variation come before the one
-/// after the move that the variation replaces.
+/// A position is returned when its line continues or ends. So positions of a variation come before the
+/// position after the move that the variation replaces.
 ///
 /// ```
 /// use epdb::text::pgn::{self, GameReader, PgnReadOptions, PositionOptions};
@@ -162,24 +162,23 @@ pub fn positions<'g>(
     }
 }
 
-/// The position in which the main line of a game ends, or that before its first null move, with its
-/// counters.
+/// The last position of the main line, or the position before its first null move, with its counters.
 pub fn final_position(game: &Game) -> EpdRecord {
     let options = PositionOptions::new().positions(Positions::Final);
     let last = positions(game, &options).next();
     last.unwrap_or_else(|| EpdRecord::new(game.start().position))
 }
 
-/// How many positions [`positions`] leaves out with some options.
+/// Numbers of positions that [`positions`] leaves out.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct PositionsLeftOut {
-    /// Those of variations.
+    /// Number of positions of variations.
     pub of_variations: u64,
-    /// Those behind null moves in lines that are taken.
+    /// Number of positions after null moves, in lines that are taken.
     pub behind_null_moves: u64,
 }
 
-/// How many positions of a game [`positions`] leaves out with these options.
+/// Counts the positions of a game that [`positions`] leaves out with these options.
 pub fn positions_left_out(game: &Game, options: &PositionOptions) -> PositionsLeftOut {
     let mut left_out = PositionsLeftOut::default();
     if (options.variations || !game.has_variations()) && !game.has_null_move() {
@@ -223,7 +222,7 @@ pub fn positions_left_out(game: &Game, options: &PositionOptions) -> PositionsLe
     left_out
 }
 
-/// How many evaluations [`positions`] with these options finds in comments and cannot read.
+/// Counts the evaluations in comments that [`positions`] finds with these options and cannot read.
 pub fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
     if !options.evaluations {
         return 0;
@@ -244,7 +243,7 @@ pub fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
 }
 
 impl Positions {
-    /// Whether the position after so many plies is taken, even if its line goes on.
+    /// Whether the position after this number of plies is taken, even if its line goes on.
     fn has_ply(&self, ply: u32) -> bool {
         match self {
             Positions::All => true,
@@ -253,13 +252,13 @@ impl Positions {
         }
     }
 
-    /// Whether positions after more plies than these may be taken.
+    /// Whether positions after more plies may be taken.
     fn goes_on_after(&self, ply: u32) -> bool {
         !matches!(self, Positions::Plies(range) if *range.end() < ply)
     }
 }
 
-/// The lines of a game on the way through them.
+/// Traversal of the lines of a game.
 struct Walk<'g> {
     game: &'g Game,
     elements: Elements<'g>,
@@ -275,9 +274,9 @@ struct Walk<'g> {
 
 #[derive(Copy, Clone)]
 struct Line {
-    /// The position belongs to the line that this one left, and no move was made yet.
+    /// The position belongs to the parent line: this line has no move yet.
     is_at_branch: bool,
-    /// What a comment behind the last move says of the position.
+    /// The evaluation of the position in a comment after the last move.
     evaluation: Option<CommentEvaluation>,
 }
 
@@ -323,7 +322,7 @@ impl Iterator for Walk<'_> {
 }
 
 impl Walk<'_> {
-    /// Makes a move, and gives the position before it.
+    /// Plays a move and returns the position before it.
     fn play(&mut self, mv: Move) -> Option<EpdRecord> {
         let before = self.leave(Some(mv));
         if let Some(line) = self.lines.last_mut() {
@@ -336,7 +335,7 @@ impl Walk<'_> {
         before
     }
 
-    /// Makes a null move, and gives the position before it as the last of its line.
+    /// Plays a null move and returns the position before it, as the last one of its line.
     fn play_null_move(&mut self) -> Option<EpdRecord> {
         let last = self.leave(None);
         if let Some(line) = self.lines.last_mut() {
@@ -346,7 +345,7 @@ impl Walk<'_> {
         last
     }
 
-    /// The position that was reached, if it is taken; `mv` is how its line goes on.
+    /// The current position if it is taken; `mv` is the next move of its line.
     fn leave(&self, mv: Option<Move>) -> Option<EpdRecord> {
         let is_behind = self.replay.as_ref().is_some_and(Replay::is_behind_null_move);
         if is_behind || self.lines.last().is_some_and(|line| line.is_at_branch) {
@@ -371,7 +370,7 @@ impl Walk<'_> {
         Some(record)
     }
 
-    /// Notes what a comment says of the position; a later one counts.
+    /// Stores the evaluation of the position in a comment; the last one counts.
     fn take_evaluation(&mut self, comment: &str) {
         if self.takes_evaluations
             && let Some(line) = self.lines.last_mut()
@@ -381,8 +380,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What the comments behind the move that was just read say of the position before it; the last one
-    /// counts.
+    /// The evaluation of the position before the last move, in the comments after that move. The last
+    /// evaluation counts.
     fn score_of_mover(&self) -> Option<PositionScore> {
         if !self.takes_evaluations {
             return None;
@@ -397,7 +396,7 @@ impl Walk<'_> {
         self.elements.clone().take_while(is_note).filter_map(score).last()
     }
 
-    /// Passes over a variation and those in it.
+    /// Skips a variation and the variations in it.
     fn pass_variation(&mut self) {
         let mut depth = 1_usize;
         while depth > 0 {

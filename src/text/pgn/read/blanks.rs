@@ -1,4 +1,4 @@
-//! What stands between tokens: white space, blank lines, byte order marks, control bytes.
+//! Separators of tokens: white space, blank lines, byte order marks, control bytes.
 
 use std::io::Read;
 
@@ -9,8 +9,8 @@ use crate::text::codes;
 use crate::text::typography::{Typographic, shown_character};
 
 impl<R: Read> GameReader<R> {
-    /// The next byte that is no white space and not in a `%` line, which is kept with the game
-    /// when `keep` says so; `None` at the end of the stream.
+    /// The next byte that is neither white space nor part of a `%` line; `None` at the end of the stream. With
+    /// `keep` the game keeps `%` lines.
     pub(super) fn next_byte(&mut self, keep: bool) -> Result<Option<u8>, Stop> {
         loop {
             self.source.want_token()?;
@@ -48,7 +48,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Takes a character that stands for a blank or for nothing.
+    /// Skips a typographic character that stands for a blank or for nothing.
     fn pass_typographic_blank(&mut self, blank: Typographic, keep: bool) -> Result<(), Stop> {
         let at = self.source.at;
         self.source.at += blank.len;
@@ -64,13 +64,13 @@ impl<R: Read> GameReader<R> {
         matches!(self.source.before(at), b'\n' | b'\r')
     }
 
-    /// Whether nothing but blanks stands before a place in its line.
+    /// Whether only blanks precede a place in its line.
     pub(super) fn is_first_in_line(&self, at: usize) -> bool {
         let line = self.source.slice(0..at).rsplit(|byte| matches!(byte, b'\n' | b'\r')).next();
         line.is_none_or(|line| line.iter().all(|byte| is_white_space(*byte) || *byte >= 0x80))
     }
 
-    /// Takes the white space behind the game.
+    /// Skips the white space after the game.
     pub(super) fn skip_blank_lines(&mut self) -> Result<(), Stop> {
         loop {
             self.source.want_token()?;
@@ -85,14 +85,14 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// The character that stands for a blank or for nothing at the start of a text.
+/// The typographic character at the start of a text that stands for a blank or for nothing.
 fn typographic_blank(text: &[u8]) -> Option<Typographic> {
     Typographic::at_start(text).filter(Typographic::is_blank)
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A text without the blanks that it begins with, typographic ones included.
+/// A text without the blanks at its start, typographic ones included.
 pub(super) fn trim_blanks(mut text: &[u8]) -> &[u8] {
     loop {
         text = text.trim_ascii_start();
@@ -107,14 +107,14 @@ pub(super) const fn is_white_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }
 
-/// Whether two lines end with nothing but blanks between them.
+/// Whether a text has two line ends with only blanks between them.
 pub(super) fn has_blank_line(text: &[u8]) -> bool {
     let mut ends = 0;
     for (place, byte) in text.iter().enumerate() {
         match byte {
             b'\n' if place > 0 && text[place - 1] == b'\r' => {}
             b'\n' | b'\r' => ends += 1,
-            // What is no blank here stands in a `%` line.
+            // Any other byte belongs to a `%` line.
             byte if is_white_space(*byte) || *byte >= 0x80 => {}
             _ => ends = 0,
         }

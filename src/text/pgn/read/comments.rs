@@ -1,4 +1,4 @@
-//! Comments and `%` lines of games, and what was repaired in their text.
+//! Comments and `%` lines of games, and repairs of their text.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -11,7 +11,7 @@ use crate::text::charset::{Charset, decode};
 use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// A comment, which begins with the given byte.
+    /// Reads a comment that begins with this byte.
     pub(super) fn comment(&mut self, byte: u8) -> Result<(), Stop> {
         self.look_for_blank_line();
         match byte {
@@ -22,7 +22,7 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Passes a comment.
+    /// Skips a comment.
     pub(super) fn skip_comment(&mut self, byte: u8) -> Result<(), Stop> {
         self.look_for_blank_line();
         let at = self.source.at;
@@ -34,15 +34,15 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// A blank line in a comment between tags is none between tags.
+    /// Blank lines in a comment between tags do not count as blank lines between tags.
     fn end_comment_of_tags(&mut self) {
         if self.tags_end > 0 {
             self.tags_end = self.source.at;
         }
     }
 
-    /// Takes the comments that stand behind the termination marker: they are the last of this game,
-    /// and no game of their own. One that is not closed is left for the next reading to refuse.
+    /// Reads comments after the termination marker: they are the last ones of this game. A comment that is
+    /// not closed is left to the next game, which is refused for it.
     pub(super) fn trailing_comments(&mut self, keep: bool) -> Result<(), Stop> {
         loop {
             let before = self.source.at;
@@ -67,7 +67,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// `{ … }`; `%` lines in it are escapes, but in the lenient profile text.
+    /// Reads `{ … }`. `%` lines in it are escapes, except in the lenient profile, where they are text.
     pub(super) fn brace_comment(&mut self) -> Result<(), Stop> {
         if self.short_comment()? {
             return Ok(());
@@ -100,7 +100,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&kept, open + 1..close)
     }
 
-    /// Takes a comment that stands in one line, as most do; false when this is none.
+    /// Reads a comment within one line, as most are; false for any other comment.
     pub(super) fn short_comment(&mut self) -> Result<bool, Stop> {
         let open = self.source.at;
         let rest = self.source.rest();
@@ -111,8 +111,8 @@ impl<R: Read> GameReader<R> {
         Ok(true)
     }
 
-    /// Where a comment ends. One that another game follows before it is closed has been left open; in
-    /// the lenient profile it ends there.
+    /// The end of a comment. If another game begins before the comment is closed, it was left open; in the
+    /// lenient profile it ends there.
     pub(super) fn end_of_comment(&mut self, open: usize) -> Result<CommentEnd, Stop> {
         let is_lenient = self.options.profile == Profile::Lenient;
         let mut close = self.source.find(open + 1, b'}', b'}')?;
@@ -152,8 +152,8 @@ impl<R: Read> GameReader<R> {
         line.is_some_and(|line| line.first() == Some(&b'%'))
     }
 
-    /// The place of the brace that closes a comment with other braces, each of which is closed in it,
-    /// or stands behind a backslash.
+    /// The place of the brace that closes a comment with nested braces, each of them closed in it or escaped by
+    /// a backslash.
     fn nested_close(&mut self, open: usize) -> Result<Option<usize>, Stop> {
         let (mut depth, mut from) = (1, open + 1);
         for _ in 0..MOST_BRACES {
@@ -173,8 +173,8 @@ impl<R: Read> GameReader<R> {
         Ok(None)
     }
 
-    /// `; …` to the end of the line. One that the next line goes on with is one comment, so that
-    /// what the writer had to split is whole again.
+    /// Reads `; …` to the end of the line. If the next line continues it, both are one comment, which the
+    /// writer had to split.
     pub(super) fn line_comments(&mut self) -> Result<(), Stop> {
         let open = self.source.at;
         let mut text = Vec::new();
@@ -201,7 +201,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&text, open + 1..self.source.at)
     }
 
-    /// Adds the text of a place as a comment.
+    /// Adds the text of a range as a comment.
     pub(super) fn add_comment(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let raw = self.source.slice(place.clone());
         let text = decode(raw, self.options.charset);
@@ -214,7 +214,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&raw, place)
     }
 
-    /// Adds a comment that was put together of the text of a place.
+    /// Adds a comment with this text, which was read from a range.
     fn add_comment_text(&mut self, raw: &[u8], place: Range<usize>) -> Result<(), Stop> {
         let text = decode(raw, self.options.charset);
         let added = self.builder.add_comment(&text);
@@ -228,14 +228,14 @@ impl<R: Read> GameReader<R> {
             let after: Vec<u8> =
                 whole.iter().map(|byte| if is_control(byte) { b' ' } else { *byte }).collect();
             let message = format!("control byte 0x{:02X} read as a blank", whole[first]);
-            // The message is about the first of them, the repair about the whole comment.
+            // The message names the first control character; the repair covers the whole comment.
             let codes = (codes::E_PGN_TOKEN, codes::W_LEN_CTRL);
             self.repair_at(codes, place.start + first, place, after, message)?;
         }
         Ok(())
     }
 
-    /// Takes the `%` line here, without its end.
+    /// Reads the `%` line here, without its end.
     pub(super) fn escape(&mut self, keep: bool) -> Result<(), Stop> {
         let from = self.source.at + 1;
         let end = self.source.end_of_line(from)?;
@@ -257,8 +257,8 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reports text that was read as Windows-1252 because it is not UTF-8. The standard's own profiles
-    /// expect such text, and so does who declares Latin-1.
+    /// Reports text that was read as Windows-1252 because it is not UTF-8. The strict profiles expect such
+    /// text, and so do files that declare Latin-1.
     pub(super) fn note_windows_1252(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let is_declared = self.options.charset == Some(Charset::Latin1);
         if is_declared || self.options.profile != Profile::Lenient {
@@ -270,27 +270,27 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Where a comment in braces ends.
+/// The end of a comment in braces.
 pub(super) struct CommentEnd {
-    /// Behind its text.
+    /// The end of its text.
     close: usize,
-    /// Behind the comment.
+    /// The end of the comment with its brace.
     pub(super) end: usize,
     fault: Option<&'static str>,
 }
 
-/// The most braces that are searched for the end of a comment with others in it.
+/// Maximum number of braces that are searched for the end of a comment with nested braces.
 const MOST_BRACES: usize = 64;
 
-/// Whether a comment may not end where its first closing brace is: it has another brace, or the closing
-/// one stands behind a backslash.
+/// Whether the first closing brace may not be the end of a comment: the comment has another opening brace,
+/// or a backslash precedes the closing one.
 fn may_go_on(text: &[u8]) -> bool {
     text.last() == Some(&b'\\') || memchr::memchr(b'{', text).is_some()
 }
 
-/// Whether text has control characters that are no white space.
+/// Whether a text has control characters other than white space.
 fn has_control(raw: &[u8]) -> bool {
-    // Without an early end, so that it takes many bytes at once.
+    // Without an early exit, so that the compiler can use vectors.
     let control = raw.iter().fold(false, |any, byte| any | (*byte < b' ') | (*byte == 0x7f));
     control && raw.iter().any(is_control)
 }

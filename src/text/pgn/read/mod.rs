@@ -25,25 +25,25 @@ use super::source::{Broken, Source};
 use crate::model::{Element, Game, GameBuilder};
 use crate::text::{Diagnostic, Profile, codes};
 
-/// A game of the stream, or what is there in place of one.
+/// One game of the stream, or the reason why it cannot be read.
 #[derive(Debug)]
 pub struct GameRead<'a> {
-    /// The number of the game in the stream, from 1; games that are refused count.
+    /// Number of the game in the stream, from 1. Refused games count.
     pub number: u64,
-    /// The line that it begins in, from 1.
+    /// Line of the stream in which it begins, from 1.
     pub line: u64,
-    /// The game, or why it is none. The next one can be read all the same.
+    /// The game, or the error for which it is refused. The next game can be read in either case.
     pub game: Result<&'a Game, Finding>,
-    /// Whether the game has a move that cannot be made, so that it ends before it.
+    /// Whether the game ends before a move that cannot be played.
     pub is_cut_short: bool,
-    /// What was repaired or is doubtful.
+    /// Repairs and doubts.
     pub warnings: &'a [Finding],
-    /// Its bytes as they stand in the stream, blank lines behind it included. Empty when the game
-    /// has more than the limit: [`GameReader::copy_long_game`] has them.
+    /// The bytes of the game in the stream, with the blank lines after it. Empty if the game exceeds the
+    /// limit; [`GameReader::copy_long_game`] copies such a game.
     pub raw: &'a [u8],
 }
 
-/// Reads a stream of games one by one. Memory does not grow with the number of games.
+/// Reader of a stream of games, one at a time. Memory does not grow with the number of games.
 ///
 /// ```
 /// use epdb::text::pgn::{GameReader, PgnReadOptions};
@@ -67,19 +67,19 @@ pub struct GameReader<R> {
     builder: GameBuilder,
     warnings: Vec<Finding>,
     number: u64,
-    /// The first token behind the tags has been met.
+    /// The first token after the tags has been read.
     in_movetext: bool,
-    /// Just behind the last tag, and the last comment behind it.
+    /// The end of the last tag, and of the last comment after it.
     tags_end: usize,
-    /// A blank line has been met behind the last tag.
+    /// A blank line follows the last tag.
     after_blank_line: bool,
-    /// The number that was read last.
+    /// Place of the last move number.
     number_at: usize,
     /// The rest of the main line has become a comment.
     is_truncated: bool,
-    /// The game says that it begins elsewhere than in the start array, and not where.
+    /// The game declares another start than the start array, and does not give it.
     assumes_start: bool,
-    /// A game over the limit is waiting to be copied away.
+    /// A game over the limit has not been copied yet.
     in_long_game: bool,
 }
 
@@ -93,7 +93,7 @@ impl<R> fmt::Debug for GameReader<R> {
 }
 
 impl<R: Read> GameReader<R> {
-    /// Reads games from a stream.
+    /// Creates a reader of a stream.
     pub fn new(input: R, options: PgnReadOptions) -> GameReader<R> {
         GameReader {
             source: Source::new(input, options.limit),
@@ -111,10 +111,10 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// The next game, or `None` at the end of the stream.
+    /// Reads the next game; `None` at the end of the stream.
     ///
     /// # Errors
-    /// What the stream reports.
+    /// Errors of the stream.
     pub fn next_game(&mut self) -> io::Result<Option<GameRead<'_>>> {
         if self.in_long_game {
             self.copy_long_game(&mut io::sink())?;
@@ -156,16 +156,16 @@ impl<R: Read> GameReader<R> {
         }))
     }
 
-    /// What follows the last game, once [`GameReader::next_game`] has found no more: blanks and escapes.
+    /// The blanks and escapes after the last game, once [`GameReader::next_game`] has returned `None`.
     pub fn rest(&self) -> &[u8] {
         self.source.slice(0..self.source.at)
     }
 
-    /// Copies the bytes of the game that was just refused for its size, up to the next line that
-    /// begins with an `Event` tag. Without such a game nothing is copied.
+    /// Copies the bytes of a game that was refused for its size, up to the next line that begins with an
+    /// `Event` tag. Copies nothing if there is no such game.
     ///
     /// # Errors
-    /// What the stream or the sink reports.
+    /// Errors of the stream and of the sink.
     pub fn copy_long_game(&mut self, sink: &mut dyn Write) -> io::Result<()> {
         if self.in_long_game {
             self.source.copy_long_game(sink)?;
@@ -191,8 +191,8 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reads a game into the builder up to its termination marker, or to where it ends without one;
-    /// `None` when there is no game any more.
+    /// Reads a game into the builder, up to its termination marker or to its end without one; `None` if no
+    /// game is left.
     fn read_pieces(&mut self) -> Result<Option<Option<Ending>>, Stop> {
         loop {
             self.usual_tags();
@@ -207,7 +207,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Sees to what can be seen only when the whole game has been read.
+    /// Applies the checks that need the whole game.
     fn complete(&mut self, marker: Option<Ending>) -> Result<(), Stop> {
         let finished = self.finish(marker);
         if marker.is_some() {
@@ -221,7 +221,7 @@ impl<R: Read> GameReader<R> {
         self.check_lines()
     }
 
-    /// Whether nothing but white space and escapes has been met.
+    /// Whether only white space and escapes have been read.
     fn is_nothing(&self) -> bool {
         let mut elements = self.builder.game().elements();
         !self.in_movetext

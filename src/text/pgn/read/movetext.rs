@@ -17,8 +17,8 @@ use crate::text::typography::{Typographic, character_length, shown_character};
 use crate::text::{Profile, codes, san};
 
 impl<R: Read> GameReader<R> {
-    /// Takes moves, numbers and short comments as long as they stand as the export format has them.
-    /// All else is left to [`GameReader::step`], which would read these too, only slower.
+    /// Reads moves, numbers and short comments in export format. [`GameReader::step`] reads everything else; it
+    /// would read these too, only slower.
     pub(super) fn usual_moves(&mut self) -> Result<(), Stop> {
         if !self.in_movetext || self.options.language != Language::ENGLISH {
             return Ok(());
@@ -32,7 +32,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Takes moves and numbers up to a comment, or to what is for others.
+    /// Reads moves and numbers up to a comment or to any other token.
     fn usual_tokens(&mut self) -> Result<(), BuildError> {
         let GameReader { source, builder, number_at, .. } = self;
         let Some(replay) = builder.replay() else { return Ok(()) };
@@ -145,7 +145,7 @@ impl<R: Read> GameReader<R> {
         self.add_nag(at, nag)
     }
 
-    /// `!`, `?!` and the like behind a move.
+    /// Reads `!`, `?!` and the like after a move.
     pub(super) fn suffix(&mut self, at: usize) -> Result<(), Stop> {
         let rest = self.source.rest();
         let marks = rest.iter().take_while(|byte| matches!(byte, b'!' | b'?')).count();
@@ -181,7 +181,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment(place)
     }
 
-    /// A move, or what stands in place of one.
+    /// Reads a move, or a symbol in place of one.
     pub(super) fn symbol(&mut self, at: usize) -> Result<(), Stop> {
         let text = symbol(self.source.rest());
         let place = at..at + text.len();
@@ -191,7 +191,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// A move with typographic hyphens and the like.
+    /// Reads a move with typographic hyphens and the like.
     fn typographic_move(&mut self, place: Range<usize>, plain: &[u8]) -> Result<(), Stop> {
         let is_null = null_move(plain) == Some(plain.len());
         if !is_null && !self.is_move(plain) {
@@ -215,7 +215,7 @@ impl<R: Read> GameReader<R> {
         self.built(place.start, played)
     }
 
-    /// `…` in place of periods.
+    /// Reads `…` in place of periods.
     fn typographic_periods(&mut self, at: usize, periods: &Typographic) -> Result<(), Stop> {
         self.source.at += periods.len;
         let name = shown_character(periods.character);
@@ -223,13 +223,13 @@ impl<R: Read> GameReader<R> {
         self.repair(UNICODE, at..self.source.at, periods.ascii, message)
     }
 
-    /// Takes a move number with its periods; false when the digits begin something else.
+    /// Reads a move number with its periods; false if the digits begin something else.
     pub(super) fn move_number(&mut self, at: usize) -> Result<bool, Stop> {
         let rest = self.source.rest();
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let is_zero = rest[..digits].iter().all(|digit| *digit == b'0');
         match rest.get(digits) {
-            // No move has the number 0: these are circles of castling.
+            // No move has the number 0: these digits are the circles of castling.
             next if is_zero && (digits > 1 || next != Some(&b'.')) => return Ok(false),
             Some(b'-' | b'/' | b'=' | b'+' | b'#' | b':') => return Ok(false),
             _ if Typographic::at_start(&rest[digits..]).is_some_and(|it| it.ascii == "-") => {
@@ -291,7 +291,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// A null move, which the standard does not have.
+    /// Reads a null move, which the standard does not have.
     fn null_move(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let at = place.start;
         self.source.at = place.end;
@@ -307,20 +307,21 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Whether exactly one legal move fits a text.
+    /// Whether a text fits exactly one legal move.
     pub(super) fn is_move(&self, text: &[u8]) -> bool {
         let Some(replay) = self.builder.replay() else { return false };
         let text = self.options.language.to_english(text);
         san::find(&replay.playable(), &text, Profile::Lenient).is_ok()
     }
 
-    /// Whether the number here begins another game, which has no tags.
+    /// Whether the number here begins another game, without tags.
     fn begins_game_by_number(&self) -> bool {
         let has_begun = self.is_truncated || self.builder.game().plies().next().is_some();
         has_begun && self.builder.depth() == 0 && self.counts_from_one_again()
     }
 
-    /// What is no move may be a mark that stands apart from its move, or one that is oddly written.
+    /// Reads a symbol that is not a move: perhaps a mark that is separate from its move, or a move in an odd
+    /// spelling.
     pub(super) fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
         let place = at..self.source.at;
         let text = self.source.slice(place.clone());
@@ -364,23 +365,23 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Moves and numbers as the export format has them, each behind at most one blank or end of line.
+/// Moves and numbers in export format, each after at most one blank or line end.
 struct UsualTokens<'t> {
     text: &'t [u8],
-    /// All before has been taken.
+    /// End of the tokens that were taken.
     at: usize,
-    /// The place of the last number.
+    /// Place of the last number.
     number_at: Option<usize>,
     number: MoveNumber,
 }
 
-/// No blank, number with its periods, blank and move together are longer.
+/// Maximum length of a blank, a number with its periods, a blank and a move together.
 const WINDOW: usize = 32;
 
 impl UsualTokens<'_> {
-    /// Takes them up to a comment, or to what is none of them.
+    /// Takes tokens up to a comment or to any other token.
     fn take(&mut self, turn: Color, builder: &mut GameBuilder) -> Result<(), BuildError> {
-        // Each side in a place of its own, so that the processor foresees where numbers stand.
+        // Separate code for each side, so that the processor predicts where numbers are.
         let mut is_white = turn == Color::White;
         while (!is_white || self.ply(builder)?) && self.ply(builder)? {
             is_white = true;
@@ -392,7 +393,7 @@ impl UsualTokens<'_> {
         Ok(())
     }
 
-    /// Takes a number, if there is one, and the move behind it; false when none is there.
+    /// Takes a number, if there is one, and the move after it; false if there is no move.
     #[inline(always)]
     fn ply(&mut self, builder: &mut GameBuilder) -> Result<bool, BuildError> {
         let start = self.at;
@@ -414,7 +415,7 @@ impl UsualTokens<'_> {
         let Some((mv, role)) = san::quick(situation(replay), token) else { return Ok(false) };
         let end = place + token.len();
         if window.get(end..end + 2) == Some(b" -") {
-            // Of `O-O -O` this may be half.
+            // This may be the first half of `O-O -O`.
             return Ok(false);
         }
         self.at = start + end;
@@ -423,7 +424,7 @@ impl UsualTokens<'_> {
     }
 }
 
-/// The length of the blank or end of line at a place, unless it is none or a `%` line follows.
+/// Length of the blank or line end at a place; 0 for anything else, and if a `%` line follows.
 #[inline(always)]
 fn blank_length(window: &[u8; WINDOW], place: usize) -> usize {
     match window[place..] {
@@ -434,10 +435,10 @@ fn blank_length(window: &[u8; WINDOW], place: usize) -> usize {
     }
 }
 
-/// A move number and how it is written.
+/// A move number and its text.
 struct MoveNumber {
     value: u32,
-    /// Its digits and a period, the first lowest.
+    /// Its digits and a period, the first in the lowest byte.
     text: u64,
     len: usize,
 }
@@ -453,11 +454,11 @@ impl MoveNumber {
                 return MoveNumber { value, text, len };
             }
         }
-        // What no text is.
+        // Matches no text.
         MoveNumber { value, text: u64::MAX, len: 8 }
     }
 
-    /// Goes on to the next number.
+    /// Advances to the next number.
     #[inline(always)]
     fn advance(&mut self) {
         let last_digit = 8 * (self.len - 2);
@@ -469,7 +470,7 @@ impl MoveNumber {
         }
     }
 
-    /// The length of this number at a place with its periods, of which there are some but not many.
+    /// Length of this number with its periods at a place; `None` if it has no periods or too many.
     #[inline(always)]
     fn length_at(&self, window: &[u8; WINDOW], place: usize) -> Option<usize> {
         let text = u64::from_le_bytes(*window[place..].first_chunk()?);
@@ -486,7 +487,7 @@ fn typographic_periods(text: &[u8]) -> Option<Typographic> {
     Typographic::at_start(text).filter(Typographic::is_period)
 }
 
-/// The typographic characters of a word, as messages name them.
+/// The code points of the typographic characters of a word, for messages.
 fn unicode(text: &[u8]) -> String {
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;

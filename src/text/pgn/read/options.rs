@@ -1,10 +1,10 @@
-//! What a reader of games takes.
+//! Settings of the reader of games.
 
 use crate::text::Profile;
 use crate::text::charset::Charset;
 use crate::text::pgn::language::Language;
 
-/// What a reader of games takes.
+/// Settings of [`GameReader`](super::GameReader).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PgnReadOptions {
     pub(crate) profile: Profile,
@@ -12,12 +12,12 @@ pub struct PgnReadOptions {
     pub(crate) charset: Option<Charset>,
     pub(super) checks_tags: bool,
     pub(crate) limit: usize,
-    /// `None`: as the profile has it.
+    /// `None`: the profile decides.
     truncate: Option<bool>,
 }
 
 impl PgnReadOptions {
-    /// The default.
+    /// The default settings.
     pub const fn new() -> PgnReadOptions {
         PgnReadOptions {
             profile: Profile::Lenient,
@@ -29,57 +29,57 @@ impl PgnReadOptions {
         }
     }
 
-    /// `Strict`: exactly the export format; `Standard`: what the standard's import format allows;
-    /// `Lenient`: files as they are found, each repair a warning.
+    /// The profile. `Strict`: exactly the export format. `Standard`: the import format of the standard.
+    /// `Lenient`: files as people have them, with a warning for each repair.
     #[must_use]
     pub const fn profile(mut self, profile: Profile) -> PgnReadOptions {
         self.profile = profile;
         self
     }
 
-    /// Whose letters stand for the pieces.
+    /// The language of the piece letters.
     #[must_use]
     pub const fn language(mut self, language: Language) -> PgnReadOptions {
         self.language = language;
         self
     }
 
-    /// The character set. When Latin-1 is not declared, each text is read as UTF-8 if it is that, and as
-    /// Windows-1252 if not.
+    /// The character set. Unless Latin-1 is declared, each text is read as UTF-8 if it is valid UTF-8, else as
+    /// Windows-1252.
     #[must_use]
     pub const fn charset(mut self, charset: Option<Charset>) -> PgnReadOptions {
         self.charset = charset;
         self
     }
 
-    /// Whether the values of all tags that the standard knows are checked, each with a warning. Otherwise
-    /// only dates and ratings are.
+    /// Whether the values of all standard tags are checked, with a warning for each fault. By default only
+    /// dates and ratings are checked.
     #[must_use]
     pub const fn check_tags(mut self, check: bool) -> PgnReadOptions {
         self.checks_tags = check;
         self
     }
 
-    /// The most bytes that one game may have; more are not kept in memory. What a game needs in
-    /// memory is seldom more than ten times its bytes.
+    /// Maximum number of bytes of a game; longer games are not kept in memory. A game seldom needs more than
+    /// ten times its bytes.
     #[must_use]
     pub const fn limit(mut self, limit: usize) -> PgnReadOptions {
         self.limit = limit;
         self
     }
 
-    /// Whether a game whose main line has a move that cannot be made is cut short: the moves before it
-    /// are taken, and the rest becomes a comment. Else such a game is refused.
+    /// Whether a game is cut short at a move of its main line that cannot be played: the moves before it are
+    /// kept and the rest becomes a comment. Otherwise the game is refused.
     ///
-    /// When nothing is said the lenient profile cuts games short, unless it is their first move that
-    /// cannot be made, and the others refuse them.
+    /// By default the lenient profile cuts games short, except at their first move, and the other profiles
+    /// refuse them.
     #[must_use]
     pub const fn truncate(mut self, truncate: bool) -> PgnReadOptions {
         self.truncate = Some(truncate);
         self
     }
 
-    /// Whether a game is cut short that has moves before the one that cannot be made, or none.
+    /// Whether a game is cut short that has moves (or none) before the one that cannot be played.
     pub(super) fn cuts_short(&self, has_moves: bool) -> bool {
         self.truncate.unwrap_or(has_moves && self.profile == Profile::Lenient)
     }

@@ -1,4 +1,4 @@
-//! What makes games out of what is nearly one: lines that cannot be played to their end, markers
+//! Repairs of games: lines that cannot be played to their end, markers without a blank after a move.
 //! glued to moves.
 
 use std::io::Read;
@@ -11,8 +11,8 @@ use crate::text::diagnostic::shown;
 use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// Sees to a place from which on the line cannot be played: what is left of a variation becomes
-    /// comments, and so does what is left of a game that may be cut short. Else the game is refused.
+    /// Handles a place after which the line cannot be played. The rest of a variation becomes comments, and so
+    /// does the rest of a game that may be cut short. Otherwise the game is refused.
     pub(super) fn give_up_line(
         &mut self,
         code: &'static str,
@@ -36,7 +36,7 @@ impl<R: Read> GameReader<R> {
                 self.keep_rest(codes::W_PGN_VARIATION, at, message)
             }
             _ => {
-                // A marker that is glued to it still ends the game.
+                // A marker without a blank after the move still ends the game.
                 self.source.at = at;
                 Err(self.refused_move(code, at, message))
             }
@@ -47,8 +47,7 @@ impl<R: Read> GameReader<R> {
         self.options.cuts_short(self.builder.game().plies().next().is_some())
     }
 
-    /// Makes comments of what is left of a line. The comments in it stay comments, and `%` lines
-    /// escapes.
+    /// Turns the rest of a line into comments. Comments in it stay comments, and `%` lines stay escapes.
     fn keep_rest(&mut self, code: &'static str, at: usize, message: String) -> Result<(), Stop> {
         let ply = self.builder.replay().map(|replay| replay.ply() + 1);
         let from = self.start_of_number(at);
@@ -78,8 +77,8 @@ impl<R: Read> GameReader<R> {
         self.end_empty_variation()
     }
 
-    /// Goes on to the next comment or escape in what is left of a line, and gives what it begins
-    /// with; `None` at the end of the line. `depth` counts the brackets.
+    /// Advances to the next comment or escape in the rest of a line and returns its first byte; `None` at the
+    /// end of the line. `depth` counts the brackets.
     fn next_of_rest(&mut self, depth: &mut u32) -> Result<Option<u8>, Stop> {
         let in_variation = self.builder.depth() > 0;
         loop {
@@ -116,8 +115,8 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Whether a termination marker that ends here ends the game: in a variation only when the
-    /// variation does not end behind it.
+    /// Whether a termination marker that ends here ends the game. In a variation it does so only if the
+    /// variation does not end after it.
     fn ends_the_game(&mut self, in_variation: bool) -> Result<bool, Stop> {
         Ok(!in_variation || self.next_byte(false)? != Some(b')'))
     }
@@ -131,7 +130,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment(place)
     }
 
-    /// The place of the number that stands before a move, or of the move.
+    /// The place of the number before a move, or else of the move.
     pub(super) fn start_of_number(&self, at: usize) -> usize {
         let between = self.source.slice(self.number_at..at.max(self.number_at));
         let is_number = between.first().is_some_and(u8::is_ascii_digit)
@@ -141,8 +140,7 @@ impl<R: Read> GameReader<R> {
         if is_number { self.number_at } else { at }
     }
 
-    /// A variation of which nothing could be played is dissolved: its comments are those of the
-    /// move that it was given for.
+    /// Removes a variation without moves: its comments become those of the move that it would replace.
     fn end_empty_variation(&mut self) -> Result<(), Stop> {
         if self.builder.depth() == 0 || self.builder.has_move() {
             return Ok(());
@@ -156,7 +154,7 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Splits a symbol into a move of so many bytes and a termination marker, which is read next.
+    /// Splits a symbol into a move of `length` bytes and a termination marker, which is read next.
     pub(super) fn split_marker(&mut self, place: Range<usize>, length: usize) -> Result<(), Stop> {
         let (head, marker) = self.source.slice(place.clone()).split_at(length);
         let message = format!("the termination marker {} is glued to a move; split", shown(marker));
@@ -167,7 +165,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Appends a word with a blank before it.
+/// Appends a word after a blank.
 fn put_word(text: &mut Vec<u8>, word: &[u8]) {
     if !text.is_empty() {
         text.push(b' ');

@@ -1,4 +1,4 @@
-//! Errors, warnings and repairs: each with its place, as the profile has it.
+//! Errors, warnings and repairs, each with its place and by the rules of the profile.
 
 use std::fmt;
 use std::io::Read;
@@ -10,10 +10,10 @@ use crate::text::pgn::ending::Ending;
 use crate::text::pgn::source::Broken;
 use crate::text::{Diagnostic, Profile, codes};
 
-/// The most warnings that one game may have.
+/// Maximum number of warnings of one game.
 const MOST_WARNINGS: usize = 1 << 16;
 
-/// The error of the stricter profiles, and the warning of the lenient one.
+/// The error code of the stricter profiles, and the warning code of the lenient one.
 pub(super) type Codes = (&'static str, &'static str);
 pub(super) const COMMA: Codes = (codes::E_PGN_TOKEN, codes::W_LEN_COMMA);
 pub(super) const DETACHED: Codes = (codes::E_PGN_TOKEN, codes::W_LEN_DETACHED);
@@ -39,7 +39,7 @@ impl<R: Read> GameReader<R> {
         Stop::Refused(self.finding(Diagnostic::error(code, 0, message), at))
     }
 
-    /// Refuses the game for a move, and names its ply.
+    /// Refuses the game because of a move, and names its ply.
     pub(super) fn refused_move(
         &mut self,
         code: &'static str,
@@ -51,8 +51,7 @@ impl<R: Read> GameReader<R> {
         Stop::Refused(finding)
     }
 
-    /// Takes note of a warning. A game with too many of them is refused, so that they cannot fill
-    /// the memory.
+    /// Adds a warning. A game with too many warnings is refused, so that they cannot fill the memory.
     pub(super) fn note(&mut self, warning: Diagnostic, at: usize) -> Result<(), Stop> {
         if self.warnings.len() == MOST_WARNINGS {
             let message = format!("more than {MOST_WARNINGS} repairs and doubts in one game");
@@ -63,7 +62,7 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// A doubt that changes nothing.
+    /// Adds a warning that changes nothing.
     pub(super) fn warn(
         &mut self,
         code: &'static str,
@@ -73,7 +72,7 @@ impl<R: Read> GameReader<R> {
         self.note(Diagnostic::warning(code, 0, message), at)
     }
 
-    /// A repair of the bytes at a place, in every profile.
+    /// Reports a repair of the bytes of a range, in every profile.
     pub(super) fn change(
         &mut self,
         code: &'static str,
@@ -86,7 +85,7 @@ impl<R: Read> GameReader<R> {
         self.note(Diagnostic::warning(code, 0, message).with_repair(before, after), at)
     }
 
-    /// A repair of the bytes at a place in the lenient profile, elsewhere an error.
+    /// Reports a repair of the bytes of a range in the lenient profile; an error in other profiles.
     pub(super) fn repair(
         &mut self,
         codes: Codes,
@@ -97,7 +96,7 @@ impl<R: Read> GameReader<R> {
         self.repair_at(codes, place.start, place, after, message)
     }
 
-    /// The same with a place of its own for the message.
+    /// [`Self::repair`] with a separate place for the message.
     pub(super) fn repair_at(
         &mut self,
         codes: Codes,
@@ -112,13 +111,13 @@ impl<R: Read> GameReader<R> {
         self.note(Diagnostic::warning(codes.1, 0, message).with_repair(before, after), at)
     }
 
-    /// A doubt that changes nothing in the lenient profile, elsewhere an error.
+    /// Adds a warning that changes nothing in the lenient profile; an error in other profiles.
     pub(super) fn keep(&mut self, codes: Codes, at: usize, message: &str) -> Result<(), Stop> {
         self.lenient_only(codes.0, at, message)?;
         self.warn(codes.1, at, message)
     }
 
-    /// Refuses the game unless the profile is the lenient one.
+    /// Refuses the game in all profiles but the lenient one.
     pub(super) fn lenient_only(
         &mut self,
         code: &'static str,
@@ -143,17 +142,17 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Something that a reader has to say about a game, and where.
+/// A diagnostic about a game, and its place.
 ///
-/// Its text form is `LINE:COLUMN: error[CODE]: message`, with the ply where there is one; who knows
-/// the file puts it in front.
+/// Its text is `LINE:COLUMN: error[CODE]: message`, with the ply if there is one. Callers that know the file
+/// put its name in front.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct Finding {
     /// The line of the stream, from 1.
     pub line: u64,
-    /// The number of the move in its line, from 1, when the finding is about a move.
+    /// Number of the move in its line, from 1, if the finding is about a move.
     pub ply: Option<u32>,
-    /// What was found, and its column.
+    /// The diagnostic, with its column.
     pub diagnostic: Diagnostic,
 }
 
@@ -167,7 +166,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Why the reading of a game stops.
+/// The reason why reading a game stops.
 pub(super) enum Stop {
     Broken(Broken),
     Refused(Finding),
@@ -179,9 +178,9 @@ impl From<Broken> for Stop {
     }
 }
 
-/// What a step through the movetext leads to.
+/// The outcome of one step through the movetext.
 pub(super) enum Step {
     GoOn,
-    /// The game has ended, with a termination marker or without.
+    /// The game has ended, with or without a termination marker.
     End(Option<Ending>),
 }

@@ -1,5 +1,5 @@
-//! What is no move as it stands: a move in parts, two moves in one, a move in an odd notation. It is read if that
-//! can be done in exactly one way.
+//! Second reading of symbols that are not moves: a move in parts, two moves in one symbol, a move in an odd
+//! notation. The symbol is read only if exactly one reading is possible.
 
 use std::fmt;
 use std::io::Read;
@@ -15,10 +15,10 @@ use crate::text::diagnostic::shown;
 use crate::text::pgn::source::LONGEST_TOKEN;
 use crate::text::{Profile, codes, san};
 
-/// No move is written in more parts, as `e x d 8 = Q`.
+/// Maximum number of parts of a move, as in `e x d 8 = Q`.
 const MOST_PARTS: usize = 6;
 
-/// A way to read a text that is no move.
+/// A possible reading of a symbol that is not a move.
 pub(super) struct Reading {
     mv: Move,
     san: San,
@@ -26,11 +26,11 @@ pub(super) struct Reading {
 }
 
 enum Form {
-    /// It has blanks in it, and ends here.
+    /// The move has blanks in it and ends at this place.
     Parts(usize),
-    /// It is spelled oddly.
+    /// The move has an odd spelling.
     Odd,
-    /// Another move follows it without a blank, behind so many bytes.
+    /// Another move follows after this number of bytes, without a blank.
     Pair(usize),
 }
 
@@ -44,8 +44,8 @@ impl fmt::Display for Reading {
 }
 
 impl<R: Read> GameReader<R> {
-    /// Takes a text that is no move, and what belongs to it, as what alone it can mean; false where it
-    /// means nothing. What can mean several things is a move that cannot be made.
+    /// Reads a symbol that is not a move, and the symbols that belong to it, if it has one reading. False if it
+    /// has none. If it has several, it is a move that cannot be played.
     pub(super) fn reread(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let readings = self.readings(place.clone())?;
         match &readings[..] {
@@ -58,8 +58,8 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Takes a letter that is a sign of printed annotation, or the piece of the move that follows
-    /// it; false where it is the sign. Behind a number there is nothing that a sign could be about.
+    /// Reads a letter that is either a sign of printed annotation or the piece of the next move; false if it is
+    /// the sign. After a number there is no move that a sign could annotate.
     pub(super) fn reread_sign(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let parts = self.in_parts(place.clone())?;
         let next = self.parts_behind(place.end).into_iter().next();
@@ -143,7 +143,7 @@ impl<R: Read> GameReader<R> {
         Ok(readings)
     }
 
-    /// The moves that a text begins, with blanks in them.
+    /// Readings as moves with blanks in them that begin with this symbol.
     fn in_parts(&mut self, place: Range<usize>) -> Result<Vec<Reading>, Stop> {
         self.source.want_token()?;
         let mut readings = Vec::new();
@@ -166,7 +166,7 @@ impl<R: Read> GameReader<R> {
         san::usual(playable, &self.options.language.to_english(text))
     }
 
-    /// Whether this is no castling, or one that does not go on behind a blank, as `O-O -O` does.
+    /// Whether this is no castling, or one that does not continue after a blank, as `O-O -O` does.
     pub(super) fn is_whole_castling(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let is_castling = san::circles(self.source.slice(place.clone())) == Some(2);
         if !is_castling || self.options.profile != Profile::Lenient {
@@ -176,7 +176,7 @@ impl<R: Read> GameReader<R> {
         Ok(self.leaves_castlings(self.source.slice(place.clone()), place.end))
     }
 
-    /// Whether circles leave none over behind them: what follows of them is castling again.
+    /// Whether all circles after this place belong to castling moves too.
     fn leaves_castlings(&self, text: &[u8], end: usize) -> bool {
         let circles = |part: Range<usize>| {
             let part = self.source.slice(part);
@@ -186,8 +186,7 @@ impl<R: Read> GameReader<R> {
         san::circles(text).is_none() || matches!(behind, 0 | 2 | 3)
     }
 
-    /// The symbols that follow a place in the same paragraph and may belong to a move that begins
-    /// before them.
+    /// The following symbols of the same paragraph that may be parts of a move that begins before them.
     fn parts_behind(&self, end: usize) -> Vec<Range<usize>> {
         let known = self.source.slice(self.source.at..self.source.at + LONGEST_TOKEN);
         let known_end = self.source.at + known.len();
@@ -199,7 +198,7 @@ impl<R: Read> GameReader<R> {
             let blanks = &rest[..rest.len() - text.len()];
             let part = symbol(text);
             let is_number = text[part.len()..].starts_with(b".") && is_number(part);
-            // What reaches the end of what is known may go on behind it.
+            // A part at the end of the buffer may continue after it.
             let is_whole = part.len() < text.len() || known.len() < LONGEST_TOKEN;
             let is_marker = marker_length(text).is_some();
             let is_part = !part.is_empty() && !is_number && is_whole;
@@ -213,8 +212,8 @@ impl<R: Read> GameReader<R> {
         parts
     }
 
-    /// Whether a number 1 here begins the moves of another game: behind a blank line, with a move that can be
-    /// made in the start array.
+    /// Whether a number 1 here begins the moves of another game: after a blank line, with a move that is legal
+    /// in the start array.
     pub(super) fn counts_from_one_again(&self) -> bool {
         let rest = self.source.rest();
         let [b'1', b'.', behind @ ..] = rest else { return false };
@@ -242,7 +241,7 @@ fn is_number(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a text can be what is left of a move without its piece: `f3`, `xd4`, `bd7`.
+/// Whether a text can be the rest of a move without its piece: `f3`, `xd4`, `bd7`.
 fn is_end_of_move(text: &[u8]) -> bool {
     matches!(text.first(), Some(b'a'..=b'h' | b'1'..=b'8' | b'x' | b'X' | b':' | b'-'))
 }

@@ -1,4 +1,4 @@
-//! How a game ends: its termination marker, its `Result` tag, variations left open.
+//! The end of a game: its termination marker, its `Result` tag, variations left open.
 
 use std::io::Read;
 
@@ -14,7 +14,7 @@ use crate::text::pgn::write::{self, PgnFormatOptions};
 use crate::text::{Diagnostic, Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// The termination marker that stands here, if one does; within a variation it is dropped.
+    /// Reads the termination marker here, if there is one. In a variation it is dropped.
     pub(super) fn marker(&mut self, at: usize) -> Result<Option<Step>, Stop> {
         let Some(spelled) = Spelled::at_start(self.source.rest()) else { return Ok(None) };
         let place = at..at + spelled.len;
@@ -34,8 +34,8 @@ impl<R: Read> GameReader<R> {
         self.end_at(at, spelled.ending).map(Some)
     }
 
-    /// Whether `0-0` up to a place is the marker of a game and not castling: nothing of the game
-    /// follows, and castling is not legal, unless the Result tag says the same.
+    /// Whether `0-0` up to a place is a termination marker and not castling: nothing of the game follows, and
+    /// either castling is not legal or the Result tag has the same text.
     fn ends_unplayed(&mut self, end: usize) -> Result<bool, Stop> {
         if self.builder.depth() > 0 {
             return Ok(false);
@@ -55,7 +55,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Whether nothing but comments follows in the game.
+    /// Whether only comments follow in the game.
     fn is_end_of_game(&mut self) -> Result<bool, Stop> {
         loop {
             match self.next_byte(false)? {
@@ -82,7 +82,7 @@ impl<R: Read> GameReader<R> {
         Ok(Step::End(Some(ending)))
     }
 
-    /// Sees to the result and to variations that were left open.
+    /// Settles the result and closes variations that were left open.
     pub(super) fn finish(&mut self, marker: Option<Ending>) -> Result<(), Stop> {
         let at = self.source.at;
         self.begin_movetext()?;
@@ -106,7 +106,7 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Makes one result of the Result tag and the marker ([`tags::agreed_result`]).
+    /// Combines the Result tag and the marker into one result ([`tags::agreed_result`]).
     pub(super) fn settle_result(&mut self, at: usize, marker: Option<Ending>) -> Result<(), Stop> {
         let game = self.builder.game();
         let Some(value) = game.tag("Result").filter(|_| game.has_tag("Result")) else {
@@ -140,7 +140,7 @@ impl<R: Read> GameReader<R> {
         self.built(at, set)
     }
 
-    /// Tells of a result that became another one.
+    /// Reports a result that was changed.
     fn note_result(
         &mut self,
         at: usize,
@@ -152,7 +152,7 @@ impl<R: Read> GameReader<R> {
         self.note(warning.with_repair(before, after), at)
     }
 
-    /// The result that the final position leaves no doubt about: checkmate or stalemate.
+    /// The result that the last position proves: checkmate or stalemate.
     fn proven_result(&self) -> Option<GameResult> {
         let replay = self.builder.replay().filter(|_| !self.is_truncated)?;
         let playable = replay.playable();
@@ -168,7 +168,7 @@ impl<R: Read> GameReader<R> {
 }
 
 impl<R: Read> GameReader<R> {
-    /// Refuses a game that does not stand in export format.
+    /// Refuses a game that is not in export format.
     pub(super) fn compare_with_export(&mut self) -> Result<(), Stop> {
         let is_utf8 = std::str::from_utf8(self.source.slice(0..self.source.at)).is_ok();
         let latin1 = self.options.charset == Some(Charset::Latin1) || !is_utf8;
@@ -190,8 +190,8 @@ impl<R: Read> GameReader<R> {
         Err(self.refused(codes::E_PGN_NONCANON, same, message))
     }
 
-    /// Tells of the first line that is longer than the standard allows. The lenient profile takes
-    /// lines of any length, as most programs write them.
+    /// Reports the first line that is longer than the standard allows. The lenient profile takes lines of any
+    /// length, because most programs write them.
     pub(super) fn check_lines(&mut self) -> Result<(), Stop> {
         if self.options.profile == Profile::Lenient {
             return Ok(());

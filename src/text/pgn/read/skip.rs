@@ -1,4 +1,4 @@
-//! The way to the end of a game that was refused.
+//! Skipping to the end of a game that was refused.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use super::tokens::{glued_marker, marker_length, symbol};
 use crate::text::pgn::source::Broken;
 
 impl<R: Read> GameReader<R> {
-    /// Goes on to the end of a game that was refused.
+    /// Skips to the end of a game that was refused.
     pub(super) fn skip_game(&mut self) -> Result<(), Broken> {
         let skipped = self
             .skip_tokens()

@@ -1,5 +1,5 @@
-//! Tag pairs: how they are spelled, and where those of a game end. What their values mean, and
-//! which of them must agree, stands in [`tags`].
+//! Tag pairs: their spelling, and the end of the tags of a game. The rules for their values are in
+//! [`tags`].
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -22,7 +22,7 @@ use crate::text::pgn::tags::{self, TagRepair};
 use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// Whether a tag pair begins here: with `[`, or among tags with a known name that lacks it.
+    /// Whether a tag pair begins here: with `[`, or among tags with a known name that lacks the bracket.
     pub(super) fn is_tag(&self, byte: u8) -> bool {
         let may_lack_bracket = !self.in_movetext && byte.is_ascii_uppercase();
         byte == b'['
@@ -31,9 +31,9 @@ impl<R: Read> GameReader<R> {
                 && lacks_bracket(self.source.rest())
     }
 
-    /// Whether the tag here belongs to the next game: movetext came before it, or the game has this
-    /// tag already. Among tags a blank line must stand between, unless the tag is of the roster; behind
-    /// one, `Event` begins a game in any case.
+    /// Whether the tag here belongs to the next game: movetext precedes it, or the game has this tag already.
+    /// Among tags a blank line must precede it, unless the tag is of the roster. After a blank line, `Event`
+    /// always begins a game.
     pub(super) fn begins_next_game(&mut self) -> Result<bool, Stop> {
         if self.in_movetext {
             return Ok(self.is_first_in_line(self.source.at) && is_tag_like(self.source.rest()));
@@ -49,7 +49,7 @@ impl<R: Read> GameReader<R> {
         Ok(begins_any || is_repeated && (self.after_blank_line || is_of_roster))
     }
 
-    /// Looks between the last tag and here.
+    /// Searches for a blank line between the last tag and this place.
     pub(super) fn look_for_blank_line(&mut self) {
         if !self.in_movetext && self.tags_end > 0 {
             let gap = self.source.slice(self.tags_end..self.source.at);
@@ -57,13 +57,13 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Remembers where a tag ended.
+    /// Stores the end of a tag.
     pub(super) fn end_tag(&mut self) {
         self.tags_end = self.source.at;
         self.after_blank_line = false;
     }
 
-    /// Applies the rules for tags once all are known.
+    /// Applies the rules for tags when all of them are read.
     pub(super) fn begin_movetext(&mut self) -> Result<(), Stop> {
         if std::mem::replace(&mut self.in_movetext, true) {
             return Ok(());
@@ -91,8 +91,7 @@ impl<R: Read> GameReader<R> {
         self.check_tag_values(at)
     }
 
-    /// Warns of values that are not what their tags should have: of those from which fields are made, or
-    /// of all that are known.
+    /// Warns of invalid values: of the tags that become fields, or of all tags that the standard knows.
     fn check_tag_values(&mut self, at: usize) -> Result<(), Stop> {
         let mut found = Vec::new();
         for (name, value) in self.builder.game().tags() {
@@ -104,9 +103,8 @@ impl<R: Read> GameReader<R> {
         found.into_iter().try_for_each(|message| self.warn(codes::W_PGN_TAGVALUE, at, message))
     }
 
-    /// Takes tags as long as each begins the game or stands in the line behind the one before, spelled
-    /// as the export format has them, with a name of its own. All else is left to
-    /// [`GameReader::tag`].
+    /// Reads tags in export format, each at the start of the game or in the line after the tag before it,
+    /// with a name that is new in the game. [`GameReader::tag`] reads everything else.
     pub(super) fn usual_tags(&mut self) {
         while self.tags_end == self.source.at && !self.in_movetext {
             let text = utf8_prefix(self.source.rest(), self.options.charset);
@@ -120,7 +118,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// `[Name "value"]`.
+    /// Reads `[Name "value"]`.
     pub(super) fn tag(&mut self) -> Result<(), Stop> {
         let open = self.source.at;
         if let Some((name, value)) = plain_tag(self.source.rest()) {
@@ -151,8 +149,8 @@ impl<R: Read> GameReader<R> {
         self.tag_added(open, added)
     }
 
-    /// Takes the `]` behind the value. Other text before it is dropped where the name is known; else
-    /// this is no tag, and false.
+    /// Reads the `]` after the value. Other text before it is dropped if the name is known; otherwise this
+    /// is not a tag, and the result is false.
     fn close_tag(&mut self, open: usize, name: &str) -> Result<bool, Stop> {
         let end = self.source.at;
         if self.next_byte(true)? == Some(b']') {
@@ -172,7 +170,7 @@ impl<R: Read> GameReader<R> {
         Ok(true)
     }
 
-    /// `]` behind a tag that is closed already.
+    /// Reads a `]` after a tag that is closed already.
     pub(super) fn second_bracket(&mut self) -> Result<(), Stop> {
         let at = self.source.at;
         self.source.at += 1;
@@ -180,7 +178,7 @@ impl<R: Read> GameReader<R> {
         self.repair(TAG, at..at + 1, "", "the tag is closed already; `]` dropped")
     }
 
-    /// Passes what is no tag pair.
+    /// Skips text in brackets that is not a tag pair.
     fn drop_tag(&mut self, open: usize) -> Result<(), Stop> {
         self.source.at = self.end_of_brackets(open)?;
         self.end_tag();
@@ -188,8 +186,8 @@ impl<R: Read> GameReader<R> {
         self.repair(TAG, open..self.source.at, "", message)
     }
 
-    /// The end of what stands in brackets: the last `]` of the line, or the first where another
-    /// bracket follows; a `]` in the next lines, up to an empty line; else the end of the line.
+    /// The end of text in brackets: the last `]` of the line, or the first if another bracket follows; else a
+    /// `]` in the next lines, before an empty line; else the end of the line.
     fn end_of_brackets(&mut self, open: usize) -> Result<usize, Stop> {
         let line_end = self.source.end_of_line(open)?;
         let line = self.source.slice(open..line_end);
@@ -212,7 +210,7 @@ impl<R: Read> GameReader<R> {
         Ok(line_end)
     }
 
-    /// The line that follows a line end; `None` at the end of the stream.
+    /// The next line after a line end; `None` at the end of the stream.
     pub(super) fn next_line(&mut self, line_end: usize) -> Result<Option<Range<usize>>, Stop> {
         let start = match self.source.slice(line_end..line_end + 2) {
             [b'\r', b'\n'] => line_end + 2,
@@ -237,7 +235,7 @@ impl<R: Read> GameReader<R> {
         self.built(open, added.map(drop))
     }
 
-    /// The name of a tag; `None` where there is none.
+    /// Reads the name of a tag; `None` if there is none.
     fn tag_name(&mut self) -> Result<Option<String>, Stop> {
         let at = self.source.at;
         let Some((length, name)) = read_name(self.source.rest()) else { return Ok(None) };
@@ -253,10 +251,10 @@ impl<R: Read> GameReader<R> {
         Ok(Some(name))
     }
 
-    /// Passes a tag of a game that was refused; that the game has it counts.
+    /// Skips a tag of a game that was refused, but stores that the game has it.
     pub(super) fn skip_tag(&mut self) -> Result<(), Stop> {
         match self.tag() {
-            // The game is refused already: what is wrong with a further tag is not reported.
+            // The game is refused already, so faults of further tags are not reported.
             Err(Stop::Refused(_)) => {
                 self.source.at = self.source.end_of_line(self.source.at)?;
                 self.end_tag();
@@ -267,10 +265,10 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// So many bytes of tags are looked at together.
+/// Number of bytes of tags that are read together.
 const TAGS_AT_ONCE: usize = 512;
 
-/// The first bytes as far as they are one text in UTF-8 and in the declared character set.
+/// The longest prefix that is valid both as UTF-8 and in the declared character set.
 fn utf8_prefix(bytes: &[u8], declared: Option<Charset>) -> &str {
     let bytes = &bytes[..bytes.len().min(TAGS_AT_ONCE)];
     if declared == Some(Charset::Latin1) && !bytes.is_ascii() {
@@ -282,7 +280,7 @@ fn utf8_prefix(bytes: &[u8], declared: Option<Charset>) -> &str {
     }
 }
 
-/// Takes tags from the start of a text, and gives the length of what was taken.
+/// Reads tags from the start of a text and returns the length that was taken.
 fn take_usual_tags(text: &str, is_first: bool, builder: &mut GameBuilder) -> usize {
     let mut taken = 0;
     loop {
@@ -307,7 +305,7 @@ fn take_usual_tags(text: &str, is_first: bool, builder: &mut GameBuilder) -> usi
     }
 }
 
-/// Whether text begins like a tag pair.
+/// Whether a text begins like a tag pair.
 fn is_tag_like(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"[").unwrap_or_default().trim_ascii_start();
     read_name(text).is_some_and(|(length, name)| {
@@ -315,7 +313,7 @@ fn is_tag_like(text: &[u8]) -> bool {
     })
 }
 
-/// Whether a line has a tag pair that lacks its first bracket.
+/// Whether a line has a tag pair without its opening bracket.
 fn lacks_bracket(text: &[u8]) -> bool {
     let line = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
     read_name(line).is_some_and(|(length, name)| {
@@ -325,8 +323,8 @@ fn lacks_bracket(text: &[u8]) -> bool {
     })
 }
 
-/// The name at the start of a text and the length of its spelling: known names may be spelled with
-/// blanks and signs in them, such as `Black Elo`, others are as they are.
+/// The name at the start of a text and the length of its spelling. Known names may have blanks and signs in
+/// them, such as `Black Elo`; other names have the spelling of the standard.
 fn read_name(text: &[u8]) -> Option<(usize, String)> {
     let word = text.iter().take_while(|byte| is_tag_name_byte(**byte)).count();
     let known = [words_before_quote(text), word].into_iter().find_map(|length| {
@@ -342,15 +340,15 @@ fn read_name(text: &[u8]) -> Option<(usize, String)> {
     known.or_else(as_it_is)
 }
 
-/// The length of the words before a quote in the same line; 0 where there are none.
+/// Length of the words before a quote in the same line; 0 without such words.
 fn words_before_quote(text: &[u8]) -> usize {
     let is_word = |byte: &&u8| is_tag_name_byte(**byte) && **byte != b'\'' || **byte == b' ';
     let length = text.iter().take_while(is_word).count();
     if begins_with_quote(&text[length..]) { text[..length].trim_ascii_end().len() } else { 0 }
 }
 
-/// The length of the text behind a string that belongs to its tag though it should not: up to the
-/// `]`, or in place of it. What may be movetext or another tag does not belong to it.
+/// Length of text after a string that is dropped with its tag: up to the `]`, or in place of the `]`. Text
+/// that may be movetext or another tag is not dropped.
 fn other_text_length(line: &[u8]) -> usize {
     let text = line.trim_ascii();
     if matches!(text.first(), None | Some(b'[' | b'{' | b';' | b'(' | b'*' | b'0'..=b'9')) {
@@ -364,7 +362,7 @@ fn other_text_length(line: &[u8]) -> usize {
     }
 }
 
-/// Name and value of a tag pair that stands as export format has it, without backslashes.
+/// Name and value of a tag pair in export format without backslashes.
 fn plain_tag(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.strip_prefix(b"[")?;
     let is_name_byte = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -376,7 +374,7 @@ fn plain_tag(text: &[u8]) -> Option<(&[u8], &[u8])> {
     (fits && text.starts_with(b"\"]")).then_some((name, value))
 }
 
-/// The bytes that stand for themselves in the value of a tag.
+/// Bytes that need no escape in the value of a tag.
 static VALUE_BYTES: [bool; 256] = value_bytes();
 
 const fn value_bytes() -> [bool; 256] {

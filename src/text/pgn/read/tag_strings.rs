@@ -13,15 +13,15 @@ use crate::text::charset::decode;
 use crate::text::pgn::write;
 use crate::text::typography::Typographic;
 
-/// The most further lines that are searched for the end of a tag that does not end in its own.
+/// Maximum number of further lines that are searched for the end of a tag.
 pub(super) const MOST_LINES: usize = 8;
 
-/// A string as it is written. Places are counted from its first byte.
+/// A string as it is written. Places count from its first byte.
 struct Written {
-    /// What stands between the quotes.
+    /// The text between the quotes.
     text: Range<usize>,
     end: usize,
-    /// What is unusual about it.
+    /// A deviation from the standard.
     fault: Option<(Codes, &'static str)>,
 }
 
@@ -36,7 +36,7 @@ impl Written {
 }
 
 impl<R: Read> GameReader<R> {
-    /// The value of a tag of this name; `None` where there is none.
+    /// Reads the value of a tag with this name; `None` if there is no string.
     pub(super) fn tag_value(&mut self, name: &str) -> Result<Option<String>, Stop> {
         let before = self.source.at;
         self.next_byte(false)?;
@@ -61,8 +61,8 @@ impl<R: Read> GameReader<R> {
         self.take_string(open, &written).map(Some)
     }
 
-    /// A string that ends in one of the next lines: no tag begins before that, and no empty line
-    /// stands in it but before the quote.
+    /// Reads a string that ends in one of the next lines. No tag begins before its end, and an empty line is
+    /// allowed only just before the quote.
     fn string_of_lines(&mut self, open: usize, line_end: usize) -> Result<Option<Written>, Stop> {
         if self.source.slice(open..line_end).trim_ascii_end().ends_with(b"]") {
             return Ok(None);
@@ -114,7 +114,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// A string that is closed in its line.
+/// Reads a string that is closed in its line.
 fn closed_string(line: &[u8]) -> Option<Written> {
     let close = closing_quote(&line[1..])? + 1;
     if !has_stray_quote(&line[close + 1..]) {
@@ -125,7 +125,7 @@ fn closed_string(line: &[u8]) -> Option<Written> {
     Some(Written::new(1..close, close + 1).with_fault(STRING, message))
 }
 
-/// A string that is not closed: it ends with its line, or before the bracket at the end of it.
+/// Reads a string that is not closed: it ends with its line, or before the bracket at the end of the line.
 fn open_string(line: &[u8]) -> Written {
     let text = line.trim_ascii_end();
     let end = text.strip_suffix(b"]").unwrap_or(text).len();
@@ -133,8 +133,8 @@ fn open_string(line: &[u8]) -> Written {
     Written::new(1..text_end, end).with_fault(STRING, "the string is not closed; closed here")
 }
 
-/// A string in other quotes: it ends before the first `]` behind a quote, else before the first, else
-/// with its line.
+/// Reads a string in other quotes. It ends before the first `]` after a quote, else before the first `]`,
+/// else with its line.
 fn oddly_quoted_string(line: &[u8]) -> Written {
     let brackets = || (0..line.len()).filter(|place| line[*place] == b']');
     let is_closed = |place: &usize| without_last_quote(line[..*place].trim_ascii_end()).is_some();
@@ -153,7 +153,7 @@ fn oddly_quoted_string(line: &[u8]) -> Written {
         .with_fault(codes, "other quotes than `\"` around the string")
 }
 
-/// A string without quotes, up to a bracket in its line.
+/// Reads a string without quotes, up to a bracket in its line.
 fn bare_string(line: &[u8]) -> Option<Written> {
     let end = line.iter().position(|byte| matches!(byte, b'[' | b']' | b'{' | b'"'))?;
     let text = line[..end].trim_ascii_end();
@@ -162,7 +162,7 @@ fn bare_string(line: &[u8]) -> Option<Written> {
     is_string.then(|| written.with_fault(STRING, "no quotes around the string"))
 }
 
-/// The place of the quote that ends a string, behind the opening one.
+/// The place of the closing quote, after the opening one.
 fn closing_quote(line: &[u8]) -> Option<usize> {
     let mut escaped = false;
     line.iter().position(|&byte| {
@@ -172,22 +172,22 @@ fn closing_quote(line: &[u8]) -> Option<usize> {
     })
 }
 
-/// Whether what follows a string shows that its last quote was not the last: text, and then a
-/// quote and a bracket.
+/// Whether the text after a string shows that its last quote was part of it: text, then a quote and a
+/// bracket.
 fn has_stray_quote(behind: &[u8]) -> bool {
     let next = behind.trim_ascii_start().first();
     !matches!(next, None | Some(b']' | b'[' | b'{' | b';'))
         && quote_before_bracket(behind).is_some()
 }
 
-/// The place of the first quote that a bracket follows.
+/// The place of the first quote before a bracket.
 fn quote_before_bracket(line: &[u8]) -> Option<usize> {
     (0..line.len()).find(|&place| {
         line[place] == b'"' && line[place + 1..].trim_ascii_start().starts_with(b"]")
     })
 }
 
-/// Takes the backslashes off quotes and backslashes; others stay.
+/// Removes the backslashes before quotes and backslashes; keeps others.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -204,8 +204,8 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The text of a string without line ends: each, with the blanks around it, is one blank, and none at
-/// either end.
+/// The text of a string without line ends. Each line end, with the blanks around it, becomes one blank, and
+/// is dropped at either end.
 fn join_lines(text: &[u8]) -> Cow<'_, [u8]> {
     let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
     if !text.iter().any(is_line_end) {
@@ -215,12 +215,12 @@ fn join_lines(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(lines.collect::<Vec<_>>().join(&b' '))
 }
 
-/// Whether text begins with a quote of any kind.
+/// Whether a text begins with a quote of any kind.
 pub(super) fn begins_with_quote(text: &[u8]) -> bool {
     quote_length(text).is_some()
 }
 
-/// The length of the quote that text begins with.
+/// Length of the quote at the start of a text.
 fn quote_length(text: &[u8]) -> Option<usize> {
     match text.first()? {
         b'"' | b'\'' | b'`' => Some(1),
@@ -228,7 +228,7 @@ fn quote_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// A text without the quote that it ends with.
+/// A text without the quote at its end.
 fn without_last_quote(text: &[u8]) -> Option<&[u8]> {
     (1..=text.len().min(3)).rev().find_map(|length| {
         let (before, last) = text.split_at(text.len() - length);

@@ -1,15 +1,15 @@
-//! The words of movetext, as bytes.
+//! Tokens of movetext, as bytes.
 
 use std::borrow::Cow;
 
 use crate::text::pgn::ending::Spelled;
 use crate::text::typography::{Typographic, character_length, in_ascii};
 
-/// The most characters that a string of the standard has, and the most that a line of it
-/// has with its end.
+/// Maximum number of characters of a string of the standard, and of a line with its end.
 pub(super) const SPEC_LENGTH: usize = 255;
 
-/// The characters of symbols, with those of results, of `e8/Q`, and all beyond ASCII.
+/// Whether a byte may be part of a symbol: those of the standard, of results, of `e8/Q`, and all beyond
+/// ASCII.
 pub(super) const fn is_symbol(byte: u8) -> bool {
     SYMBOLS[byte as usize]
 }
@@ -29,8 +29,7 @@ const fn symbols() -> [bool; 256] {
     table
 }
 
-/// The symbol that text begins with; `(Q)` and `e.p.` behind one belong to it. Typographic blanks and
-/// periods end it.
+/// The symbol at the start of a text, with `(Q)` and `e.p.` after it. Typographic blanks and periods end it.
 pub(super) fn symbol(text: &[u8]) -> &[u8] {
     let mut end = 0;
     while let Some(&byte) = text.get(end).filter(|byte| is_symbol(**byte)) {
@@ -48,14 +47,14 @@ pub(super) fn symbol(text: &[u8]) -> &[u8] {
     }
 }
 
-/// A symbol in ASCII, where it has typographic hyphens and the like.
+/// A symbol in ASCII, with typographic hyphens and the like replaced.
 pub(super) fn plain_symbol(text: &[u8]) -> Cow<'_, [u8]> {
     let is_ascii = text.is_ascii();
     let plain = if is_ascii { None } else { in_ascii(text, Typographic::is_of_word) };
     plain.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// The length of the termination marker that text begins with. What may be castling is none.
+/// Length of the termination marker at the start of a text; `None` if it may be castling.
 pub(super) fn marker_length(text: &[u8]) -> Option<usize> {
     let found = Spelled::at_start(text)?;
     (!found.may_be_castling(&text[..found.len])).then_some(found.len)
