@@ -1,5 +1,5 @@
-//! The bytes of a stream of games. The game that is being read stays in memory whole, because a
-//! game that is refused is given back verbatim.
+//! The bytes of a stream of games. The current game stays in memory as a whole, because a refused game is
+//! returned verbatim.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -8,17 +8,17 @@ use memchr::{memchr2, memmem, memrchr2};
 
 use crate::text::lines::read_more;
 
-/// No token of a game but a comment or an escape is longer; a symbol that is, is none.
+/// Maximum length of a token, except comments and escapes. A longer symbol is refused.
 pub(super) const LONGEST_TOKEN: usize = 512;
 
-/// Where a game begins that nothing else announces.
+/// Start of a game without any other sign.
 const FIRST_TAG: &[u8] = b"[Event \"";
 
-/// Why a game cannot be read further.
+/// The reason why a game cannot be read further.
 #[derive(Debug)]
 pub(super) enum Broken {
     Io(io::Error),
-    /// It has more bytes than the limit.
+    /// The game has more bytes than the limit.
     TooLong,
 }
 
@@ -28,20 +28,20 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// The stream. Places are counted in bytes from the start of the game.
+/// The stream. Places are bytes from the start of the game.
 pub(super) struct Source<R> {
     input: R,
     limit: usize,
     buffer: Vec<u8>,
-    /// The game begins here; the byte before it is kept.
+    /// The game begins here. The byte before it is kept.
     start: usize,
     filled: usize,
     at_end: bool,
     /// The next byte of the game.
     pub(super) at: usize,
-    /// Bytes of the line that the game begins in, before it.
+    /// Number of bytes of the game's first line that precede the game.
     first_before: usize,
-    /// The place whose line and column were asked for last.
+    /// The place whose line and column were computed last.
     counted: Counted,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Source<R> {
 struct Counted {
     at: usize,
     line: u64,
-    /// Bytes of the line before the place.
+    /// Number of bytes of the line before the place.
     before: usize,
 }
 
@@ -68,7 +68,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Lets go of what was read: the next byte is the first of another game.
+    /// Drops the bytes that were read: the next byte is the first of another game.
     pub(super) fn begin_game(&mut self) {
         self.count_to(self.at);
         self.counted.at = 0;
@@ -77,12 +77,12 @@ impl<R: Read> Source<R> {
         self.at = 0;
     }
 
-    /// What is in memory from the next byte on.
+    /// The bytes in memory, from the next byte on.
     pub(super) fn rest(&self) -> &[u8] {
         self.buffer.get(self.start + self.at..self.filled).unwrap_or_default()
     }
 
-    /// The bytes of a range as far as they are in memory.
+    /// The bytes of a range, as far as they are in memory.
     pub(super) fn slice(&self, range: Range<usize>) -> &[u8] {
         let end = (self.start + range.end).min(self.filled);
         self.buffer.get(self.start + range.start..end).unwrap_or_default()
@@ -93,7 +93,7 @@ impl<R: Read> Source<R> {
         self.buffer.get(self.start + at - 1).copied().unwrap_or(b'\n')
     }
 
-    /// Sees to it that a whole token is in memory, or the end of the stream.
+    /// Reads until a whole token is in memory, or the end of the stream.
     #[inline]
     pub(super) fn want_token(&mut self) -> Result<(), Broken> {
         while self.rest().len() < LONGEST_TOKEN && !self.at_end {
@@ -102,7 +102,7 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// The place of the first of two bytes at or behind `from`, or the end of the stream.
+    /// The place of the first of two bytes from `from` on, or the end of the stream.
     pub(super) fn find(&mut self, from: usize, a: u8, b: u8) -> Result<usize, Broken> {
         let mut searched = from;
         loop {
@@ -118,25 +118,25 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// The place of the end of the line that `from` is in.
+    /// The end of the line that contains `from`.
     pub(super) fn end_of_line(&mut self, from: usize) -> Result<usize, Broken> {
         self.find(from, b'\n', b'\r')
     }
 
-    /// The place of the next line that begins a game, in what is in memory from `from` to `to`.
+    /// The place of the next line that begins a game, within the bytes in memory from `from` to `to`.
     pub(super) fn find_first_tag(&self, from: usize, to: usize) -> Option<usize> {
         let text = self.slice(from..to);
-        // Most comments are short and stand in one line.
+        // Most comments are short and within one line.
         memchr2(b'\n', b'\r', text)?;
         memmem::find_iter(text, FIRST_TAG)
             .find(|&place| matches!(self.before(from + place), b'\n' | b'\r'))
             .map(|place| from + place)
     }
 
-    /// The start of the first line of the game so far that has at least so many bytes.
+    /// The start of the first line of the game so far that has at least `length` bytes.
     pub(super) fn long_line(&mut self, length: usize) -> Option<usize> {
         let read = self.slice(0..self.at);
-        // Each step goes to the last line that begins within so many bytes.
+        // Each step goes to the last line that begins within `length` bytes.
         let mut start = 0;
         while start + length <= read.len() {
             match memrchr2(b'\n', b'\r', &read[start..start + length]) {
@@ -153,7 +153,7 @@ impl<R: Read> Source<R> {
         (self.counted.line, self.counted.before + 1)
     }
 
-    /// Counts from the last place on, forward or back, so that no byte is passed again and again.
+    /// Counts from the last place on, forward or back, so that no byte is counted again and again.
     fn count_to(&mut self, at: usize) {
         let Counted { at: last, line, before } = self.counted;
         let (from, to) = (last.min(at), last.max(at));
@@ -192,8 +192,7 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// Goes on to the next line that begins with an `Event` tag and copies away what lies before
-    /// it, from the start of the game on.
+    /// Copies the bytes from the start of the game up to the next line that begins with an `Event` tag.
     pub(super) fn copy_long_game(&mut self, sink: &mut dyn Write) -> io::Result<()> {
         loop {
             let known = self.filled - self.start;
@@ -201,7 +200,7 @@ impl<R: Read> Source<R> {
             self.at = match next_game {
                 Some(place) => place,
                 None if self.at_end => known,
-                // A tag may be cut in two at the end of what is known.
+                // The end of the bytes in memory may split a tag.
                 None => known.saturating_sub(FIRST_TAG.len()).max(self.at),
             };
             sink.write_all(self.slice(0..self.at))?;
@@ -214,8 +213,8 @@ impl<R: Read> Source<R> {
     }
 }
 
-/// How many lines end in a text, behind this byte. Counted byte by byte without a branch, so that it
-/// takes many at once.
+/// Number of line ends in a text that follows this byte. Byte by byte without a branch, so that the compiler
+/// can use vectors.
 fn line_ends(text: &[u8], before: u8) -> u64 {
     let count = |counted: u8| -> u64 {
         let of = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == counted)).sum::<u8>();

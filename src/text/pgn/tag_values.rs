@@ -1,12 +1,12 @@
-//! What the values of tags look like that the standard knows.
+//! Forms of the values of standard tags.
 
-/// Whether fields are made of the values of a tag.
+/// Whether the values of a tag become fields.
 pub(super) fn is_field(name: &str) -> bool {
     matches!(name, "Date" | "UTCDate" | "WhiteElo" | "BlackElo")
 }
 
-/// The form that the value of a tag should have, when it has another one. Values that say that nothing is
-/// known have any form, and so have those of other tags.
+/// The expected form of the value of a tag, if the value has another form. Values for "unknown" are always
+/// accepted, and so are all values of other tags.
 pub(super) fn expected(name: &str, value: &str) -> Option<&'static str> {
     let form = of_tag(name)?;
     let is_unknown = matches!(value, "" | "?" | "-");
@@ -68,7 +68,7 @@ fn is_number(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Digits, or ? in place of each, and in a number that is known the right size.
+/// Whether a text has digits, or `?` in place of each, and, if it is a number, a value in range.
 fn is_part(text: &str, length: usize, least: u32, most: u32) -> bool {
     text.len() == length
         && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'?')
@@ -94,7 +94,7 @@ fn is_eco(value: &str) -> bool {
     is_code && detail.is_none_or(|detail| is_number(detail) && detail.len() == 2)
 }
 
-/// One period of a time control: moves and seconds, seconds with an increment, a sandclock.
+/// Whether a text is one period of a time control: moves and seconds, seconds with an increment, a sandclock.
 fn is_period(period: &str) -> bool {
     if matches!(period, "?" | "-") {
         return true;

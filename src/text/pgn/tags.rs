@@ -1,12 +1,11 @@
-//! The rules for the tags of games, whatever format these come in.
+//! Rules for the tags of games, for every format of games.
 //!
-//! A new rule is a function in [`RULES`], which games of PGN and of PGC both go through. How the
-//! result is settled says [`agreed_result`]; what becomes of tags in records says [`OPCODES`].
-//! [`check_value`] has what is refused in PGC as soon as the tag is met, where PGN can still ask
-//! the movetext. What a rule refuses is a
-//! [`TagError`], which names the code of the diagnostic; what it repairs is a [`TagRepair`].
+//! A new rule is a function in [`RULES`], which is applied to games of PGN and of PGC. [`agreed_result`]
+//! settles the result; [`OPCODES`] maps tags to opcodes of records. [`check_value`] refuses values of PGC as
+//! soon as the tag is read; a reader of PGN consults the movetext first. A refusal is a [`TagError`], which
+//! names the code of the diagnostic; a repair is a [`TagRepair`].
 //!
-//! What any tag is (which names it may have, how many there may be, the roster) is the matter of the
+//! Names, number and roster of tags are in the model; the spelling of pairs is in each format.
 //! model; how pairs are spelled, that of each format.
 
 use super::ending::Ending;
@@ -15,11 +14,11 @@ use crate::model::{
 };
 use crate::text::{Diagnostic, Profile, codes, fen};
 
-/// Why a game cannot have its tags.
+/// A reason to refuse the tags of a game.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TagError {
-    /// The value of `Result` is none of the four, nor `0-0`.
+    /// The value of `Result` is not one of the four results, nor `0-0`.
     #[error("the Result tag is none of 1-0, 0-1, 1/2-1/2, 0-0 and *")]
     Result,
     /// `SetUp "1"` without `FEN`.
@@ -28,19 +27,19 @@ pub enum TagError {
     /// `SetUp "0"` with a `FEN` that is not the start array.
     #[error("SetUp \"0\" with a FEN tag that is not the start array")]
     Contradiction,
-    /// The `FEN` is none.
+    /// The `FEN` is not valid.
     #[error("the FEN tag: {0}")]
     Fen(Diagnostic),
     /// The `Variant` is neither standard chess nor Chess960.
     #[error("the Variant tag says `{0}`; games of standard chess and Chess960 are read")]
     Variant(String),
-    /// A tag that a rule adds has no room.
+    /// A tag that a rule adds exceeds a limit.
     #[error(transparent)]
     Build(#[from] BuildError),
 }
 
 impl TagError {
-    /// The stable code in games of PGN.
+    /// The stable code of the diagnostic in games of PGN.
     pub const fn code(&self) -> &'static str {
         match self {
             TagError::Result => codes::E_PGN_RESULT,
@@ -52,25 +51,25 @@ impl TagError {
     }
 }
 
-/// What a rule had to put right.
+/// A repair by a rule.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TagRepair {
-    /// A FEN that only the lenient profile takes.
+    /// A FEN that only the lenient profile accepts.
     LenientFen,
-    /// No FEN where one is due: the start array is assumed.
+    /// A `FEN` is required and missing: the start array is assumed.
     NoFen,
 }
 
-/// A rule that is applied when all tags of a game are known.
+/// A rule for the tags of a game, applied when all of them are known.
 type Rule = fn(&mut GameBuilder) -> Result<Option<TagRepair>, TagError>;
 
-/// The rules, in the order in which they are applied.
+/// The rules, in the order of application.
 const RULES: [Rule; 2] = [check_variant, set_up];
 
 /// Applies the rules to a game whose tags are all known.
 ///
 /// # Errors
-/// The first thing that cannot stand.
+/// The first violation.
 pub(crate) fn apply_rules(builder: &mut GameBuilder) -> Result<Vec<TagRepair>, TagError> {
     let mut repairs = Vec::new();
     for rule in RULES {
@@ -79,10 +78,10 @@ pub(crate) fn apply_rules(builder: &mut GameBuilder) -> Result<Vec<TagRepair>, T
     Ok(repairs)
 }
 
-/// Checks the value of a tag by itself, where a format takes no unusual one.
+/// Checks the value of a tag by itself, for formats that accept no unusual values.
 ///
 /// # Errors
-/// Why the tag cannot have it.
+/// The reason why the tag cannot have this value.
 pub(crate) fn check_value(name: &str, value: &[u8]) -> Result<(), TagError> {
     match name {
         "Result" if value == DOUBLE_FORFEIT.as_bytes() => Ok(()),
@@ -91,8 +90,8 @@ pub(crate) fn check_value(name: &str, value: &[u8]) -> Result<(), TagError> {
     }
 }
 
-/// The result of a game by its `Result` tag and its termination marker. Where they disagree, what
-/// the final position proves counts, else the one that says something, else the marker.
+/// The result of a game by its `Result` tag and its termination marker. If they disagree, the result that
+/// the last position proves counts, else the one that is not `*`, else the marker.
 pub(super) fn agreed_result(
     tag: Option<Ending>,
     marker: Option<Ending>,
@@ -109,7 +108,7 @@ pub(super) fn agreed_result(
     }
 }
 
-/// The tags whose values records hold in operations of their own.
+/// Tags whose values are operations of their own in records.
 pub(super) const OPCODES: [(&str, Opcode); 5] = [
     ("ECO", Opcode::ECO),
     ("NIC", Opcode::NIC),
@@ -118,7 +117,7 @@ pub(super) const OPCODES: [(&str, Opcode); 5] = [
     ("SubVariation", Opcode::V2),
 ];
 
-/// Refuses games of other rules.
+/// Refuses games of other variants.
 fn check_variant(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
     match builder.game().tag("Variant").filter(|variant| !is_known_variant(variant)) {
         Some(variant) => Err(TagError::Variant(variant.chars().take(40).collect())),
@@ -126,8 +125,8 @@ fn check_variant(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagErro
     }
 }
 
-/// Takes the start of a game from its tags, and adds the tags that a set-up game must have:
-/// `SetUp "1"`, and `Variant "Chess960"` where castling needs it.
+/// Takes the start of a game from its tags, and adds the tags that a set-up game must have: `SetUp "1"`, and
+/// `Variant "Chess960"` if castling needs it.
 fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
     let game = builder.game();
     let is_due = game.tag("SetUp") == Some("1") || game.has_tag("FEN");
@@ -153,12 +152,12 @@ fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
     Ok(repair)
 }
 
-/// Whether the value of a tag says that nothing is known.
+/// Whether the value of a tag stands for "unknown".
 fn is_unknown(value: &str) -> bool {
     matches!(value.trim(), "" | "?" | "-" | "*")
 }
 
-/// Reads a FEN, leniently where it must be.
+/// Parses a FEN, leniently if the strict profile refuses it.
 fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
     let error = match fen::parse(fen.as_bytes(), Profile::Standard) {
         Ok(record) => return Ok((record, None)),
@@ -170,8 +169,7 @@ fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
     }
 }
 
-/// The names of standard chess and of Chess960 in files of many programs, without what is no
-/// letter or digit.
+/// Names of standard chess and of Chess960 in files of many programs, reduced to letters and digits.
 const KNOWN_VARIANTS: [&str; 30] = [
     "",
     "chess",
@@ -205,15 +203,15 @@ const KNOWN_VARIANTS: [&str; 30] = [
     "wildfr",
 ];
 
-/// Whether the rules of a variant are those of standard chess or of Chess960.
+/// Whether a variant has the rules of standard chess or of Chess960.
 fn is_known_variant(name: &str) -> bool {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     let name: String = letters.take(40).flat_map(char::to_lowercase).collect();
     KNOWN_VARIANTS.contains(&name.as_str())
 }
 
-/// The counters of a record that was read from a FEN; where one of them is out of range, as the
-/// move number 0 of many puzzles is, the other is kept.
+/// The counters of a record that was parsed from a FEN. If one of them is out of range, as the move number 0
+/// of many puzzles is, the other is kept.
 fn counters(record: &EpdRecord, fen: &str) -> Counters {
     let mut words = fen.split_ascii_whitespace().skip(4).map(str::parse::<u32>);
     let mut word = || words.next().and_then(Result::ok);

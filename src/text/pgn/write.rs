@@ -1,12 +1,12 @@
-//! Writing games: the export format, to the byte.
+//! Writer of games: the export format, to the byte.
 
 use super::language::Language;
 use crate::model::{Color, Element, Game, Replay, SEVEN_TAG_ROSTER, Start};
 use crate::text::charset::{Charset, NotLatin1, put_ascii, put_latin1_text};
 use crate::text::{codes, san};
 
-/// How games are written. The default is the export format in UTF-8, of which ISO 8859-1, the
-/// character set of the standard, is the choice of those who need it.
+/// Settings of [`format()`]. The default is the export format in UTF-8; ISO 8859-1, the character set of the
+/// standard, is an option.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PgnFormatOptions {
     pub(crate) reduced: bool,
@@ -18,7 +18,7 @@ pub struct PgnFormatOptions {
 }
 
 impl PgnFormatOptions {
-    /// The default.
+    /// The default settings.
     pub const fn new() -> PgnFormatOptions {
         PgnFormatOptions {
             reduced: false,
@@ -30,7 +30,7 @@ impl PgnFormatOptions {
         }
     }
 
-    /// The reduced export format: the seven tag roster and the moves.
+    /// Writes the reduced export format: the seven tag roster and the moves.
     #[must_use]
     pub const fn reduced(mut self, reduced: bool) -> PgnFormatOptions {
         self.reduced = reduced;
@@ -44,28 +44,28 @@ impl PgnFormatOptions {
         self
     }
 
-    /// Write `?` for characters that the character set does not have, instead of refusing.
+    /// Writes `?` for characters that the character set lacks, instead of an error.
     #[must_use]
     pub const fn translit(mut self, translit: bool) -> PgnFormatOptions {
         self.translit = translit;
         self
     }
 
-    /// Write ASCII alone, whatever the character set, with `?` for all other characters.
+    /// Writes ASCII only, in any character set, with `?` for all other characters.
     #[must_use]
     pub const fn ascii(mut self, ascii: bool) -> PgnFormatOptions {
         self.ascii = ascii;
         self
     }
 
-    /// Keep `%` lines, which archives drop.
+    /// Keeps `%` lines, which archives drop.
     #[must_use]
     pub const fn escapes(mut self, escapes: bool) -> PgnFormatOptions {
         self.escapes = escapes;
         self
     }
 
-    /// Whose letters stand for the pieces; anything but English is for display only.
+    /// The language of the piece letters. Anything but English is for display only.
     #[must_use]
     pub const fn language(mut self, language: Language) -> PgnFormatOptions {
         self.language = language;
@@ -79,7 +79,7 @@ impl Default for PgnFormatOptions {
     }
 }
 
-/// What a game has and what was written of it does not.
+/// Numbers of parts of a game that were not written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct GameLosses {
     /// Tags outside the roster.
@@ -88,11 +88,11 @@ pub struct GameLosses {
     pub comments: u64,
     /// NAGs.
     pub nags: u64,
-    /// Variations; what stands in them is not counted again.
+    /// Variations. Parts within variations are not counted again.
     pub variations: u64,
     /// `%` lines.
     pub escapes: u64,
-    /// Characters in whose place `?` stands.
+    /// Characters that became `?`.
     pub characters: u64,
 }
 
@@ -107,17 +107,17 @@ impl std::ops::AddAssign for GameLosses {
     }
 }
 
-/// Why a game cannot be written in a form.
+/// A reason why a game cannot be written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PgnFormatError {
-    /// A character that the character set does not have.
+    /// A character that the character set lacks.
     #[error(transparent)]
     Charset(#[from] NotLatin1),
-    /// A game that does not start from the start array has no reduced form.
+    /// A game from a set-up position, which has no reduced form.
     #[error("a game from a set-up position has no reduced export format")]
     SetUp,
-    /// Moves in figurines, in a character set that has none.
+    /// Figurines, which the character set lacks.
     #[error("figurines can be written in UTF-8 only")]
     Figurines,
 }
@@ -132,11 +132,11 @@ impl PgnFormatError {
     }
 }
 
-/// Appends a game in export format, with the empty line behind it, and gives what the options made
-/// it leave out.
+/// Appends a game in export format with an empty line after it, and returns the parts that the options left
+/// out.
 ///
 /// # Errors
-/// [`PgnFormatError`]; nothing is appended then.
+/// [`PgnFormatError`]. Nothing is appended then.
 ///
 /// ```
 /// use epdb::text::pgn::{self, PgnReadOptions, PgnFormatOptions};
@@ -217,7 +217,7 @@ fn write_movetext(
 ) {
     let mut layout = Layout::new(out);
     let mut replay = Replay::new(game.start());
-    // A move by Black has its number only when something stands between it and White's move.
+    // A move by Black has its number only if something separates it from White's move.
     let mut apart = true;
     let mut depth_left_out = 0u32;
     for element in game.elements() {
@@ -275,19 +275,19 @@ fn write_movetext(
     layout.finish();
 }
 
-/// The most characters of a line.
+/// Maximum number of characters of a line.
 const WIDTH: usize = 79;
 
 /// Fills lines with tokens.
 struct Layout<'o> {
     out: &'o mut Vec<u8>,
-    /// Characters of the line so far.
+    /// Number of characters of the line so far.
     column: usize,
-    /// What must stay together and is not in the line yet.
+    /// Text that must not be broken and is not in the line yet.
     unit: Vec<u8>,
     /// The next token belongs to the unit.
     is_open: bool,
-    /// The last thing written was a comment to the end of its line.
+    /// The last token was a comment to the end of its line.
     after_line_comment: bool,
 }
 
@@ -303,8 +303,8 @@ impl Layout<'_> {
         self.unit.extend_from_slice(token);
     }
 
-    /// Puts the number of the next move where it belongs; a move by Black has one only where something
-    /// stands `apart` from White's.
+    /// Writes the number of the next move if it needs one. A move by Black needs one only if it is `apart` from
+    /// White's move.
     fn number(&mut self, replay: &Replay, apart: bool) {
         let number = replay.fullmove_number();
         match replay.position().turn() {
@@ -314,18 +314,18 @@ impl Layout<'_> {
         }
     }
 
-    /// Begins what is glued to the token behind it.
+    /// Begins a bracket, which is attached to the token after it.
     fn open(&mut self, bracket: u8) {
         self.token(&[bracket]);
         self.is_open = true;
     }
 
-    /// Ends what is glued to the token before it.
+    /// Ends a bracket, which is attached to the token before it.
     fn close(&mut self, bracket: u8) {
         self.unit.push(bracket);
     }
 
-    /// Puts the unit into the line, or into the next one.
+    /// Moves the unit into the line, or into the next one.
     fn flush(&mut self) {
         if self.unit.is_empty() {
             return;
@@ -352,7 +352,7 @@ impl Layout<'_> {
         self.is_open = false;
     }
 
-    /// Writes a line of its own.
+    /// Writes a separate line.
     fn line(&mut self, parts: &[&str]) {
         self.end_line();
         parts.iter().for_each(|part| self.out.extend_from_slice(part.as_bytes()));
@@ -360,8 +360,8 @@ impl Layout<'_> {
         self.after_line_comment = false;
     }
 
-    /// A comment in braces, its words the places where lines may break; one with a brace in it, or a
-    /// backslash at its end, as lines with semicolons.
+    /// Writes a comment in braces, with line breaks between its words. A comment with a brace in it, or with a
+    /// backslash at its end, becomes lines with semicolons.
     fn comment(&mut self, text: &str) {
         if text.contains(['{', '}']) || text.ends_with('\\') {
             return self.line_comments(text);
@@ -369,7 +369,7 @@ impl Layout<'_> {
         self.open(b'{');
         for word in text.split(' ') {
             if (word.starts_with('%') || word == "[Event") && !self.is_open {
-                // Not at the start of a line: it would be an escape, or the next game.
+                // Not at the start of a line, where it would be an escape or the next game.
                 self.unit.push(b' ');
                 self.is_open = true;
             }
@@ -378,7 +378,7 @@ impl Layout<'_> {
         self.close(b'}');
     }
 
-    /// Lines that follow each other are read as one comment, so an empty one keeps two apart.
+    /// Writes lines with semicolons. Consecutive lines are read as one comment, so an empty line separates two.
     fn line_comments(&mut self, text: &str) {
         self.end_line();
         if self.after_line_comment {
@@ -398,14 +398,14 @@ impl Layout<'_> {
         self.after_line_comment = true;
     }
 
-    /// Ends the last line and leaves one empty.
+    /// Ends the last line and adds an empty one.
     fn finish(&mut self) {
         self.end_line();
         self.out.push(b'\n');
     }
 }
 
-/// Whether a byte goes on with a character of UTF-8.
+/// Whether a byte continues a character of UTF-8.
 const fn is_continuation(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }

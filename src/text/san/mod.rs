@@ -1,4 +1,4 @@
-//! Standard Algebraic Notation: moves read and written.
+//! Standard Algebraic Notation: parser and writer of moves.
 
 mod notations;
 mod odd;
@@ -13,7 +13,7 @@ pub(crate) use read::find;
 pub use read::{MoveError, SanRead, parse};
 pub use write::{format, uci, without_marks};
 
-/// Moves as they are written, in order.
+/// The texts of moves, in order.
 #[cfg(test)]
 fn sorted(
     playable: &crate::model::rules::Playable,

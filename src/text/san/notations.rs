@@ -6,10 +6,10 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Color, Role, Side, Square};
 use crate::text::Profile;
 
-/// The legal moves that a text means, read as English descriptive notation, as numeric notation
-/// (ICCF), or as SAN with a note such as `ch` behind it. `None` when it has none of these forms.
+/// The legal moves that a text can mean, read as English descriptive notation, as numeric notation (ICCF), or
+/// as SAN with a note such as `ch` after it. `None` if it has none of these forms.
 ///
-/// Notes of check, mate and en passant choose among several moves. The king's bishop is told by the
+/// Notes of check, mate and en passant select among several moves. The king's bishop is recognised by the
 /// color of its squares; the king's knight and rook are those nearest to the h-file.
 pub(crate) fn fitting(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let (body, notes) = split_notes(text);
@@ -23,7 +23,7 @@ pub(crate) fn fitting(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     Some(moves)
 }
 
-/// What a text says of a move behind it.
+/// A note after a move.
 #[derive(Copy, Clone)]
 enum Note {
     Check,
@@ -57,7 +57,7 @@ impl Note {
     }
 }
 
-/// Whether a text is nothing but notes: `ch`, `dis.`, `dbl.ch.`, `mate`.
+/// Whether a text has only notes: `ch`, `dis.`, `dbl.ch.`, `mate`.
 pub(crate) fn is_note(text: &[u8]) -> bool {
     !text.is_empty() && split_notes(text).0.is_empty()
 }
@@ -77,8 +77,8 @@ fn split_notes(text: &[u8]) -> (&[u8], Vec<Note>) {
     (body, notes)
 }
 
-/// Numeric notation: files and ranks as digits, and a digit of a promotion. Castling is the move of
-/// the king.
+/// Reads numeric notation: files and ranks as digits, and a digit of a promotion. Castling is the move of the
+/// king.
 fn numeric(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let (squares, promotion) = match text {
         [squares @ .., digit] if text.len() == 5 => (squares, Some(promoted(*digit)?)),
@@ -111,7 +111,7 @@ fn from_one(digit: u8) -> Option<u8> {
     digit.checked_sub(b'1').filter(|number| *number < 8)
 }
 
-/// Descriptive notation, castling apart: a piece, then `-` and a square or `x` and a piece.
+/// Reads descriptive notation except castling: a piece, then `-` and a square or `x` and a piece.
 fn descriptive(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let text = with_one_spelling(text);
     let (text, promotion) = split_promotion(&text);
@@ -136,7 +136,7 @@ fn descriptive(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     Some(moves)
 }
 
-/// Capital letters, `N` for `Kt`, and `x` for a colon.
+/// Normalises to capital letters, `N` for `Kt`, and `x` for a colon.
 fn with_one_spelling(text: &[u8]) -> Vec<u8> {
     let mut spelled: Vec<u8> = Vec::with_capacity(text.len());
     for byte in text.to_ascii_uppercase() {
@@ -350,7 +350,7 @@ mod tests {
         format!("{file}{rank}")
     }
 
-    /// A move with both of its squares in full, and as short as it can be said.
+    /// The text of a move with both squares in full, and its shortest text.
     fn written(playable: &Playable, mv: Move) -> (String, String) {
         let position = playable.position();
         let view = position.turn();
@@ -382,8 +382,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is written in full comes back as that move, what is short as all moves that are
-        /// written so, with a note of check as those of them that give it.
+        /// A full text is read as its move; a short text as all moves with that text. With a note of check, only
+        /// moves that give check are read.
         #[test]
         fn what_is_written_comes_back(choices in prop::collection::vec(any::<u16>(), 0..200)) {
             let playable = playable_after(choices);
@@ -399,7 +399,7 @@ mod tests {
                 let other = full.replace('N', "Kt").to_lowercase();
                 prop_assert_eq!(fitting(&playable, full.as_bytes()), Some(vec![*mv]), "{}", full);
                 prop_assert_eq!(fitting(&playable, other.as_bytes()), Some(vec![*mv]), "{}", other);
-                // Where no promotion is told each is meant.
+                // Without the piece of a promotion, every promotion is meant.
                 let is_meant = |text: &str| {
                     text.strip_prefix(short.as_str())
                         .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))

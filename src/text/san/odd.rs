@@ -1,15 +1,15 @@
-//! Moves in odd notations, of which exactly one legal move may be meant: `Qh4mate`, `00`, `xf6`, `ee4`.
+//! Moves in odd notations, which are read if exactly one legal move fits: `Qh4mate`, `00`, `xf6`, `ee4`.
 
 use super::read::{Leading, Pattern, find};
 use crate::model::Role;
 use crate::model::rules::{Move, Playable};
 use crate::text::Profile;
 
-/// The legal moves that a text may mean, if it is no move in any usual notation:
+/// The legal moves that a text can mean, if it is not a move in any usual notation:
 ///
-/// - a letter that stands twice (`NNf3`), a capture whose `x` stands within the square (`Bcx3`),
-/// - a capture by a pawn without its file (`xf6`), a pawn with the file that it goes on (`ee4`),
-/// - a file and a square (`ae4`): whatever can go from the one to the other.
+/// - a doubled letter (`NNf3`), or a capture with its `x` within the square (`Bcx3`);
+/// - a capture by a pawn without its file (`xf6`), or a pawn move with its file (`ee4`);
+/// - a file and a square (`ae4`): any piece of that file that can go to the square.
 pub(crate) fn odd(playable: &Playable, text: &[u8]) -> Vec<Move> {
     let mut moves = by_file_and_square(playable, text).unwrap_or_default();
     moves.extend(respelled(text).iter().filter_map(|text| usual(playable, text)));
@@ -19,13 +19,13 @@ pub(crate) fn odd(playable: &Playable, text: &[u8]) -> Vec<Move> {
     moves
 }
 
-/// The move that a text means in a usual notation, if it is one and says nothing wrong.
+/// The move of a text in a usual notation, if the text has no fault.
 pub(crate) fn usual(playable: &Playable, text: &[u8]) -> Option<Move> {
     let found = find(playable, text, Profile::Lenient).ok()?;
     (!found.false_capture).then_some(found.mv)
 }
 
-/// The castling that circles mean, with or without hyphens: two for the king's side, three for the queen's.
+/// The castling move of circles with or without hyphens: two for the king's side, three for the queen's.
 pub(crate) fn castling_of_circles(playable: &Playable, text: &[u8]) -> Option<Move> {
     let text = without_notes(text);
     match circles(text)? {
@@ -35,14 +35,14 @@ pub(crate) fn castling_of_circles(playable: &Playable, text: &[u8]) -> Option<Mo
     }
 }
 
-/// The number of circles, `0`, `O` or `o`, in a text that has nothing else but hyphens.
+/// Number of circles, `0`, `O` or `o`, in a text that has only circles and hyphens.
 pub(crate) fn circles(text: &[u8]) -> Option<usize> {
     let is_circle = |byte: &u8| matches!(byte, b'0' | b'O' | b'o');
     let is_of_circles = text.iter().all(|byte| is_circle(byte) || *byte == b'-');
     is_of_circles.then(|| text.iter().filter(|byte| is_circle(byte)).count())
 }
 
-/// What is written behind moves for check and mate; `‡` and `†` also as Windows-1252 has them.
+/// Notes after moves for check and mate; `‡` and `†` also in Windows-1252.
 const NOTES: [&[u8]; 16] = [
     b"+",
     b"#",
@@ -62,7 +62,7 @@ const NOTES: [&[u8]; 16] = [
     b"ch",
 ];
 
-/// A text without the notes behind it. Letters count in either case.
+/// A text without the notes at its end. Letters may have either case.
 pub(crate) fn without_notes(mut text: &[u8]) -> &[u8] {
     let before = |text: &[u8], note: &[u8]| {
         let end = text.len().checked_sub(note.len())?;
@@ -74,13 +74,13 @@ pub(crate) fn without_notes(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Whether a text is nothing but notes. An `x` alone is more likely to be of a capture.
+/// Whether a text has only notes. A single `x` is more likely a capture.
 pub(crate) fn is_mark(text: &[u8]) -> bool {
     let is_capture = matches!(text.first(), None | Some(b'x' | b'X'));
     !is_capture && without_notes(text).is_empty()
 }
 
-/// A text without the second of two equal letters, or with the `x` before the square.
+/// A text without the second of two equal letters, or with the `x` moved before the square.
 fn respelled(text: &[u8]) -> Option<Vec<u8>> {
     match text {
         [first, second, ..] if first == second && first.is_ascii_alphabetic() => {
@@ -93,7 +93,7 @@ fn respelled(text: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The moves that a square means with a file before it, an `x`, or both.
+/// The moves of a square with a file before it, an `x`, or both.
 fn by_file_and_square(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let pattern = Pattern::read(text, Leading::File)?;
     let Pattern { from_file, from_rank: None, hyphen: false, captures, .. } = pattern else {
@@ -104,7 +104,7 @@ fn by_file_and_square(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     }
     let board = playable.position().board();
     let is_pawn = |mv: &Move| board.role_at(mv.from) == Some(Role::Pawn);
-    // Who names no piece means a pawn, unless the file is one that no pawn comes from.
+    // Without a piece it is a pawn move, unless no pawn can come from that file.
     let pawns_only = from_file.is_none_or(|file| file == pattern.to.file());
     let mut moves = playable.legal_moves();
     moves.retain(|mv| {

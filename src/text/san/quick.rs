@@ -1,4 +1,4 @@
-//! The usual SAN, read without preparing the position for all of its moves.
+//! Fast path for usual SAN, which does not prepare the position for all of its moves.
 
 use crate::model::rules::{
     BACK_RANKS, Move, aligned_sliders, attackers, between, beyond, castling_rook, pawn_attacks,
@@ -6,22 +6,22 @@ use crate::model::rules::{
 };
 use crate::model::{Color, Position, Role, Side, Square};
 
-/// The text of a token of at most seven bytes, which the longest SAN has.
+/// A token of at most seven bytes, the length of the longest SAN.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Token {
-    /// The last byte highest.
+    /// The bytes of the text, the last one highest.
     bytes: u64,
     first: u8,
     len: u8,
 }
 
 impl Token {
-    /// What stands before the first blank or control byte; `None` when none of the eight is one.
+    /// The text before the first blank or control byte; `None` if none of the eight bytes is one.
     #[inline]
     pub(crate) fn before_blank(text: [u8; 8]) -> Option<Token> {
         const ONES: u64 = u64::MAX / 255;
         let bytes = u64::from_le_bytes(text);
-        // A 1 at the top of each byte below 0x21; of the lowest one that is exact.
+        // The top bit of each byte below 0x21; exact for the lowest one.
         let ends = bytes.wrapping_sub(ONES * 0x21) & !bytes & (ONES << 7);
         (ends != 0).then(|| Token::of(bytes, (ends.trailing_zeros() / 8) as u8))
     }
@@ -66,10 +66,10 @@ impl Token {
     }
 }
 
-/// A position with what else is known of it.
+/// A position, and whether it may be check.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Situation<'p> {
-    /// It is playable, and its en passant square possible.
+    /// A playable position with a possible en passant square.
     pub(crate) position: &'p Position,
     /// False only if the side to move is certainly not in check.
     pub(crate) may_be_check: bool,
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(empty.map(Token::len), Some(0));
     }
 
-    /// Texts around SAN that mean something else, or nothing, are left to the full reader.
+    /// Texts that are nearly SAN are left to the full reader.
     #[test]
     fn what_is_not_quite_san_is_left_alone() {
         let playable = Playable::new(&Position::START).unwrap();
@@ -339,8 +339,8 @@ mod tests {
         }
     }
 
-    /// What is found quickly is what the full reader finds, in each position of the vectors for all
-    /// its moves and for those of the other positions; and nearly all legal moves are.
+    /// The fast path finds the same moves as the full reader, in each position of the vectors, for all of its
+    /// moves and those of the other positions. It finds nearly all legal moves.
     #[test]
     fn what_is_found_is_what_the_full_reader_finds() {
         let rows: Vec<Vec<&str>> = include_str!("../../../tests/vectors/move_lists.tsv")
@@ -375,8 +375,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Whatever was played before, every legal move is found by its SAN; and to make the move that
-        /// was found leads to where the rules lead.
+        /// In any game, the fast path finds every legal move by its SAN, and playing that move gives the position of
+        /// the rules.
         #[test]
         fn games_made_of_what_is_found_follow_the_rules(
             choices in proptest::collection::vec(any::<usize>(), 1..150),

@@ -1,32 +1,32 @@
-//! Reading moves.
+//! Parser of moves.
 
 use super::write::{file_set, play, rank_set};
 use crate::model::rules::{BACK_RANKS, Move, Playable, role_attacks};
 use crate::model::{Color, Role, San, Side, Square};
 use crate::text::{Profile, codes};
 
-/// A move that was read.
+/// A move that was parsed.
 #[derive(Clone, Debug)]
 pub struct SanRead {
     /// The move.
     pub mv: Move,
-    /// Its canonical text, check and mate marks included.
+    /// Its canonical text with check and mate marks.
     pub san: San,
-    /// The annotation mark behind it as a Numeric Annotation Glyph, 1 to 6.
+    /// The annotation mark after it as a Numeric Annotation Glyph, 1 to 6.
     pub nag: Option<u8>,
-    /// A capture mark stood on a move that captures nothing.
+    /// The text has a capture mark, but the move captures nothing.
     pub false_capture: bool,
     /// The position after the move.
     pub after: Playable,
 }
 
-/// Why a text is no move.
+/// A text that is not a legal move.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct MoveError {
     /// The stable code, `E-MOVE-…`.
     pub code: &'static str,
-    /// What was met and what was expected.
+    /// The text that was found, and the text that was expected.
     pub message: &'static str,
 }
 
@@ -49,16 +49,16 @@ const NOT_CANONICAL: MoveError = MoveError {
     message: "a legal move, but not in its canonical form",
 };
 
-/// No text of a move is longer, whatever stands around it.
+/// Maximum length of the text of a move with all marks.
 const LONGEST: usize = 24;
 
-/// Reads the text of a move.
+/// Parses the text of a move.
 ///
-/// `Strict` takes the canonical text alone. `Standard` takes other cases, marks and notes,
-/// `Lenient` also long algebraic and coordinate notation.
+/// `Strict` accepts the canonical text only. `Standard` accepts other cases, marks and notes; `Lenient` accepts
+/// long algebraic and coordinate notation too.
 ///
 /// # Errors
-/// [`MoveError`] when the text is no move, or not exactly one legal move fits.
+/// [`MoveError`] if the text is not a move, or if not exactly one legal move fits.
 ///
 /// ```
 /// use epdb::model::{Position, rules::Playable};
@@ -79,14 +79,14 @@ pub fn parse(playable: &Playable, text: &[u8], profile: Profile) -> Result<SanRe
     Ok(SanRead { mv, san, nag, false_capture, after })
 }
 
-/// A move that a text means, without its canonical text.
+/// A move without its canonical text.
 pub(crate) struct Found {
     pub(crate) mv: Move,
     pub(crate) nag: Option<u8>,
     pub(crate) false_capture: bool,
 }
 
-/// Finds the move that a text means, in a profile that is not strict.
+/// Finds the move of a text, in a profile other than `Strict`.
 pub(crate) fn find(playable: &Playable, text: &[u8], profile: Profile) -> Result<Found, MoveError> {
     if text.is_empty() || text.len() > LONGEST {
         return Err(SYNTAX);
@@ -112,7 +112,7 @@ fn read_strict(playable: &Playable, text: &[u8]) -> Result<SanRead, MoveError> {
     if read.san.as_bytes() == text { Ok(read) } else { Err(NOT_CANONICAL) }
 }
 
-/// Whether a text could be the canonical text of some move of some position.
+/// Whether a text could be the canonical text of a move of some position.
 fn is_canonical_form(text: &[u8]) -> bool {
     let unmarked = match text {
         [rest @ .., b'+' | b'#'] => rest,
@@ -143,7 +143,7 @@ fn is_canonical_form(text: &[u8]) -> bool {
     !promotes && matches!(body, b"O-O" | b"O-O-O")
 }
 
-/// The text with figurines replaced by piece letters.
+/// The text with piece letters in place of figurines.
 struct Latin {
     bytes: [u8; LONGEST],
     len: usize,
@@ -174,7 +174,7 @@ impl Latin {
     }
 }
 
-/// Takes off one of the six annotation marks.
+/// Removes one of the six annotation marks.
 fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
     let end = text.iter().rposition(|byte| !matches!(byte, b'!' | b'?')).map_or(0, |last| last + 1);
     let (body, marks) = text.split_at(end);
@@ -191,7 +191,7 @@ fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
     Ok((body, nag))
 }
 
-/// Takes off check and mate marks and the en passant note.
+/// Removes check and mate marks and the en passant note.
 fn strip_marks(text: &[u8]) -> &[u8] {
     let without_marks = |text: &'_ [u8]| {
         text.iter().rposition(|byte| !matches!(byte, b'+' | b'#')).map_or(0, |last| last + 1)
@@ -221,10 +221,10 @@ fn castle(playable: &Playable, side: Side) -> Option<Move> {
     Some(Move { from: playable.king(), to, promotion: None })
 }
 
-/// What a text says of a move other than castling.
+/// The parts of the text of a move other than castling.
 #[derive(Copy, Clone)]
 pub(super) struct Pattern {
-    /// `None` where no letter says it: a pawn, or in coordinate notation any piece.
+    /// `None` without a letter: a pawn, or in coordinate notation any piece.
     role: Option<Role>,
     pub(super) from_file: Option<u8>,
     pub(super) from_rank: Option<u8>,
@@ -260,7 +260,7 @@ fn find_move(
     }
 }
 
-/// How the first letter is to be taken where `b` may be a bishop or a file.
+/// The meaning of a first letter `b`, which may be a bishop or a file.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Leading {
     Piece,
@@ -269,7 +269,7 @@ pub(super) enum Leading {
 }
 
 impl Pattern {
-    /// `[piece][file][rank][x|:|-]square[promotion]`.
+    /// Reads `[piece][file][rank][x|:|-]square[promotion]`.
     pub(super) fn read(text: &[u8], leading: Leading) -> Option<Pattern> {
         let (body, promotion) = split_promotion(text)?;
         let [prefix @ .., file, rank] = body else { return None };

@@ -1,11 +1,11 @@
-//! Moves written.
+//! Writer of moves.
 
 use crate::model::rules::{Move, Playable};
 use crate::model::{Role, San, Side, Square};
 
-/// The canonical SAN of a legal move, check and mate marks included.
+/// The canonical SAN of a legal move with check and mate marks.
 ///
-/// What is returned for a move that is not legal here is SAN-like text without meaning.
+/// For a move that is not legal in the position, the result is SAN-like text without meaning.
 ///
 /// ```
 /// use epdb::model::{Position, Square, rules::{Move, Playable}};
@@ -28,8 +28,8 @@ pub(super) fn play(playable: &Playable, mv: Move) -> (San, Playable) {
     (text.finish(), after)
 }
 
-/// The move as UCI engines write it: `e2e4`, `a7a8q`. Castling is `e1g1` where king and rooks with
-/// rights stand as in the start array, and the king taking its rook elsewhere
+/// The move in the form of UCI engines: `e2e4`, `a7a8q`. Castling is `e1g1` if kings and rooks with rights are
+/// on their squares of the start array; otherwise the king takes its rook
 /// ([`crate::model::Position::is_chess960`]).
 ///
 /// ```
@@ -109,7 +109,7 @@ struct SanText {
 }
 
 impl SanText {
-    /// Canonical SAN is never longer than seven bytes; what would be is dropped.
+    /// Appends a byte. Canonical SAN never exceeds seven bytes; more bytes are dropped.
     fn push(&mut self, byte: u8) {
         if let Some(place) = self.bytes.get_mut(self.len) {
             *place = byte;

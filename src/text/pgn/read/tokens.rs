@@ -104,13 +104,13 @@ pub(super) fn markup_length(text: &[u8]) -> Option<usize> {
     is_tag.then_some(text.len() - rest.len() + letters + end.len())
 }
 
-/// What stands for a null move, as it is written and in files of other programs.
+/// Texts of a null move: that of this writer first, then those of other programs.
 const NULL_MOVES: [&[u8]; 5] = [b"--", b"Z0", b"0000", b"null", b"pass"];
 
-/// The same in characters that are no symbol.
+/// Texts of a null move in characters that are not part of symbols.
 const NULL_MOVE_SIGNS: [&[u8]; 2] = [b"@@@@", b"<>"];
 
-/// The length of the null move that text begins with; letters count in either case.
+/// Length of the null move at the start of a text. Letters may have either case.
 pub(super) fn null_move(text: &[u8]) -> Option<usize> {
     if let Some(signs) = NULL_MOVE_SIGNS.into_iter().find(|signs| text.starts_with(signs)) {
         return Some(signs.len());
@@ -119,7 +119,7 @@ pub(super) fn null_move(text: &[u8]) -> Option<usize> {
     NULL_MOVES.iter().any(|null| symbol.eq_ignore_ascii_case(null)).then_some(symbol.len())
 }
 
-/// The NAG that a sign of printed annotation stands for, in ASCII, Latin-1 or UTF-8.
+/// The NAG of a sign of printed annotation, in ASCII, Latin-1 or UTF-8.
 pub(super) fn position_sign(text: &[u8]) -> Option<u8> {
     Some(match &*plain_symbol(text) {
         b"\xe2\x96\xa1" => 7,
@@ -137,7 +137,7 @@ pub(super) fn position_sign(text: &[u8]) -> Option<u8> {
     })
 }
 
-/// The value of decimal digits, if it is one that a move can have.
+/// The value of decimal digits, if a move can have that number.
 pub(super) fn number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0u32, |number, digit| {
         number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
