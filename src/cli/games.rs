@@ -241,26 +241,9 @@ pub(crate) fn count_all(
             }
             _ => {}
         }
-        count(&item, read, builder)?;
+        builder.take_item(&item, read.form.games.truncate_games)?;
         Ok(ControlFlow::Continue(()))
     })
-}
-
-/// Counts a game, or notes that it is left out: for `--where`, or because it is cut short.
-pub(crate) fn count(
-    item: &Item<'_>,
-    read: &ReadArgs,
-    builder: &mut TallyBuilder,
-) -> anyhow::Result<()> {
-    match item {
-        Item::Game { is_cut_short: true, .. } if !read.form.games.truncate_games => {
-            builder.leave_out_cut_short();
-        }
-        Item::Game { game, .. } => drop(builder.add(game)?),
-        Item::LeftOut { record: None, .. } => builder.leave_out(),
-        _ => {}
-    }
-    Ok(())
 }
 
 const WHOLE: &str = "games are taken whole here: --positions is for an output of positions";

@@ -25,12 +25,10 @@ impl LibraryArgs {
     }
 }
 
-/// Refuses what must not be added up, and says what to do.
-pub(crate) fn check(file: &Path, alike: Result<(), Unlike>) -> anyhow::Result<()> {
-    alike.map_err(|unlike| {
-        let option = if unlike.is_overlap() { "--allow-overlap" } else { "--allow-mixed" };
-        anyhow::anyhow!("{}: {unlike}; {option} adds it all the same", file.display())
-    })
+/// The error for a library that must not be added, with the option that allows it.
+pub(crate) fn refusal(name: &str, unlike: &Unlike) -> anyhow::Error {
+    let option = if unlike.is_overlap() { "--allow-overlap" } else { "--allow-mixed" };
+    anyhow::anyhow!("{name}: {unlike}; {option} adds it all the same")
 }
 
 /// What is wrong with a library that does not say how it was built.
@@ -58,7 +56,8 @@ pub(crate) fn sum(
         all.origin.is_mixed = true;
     }
     for (file, ledger) in libraries {
-        check(file, ledger::add(&mut all, ledger, allowed))?;
+        let added = ledger::add(&mut all, ledger, allowed);
+        added.map_err(|unlike| refusal(&file.display().to_string(), &unlike))?;
     }
     if let Some(filter) = &wanted.filter {
         all.origin.pruned.get_or_insert_with(|| format!("--where {}", filter.text()));

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::Game;
-use epdb::source::{Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions};
+use epdb::source::{
+    Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions, Summary,
+};
 use epdb::text::epd::{Line, parse_line};
 use epdb::text::{Diagnostic, ParseOptions, Profile};
 
@@ -168,6 +170,49 @@ pub(crate) fn read_open(
     let mut progress = Progress::new(None);
     Reading::new(diagnostics, &mut progress, visit, visit_game).read(source).map(drop)
 }
+
+/// A source that is open and will be read by the library.
+pub(crate) struct OpenedSource {
+    pub(crate) source: Source,
+    progress: Progress,
+}
+
+impl OpenedSource {
+    /// Opens a source of which games come as games, if `takes_games`.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub(crate) fn open(
+        path: &Path,
+        args: &ReadArgs,
+        takes_games: bool,
+    ) -> anyhow::Result<OpenedSource> {
+        let progress = Progress::new(total_size(std::slice::from_ref(&path.to_path_buf())));
+        let options = args.source_options(takes_games).count_bytes(Arc::clone(progress.bytes()));
+        Ok(OpenedSource { source: open(path, &options)?, progress })
+    }
+
+    /// Calls `read` with the source and with what counts and reports its items.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) fn read<T>(
+        mut self,
+        args: &ReadArgs,
+        diagnostics: &mut Diagnostics,
+        read: impl FnOnce(Source, &mut NoteItem<'_>) -> anyhow::Result<(T, Summary)>,
+    ) -> anyhow::Result<T> {
+        diagnostics.watch(args.wanted.filter.as_ref());
+        let mut no_visit = |_: Item<'_>| Ok(ControlFlow::Continue(()));
+        let mut reading = Reading::new(diagnostics, &mut self.progress, &mut no_visit, None);
+        let (result, summary) = read(self.source, &mut |item| reading.note(item).map(drop))?;
+        reading.add(&summary);
+        Ok(result)
+    }
+}
+
+/// Counts and reports an item.
+pub(crate) type NoteItem<'n> = dyn FnMut(&Item<'_>) -> anyhow::Result<()> + 'n;
 
 /// The paths, or standard input when there is none.
 pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
@@ -346,32 +391,38 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
             flow
         })?;
         comments.end_source();
-        self.diagnostics.tally.of_variations += summary.variation_positions;
-        self.diagnostics.tally.behind_null_moves += summary.null_move_positions;
-        self.diagnostics.tally.unchecked_games += summary.unchecked_games;
-        self.diagnostics.tally.unread_evaluations += summary.unread_evaluations;
-        self.diagnostics.tally.book.add(&summary.book);
+        self.add(&summary);
         Ok(match summary.was_stopped {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         })
     }
 
-    /// Counts an item and hands it on.
+    /// Counts and reports an item, and hands it on.
     fn take(&mut self, item: Item<'_>) -> anyhow::Result<ControlFlow<()>> {
+        if let Item::Game { game, place, raw, is_cut_short } = item
+            && self.visit_game.is_some()
+        {
+            self.progress.record();
+            return self.take_game(game, place, raw, is_cut_short);
+        }
+        if !self.note(&item)? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        (self.visit)(item)
+    }
+
+    /// Counts and reports an item; false for one that no visitor takes.
+    fn note(&mut self, item: &Item<'_>) -> anyhow::Result<bool> {
         let tally = &mut self.diagnostics.tally;
         match item {
             Item::Diagnostic { diagnostic, place } => {
                 self.diagnostics.report(place, diagnostic)?;
-                return Ok(ControlFlow::Continue(()));
+                return Ok(false);
             }
             Item::CutShort { raw, .. } => {
                 self.diagnostics.cut_short(raw)?;
-                return Ok(ControlFlow::Continue(()));
-            }
-            Item::Game { game, place, raw, is_cut_short } if self.visit_game.is_some() => {
-                self.progress.record();
-                return self.take_game(game, place, raw, is_cut_short);
+                return Ok(false);
             }
             Item::Game { raw, is_cut_short: true, .. } => self.diagnostics.cut_short(raw)?,
             Item::Game { .. } => tally.games += 1,
@@ -384,7 +435,7 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
             Item::Skipped { is_game, .. } => tally.skipped += u64::from(!is_game),
             Item::Rejected { raw, is_more, is_game, .. } => {
                 tally.rejected += u64::from(!is_more);
-                tally.rejected_games += u64::from(!is_more && is_game);
+                tally.rejected_games += u64::from(!is_more && *is_game);
                 self.diagnostics.keep_reject(raw)?;
             }
             _ => {}
@@ -392,10 +443,20 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         if let Item::LeftOut { record: None, .. } = item
             && self.visit_game.is_some()
         {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(false);
         }
         self.progress.record();
-        (self.visit)(item)
+        Ok(true)
+    }
+
+    /// Adds what was found of a whole source.
+    fn add(&mut self, summary: &Summary) {
+        let tally = &mut self.diagnostics.tally;
+        tally.of_variations += summary.variation_positions;
+        tally.behind_null_moves += summary.null_move_positions;
+        tally.unchecked_games += summary.unchecked_games;
+        tally.unread_evaluations += summary.unread_evaluations;
+        tally.book.add(&summary.book);
     }
 
     fn take_game(

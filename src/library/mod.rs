@@ -16,6 +16,7 @@ pub mod game_census;
 pub mod game_sets;
 pub mod game_tag;
 pub mod group;
+pub mod import;
 pub mod join;
 pub mod json;
 pub mod kept_games;

@@ -23,6 +23,8 @@ pub(super) struct Input {
     pub(super) ready: Option<Ready>,
     /// Whether these are the bytes of a file, which can be opened again by its path.
     pub(super) is_file: bool,
+    /// The file, to read it again.
+    pub(super) file: Option<File>,
     /// The encoding that the bytes were in, if they are read as UTF-8 now.
     pub(super) encoding: Option<&'static str>,
 }
@@ -37,15 +39,24 @@ pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input>
         let input = of_reader(path, Box::new(io::stdin()), !is_stdin_a_file())?;
         return Ok(Input { is_file: false, ..input });
     }
+    let file = File::open(path).map_err(|error| cannot_read(path, error))?;
+    of_file(path, file, count)
+}
+
+/// [`open`] for a file that is open.
+///
+/// # Errors
+/// As there.
+pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     let cannot_read = |error| cannot_read(path, error);
-    let file = File::open(path).map_err(cannot_read)?;
     let found = file.metadata().map_err(cannot_read)?;
     if found.is_dir() {
         return Err(Error::new(format!("{} is a folder", path.display())));
     }
+    let again = file.try_clone().ok().filter(|_| found.is_file());
     let bytes = Counted { input: file, count: count.cloned() };
     let input = of_reader(path, Box::new(bytes), !found.is_file())?;
-    Ok(Input { is_file: input.is_file && found.is_file(), ..input })
+    Ok(Input { is_file: input.is_file && found.is_file(), file: again, ..input })
 }
 
 /// Decompresses an input that has a name; text in UTF-16 is given in UTF-8. An input that may have
@@ -75,7 +86,7 @@ impl Input {
     pub(super) fn decoded(self, encoding: TextEncoding) -> io::Result<Input> {
         let (start, bytes) = peek(Box::new(Transcoder::new(self.bytes, encoding)))?;
         let encoding = Some(encoding.name());
-        Ok(Input { bytes, start, ready: None, encoding, is_file: self.is_file })
+        Ok(Input { bytes, start, ready: None, encoding, is_file: self.is_file, file: None })
     }
 }
 
@@ -126,12 +137,12 @@ fn decompressed(
         Compression::None => {
             named.refuse_other(name, &start)?;
             let (start, bytes) = put_back(start, bytes);
-            Ok(Input { bytes, start, ready, is_file: true, encoding: None })
+            Ok(Input { bytes, start, ready, is_file: true, file: None, encoding: None })
         }
         _ => {
             let (_, bytes) = put_back(start, bytes);
             let (start, bytes) = decoded(bytes, compression).and_then(peek).map_err(failed)?;
-            Ok(Input { bytes, start, ready: None, is_file: false, encoding: None })
+            Ok(Input { bytes, start, ready: None, is_file: false, file: None, encoding: None })
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::input::{self, Input};
 use crate::archive::Archive;
@@ -12,13 +13,13 @@ use crate::new_file::SpooledFile;
 use crate::store::{self, Store, StoreError, StoreOptions};
 
 /// A store or an archive where it can be opened by its path.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Local {
     /// As the user named it.
     name: String,
     path: PathBuf,
     /// The temporary file that the path leads to, if it is a copy.
-    copy: Option<SpooledFile>,
+    copy: Option<Arc<SpooledFile>>,
 }
 
 impl Local {
@@ -78,7 +79,7 @@ impl Local {
 
     /// A temporary file that has the content of what the user named.
     pub(super) fn temporary(name: String, copy: SpooledFile) -> Local {
-        Local { path: copy.path().to_path_buf(), copy: Some(copy), name }
+        Local { path: copy.path().to_path_buf(), copy: Some(Arc::new(copy)), name }
     }
 
     /// Where it is.

@@ -28,6 +28,7 @@ mod games;
 mod input;
 mod item;
 mod items;
+mod library_file;
 mod lichess;
 mod line_kind;
 mod lines;
@@ -39,10 +40,8 @@ mod output;
 mod perft_blocks;
 mod plain_line;
 mod read_ahead;
-mod store_target;
 mod target;
 
-use std::io::Read;
 use std::path::Path;
 
 pub use book::open_book;
@@ -62,9 +61,8 @@ pub use output::Output;
 pub(crate) use plain_line::encode_canonical_line;
 pub use target::{GameFormat, Lost, Target, TargetOptions};
 
-use crate::archive::ArchiveError;
 use crate::codec::tally_origin::TallyLedger;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::GameId;
 
 /// Opens a file of any format and compression, or standard input for `-`.
@@ -87,86 +85,40 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source> {
     Source::open(path, &SourceOptions::new())
 }
 
-/// How the tallies of a library came to be, and which games they count; `None` where that was not
-/// kept, as in every text.
+/// The origin of the tallies of a library and the games that they count; `None` for any other file, and
+/// for a library that does not have it.
 ///
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
 pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
-    open_library(path)?.map_or(Ok(None), |library| library.tally_ledger())
+    open(path)?.library().map_or(Ok(None), |library| library.tally_ledger())
 }
 
-/// A store or an archive, opened to be asked for little; `None` for anything else.
-fn open_library(path: impl AsRef<Path>) -> Result<Option<OpenLookup>> {
-    let source = open(path)?;
-    let is_library = matches!(source.format(), FileFormat::Epdb | FileFormat::Epa);
-    is_library.then(|| OpenLookup::new(source, LIBRARY_MEMORY)).transpose()
-}
-
-/// Hands on all games that a library keeps for the positions that list them, their ids ascending; what is
-/// no library has none.
+/// Calls `visit` with each game that a library keeps for the positions that list the game, the ids
+/// ascending; any other file has none.
 ///
 /// # Errors
-/// A store or an archive cannot be opened or is damaged, and what `visit` says.
+/// A store or an archive cannot be opened or is damaged, and those of `visit`.
 pub fn each_kept_game(
     path: impl AsRef<Path>,
     visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    match open(path)?.into_content() {
-        Content::Store(local) => {
-            let store = local.store(LIBRARY_MEMORY)?;
-            let reader = store.reader().map_err(|error| local.failed(error))?;
-            reader.each_kept_game(&mut |id, game| visit(id, game))
-        }
-        Content::Archive(local) => {
-            let read = local
-                .archive()?
-                .each_kept_game(&mut |id, game| visit(id, game).map_err(Stop::Visit));
-            read.map_err(|stop| match stop {
-                Stop::Read(error) => local.failed(error).in_source(local.name()),
-                Stop::Visit(error) => error,
-            })
-        }
-        _ => Ok(()),
-    }
+    open(path)?.library().map_or(Ok(()), |library| library.each_kept_game(visit))
 }
 
-/// Why not all games came.
-enum Stop {
-    Read(ArchiveError),
-    Visit(Error),
-}
-
-impl From<ArchiveError> for Stop {
-    fn from(error: ArchiveError) -> Stop {
-        Stop::Read(error)
-    }
-}
-
-/// How many games a library keeps.
+/// The number of games that a library keeps.
 ///
 /// # Errors
 /// As [`tally_ledger`].
 pub fn kept_game_count(path: impl AsRef<Path>) -> Result<u64> {
-    open_library(path)?.map_or(Ok(0), |library| library.kept_game_count())
+    open(path)?.library().map_or(Ok(0), |library| library.kept_game_count())
 }
 
-/// What a store may take to be asked for little, in bytes.
-const LIBRARY_MEMORY: usize = 1 << 20;
-
-/// The format of a file, or the one that is `said` where neither its bytes nor its name tells it.
+/// The format of a file by its bytes and its name, or else `default`.
 ///
 /// # Errors
 /// The file cannot be read, or has a format that is not read.
-pub fn format_of_file(path: &Path, said: Option<FileFormat>) -> Result<FileFormat> {
+pub fn format_of_file(path: &Path, default: Option<FileFormat>) -> Result<FileFormat> {
     let input = input::open(path, None)?;
-    Ok(FileFormat::of_source(path, &input.start, said))
-}
-
-/// The bytes of a file, or of standard input for `-`: decompressed, and UTF-16 as UTF-8.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_bytes(path: impl AsRef<Path>) -> Result<Box<dyn Read + Send>> {
-    Ok(input::open(path.as_ref(), None)?.bytes)
+    Ok(FileFormat::of_source(path, &input.start, default))
 }

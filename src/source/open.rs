@@ -1,17 +1,21 @@
 //! Opening a source, whatever it is.
 
 use std::fmt;
-use std::io::{self, Read};
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign};
 use super::input::{self, Input};
 use super::item::{Item, Summary, VisitItem};
+use super::library_file::LibraryFile;
 use super::line_kind::LineKind;
 use super::lines::{self, Lines};
 use super::local::Local;
+#[cfg(feature = "library")]
+use super::options::Encode;
 use super::options::SourceOptions;
 use super::{binary, book, games};
 use crate::error::{At, Error, Place, Result};
@@ -22,6 +26,8 @@ pub struct Source {
     pub(super) name: Arc<str>,
     content: Content,
     is_file: bool,
+    /// The path of a file that can be read again, and the file.
+    file: Option<(PathBuf, File)>,
     encoding: Option<&'static str>,
     options: SourceOptions,
 }
@@ -112,7 +118,8 @@ impl Source {
         Source::from_reader(name, io::Cursor::new(bytes.into()), options)
     }
 
-    fn of_input(path: &Path, input: Input, options: &SourceOptions) -> Result<Source> {
+    fn of_input(path: &Path, mut input: Input, options: &SourceOptions) -> Result<Source> {
+        let file = input.file.take().map(|file| (path.to_path_buf(), file));
         let format = FileFormat::of_source(path, &input.start, options.format);
         let is_lines = matches!(format, FileFormat::Epd | FileFormat::Fen);
         if let Some(foreign) = Foreign::of_text(&input.start).filter(|_| is_lines) {
@@ -140,7 +147,7 @@ impl Source {
             FileFormat::Epa => Content::Archive(Local::of(path, input)?),
         };
         let (name, options) = (path.to_string_lossy().into(), options.clone());
-        Ok(Source { name, content, is_file, encoding, options })
+        Ok(Source { name, content, is_file, file, encoding, options })
     }
 
     /// The name that it was opened by.
@@ -170,6 +177,46 @@ impl Source {
     /// another one.
     pub const fn encoding(&self) -> Option<&'static str> {
         self.encoding
+    }
+
+    /// Gives all bytes of a file to `read`, decompressed and in UTF-8, and starts again at the beginning;
+    /// `None` for a source that can be read only once.
+    #[cfg(feature = "library")]
+    pub(crate) fn read_bytes_first<R>(
+        &mut self,
+        read: impl FnOnce(Box<dyn Read + Send>) -> R,
+    ) -> Result<Option<R>> {
+        let Some((path, mut file)) = self.file.take() else { return Ok(None) };
+        let failed =
+            |error| Error::new(format!("cannot read {} again", path.display())).because(error);
+        file.rewind().map_err(failed)?;
+        let again = file.try_clone().map_err(failed)?;
+        let result = read(input::of_file(&path, again, None)?.bytes);
+        file.rewind().map_err(failed)?;
+        match self.content {
+            Content::Store(_) | Content::Archive(_) => self.file = Some((path, file)),
+            _ => {
+                let count = self.options.bytes_read.clone();
+                let input = input::of_file(&path, file, count.as_ref())?;
+                *self = Source::of_input(&path, input, &self.options.clone())?;
+            }
+        }
+        Ok(Some(result))
+    }
+
+    /// The store or archive that the source is.
+    pub(crate) fn library(&self) -> Option<LibraryFile> {
+        match &self.content {
+            Content::Store(local) => Some(LibraryFile::Store(local.clone())),
+            Content::Archive(local) => Some(LibraryFile::Archive(local.clone())),
+            _ => None,
+        }
+    }
+
+    /// The same source, whose records of lines are encoded on the threads that read them.
+    #[cfg(feature = "library")]
+    pub(crate) fn encoded_as(self, encode: Arc<dyn Encode>) -> Source {
+        Source { options: self.options.encode(encode), ..self }
     }
 
     /// What it is, for readers of their own.

@@ -7,13 +7,14 @@ use std::path::Path;
 use super::encoded_batch::{EncodedBatch, PartText};
 use super::format::FileFormat;
 use super::output::Output;
-use super::store_target::StoreTarget;
 use crate::archive::{ArchiveWriter, PackOptions};
 use crate::codec::pgc::{self, PgcEncodeOptions};
 use crate::codec::tally_origin::TallyLedger;
 use crate::codec::{record, stream};
 use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Game};
+use crate::new_file::NewFile;
+use crate::store::{ImportOptions, Importer, Store, StoreOptions};
 use crate::text::epd::{self, Losses};
 use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::pgn::{self, GameLosses, PgnFormatOptions};
@@ -169,7 +170,7 @@ enum Kind {
     Text { output: Output, options: FormatOptions },
     Stream(stream::Writer<Output>),
     Archive(Box<ArchiveWriter<Output>>),
-    Store(StoreTarget),
+    Store(Box<StoreTarget>),
     Games { output: Output, format: GameFormat },
 }
 
@@ -239,8 +240,7 @@ impl Target {
             .ok_or_else(|| Error::new(format!("the name {} tells no format", path.display())))?;
         format.check_name(path)?;
         if format == FileFormat::Epdb {
-            let kind =
-                Kind::Store(StoreTarget::create(path, options.store_memory, options.replace)?);
+            let kind = Kind::Store(Box::new(StoreTarget::create(path, options)?));
             return Ok(Target::of(kind));
         }
         Target::new(Output::create(path)?, format, options)
@@ -290,7 +290,7 @@ impl Target {
             }
             Kind::Stream(stream) => Ok(stream.write(record)?),
             Kind::Archive(archive) => Ok(archive.push(record)?),
-            Kind::Store(store) => store.push(record),
+            Kind::Store(store) => Ok(store.importer.push(record)?),
             Kind::Games { .. } => {
                 Err(Error::new("positions are no games: only games become .pgn or .pgc"))
             }
@@ -330,7 +330,7 @@ impl Target {
             return batch.write_to(stream);
         }
         batch.each(&mut |record| match &mut self.kind {
-            Kind::Store(store) => store.push_encoded(record),
+            Kind::Store(store) => Ok(store.importer.push_encoded(record)?),
             Kind::Archive(archive) => Ok(archive.push_encoded(record)?),
             _ => self.write(&record::decode(record)?.0),
         })
@@ -450,7 +450,10 @@ impl Target {
     pub fn set_tally_ledger(&mut self, ledger: TallyLedger) -> Result<()> {
         match &mut self.kind {
             Kind::Archive(archive) => archive.set_tally_ledger(ledger),
-            Kind::Store(store) => store.set_tally_ledger(ledger)?,
+            Kind::Store(store) => {
+                let games = ledger.games.map(|games| games.iter().collect());
+                store.importer.set_tally_origin(ledger.origin, games);
+            }
             _ => {}
         }
         Ok(())
@@ -464,7 +467,7 @@ impl Target {
     pub fn keep_game(&mut self, game: &[u8]) -> Result<()> {
         match &mut self.kind {
             Kind::Archive(archive) => archive.keep_game(game)?,
-            Kind::Store(store) => store.keep_game(game)?,
+            Kind::Store(store) => store.importer.keep_game(game)?,
             _ => {}
         }
         Ok(())
@@ -482,5 +485,35 @@ impl Target {
             Kind::Store(store) => store.finish()?,
         }
         Ok(self.lost)
+    }
+}
+
+/// A store that appears when it is complete.
+struct StoreTarget {
+    importer: Importer<Store>,
+    /// Dropped after the store that is open in it.
+    new: NewFile,
+    options: StoreOptions,
+}
+
+impl StoreTarget {
+    /// Creates a store, in the place of a file only if the options allow that.
+    ///
+    /// # Errors
+    /// The file exists already, or cannot be created.
+    fn create(path: &Path, options: &TargetOptions) -> Result<StoreTarget> {
+        let mut stores = StoreOptions::new().replace(options.replace);
+        if let Some(memory) = options.store_memory {
+            stores = stores.memory_bytes(memory);
+        }
+        let new = NewFile::create(path)?;
+        let importer =
+            Store::create_in(&new, &stores)?.into_importer("-", &ImportOptions::new())?;
+        Ok(StoreTarget { importer, new, options: stores })
+    }
+
+    fn finish(self) -> Result<()> {
+        self.importer.close()?;
+        Ok(Store::publish(self.new, &self.options)?)
     }
 }

@@ -29,7 +29,7 @@ pub struct Store {
     /// Memory for the batch of an import, in bytes.
     pub(super) batch_bytes: usize,
     /// True while an import of this process runs.
-    pub(super) importing: AtomicBool,
+    pub(super) importing: Arc<AtomicBool>,
     /// Imports that this process completed and has not yet marked as finished in the journal.
     delivered: Mutex<Vec<u64>>,
     /// True if records were imported since the store was opened.
@@ -171,7 +171,7 @@ impl Store {
             shared: Arc::new(shared),
             handle: Some(handle),
             batch_bytes,
-            importing: AtomicBool::new(false),
+            importing: Arc::default(),
             delivered: Mutex::default(),
             has_grown: AtomicBool::new(false),
         }

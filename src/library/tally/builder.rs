@@ -17,7 +17,7 @@ use crate::library::same_game::SameGame;
 use crate::library::site_id::SiteId;
 use crate::model::rules::Move;
 use crate::model::{Color, Game, KeptGame, Start};
-use crate::source::EncodedBatch;
+use crate::source::{EncodedBatch, Item};
 use crate::spill::{Sorted, Sorter};
 
 /// Which games count, and how.
@@ -301,15 +301,27 @@ impl TallyBuilder {
         Ok(taken)
     }
 
+    /// Takes the game of an item of a source, or notes that the filter leaves it out. A game that ends
+    /// before a move that cannot be made is left out unless `counts_cut_short`.
+    ///
+    /// # Errors
+    /// As [`TallyBuilder::add`].
+    pub fn take_item(&mut self, item: &Item<'_>, counts_cut_short: bool) -> Result<()> {
+        match item {
+            Item::Game { is_cut_short: true, .. } if !counts_cut_short => {
+                self.leave_out();
+                self.counts.cut_short += 1;
+            }
+            Item::Game { game, .. } => drop(self.add(game)?),
+            Item::LeftOut { record: None, .. } => self.leave_out(),
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Notes a game that whoever reads them leaves out.
     pub fn leave_out(&mut self) {
         self.note(Taken::LeftOut);
-    }
-
-    /// [`TallyBuilder::leave_out`] for a game that has a move that cannot be made.
-    pub fn leave_out_cut_short(&mut self) {
-        self.leave_out();
-        self.counts.cut_short += 1;
     }
 
     fn note(&mut self, taken: Taken) {

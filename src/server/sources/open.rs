@@ -58,10 +58,8 @@ fn of_games(source: Source, memory: usize) -> Result<OpenLookup> {
     source.read(&mut |item| {
         findings.note(&item);
         match item {
-            Item::Game { is_cut_short: true, .. } => builder.leave_out_cut_short(),
-            Item::Game { game, .. } => drop(builder.add(game)?),
             Item::Rejected { is_more: false, .. } => builder.leave_out(),
-            _ => {}
+            item => builder.take_item(&item, false)?,
         }
         Ok::<_, Error>(ControlFlow::Continue(()))
     })?;

@@ -1,9 +1,11 @@
 //! Writing: records are pushed, collected and committed in batches.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::io::{self, BufRead};
 use std::num::NonZeroU64;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::batch::Batch;
 use super::merge::merge;
@@ -30,7 +32,20 @@ impl Store {
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while another import of this process runs;
     /// [`StoreError::SettingsChanged`] when the interrupted import had other options.
-    pub fn importer(&self, source: &str, options: &ImportOptions) -> Result<Importer<'_>> {
+    pub fn importer(&self, source: &str, options: &ImportOptions) -> Result<Importer<&Store>> {
+        Importer::begin(self, source, options)
+    }
+
+    /// [`Store::importer`] that owns the store: [`Importer::close`] ends the import and closes the store.
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "source")]
+    pub(crate) fn into_importer(
+        self,
+        source: &str,
+        options: &ImportOptions,
+    ) -> Result<Importer<Store>> {
         Importer::begin(self, source, options)
     }
 }
@@ -38,8 +53,9 @@ impl Store {
 /// An import going on. Records that were pushed are in the store once they are committed, which
 /// happens whenever memory is full and at the end; dropping an importer forgets those that are
 /// not.
-pub struct Importer<'s> {
-    store: &'s Store,
+pub struct Importer<S: Borrow<Store>> {
+    store: S,
+    running: Running,
     options: ImportOptions,
     id: u64,
     info: ImportInfo,
@@ -56,7 +72,16 @@ pub struct Importer<'s> {
     failed: bool,
 }
 
-impl fmt::Debug for Importer<'_> {
+/// Marks a store as one that is imported into.
+struct Running(Arc<AtomicBool>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl<S: Borrow<Store>> fmt::Debug for Importer<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Importer")
             .field("id", &self.id)
@@ -66,23 +91,16 @@ impl fmt::Debug for Importer<'_> {
     }
 }
 
-impl<'s> Importer<'s> {
-    fn begin(store: &'s Store, source: &str, options: &ImportOptions) -> Result<Importer<'s>> {
+impl<S: Borrow<Store>> Importer<S> {
+    fn begin(owner: S, source: &str, options: &ImportOptions) -> Result<Importer<S>> {
+        let store = owner.borrow();
         store.database()?;
         let path = &store.shared.path;
         if store.importing.swap(true, Ordering::Acquire) {
             let what = "another import of this process goes on";
             return Err(StoreError::Busy { path: path.clone(), what });
         }
-        let begun = Importer::look_up(store, source, options);
-        if begun.is_err() {
-            store.importing.store(false, Ordering::Release);
-        }
-        begun
-    }
-
-    fn look_up(store: &'s Store, source: &str, options: &ImportOptions) -> Result<Importer<'s>> {
-        let path = &store.shared.path;
+        let running = Running(Arc::clone(&store.importing));
         let (imports, meta) = guarded(path, || {
             let transaction = store.begin_read()?;
             let meta = read_header(&transaction, Access::Write)?.meta;
@@ -129,7 +147,8 @@ impl<'s> Importer<'s> {
         let (options, conflicts) = (options.clone(), Vec::new());
         let (ledger, failed) = (None, false);
         Ok(Importer {
-            store,
+            store: owner,
+            running,
             options,
             id,
             info,
@@ -197,7 +216,7 @@ impl<'s> Importer<'s> {
 
     fn changed(&self, goal: Checkpoint) -> StoreError {
         StoreError::SourceChanged {
-            path: self.store.shared.path.clone(),
+            path: self.store.borrow().shared.path.clone(),
             source_name: self.info.source.clone(),
             line: goal.line(),
         }
@@ -221,30 +240,47 @@ impl<'s> Importer<'s> {
     /// [`StoreError::SourceChanged`] when [`Importer::resume`] was due.
     pub fn push_from(&mut self, record: &EpdRecord, place: Checkpoint) -> Result<()> {
         self.check()?;
-        let shared = &self.store.shared;
+        let shared = &self.store.borrow().shared;
         let key = (shared.key)(position_key(record.position()));
-        self.batch.push(key, record).map_err(|error| self.store.shared.cannot_encode(error))?;
+        self.batch.push(key, record).map_err(|error| shared.cannot_encode(error))?;
         self.settle(place)
     }
 
     /// [`Importer::push`] of a record in its binary form. Its bytes are looked at no closer than at
     /// the board: they must be those that the codec wrote.
     #[cfg(feature = "source")]
-    pub fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
-        self.push_encoded_from(record, self.info.place)
+    pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
+        self.collect_encoded(record)?;
+        self.settle(self.info.place)
     }
 
-    /// [`Importer::push_from`] of a record in its binary form, as with [`Importer::push_encoded`].
-    #[cfg(feature = "source")]
-    pub fn push_encoded_from(&mut self, record: &[u8], place: Checkpoint) -> Result<()> {
-        self.collect_encoded(record)?;
+    /// [`Importer::push_from`] of a record in its binary form, with the key of its position
+    /// ([`board_key`]). The bytes must be those that the codec wrote.
+    #[cfg(feature = "library")]
+    pub(crate) fn push_keyed(&mut self, key: u64, record: &[u8], place: Checkpoint) -> Result<()> {
+        self.check()?;
+        let shared = &self.store.borrow().shared;
+        let pushed = self.batch.push_encoded((shared.key)(key), record);
+        pushed.map_err(|error| shared.cannot_encode(error))?;
         self.settle(place)
     }
 
+    /// Whether an interrupted import committed what ends at this place of the source. At the place where
+    /// that import stopped, this one resumes.
+    #[cfg(feature = "library")]
+    pub(crate) fn is_before_resume_point(&mut self, place: Checkpoint) -> Result<bool> {
+        let Some(earlier) = self.pending else { return Ok(false) };
+        if place.offset() >= earlier.offset() {
+            self.resume_at(place)?;
+        }
+        Ok(true)
+    }
+
     /// [`Importer::push_encoded`] of one of the records that [`Importer::commit_at`] commits together.
-    pub fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
+    #[cfg(feature = "source")]
+    pub(crate) fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.check()?;
-        let shared = &self.store.shared;
+        let shared = &self.store.borrow().shared;
         let key = record::board_of(record).and_then(board_key);
         let key = key.map_err(|_| shared.cannot_encode(EncodeError::NoRecord))?;
         let key = (shared.key)(key);
@@ -265,14 +301,14 @@ impl<'s> Importer<'s> {
     /// As [`Importer::push_from`].
     pub fn keep_game(&mut self, game: &[u8]) -> Result<()> {
         self.collect_game(game)?;
-        if self.games.memory() > self.store.batch_bytes {
+        if self.games.memory() > self.store.borrow().batch_bytes {
             self.commit(ImportState::Unfinished)?;
         }
         Ok(())
     }
 
     /// [`Importer::keep_game`] for one of those that [`Importer::commit_at`] commits together.
-    pub fn collect_game(&mut self, game: &[u8]) -> Result<()> {
+    pub(crate) fn collect_game(&mut self, game: &[u8]) -> Result<()> {
         self.check()?;
         self.games.push(game);
         Ok(())
@@ -282,7 +318,8 @@ impl<'s> Importer<'s> {
     ///
     /// # Errors
     /// As [`Importer::push_from`].
-    pub fn commit_at(&mut self, place: Checkpoint) -> Result<()> {
+    #[cfg(feature = "library")]
+    pub(crate) fn commit_at(&mut self, place: Checkpoint) -> Result<()> {
         self.check()?;
         self.info.place = place;
         self.commit(ImportState::Unfinished)
@@ -304,6 +341,10 @@ impl<'s> Importer<'s> {
     /// # Errors
     /// As [`Importer::push_from`].
     pub fn finish_at(mut self, place: Checkpoint) -> Result<ImportReport> {
+        self.complete(place)
+    }
+
+    fn complete(&mut self, place: Checkpoint) -> Result<ImportReport> {
         self.check()?;
         self.info.place = place;
         match self.info.digest {
@@ -311,7 +352,7 @@ impl<'s> Importer<'s> {
             Some(_) => self.commit(ImportState::Finished)?,
             None => {
                 self.commit(ImportState::Delivered)?;
-                self.store.delivered().push(self.id);
+                self.store.borrow().delivered().push(self.id);
             }
         }
         let conflicts = std::mem::take(&mut self.conflicts);
@@ -342,16 +383,17 @@ impl<'s> Importer<'s> {
         }
         if self.failed {
             let what = "the import failed; run it again";
-            return Err(StoreError::Busy { path: self.store.shared.path.clone(), what });
+            return Err(StoreError::Busy { path: self.store.borrow().shared.path.clone(), what });
         }
         Ok(())
     }
 
     fn commit(&mut self, state: ImportState) -> Result<()> {
         self.failed = true;
-        self.store.has_grown.store(true, Ordering::Release);
-        let database = self.store.database()?;
-        guarded(&self.store.shared.path, || {
+        let store: &Store = self.store.borrow();
+        store.has_grown.store(true, Ordering::Release);
+        let database = store.database()?;
+        guarded(&store.shared.path, || {
             let transaction = begin_write(database)?;
             let mut table = transaction.open_table(schema::META)?;
             let mut header = StoreHeader::read(&table, Access::Write)?;
@@ -364,7 +406,7 @@ impl<'s> Importer<'s> {
             };
             merge(
                 &transaction,
-                self.store.shared.key,
+                store.shared.key,
                 &mut header,
                 &mut self.batch,
                 &mut resolver,
@@ -396,8 +438,17 @@ impl<'s> Importer<'s> {
     }
 }
 
-impl Drop for Importer<'_> {
-    fn drop(&mut self) {
-        self.store.importing.store(false, Ordering::Release);
+#[cfg(feature = "source")]
+impl Importer<Store> {
+    /// [`Importer::finish`], and closes the store.
+    ///
+    /// # Errors
+    /// As [`Importer::push_from`] and [`Store::close`].
+    pub(crate) fn close(mut self) -> Result<ImportReport> {
+        let report = self.complete(self.info.place)?;
+        let Importer { store, running, .. } = self;
+        drop(running);
+        store.close()?;
+        Ok(report)
     }
 }

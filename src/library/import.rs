@@ -1,0 +1,512 @@
+//! Imports of sources into stores.
+//!
+//! An import that was interrupted resumes when it is started again with the same options, whatever the name
+//! of the source. A store that is a library, whose records have tallies of games, keeps the ledger of these
+//! tallies complete.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::tally::ledger::{self, Allowed, Unlike};
+use super::tally::{MergedGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
+use crate::codec::error::EncodeError;
+use crate::codec::key::board_key;
+use crate::codec::record::{self, PlainRecord};
+use crate::codec::tally_origin::{GameDigest, TallyLedger, TallyOrigin};
+use crate::error::{Error, Place, Result};
+use crate::model::EpdRecord;
+use crate::source::{Encode, Item, Source, Summary};
+use crate::store::{
+    Checkpoint, ImportCounts, ImportInfo, ImportOptions, ImportReport, ImportState, Importer,
+    OnDuplicate, Recognised, Same, Store, StoreError,
+};
+use crate::text::lines;
+
+/// An import of one source into a store.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use epdb::library::import::{Import, ImportError};
+/// use epdb::source::{Source, SourceOptions};
+/// use epdb::store::{ImportOptions, Store, StoreOptions};
+/// # let dir = tempfile::tempdir()?;
+/// let store = Store::create(dir.path().join("book.epdb"), &StoreOptions::new())?;
+/// let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\nnot a position\n";
+/// let source = Source::from_bytes("a.epd", text, &SourceOptions::new())?;
+/// let import = Import::new(ImportOptions::new());
+/// let (report, _) = import.records(&store, source, &mut |progress| {
+///     println!("{:?}, {} records committed", progress.item, progress.committed.stored);
+///     Ok::<_, ImportError>(ControlFlow::Continue(()))
+/// })?;
+/// assert_eq!(report.counts.stored, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Import {
+    options: ImportOptions,
+    allowed: Allowed,
+    filter: Option<String>,
+}
+
+/// The state of an import after an item of its source.
+#[derive(Copy, Clone, Debug)]
+pub struct ImportProgress<'p> {
+    /// The item, which is part of the import now.
+    pub item: &'p Item<'p>,
+    /// Counts of the records that are committed, those of an interrupted import included.
+    pub committed: ImportCounts,
+}
+
+/// Takes the progress of an import; [`ControlFlow::Break`] interrupts the import, which then commits nothing
+/// more.
+pub type OnProgress<'p, E> = dyn FnMut(ImportProgress<'_>) -> Result<ControlFlow<()>, E> + 'p;
+
+/// Why a source cannot be imported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The source, or the store, is a library that was made in another way.
+    #[error("{name}: {unlike}")]
+    Unlike {
+        /// The name of the library that differs.
+        name: String,
+        /// The difference.
+        unlike: Unlike,
+    },
+    /// The source, or the store, does not say how its tallies were made.
+    #[error("{name}: does not say how its tallies came to be, if it has any")]
+    NoOrigin {
+        /// The name of the source or the store.
+        name: String,
+    },
+    /// Duplicates are neither kept nor merged, or only equal records are duplicates.
+    #[error("these options would leave out tallies of a library")]
+    LeavesOutTallies,
+    /// A source of positions where games are counted.
+    #[error("{name}: positions are not games: expected .pgn or .pgc")]
+    NotGames {
+        /// The name of the source.
+        name: String,
+    },
+    /// Records of another import may be in the store in part.
+    #[error("{store}: the import of {source_name} was interrupted: run it again first")]
+    Interrupted {
+        /// The name of the store.
+        store: String,
+        /// The name of the other source.
+        source_name: String,
+    },
+    /// The store does not keep which games it counts, so a restart would count games twice.
+    #[error(
+        "{store}: it is not kept which games are counted: a restart would count those of {source_name} twice"
+    )]
+    CountsTwice {
+        /// The name of the store.
+        store: String,
+        /// The name of the source that was interrupted.
+        source_name: String,
+    },
+    /// Any other error.
+    #[error(transparent)]
+    Other(#[from] Error),
+}
+
+impl From<StoreError> for ImportError {
+    fn from(error: StoreError) -> ImportError {
+        ImportError::Other(error.into())
+    }
+}
+
+impl Import {
+    /// An import with these options.
+    pub const fn new(options: ImportOptions) -> Import {
+        Import { options, allowed: Allowed { mixed: false, overlap: false }, filter: None }
+    }
+
+    /// The differences between libraries that are passed over.
+    #[must_use]
+    pub fn allow(self, allowed: Allowed) -> Import {
+        Import { allowed, ..self }
+    }
+
+    /// The filter of the source as text: the library that it makes is pruned.
+    #[must_use]
+    pub fn filter(self, filter: Option<String>) -> Import {
+        Import { filter, ..self }
+    }
+
+    /// Reads a file to its end and finds out whether it was imported before; any other source can be read
+    /// only once, and is new. The digest of the file belongs to the import from now on.
+    ///
+    /// # Errors
+    /// The file or the store cannot be read.
+    pub fn recognise(&mut self, store: &Store, source: &mut Source) -> Result<Recognised> {
+        let (name, settings) = (Arc::clone(source.name()), &self.options.settings);
+        let read = source.read_bytes_first(|bytes| store.recognise(&name, bytes, settings))?;
+        let (known, digest) = read.transpose()?.unzip();
+        self.options.digest = digest;
+        Ok(known.unwrap_or(Recognised::New))
+    }
+
+    /// Imports the records of a source, or those that an interrupted import left. The source is read from
+    /// its start in any case, so that its diagnostics are complete.
+    ///
+    /// # Errors
+    /// [`ImportError`], and those of `progress`.
+    pub fn records<E: From<Error> + From<ImportError>>(
+        &self,
+        store: &Store,
+        source: Source,
+        progress: &mut OnProgress<'_, E>,
+    ) -> Result<(ImportReport, Summary), E> {
+        let ledger = self.ledger_with(store, &source)?;
+        let is_library = store.tally_ledger().map_err(ImportError::from)?.is_some();
+        let adds = matches!(self.options.on_duplicate, OnDuplicate::Keep | OnDuplicate::Merge(_));
+        if (is_library || ledger.is_some()) && !(adds && self.options.same == Same::Position) {
+            return Err(ImportError::LeavesOutTallies.into());
+        }
+        let (name, games) = (Arc::clone(source.name()), source.library());
+        let importer = store.importer(&name, &self.options).map_err(ImportError::from)?;
+        let mut records = Records {
+            importer,
+            place: Checkpoint::START,
+            refuses_tallies: ledger.is_none() && !self.allowed.mixed && is_library,
+            name,
+            encoded: Vec::new(),
+        };
+        let source = source.encoded_as(Arc::new(KeyedRecords));
+        let summary = source.read(&mut |item| {
+            records.take(&item)?;
+            progress(ImportProgress { item: &item, committed: records.importer.committed() })
+        })?;
+        let Records { mut importer, place, .. } = records;
+        if let Some(games) = games {
+            games.each_kept_game(&mut |_, game| Ok(importer.keep_game(game)?))?;
+        }
+        // The games are counted once all their tallies are in the store.
+        if let Some((origin, new_games)) = ledger {
+            importer.set_tally_origin(origin, new_games);
+        }
+        let report = importer.finish_at(place).map_err(ImportError::from)?;
+        Ok((report, summary))
+    }
+
+    /// The ledger of the store with the source added, and the games that are new then; `None` for a source
+    /// without a ledger.
+    fn ledger_with(
+        &self,
+        store: &Store,
+        source: &Source,
+    ) -> Result<Option<(TallyOrigin, Option<Vec<GameDigest>>)>, ImportError> {
+        let Some(mut theirs) =
+            source.library().map_or(Ok(None), |library| library.tally_ledger())?
+        else {
+            return Ok(None);
+        };
+        if let Some(filter) = &self.filter {
+            theirs.origin.pruned.get_or_insert_with(|| format!("--where {filter}"));
+        }
+        let Some(mut ours) = store.tally_ledger()? else {
+            if !is_only_import(store, source.name())? {
+                if !self.allowed.mixed {
+                    return Err(no_origin(store));
+                }
+                (theirs.origin.is_mixed, theirs.games) = (true, None);
+            }
+            let games = theirs.games.map(|games| games.iter().collect());
+            return Ok(Some((theirs.origin, games)));
+        };
+        let new_games =
+            ours.games.as_ref().zip(theirs.games.as_ref()).map(|(known, games)| {
+                games.iter().filter(|digest| !known.contains(digest)).collect()
+            });
+        let added = ledger::add(&mut ours, theirs, self.allowed);
+        let name = source.name().to_string();
+        added.map_err(|unlike| ImportError::Unlike { name, unlike })?;
+        Ok(Some((ours.origin, new_games)))
+    }
+
+    /// Counts the games of a source into a store, or those that an interrupted import left. Each commit
+    /// holds the tallies of whole games, their digests, and the place in the source.
+    ///
+    /// # Errors
+    /// [`ImportError`], and those of `progress`.
+    pub fn games<E: From<Error> + From<ImportError>>(
+        &self,
+        store: &Store,
+        source: Source,
+        counting: GameCounting,
+        progress: &mut OnProgress<'_, E>,
+    ) -> Result<(CountedGames, Summary), E> {
+        let GameCounting { options, settings, directory, memory_bytes, counts_cut_short } =
+            counting;
+        let ledger = self.ledger_of(store, &options, settings)?;
+        let keeps_games = ledger.games.is_some();
+        let name = Arc::clone(source.name());
+        self.check_interrupted(store, &name, keeps_games)?;
+        let mut builder = TallyBuilder::new(options, directory, memory_bytes).at_most(MAX_MEMORY);
+        if let Some(games) = ledger.games {
+            builder = builder.with_games(games);
+        }
+        builder.begin_source(&name);
+        let importer = store.importer(&name, &self.options).map_err(ImportError::from)?;
+        let mut games = Games { builder, importer, origin: ledger.origin, keeps_games };
+        let mut place = Checkpoint::START;
+        let summary = source.read(&mut |item| {
+            place.advance(item.raw());
+            if !games.importer.is_before_resume_point(place).map_err(ImportError::from)? {
+                if let Item::Record { .. } = item {
+                    return Err(ImportError::NotGames { name: name.to_string() }.into());
+                }
+                games.builder.take_item(&item, counts_cut_short)?;
+                if games.builder.is_full() {
+                    games.collect()?;
+                    games.importer.commit_at(place).map_err(ImportError::from)?;
+                }
+            }
+            progress(ImportProgress { item: &item, committed: games.importer.committed() })
+        })?;
+        games.collect()?;
+        let Games { mut builder, importer, .. } = games;
+        let (counts, merged) = (builder.counts(), builder.take_merged_games()?);
+        let records = importer.finish_at(place).map_err(ImportError::from)?.counts;
+        Ok((CountedGames { counts, merged, records }, summary))
+    }
+
+    /// The ledger that the games are added to.
+    fn ledger_of(
+        &self,
+        store: &Store,
+        options: &TallyOptions,
+        settings: String,
+    ) -> Result<TallyLedger, ImportError> {
+        let can_tell_games = options.same_game.is_some();
+        let Some(mut ledger) = store.tally_ledger()? else {
+            let is_empty = store.imports()?.is_empty();
+            if !is_empty && !self.allowed.mixed {
+                return Err(no_origin(store));
+            }
+            let (scope, is_mixed) = (Some(options.scope()), !is_empty);
+            let origin = TallyOrigin { settings, is_mixed, scope, ..TallyOrigin::default() };
+            let games = (is_empty && can_tell_games).then(Default::default);
+            return Ok(TallyLedger { origin, games });
+        };
+        let unlike = |unlike| ImportError::Unlike { name: store_name(store), unlike };
+        let is_alike = ledger::check_settings(&ledger, &settings);
+        ledger.origin.is_mixed |= is_alike.is_err();
+        if !self.allowed.mixed {
+            is_alike.map_err(unlike)?;
+        }
+        if !can_tell_games || ledger.games.is_none() {
+            if can_tell_games && !self.allowed.overlap {
+                return Err(unlike(Unlike::NoDigests));
+            }
+            ledger.games = None;
+        }
+        Ok(ledger)
+    }
+
+    /// Refuses to count into a store that may hold another import in part, and to restart an import whose
+    /// games cannot be told from new ones.
+    fn check_interrupted(
+        &self,
+        store: &Store,
+        name: &str,
+        keeps_games: bool,
+    ) -> Result<(), ImportError> {
+        let imports = store.imports()?;
+        let unfinished = imports.iter().filter(|import| import.state == ImportState::Unfinished);
+        for ImportInfo { source, settings, .. } in unfinished {
+            let (store, source_name) = (store_name(store), source.clone());
+            let is_own = source == name && settings.starts_with("--tally");
+            if !is_own && !self.allowed.mixed {
+                return Err(ImportError::Interrupted { store, source_name });
+            }
+            if !keeps_games && self.options.restart {
+                return Err(ImportError::CountsTwice { store, source_name });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn store_name(store: &Store) -> String {
+    store.path().display().to_string()
+}
+
+fn no_origin(store: &Store) -> ImportError {
+    ImportError::NoOrigin { name: store_name(store) }
+}
+
+/// Whether a store has no import, or only an interrupted one of this source.
+fn is_only_import(store: &Store, name: &str) -> Result<bool, ImportError> {
+    let is_this =
+        |import: &ImportInfo| import.source == name && import.state != ImportState::Finished;
+    Ok(store.imports()?.iter().all(is_this))
+}
+
+/// Records that go into a store.
+struct Records<'s> {
+    importer: Importer<&'s Store>,
+    /// The end of what was read of the source.
+    place: Checkpoint,
+    /// Whether a record with a tally is an error.
+    refuses_tallies: bool,
+    name: Arc<str>,
+    encoded: Vec<u8>,
+}
+
+impl Records<'_> {
+    fn take(&mut self, item: &Item<'_>) -> Result<(), ImportError> {
+        match item {
+            Item::Encoded { records, raw, .. } => {
+                records.iter().zip(lines::split(raw)).try_for_each(|(record, line)| {
+                    self.place.advance(line);
+                    self.push(record)
+                })
+            }
+            Item::Record { record, raw, game, .. } => {
+                let mut encoded = std::mem::take(&mut self.encoded);
+                encoded.clear();
+                push_keyed(record, &mut encoded)?;
+                // A record that has no bytes of its own, as in an archive, counts by its binary form.
+                let has_own = !raw.is_empty() || game.is_some();
+                self.place.advance(if has_own { raw } else { &encoded[KEY..] });
+                let pushed = self.push(&encoded);
+                self.encoded = encoded;
+                pushed
+            }
+            Item::LeftOut { record: Some(record), raw: [], .. } => {
+                self.encoded.clear();
+                record::encode(record, &mut self.encoded).map_err(Error::from)?;
+                self.place.advance(&self.encoded);
+                self.pass()
+            }
+            item => {
+                self.place.advance(item.raw());
+                self.pass()
+            }
+        }
+    }
+
+    /// Passes over a part of the source without a record.
+    fn pass(&mut self) -> Result<(), ImportError> {
+        self.importer.is_before_resume_point(self.place)?;
+        Ok(())
+    }
+
+    /// Imports a record behind its key, unless an interrupted import committed it.
+    fn push(&mut self, keyed: &[u8]) -> Result<(), ImportError> {
+        if self.importer.is_before_resume_point(self.place)? {
+            return Ok(());
+        }
+        let (key, record) = keyed.split_first_chunk::<KEY>().ok_or_else(no_record)?;
+        if self.refuses_tallies && record::tally_bytes(record).map_err(Error::from)?.is_some() {
+            return Err(ImportError::NoOrigin { name: self.name.to_string() });
+        }
+        Ok(self.importer.push_keyed(u64::from_le_bytes(*key), record, self.place)?)
+    }
+}
+
+fn no_record() -> Error {
+    EncodeError::NoRecord.into()
+}
+
+/// The number of bytes of a key.
+const KEY: usize = 8;
+
+/// Records in their binary form behind the key of their position, which takes longer than all else that an
+/// import does with a record before it commits: so all threads make keys.
+struct KeyedRecords;
+
+impl Encode for KeyedRecords {
+    fn encode(&self, record: &EpdRecord, _: &Place, out: &mut Vec<u8>) -> Result<()> {
+        push_keyed(record, out)
+    }
+
+    fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
+        let Ok(key) = board_key(record.board) else { return false };
+        out.extend_from_slice(&key.to_le_bytes());
+        record::encode_plain(record, out);
+        true
+    }
+}
+
+/// Appends the key of a record and the record.
+fn push_keyed(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    out.extend_from_slice(&[0; KEY]);
+    record::encode(record, out)?;
+    let key = record::board_of(&out[start + KEY..]).and_then(board_key).map_err(|_| no_record())?;
+    out[start..start + KEY].copy_from_slice(&key.to_le_bytes());
+    Ok(())
+}
+
+/// How games are counted into a store.
+#[derive(Clone, Debug)]
+pub struct GameCounting {
+    options: TallyOptions,
+    settings: String,
+    directory: PathBuf,
+    memory_bytes: usize,
+    counts_cut_short: bool,
+}
+
+impl GameCounting {
+    /// Counts games by these options, in about `memory_bytes` and temporary files in `directory`. `settings`
+    /// are the options as text: the games of one library are counted with the same settings.
+    pub fn new(
+        options: TallyOptions,
+        settings: String,
+        directory: impl Into<PathBuf>,
+        memory_bytes: usize,
+    ) -> GameCounting {
+        let (directory, counts_cut_short) = (directory.into(), false);
+        GameCounting { options, settings, directory, memory_bytes, counts_cut_short }
+    }
+
+    /// Whether games that end before a move that cannot be made are counted up to that move.
+    #[must_use]
+    pub fn counts_cut_short(self, counts: bool) -> GameCounting {
+        GameCounting { counts_cut_short: counts, ..self }
+    }
+}
+
+/// The games of a source that were counted into a store.
+#[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
+pub struct CountedGames {
+    /// The games by what became of them. A position that several commits reached counts in each.
+    pub counts: TallyCounts,
+    /// Duplicates that differ from the game that was counted.
+    pub merged: MergedGames,
+    /// The records of positions that went into the store.
+    pub records: ImportCounts,
+}
+
+/// Games on their way into a store.
+struct Games<'s> {
+    builder: TallyBuilder,
+    importer: Importer<&'s Store>,
+    origin: TallyOrigin,
+    keeps_games: bool,
+}
+
+impl Games<'_> {
+    /// Gives the importer everything that was counted since the last time.
+    fn collect(&mut self) -> Result<()> {
+        let (sources, games) = self.builder.take_games();
+        self.builder.know(&games);
+        sources.into_iter().for_each(|source| self.origin.add_source(source));
+        let new_games = self.keeps_games.then(|| games.iter().collect());
+        self.importer.set_tally_origin(self.origin.clone(), new_games);
+        let importer = &mut self.importer;
+        let mut collect = |record: &[u8]| Ok(importer.collect_encoded(record)?);
+        self.builder.drain(TallyOrder::Key, &mut |batch| batch.each(&mut collect))?;
+        self.builder.drain_games(&mut |game| Ok(importer.collect_game(game)?))
+    }
+}
+
+/// The most memory of what is counted between two commits: a commit holds less than 4 GiB.
+const MAX_MEMORY: usize = 2 << 30;
