@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use epdb::library::random;
+use epdb::library::sample::random_number;
 use epdb::model::{EpdRecord, Position, rules::Playable};
 
 const ROUNDS: u32 = 5;
@@ -97,7 +97,7 @@ fn best(command: impl Fn() -> Command) -> Option<Duration> {
 
 /// Openings of eight to twenty plies, 200,000 of them, from a fixed seed.
 fn random_games(folder: &Path) -> PathBuf {
-    let mut numbers = (0..).map(|place| random::number(1, place));
+    let mut numbers = (0..).map(|place| random_number(1, place));
     let mut below = |limit: usize| (numbers.next().unwrap_or(0) % limit as u64) as usize;
     let mut text = Vec::new();
     for _ in 0..200_000 {

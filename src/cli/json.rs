@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use epdb::codec::tally_origin::{TallyLedger, TallyOrigin, TallySource};
 use epdb::library::census::CensusTally;
+use epdb::library::census::GameCensus;
 use epdb::library::diff;
-use epdb::library::game_census::GameCensus;
-use epdb::library::json::operands;
+use epdb::library::field::json_operands;
 use epdb::library::sets;
 use epdb::library::tally;
 use epdb::store::ImportCounts;
@@ -61,8 +61,8 @@ impl Conflict {
     pub(crate) fn new(conflict: &sets::RecordConflict, places: &Places) -> Conflict {
         let operation = |it: &sets::ConflictingOperation| ConflictingOperation {
             opcode: it.opcode.to_string(),
-            first: operands(it.opcode, it.first.as_deref()),
-            second: operands(it.opcode, it.second.as_deref()),
+            first: json_operands(it.opcode, it.first.as_deref()),
+            second: json_operands(it.opcode, it.second.as_deref()),
         };
         Conflict {
             first: places.shown(conflict.first),
@@ -88,8 +88,8 @@ impl ChangedOperation {
     pub(crate) fn new(change: &diff::ChangedOperation) -> ChangedOperation {
         ChangedOperation {
             opcode: change.opcode.to_string(),
-            old: operands(change.opcode, change.old.as_deref()),
-            new: operands(change.opcode, change.new.as_deref()),
+            old: json_operands(change.opcode, change.old.as_deref()),
+            new: json_operands(change.opcode, change.new.as_deref()),
         }
     }
 }

@@ -9,7 +9,7 @@ use epdb::codec::tally_origin::TallyLedger;
 use epdb::error::Place;
 use epdb::library::field::Field;
 use epdb::library::sets::{self, By, ByLines, ConflictingOperation};
-use epdb::library::subject::Subject;
+use epdb::library::value::EvalContext;
 use epdb::model::{EpdRecord, Game, Opcode, Operand};
 use epdb::source::{Encode, EncodedRecords, Item};
 
@@ -169,7 +169,7 @@ impl NeverMet {
     }
 
     /// Looks at a record.
-    pub(crate) fn ask(&self, subject: &Subject<'_>) {
+    pub(crate) fn ask(&self, subject: &EvalContext<'_>) {
         self.met_record();
         for (field, was_met) in &self.fields {
             if !was_met.load(Ordering::Relaxed) && field.is_in(subject) {

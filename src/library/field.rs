@@ -2,17 +2,18 @@
 //! orders.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::date::Date;
 use super::game_tag::{TagName, Tags, WELL_KNOWN_TAGS, is_well_known_tag};
-use super::subject::Subject;
 use super::tally_field::TallyField;
-use super::value::{Number, Type, Value, joined};
+
+use super::value::{EvalContext, Number, Type, Value, joined};
 use crate::codec::{key, ordinal};
 use crate::model::rules::Playable;
 use crate::model::{
-    CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Piece, Role, Square,
-    StandardOpcode,
+    CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Operation, Piece, Role,
+    Square, StandardOpcode,
 };
 use crate::text::fields::CastlingText;
 use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
@@ -21,10 +22,10 @@ use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
 ///
 /// ```
 /// use epdb::library::field::Field;
-/// use epdb::library::subject::Subject;
+/// use epdb::library::value::EvalContext;
 /// let record = epdb::parse_epd(b"8/8/8/8/8/4k3/3r4/4K1R1 b - - bm Ra2; ce 120;")?;
 /// let shown = |name: &str| {
-///     let value = Field::parse(name).map(|field| field.value(&Subject::of(&record)).text());
+///     let value = Field::parse(name).map(|field| field.value(&EvalContext::of(&record)).text());
 ///     String::from_utf8_lossy(&value.unwrap_or_default()).into_owned()
 /// };
 /// assert_eq!(shown("material"), "KRkr");
@@ -36,8 +37,8 @@ use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Field {
-    /// One of [`NAMED`].
-    Named(Named),
+    /// One of [`BUILTIN_FIELDS`].
+    BuiltinField(BuiltinField),
     /// The operands of an opcode.
     Operation(Opcode),
     /// The value of a tag: of the game that the record is a position of, else of `ptp`.
@@ -52,7 +53,7 @@ pub enum Field {
 
 /// The fields that are no opcodes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Named {
+pub enum BuiltinField {
     /// The number of pieces.
     Pieces,
     /// The pieces in the order `KQRBNPkqrbnp`.
@@ -108,46 +109,58 @@ pub enum Named {
 }
 
 /// All fields that are no opcodes: the name, the field, and what it holds.
-pub const NAMED: [(&str, Named, &str); 35] = [
-    ("pieces", Named::Pieces, "number of pieces on the board"),
-    ("material", Named::Material, "the pieces, as in 'KRPkr': K Q R B N P, White's first"),
-    ("stm", Named::SideToMove, "side to move, 'w' or 'b'"),
-    ("legal_moves", Named::LegalMoves, "number of legal moves"),
-    ("ep", Named::EnPassant, "en passant square as given, '-' without"),
-    ("castling", Named::Castling, "castling rights as in FEN, '-' without"),
-    ("ply", Named::Ply, "plies played before, by the fullmove number"),
-    ("line", Named::Line, "line (or number of the record) in its source"),
-    ("file", Named::File, "name of the source"),
-    ("result", Named::Result, "White's points: 1, 0.5 or 0 (compares with '1-0' too)"),
-    ("year", Named::Year, "of a game: the year of Date, else of UTCDate"),
-    ("month", Named::Month, "of a game: the month of the same date, 1 to 12"),
-    ("day", Named::Day, "of a game: the day of the same date, 1 to 31"),
-    ("speed", Named::Speed, "of a game: 'bullet', 'blitz', ... by TimeControl"),
-    ("elo_min", Named::EloMin, "of a game: the lower of WhiteElo and BlackElo"),
-    ("elo_avg", Named::EloAverage, "of a game: the mean of WhiteElo and BlackElo"),
-    ("plies", Named::Plies, "of a game: the moves of its main line, null moves too"),
-    ("fen", Named::Fen, "the six fields"),
-    ("epd", Named::Epd, "the four fields"),
-    ("record", Named::Record, "the whole record as EPD"),
-    ("key", Named::Key, "position key, 16 hexadecimal digits"),
-    ("check", Named::Check, "the side to move is in check"),
-    ("mate", Named::Mate, "it is checkmated"),
-    ("stalemate", Named::Stalemate, "it is stalemated"),
-    ("chess960", Named::Chess960, "castling that only Chess960 knows"),
-    ("reached", Named::Tally(TallyField::Reached), "of a tally: games that reached the position"),
-    ("games", Named::Tally(TallyField::Games), "of a tally: games with a move played there"),
-    ("white", Named::Tally(TallyField::White), "of a tally: games that White won"),
-    ("draws", Named::Tally(TallyField::Draws), "of a tally: drawn games"),
-    ("black", Named::Tally(TallyField::Black), "of a tally: games that Black won"),
-    ("score", Named::Tally(TallyField::Score), "of a tally: White's share of the points, 0 to 1"),
-    ("elo", Named::Tally(TallyField::Elo), "of a tally: mean rating of the side to move"),
-    ("opp", Named::Tally(TallyField::Opponents), "of a tally: mean rating of the other side"),
-    ("years", Named::Tally(TallyField::Years), "of a tally: first and last year"),
-    ("move", Named::Tally(TallyField::Move), "with 'table --rows moves': the move"),
+pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
+    ("pieces", BuiltinField::Pieces, "number of pieces on the board"),
+    ("material", BuiltinField::Material, "the pieces, as in 'KRPkr': K Q R B N P, White's first"),
+    ("stm", BuiltinField::SideToMove, "side to move, 'w' or 'b'"),
+    ("legal_moves", BuiltinField::LegalMoves, "number of legal moves"),
+    ("ep", BuiltinField::EnPassant, "en passant square as given, '-' without"),
+    ("castling", BuiltinField::Castling, "castling rights as in FEN, '-' without"),
+    ("ply", BuiltinField::Ply, "plies played before, by the fullmove number"),
+    ("line", BuiltinField::Line, "line (or number of the record) in its source"),
+    ("file", BuiltinField::File, "name of the source"),
+    ("result", BuiltinField::Result, "White's points: 1, 0.5 or 0 (compares with '1-0' too)"),
+    ("year", BuiltinField::Year, "of a game: the year of Date, else of UTCDate"),
+    ("month", BuiltinField::Month, "of a game: the month of the same date, 1 to 12"),
+    ("day", BuiltinField::Day, "of a game: the day of the same date, 1 to 31"),
+    ("speed", BuiltinField::Speed, "of a game: 'bullet', 'blitz', ... by TimeControl"),
+    ("elo_min", BuiltinField::EloMin, "of a game: the lower of WhiteElo and BlackElo"),
+    ("elo_avg", BuiltinField::EloAverage, "of a game: the mean of WhiteElo and BlackElo"),
+    ("plies", BuiltinField::Plies, "of a game: the moves of its main line, null moves too"),
+    ("fen", BuiltinField::Fen, "the six fields"),
+    ("epd", BuiltinField::Epd, "the four fields"),
+    ("record", BuiltinField::Record, "the whole record as EPD"),
+    ("key", BuiltinField::Key, "position key, 16 hexadecimal digits"),
+    ("check", BuiltinField::Check, "the side to move is in check"),
+    ("mate", BuiltinField::Mate, "it is checkmated"),
+    ("stalemate", BuiltinField::Stalemate, "it is stalemated"),
+    ("chess960", BuiltinField::Chess960, "castling that only Chess960 knows"),
+    (
+        "reached",
+        BuiltinField::Tally(TallyField::Reached),
+        "of a tally: games that reached the position",
+    ),
+    ("games", BuiltinField::Tally(TallyField::Games), "of a tally: games with a move played there"),
+    ("white", BuiltinField::Tally(TallyField::White), "of a tally: games that White won"),
+    ("draws", BuiltinField::Tally(TallyField::Draws), "of a tally: drawn games"),
+    ("black", BuiltinField::Tally(TallyField::Black), "of a tally: games that Black won"),
+    (
+        "score",
+        BuiltinField::Tally(TallyField::Score),
+        "of a tally: White's share of the points, 0 to 1",
+    ),
+    ("elo", BuiltinField::Tally(TallyField::Elo), "of a tally: mean rating of the side to move"),
+    (
+        "opp",
+        BuiltinField::Tally(TallyField::Opponents),
+        "of a tally: mean rating of the other side",
+    ),
+    ("years", BuiltinField::Tally(TallyField::Years), "of a tally: first and last year"),
+    ("move", BuiltinField::Tally(TallyField::Move), "with 'table --rows moves': the move"),
 ];
 
 impl Field {
-    /// Finds a field by its name: one of [`NAMED`], a standard opcode, `uci(OPCODE)`, `ce:white`,
+    /// Finds a field by its name: one of [`BUILTIN_FIELDS`], a standard opcode, `uci(OPCODE)`, `ce:white`,
     /// `op(OPCODE)`, `tag(NAME)`, or a name that begins with an upper-case letter, which is a tag
     /// of a game or a private opcode.
     ///
@@ -164,8 +177,8 @@ impl Field {
                 _ => Err(format!("`{field}` has no other view; `ce:white` is the one there is")),
             };
         }
-        if let Some((_, named, _)) = NAMED.iter().find(|(known, ..)| *known == name) {
-            return Ok(Field::Named(*named));
+        if let Some((_, named, _)) = BUILTIN_FIELDS.iter().find(|(known, ..)| *known == name) {
+            return Ok(Field::BuiltinField(*named));
         }
         let tag = name.starts_with(|first: char| first.is_ascii_uppercase());
         let tag = TagName::new(name).filter(|_| tag);
@@ -201,7 +214,7 @@ impl Field {
     /// What the values of the field are.
     pub fn kind(&self) -> Type {
         match self {
-            Field::Named(named) => named.kind(),
+            Field::BuiltinField(named) => named.kind(),
             Field::WhiteScore => Type::Number,
             Field::Tag(name) => name.kind(),
             Field::TagOrOperation(name, _) => match name.kind() {
@@ -230,9 +243,9 @@ impl Field {
 
     /// What a record has for the field. Several operands of one opcode become one text with blanks
     /// between them. `hmvc` and `fmvn` are found in either form.
-    pub fn value<'a>(&self, subject: &Subject<'a>) -> Value<'a> {
+    pub fn value<'a>(&self, subject: &EvalContext<'a>) -> Value<'a> {
         match self {
-            Field::Named(named) => named.value(subject),
+            Field::BuiltinField(named) => named.value(subject),
             Field::Tag(name) => name.value(&Tags::of(subject)),
             Field::TagOrOperation(name, opcode) => match name.value(&Tags::of(subject)) {
                 Value::Missing => name.typed(operation(subject.record, *opcode)),
@@ -254,7 +267,7 @@ impl Field {
     }
 
     /// Whether a record has a value for the field.
-    pub fn is_in(&self, subject: &Subject<'_>) -> bool {
+    pub fn is_in(&self, subject: &EvalContext<'_>) -> bool {
         match self {
             Field::Operation(opcode) if subject.record.operands(*opcode).is_some() => true,
             _ => self.value(subject) != Value::Missing,
@@ -263,7 +276,7 @@ impl Field {
 
     /// How archives of PGN name files by the field, if it is a date or a part of one: `YYYY` by year,
     /// `YYYYMM` by month, `YYYYMMDD` by day, and other dates as they are; 0 stands in place of `?`.
-    pub fn archive_name(&self, subject: &Subject<'_>) -> Option<String> {
+    pub fn archive_name(&self, subject: &EvalContext<'_>) -> Option<String> {
         let tags = Tags::of(subject);
         let digits = |count| {
             let mut digits = Date::archive_digits(tags.date()?);
@@ -271,9 +284,9 @@ impl Field {
             Some(digits)
         };
         match self {
-            Field::Named(Named::Year) => digits(4),
-            Field::Named(Named::Month) => digits(6),
-            Field::Named(Named::Day) => digits(8),
+            Field::BuiltinField(BuiltinField::Year) => digits(4),
+            Field::BuiltinField(BuiltinField::Month) => digits(6),
+            Field::BuiltinField(BuiltinField::Day) => digits(8),
             Field::Tag(name) | Field::TagOrOperation(name, _) if name.kind() == Type::Date => {
                 let text = tags.text(name.as_str())?;
                 Some(String::from_utf8_lossy(text).replace('?', "0"))
@@ -288,7 +301,7 @@ impl Field {
         match self {
             Field::Tag(_) | Field::TagOrOperation(..) => true,
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
-            Field::Named(_) | Field::Uci(_) | Field::WhiteScore => false,
+            Field::BuiltinField(_) | Field::Uci(_) | Field::WhiteScore => false,
         }
     }
 
@@ -296,18 +309,18 @@ impl Field {
     pub const fn is_of_record(&self) -> bool {
         match self {
             Field::Tag(_) => false,
-            Field::Named(named) => !matches!(
+            Field::BuiltinField(named) => !matches!(
                 named,
-                Named::Line
-                    | Named::File
-                    | Named::Result
-                    | Named::Year
-                    | Named::Month
-                    | Named::Day
-                    | Named::Speed
-                    | Named::EloMin
-                    | Named::EloAverage
-                    | Named::Plies
+                BuiltinField::Line
+                    | BuiltinField::File
+                    | BuiltinField::Result
+                    | BuiltinField::Year
+                    | BuiltinField::Month
+                    | BuiltinField::Day
+                    | BuiltinField::Speed
+                    | BuiltinField::EloMin
+                    | BuiltinField::EloAverage
+                    | BuiltinField::Plies
             ),
             // A position out of a game has no private opcodes.
             Field::TagOrOperation(..) => false,
@@ -320,8 +333,8 @@ impl std::fmt::Display for Field {
     /// The name by which [`Field::parse`] finds the field.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Field::Named(named) => {
-                let known = NAMED.iter().find(|(_, known, _)| known == named);
+            Field::BuiltinField(named) => {
+                let known = BUILTIN_FIELDS.iter().find(|(_, known, _)| known == named);
                 f.write_str(known.map_or("", |(name, ..)| name))
             }
             Field::Operation(opcode) => opcode.fmt(f),
@@ -332,91 +345,96 @@ impl std::fmt::Display for Field {
     }
 }
 
-impl Named {
+impl BuiltinField {
     const fn kind(self) -> Type {
         match self {
-            Named::Pieces
-            | Named::LegalMoves
-            | Named::Ply
-            | Named::Line
-            | Named::Result
-            | Named::Year
-            | Named::Month
-            | Named::Day
-            | Named::EloMin
-            | Named::EloAverage
-            | Named::Plies => Type::Number,
-            Named::Tally(field) if !field.is_text() => Type::Number,
-            Named::Check | Named::Mate | Named::Stalemate | Named::Chess960 => Type::Flag,
+            BuiltinField::Pieces
+            | BuiltinField::LegalMoves
+            | BuiltinField::Ply
+            | BuiltinField::Line
+            | BuiltinField::Result
+            | BuiltinField::Year
+            | BuiltinField::Month
+            | BuiltinField::Day
+            | BuiltinField::EloMin
+            | BuiltinField::EloAverage
+            | BuiltinField::Plies => Type::Number,
+            BuiltinField::Tally(field) if !field.is_text() => Type::Number,
+            BuiltinField::Check
+            | BuiltinField::Mate
+            | BuiltinField::Stalemate
+            | BuiltinField::Chess960 => Type::Flag,
             _ => Type::Text,
         }
     }
 
-    fn value<'a>(self, subject: &Subject<'a>) -> Value<'a> {
+    fn value<'a>(self, subject: &EvalContext<'a>) -> Value<'a> {
         let record = subject.record;
         let position = record.position();
         let mut text = Vec::new();
         match self {
-            Named::Pieces => return Value::whole(position.board().occupied().count_ones().into()),
-            Named::Line => return Value::whole(subject.line.into()),
-            Named::File => return Value::Text(Cow::Borrowed(subject.file.as_bytes())),
-            Named::SideToMove => {
+            BuiltinField::Pieces => {
+                return Value::whole(position.board().occupied().count_ones().into());
+            }
+            BuiltinField::Line => return Value::whole(subject.line.into()),
+            BuiltinField::File => return Value::Text(Cow::Borrowed(subject.file.as_bytes())),
+            BuiltinField::SideToMove => {
                 let side: &[u8] = if position.turn() == Color::White { b"w" } else { b"b" };
                 return Value::Text(Cow::Borrowed(side));
             }
-            Named::LegalMoves => {
+            BuiltinField::LegalMoves => {
                 return Playable::new(position).map_or(Value::Missing, |playable| {
                     Value::whole(ordinal::count(&playable).into())
                 });
             }
-            Named::Ply => {
+            BuiltinField::Ply => {
                 let (_, fullmove_number) = record.counters();
                 return fullmove_number.map_or(Value::Missing, |number| {
                     let blacks = i128::from(position.turn() == Color::Black);
                     Value::whole(2 * (i128::from(number) - 1) + blacks)
                 });
             }
-            Named::Result => return result(subject).map_or(Value::Missing, Value::Number),
-            Named::Year => return Tags::of(subject).part_of_date(Date::year),
-            Named::Month => return Tags::of(subject).part_of_date(Date::month),
-            Named::Day => return Tags::of(subject).part_of_date(Date::day),
-            Named::Speed => return Tags::of(subject).speed(),
-            Named::EloMin => return Tags::of(subject).lower_rating(),
-            Named::EloAverage => return Tags::of(subject).mean_rating(),
-            Named::Plies => {
+            BuiltinField::Result => return result(subject).map_or(Value::Missing, Value::Number),
+            BuiltinField::Year => return Tags::of(subject).part_of_date(Date::year),
+            BuiltinField::Month => return Tags::of(subject).part_of_date(Date::month),
+            BuiltinField::Day => return Tags::of(subject).part_of_date(Date::day),
+            BuiltinField::Speed => return Tags::of(subject).speed(),
+            BuiltinField::EloMin => return Tags::of(subject).lower_rating(),
+            BuiltinField::EloAverage => return Tags::of(subject).mean_rating(),
+            BuiltinField::Plies => {
                 let plies = |game: &Game| Value::whole(game.plies().count() as i128);
                 return subject.game.map_or(Value::Missing, plies);
             }
-            Named::Check => return Value::Flag(is_in(record, |it| it.checkers() != 0)),
-            Named::Mate => return Value::Flag(is_in(record, Playable::is_checkmate)),
-            Named::Stalemate => {
+            BuiltinField::Check => return Value::Flag(is_in(record, |it| it.checkers() != 0)),
+            BuiltinField::Mate => return Value::Flag(is_in(record, Playable::is_checkmate)),
+            BuiltinField::Stalemate => {
                 return Value::Flag(is_in(record, |it| it.checkers() == 0 && !it.has_move()));
             }
-            Named::Chess960 => return Value::Flag(position.is_chess960()),
-            Named::Tally(field) => return field.value(subject),
-            Named::Material => text = material(position.board()),
-            Named::EnPassant => match position.en_passant() {
+            BuiltinField::Chess960 => return Value::Flag(position.is_chess960()),
+            BuiltinField::Tally(field) => return field.value(subject),
+            BuiltinField::Material => text = material(position.board()),
+            BuiltinField::EnPassant => match position.en_passant() {
                 Some(square) => text.extend_from_slice(&square.to_ascii()),
                 None => text.push(b'-'),
             },
-            Named::Castling => {
+            BuiltinField::Castling => {
                 text.extend_from_slice(CastlingText::of(position, CastlingForm::XFen).as_bytes());
             }
-            Named::Epd | Named::Fen => {
+            BuiltinField::Epd | BuiltinField::Fen => {
                 let FormatOptions { castling, en_passant, .. } = subject.forms;
                 let shredder =
                     castling == CastlingForm::Keep && record.dialect() == CastlingDialect::Shredder;
                 let castling = if shredder { CastlingForm::Shredder } else { castling };
                 fen::format_fields(position, castling, en_passant, &mut text);
-                if self == Named::Fen {
+                if self == BuiltinField::Fen {
                     let (halfmove_clock, fullmove_number) = record.counters();
                     let (clock, number) =
                         (halfmove_clock.unwrap_or(0), fullmove_number.unwrap_or(1));
                     text.extend_from_slice(format!(" {clock} {number}").as_bytes());
                 }
             }
-            Named::Record => drop(epd::format(record, &subject.forms, &mut text)),
-            Named::Key => {
+            BuiltinField::Record => drop(epd::format(record, &subject.forms, &mut text)),
+            BuiltinField::Key => {
                 text = format!("{:016x}", key::position_key(position)).into_bytes();
             }
         }
@@ -486,12 +504,12 @@ fn nearest_name(name: &str) -> Option<&'static str> {
         _ => 2,
     };
     let distance = |known: &str| edit_distance(name.as_bytes(), known.as_bytes());
-    let fields = NAMED.iter().map(|(known, ..)| *known);
+    let fields = BUILTIN_FIELDS.iter().map(|(known, ..)| *known);
     let opcodes =
         StandardOpcode::ALL.iter().filter_map(|it| std::str::from_utf8(it.opcode.as_bytes()).ok());
     let tags = WELL_KNOWN_TAGS.into_iter();
     let is_near = |known: &str| {
-        let is_field = NAMED.iter().any(|(field, ..)| *field == known);
+        let is_field = BUILTIN_FIELDS.iter().any(|(field, ..)| *field == known);
         let is_tag = is_well_known_tag(known);
         let is_long = is_field || known.len() >= 4;
         distance(known) <= most.min(known.len() / 2) && (is_long || !is_private)
@@ -595,7 +613,7 @@ fn material(board: &crate::model::Board) -> Vec<u8> {
 /// White's points in the game a record is from: by that game, else by `c9` (where labels of
 /// training files are kept), else by the Result tag of `ptp`, else by the first comment register
 /// that is a result.
-fn result(subject: &Subject<'_>) -> Option<Number> {
+fn result(subject: &EvalContext<'_>) -> Option<Number> {
     if let Some(game) = subject.game {
         return points(game.result().as_str().as_bytes());
     }
@@ -615,4 +633,45 @@ pub fn points(result: &[u8]) -> Option<Number> {
         b"0-1" => Some(Number::Fraction(0.0)),
         _ => None,
     }
+}
+
+/// A value of a field: numbers as numbers, flags as true and false, moves as arrays, everything
+/// else as a string, and what is missing as null. An unquoted operand of an opcode that is not
+/// standard is a number where it reads as one. Bytes that are no UTF-8 become a replacement
+/// character.
+pub fn json_value(value: &Value<'_>) -> serde_json::Value {
+    let text = |text: &[u8]| serde_json::Value::from(String::from_utf8_lossy(text).into_owned());
+    match (value, value.number()) {
+        (_, Some(Number::Whole(number))) => serde_json::Number::from_i128(number)
+            .map_or_else(|| text(&value.text()), serde_json::Value::Number),
+        (_, Some(Number::Fraction(number))) => number.into(),
+        (Value::Missing, _) => serde_json::Value::Null,
+        (Value::Flag(flag), _) => (*flag).into(),
+        (Value::Moves(moves), _) => moves.iter().map(|mv| text(&mv.text())).collect(),
+        (Value::Coordinates(moves), _) => moves.iter().map(|mv| text(mv)).collect(),
+        (other, _) => text(&other.text()),
+    }
+}
+
+/// The operands of an opcode, [`json_value`] of them; null where there is no such operation.
+pub fn json_operands(opcode: Opcode, operands: Option<&[Operand]>) -> serde_json::Value {
+    operands
+        .map_or(serde_json::Value::Null, |operands| json_value(&operand_value(opcode, operands)))
+}
+
+/// The first operation of each opcode, [`json_operands`] of it by its name.
+///
+/// ```
+/// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke6; id \"A.1\"; ce 20;")?;
+/// let object = epdb::library::field::json_operations(record.operations());
+/// assert_eq!(serde_json::to_string(&object)?, r#"{"bm":["Ke6"],"ce":20,"id":"A.1"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn json_operations(operations: &[Operation]) -> BTreeMap<String, serde_json::Value> {
+    let mut all = BTreeMap::new();
+    for operation in operations {
+        let value = || json_operands(operation.opcode, Some(&operation.operands));
+        all.entry(operation.opcode.to_string()).or_insert_with(value);
+    }
+    all
 }

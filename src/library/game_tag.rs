@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::date::Date;
-use super::subject::Subject;
+use super::value::EvalContext;
 use super::value::{Number, Type, Value};
 use crate::model::{EpdRecord, Game, Opcode, Operand, Speed, is_tag_name};
 
@@ -89,7 +89,7 @@ pub(super) enum Tags<'a> {
 }
 
 impl<'a> Tags<'a> {
-    pub(super) const fn of(subject: &Subject<'a>) -> Tags<'a> {
+    pub(super) const fn of(subject: &EvalContext<'a>) -> Tags<'a> {
         match subject.game {
             Some(game) => Tags::OfGame(game),
             None => Tags::OfRecord(subject.record),

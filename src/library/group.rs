@@ -3,11 +3,11 @@
 //! ```
 //! use epdb::library::field::Field;
 //! use epdb::library::group::{Aggregate, Groups};
-//! use epdb::library::subject::Subject;
+//! use epdb::library::value::EvalContext;
 //! let what = vec![Aggregate::parse("count")?, Aggregate::parse("max(ce)")?];
 //! let mut groups = Groups::new(vec![Field::parse("stm")?], what, std::env::temp_dir(), 1 << 20);
 //! for line in ["8/8/8/4k3/8/1K6/8/8 b - - ce 3;", "8/8/8/4k3/8/2K5/8/8 b - - ce 5;"] {
-//!     groups.add(&Subject::of(&epdb::parse_epd(line.as_bytes())?))?;
+//!     groups.add(&EvalContext::of(&epdb::parse_epd(line.as_bytes())?))?;
 //! }
 //! let mut rows = Vec::new();
 //! groups.finish(|values| {
@@ -23,10 +23,10 @@ use std::path::PathBuf;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::field::{Field, Named};
+use super::field::{BuiltinField, Field};
 use super::order::push_value;
-use super::subject::Subject;
 use super::tally_field::counts_of;
+use super::value::EvalContext;
 use super::value::{Number, Value};
 use crate::error::{Error, Result};
 use crate::spill::Sorter;
@@ -95,7 +95,7 @@ impl Aggregate {
         self.field().is_some_and(Field::is_of_record)
     }
 
-    fn sum_of(&self, subject: &Subject<'_>) -> Sum {
+    fn sum_of(&self, subject: &EvalContext<'_>) -> Sum {
         match self {
             Aggregate::Count => Sum { count: 1, ..Sum::default() },
             Aggregate::Games => Sum { count: games(subject), ..Sum::default() },
@@ -124,19 +124,19 @@ impl Aggregate {
     }
 }
 
-fn games(subject: &Subject<'_>) -> u64 {
+fn games(subject: &EvalContext<'_>) -> u64 {
     counts_of(subject).map_or(1, |counts| counts.games())
 }
 
 /// White's half points, over the games whose result is known.
-fn points(subject: &Subject<'_>) -> Sum {
+fn points(subject: &EvalContext<'_>) -> Sum {
     match counts_of(subject) {
         Some(counts) => Sum {
             count: counts.white + counts.draws + counts.black,
             whole: 2 * i128::from(counts.white) + i128::from(counts.draws),
             ..Sum::default()
         },
-        None => match Field::Named(Named::Result).value(subject).number() {
+        None => match Field::BuiltinField(BuiltinField::Result).value(subject).number() {
             Some(points) => Sum::of(Number::Whole((2.0 * points.as_f64()) as i128)),
             None => Sum::default(),
         },
@@ -267,7 +267,7 @@ impl Groups {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, subject: &Subject<'_>) -> Result<()> {
+    pub fn add(&mut self, subject: &EvalContext<'_>) -> Result<()> {
         let mut group = Vec::new();
         for field in &self.by {
             put_value(&field.value(subject), &mut group);
@@ -396,7 +396,7 @@ mod tests {
         let mut groups = Groups::new(by, what, std::env::temp_dir(), memory);
         for line in lines {
             let record = crate::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
-            groups.add(&Subject::of(&record.unwrap())).unwrap();
+            groups.add(&EvalContext::of(&record.unwrap())).unwrap();
         }
         let mut rows = Vec::new();
         let finished = groups.finish(|values| {

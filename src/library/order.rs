@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::field::Field;
 use super::ordered::{Ordered, changed, push_record};
-use super::subject::Subject;
+use super::value::EvalContext;
 use super::value::{Number, Value};
 use crate::codec::packed;
 use crate::codec::record::{self, PlainRecord};
@@ -115,13 +115,13 @@ impl SortOrder {
 
     /// Bytes whose order is the order of records. Numbers come before texts, and records that lack
     /// the field come last in either direction.
-    pub fn key(&self, subject: &Subject<'_>) -> Vec<u8> {
+    pub fn key(&self, subject: &EvalContext<'_>) -> Vec<u8> {
         let mut key = Vec::new();
         self.push_key(subject, &mut key);
         key
     }
 
-    fn push_key(&self, subject: &Subject<'_>, key: &mut Vec<u8>) {
+    fn push_key(&self, subject: &EvalContext<'_>, key: &mut Vec<u8>) {
         for SortField { what, descending } in &self.0 {
             let start = key.len();
             let missing = match what {
@@ -143,7 +143,7 @@ impl SortOrder {
     ///
     /// # Errors
     /// The record has no binary form.
-    pub fn encode(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<()> {
+    pub fn encode(&self, subject: &EvalContext<'_>, out: &mut Vec<u8>) -> Result<()> {
         let start = begin_key(out);
         self.push_key(subject, out);
         end_key(start, out);
@@ -195,7 +195,7 @@ impl RecordSorter {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, subject: &Subject<'_>) -> Result<()> {
+    pub fn add(&mut self, subject: &EvalContext<'_>) -> Result<()> {
         let mut bytes = Vec::new();
         push_record(subject.record, &mut bytes)?;
         self.add_encoded(subject, &bytes)
@@ -206,7 +206,7 @@ impl RecordSorter {
     ///
     /// # Errors
     /// As [`RecordSorter::add`].
-    pub fn add_encoded(&mut self, subject: &Subject<'_>, bytes: &[u8]) -> Result<()> {
+    pub fn add_encoded(&mut self, subject: &EvalContext<'_>, bytes: &[u8]) -> Result<()> {
         Ok(self.sorter.push(&self.order.key(subject), bytes)?)
     }
 
@@ -291,7 +291,7 @@ mod tests {
             .map(|line| {
                 let record =
                     crate::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
-                (order.key(&Subject::of(&record.unwrap())), *line)
+                (order.key(&EvalContext::of(&record.unwrap())), *line)
             })
             .collect();
         keyed.sort();
@@ -328,9 +328,9 @@ mod tests {
                 [0; 2].map(|_| RecordSorter::new(order.clone(), std::env::temp_dir(), 1 << 20));
             for line in lines {
                 let record = crate::parse_epd(line.as_bytes()).unwrap();
-                sorters[0].add(&Subject::of(&record)).unwrap();
+                sorters[0].add(&EvalContext::of(&record)).unwrap();
                 let (mut keyed, mut plain) = (Vec::new(), Vec::new());
-                order.encode(&Subject::of(&record), &mut keyed).unwrap();
+                order.encode(&EvalContext::of(&record), &mut keyed).unwrap();
                 sorters[1].add_keyed(&keyed).unwrap();
                 let board = packed::encode(record.position());
                 let (board, counters) = (board.as_bytes(), record.fen_counters());

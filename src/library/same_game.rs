@@ -1,7 +1,6 @@
 //! When two games count as the same.
 
 use super::date::Date;
-use super::site_id::SiteId;
 use crate::codec::packed;
 use crate::model::rules::Move;
 use crate::model::{Game, Role};
@@ -114,4 +113,278 @@ fn ply_bytes(ply: Option<Move>) -> [u8; 2] {
     let promotion = mv.promotion.map_or(0, |role: Role| role as u8 + 1);
     let squares = (mv.from.index() as u16) << 6 | mv.to.index() as u16;
     (u16::from(promotion) << 12 | squares).to_be_bytes()
+}
+
+/// The id of a game, from the tags `GameId`, `GameURL`, `Link` and `Site`.
+///
+/// ```
+/// use epdb::library::same_game::SiteId;
+/// use epdb::model::GameBuilder;
+/// let id = |tag, value| {
+///     let mut builder = GameBuilder::new();
+///     builder.set_tag(tag, value)?;
+///     Ok::<_, Box<dyn std::error::Error>>(SiteId::from_game(&builder.finish()?))
+/// };
+/// let lichess = Some(SiteId::Unique("lichess.org/q7ZvsdUF".into()));
+/// assert_eq!(id("Site", "https://lichess.org/q7ZvsdUF/black#12")?, lichess);
+/// assert_eq!(id("GameId", "q7ZvsdUF")?, lichess);
+/// assert_eq!(id("GameId", "4711")?, Some(SiteId::Other("4711".into())));
+/// assert_eq!(id("Site", "https://lichess.org")?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SiteId {
+    /// Id of a game of lichess.org or chess.com. These sites use no id twice.
+    Unique(String),
+    /// Any other value of `GameId`, `GameURL` or `Link`. Two collections may number their games alike.
+    Other(String),
+}
+
+impl SiteId {
+    /// Returns the id of a game in its normal form, so that all spellings of an id are equal:
+    ///
+    /// - `lichess.org/abcdefgh` for the URL of a game there, whatever its scheme, subdomain, colour, move
+    ///   and parameters, and for a `GameId` of 8 letters and digits with a letter among them. An id of
+    ///   12, which has 4 more for the player, counts by its first 8.
+    /// - `lichess.org/broadcast/abcdefgh` for the URL of a game of a broadcast.
+    /// - `chess.com/live/123` for the URL of a game there in any order of the words; so too for `daily`,
+    ///   `computer` and `view`, whose numbers are other ones.
+    /// - Any other URL in `GameURL` or `Link` without scheme, `www.` and slash at its end, with its host
+    ///   in lower case, if it has a path; any other `GameId` as it is.
+    ///
+    /// `Site` has an id only as the URL of a game of lichess.org or chess.com: one of a study, a
+    /// tournament or the whole site has none. Of several tags with ids the first one of these sites
+    /// counts, else the first one.
+    pub fn from_game(game: &Game) -> Option<SiteId> {
+        let values = ["GameId", "GameURL", "Link"].map(|name| game.tag(name).unwrap_or_default());
+        let [id, ..] = values;
+        let unique = player_game(id)
+            .or_else(|| values.into_iter().chain(game.tag("Site")).find_map(unique_of_url));
+        let other = || values.into_iter().find_map(other);
+        unique.map(SiteId::Unique).or_else(|| other().map(SiteId::Other))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        let (SiteId::Unique(id) | SiteId::Other(id)) = self;
+        id
+    }
+}
+
+/// A URL without scheme and `www.`.
+struct Url<'a> {
+    /// In lower case.
+    host: String,
+    path: &'a str,
+    /// Parameters and fragment, with the sign that begins them.
+    rest: &'a str,
+}
+
+impl<'a> Url<'a> {
+    fn parse(text: &'a str) -> Option<Url<'a>> {
+        let text = text.trim();
+        let rest = without_prefix(text, "https://").or_else(|| without_prefix(text, "http://"));
+        let text = rest.unwrap_or(text);
+        let text = without_prefix(text, "www.").unwrap_or(text);
+        let (host, path) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
+        let (path, rest) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
+        let is_host = host.contains('.') && !host.contains(char::is_whitespace);
+        is_host.then(|| Url { host: host.to_ascii_lowercase(), path, rest })
+    }
+}
+
+fn without_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then_some(rest)
+}
+
+fn unique_of_url(text: &str) -> Option<String> {
+    let url = Url::parse(text)?;
+    let steps: Vec<&str> = url.path.split('/').filter(|step| !step.is_empty()).collect();
+    match url.host.as_str() {
+        "chess.com" => chess_com_game(&steps),
+        host if host == "lichess.org" || host.ends_with(".lichess.org") => lichess_game(&steps),
+        _ => None,
+    }
+}
+
+fn lichess_game(steps: &[&str]) -> Option<String> {
+    match steps {
+        ["broadcast", _, _, _, id] => Some(format!("lichess.org/broadcast/{}", lichess_id(id)?)),
+        ["game", "export", id] => lichess_id(id.strip_suffix(".pgn").unwrap_or(id)).map(lichess),
+        [id] | [id, "white" | "black"] | ["embed", id] | ["embed", "game", id] => {
+            lichess_id(id).map(lichess)
+        }
+        _ => None,
+    }
+}
+
+fn lichess(id: &str) -> String {
+    format!("lichess.org/{id}")
+}
+
+/// The id of a game that stands alone, in which figures only are the number of some other collection.
+fn player_game(id: &str) -> Option<String> {
+    let id = lichess_id(id.trim()).filter(|id| id.bytes().any(|byte| byte.is_ascii_alphabetic()));
+    id.map(lichess)
+}
+
+/// Pages of the site that look like games.
+const LICHESS_PAGES: [&str; 6] =
+    ["analysis", "features", "practice", "streamer", "timeline", "training"];
+/// Characters of an id, and of that of a game as one of its players sees it.
+const LICHESS_ID: usize = 8;
+const LICHESS_PLAYER_ID: usize = 12;
+
+fn lichess_id(text: &str) -> Option<&str> {
+    let is_id = [LICHESS_ID, LICHESS_PLAYER_ID].contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && !LICHESS_PAGES.contains(&text);
+    text.get(..LICHESS_ID).filter(|_| is_id)
+}
+
+fn chess_com_game(steps: &[&str]) -> Option<String> {
+    let (kind, number) = match steps {
+        ["game", kind, number] | [kind, "game", number] | ["analysis", "game", kind, number] => {
+            (*kind, number)
+        }
+        ["games", "view", number] => ("view", number),
+        _ => return None,
+    };
+    let kind = match kind {
+        "livechess" => "live",
+        "echess" => "daily",
+        kind => kind,
+    };
+    let is_known = ["live", "daily", "computer", "view"].contains(&kind);
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_known && is_number).then(|| format!("chess.com/{kind}/{number}"))
+}
+
+/// What another site or a collection calls a game.
+fn other(text: &str) -> Option<String> {
+    let text = text.trim();
+    if ["", "?", "-"].contains(&text) {
+        return None;
+    }
+    let Some(Url { host, path, rest }) = Url::parse(text) else { return Some(text.to_string()) };
+    let path = path.trim_end_matches('/');
+    (!path.is_empty() || !rest.is_empty()).then(|| format!("{host}{path}{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::GameBuilder;
+
+    fn id(tags: &[(&str, &str)]) -> Option<SiteId> {
+        let mut builder = GameBuilder::new();
+        for (name, value) in tags {
+            builder.set_tag(name, value).unwrap();
+        }
+        SiteId::from_game(&builder.finish().unwrap())
+    }
+
+    #[test]
+    fn all_spellings_of_an_id_are_equal() {
+        for (unique, spellings) in [
+            (
+                "lichess.org/abcdefgh",
+                &[
+                    ("GameId", "abcdefgh"),
+                    ("GameId", "abcdefghWXYZ"),
+                    ("GameURL", "lichess.org/abcdefgh"),
+                    ("Link", "HTTPS://Lichess.ORG/abcdefgh/"),
+                    ("Site", "https://lichess.org/abcdefgh"),
+                    ("Site", "http://www.lichess.org/abcdefghWXYZ"),
+                    ("Site", "https://de.lichess.org/abcdefgh"),
+                    ("Site", "https://lichess.org/abcdefgh/white#12"),
+                    ("Site", "https://lichess.org/abcdefgh#12"),
+                    ("Site", "https://lichess.org/embed/game/abcdefgh?theme=auto"),
+                    ("Site", "https://lichess.org/game/export/abcdefgh.pgn"),
+                ][..],
+            ),
+            ("lichess.org/12345678", &[("Site", "https://lichess.org/12345678")]),
+            (
+                "lichess.org/broadcast/abcdefgh",
+                &[
+                    ("GameURL", "https://lichess.org/broadcast/-/-/RoundIds/abcdefgh"),
+                    ("Site", "https://lichess.org/broadcast/cup/round-1/RoundIds/abcdefgh"),
+                ],
+            ),
+            (
+                "chess.com/live/123",
+                &[
+                    ("Link", "https://www.chess.com/game/live/123"),
+                    ("Link", "https://www.chess.com/live/game/123"),
+                    ("Link", "http://chess.com/livechess/game/123"),
+                    ("GameURL", "https://www.chess.com/analysis/game/live/123?tab=review"),
+                    ("Site", "https://www.chess.com/game/live/123?move=4"),
+                ],
+            ),
+            ("chess.com/daily/123", &[("Link", "https://www.chess.com/game/daily/123")]),
+        ] {
+            for tag in spellings {
+                assert_eq!(id(&[*tag]), Some(SiteId::Unique(unique.into())), "{tag:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_are_no_ids() {
+        for tag in [
+            ("GameId", ""),
+            ("GameId", "?"),
+            ("GameId", "-"),
+            ("GameURL", "https://lichess.org"),
+            ("Link", "https://www.chess.com/"),
+            ("Site", "?"),
+            ("Site", "Chess.com"),
+            ("Site", "abcdefgh"),
+            ("Site", "lichess.org"),
+            ("Site", "https://lichess.org/"),
+            ("Site", "https://lichess.org/analysis"),
+            ("Site", "https://lichess.org/training/abcde"),
+            ("Site", "https://lichess.org/study/abcdefgh"),
+            ("Site", "https://lichess.org/study/abcdefgh/ijklmnop"),
+            ("Site", "https://lichess.org/tournament/abcdefgh"),
+            ("Site", "https://www.chess.com/tournament/live/cup-123"),
+            ("Site", "https://www.chess.com/game/live/cup"),
+            ("Site", "https://example.com/games/1"),
+            ("Site", "Düsseldorf"),
+        ] {
+            assert_eq!(id(&[tag]), None, "{tag:?}");
+        }
+    }
+
+    #[test]
+    fn ids_of_others_stand_as_they_are() {
+        for (tag, other) in [
+            (("GameId", " 4711 "), "4711"),
+            (("GameId", "12345678"), "12345678"),
+            (("GameURL", "https://www.Example.com/Games/1/"), "example.com/Games/1"),
+            (("Link", "http://example.com?id=1"), "example.com?id=1"),
+            (
+                ("Link", "https://lichess.org/study/abcdefgh/ijklmnop"),
+                "lichess.org/study/abcdefgh/ijklmnop",
+            ),
+        ] {
+            assert_eq!(id(&[tag]), Some(SiteId::Other(other.into())), "{tag:?}");
+        }
+    }
+
+    #[test]
+    fn an_id_of_a_site_goes_before_that_of_a_collection() {
+        let site = ("Site", "https://lichess.org/abcdefgh");
+        let unique = Some(SiteId::Unique("lichess.org/abcdefgh".into()));
+        for tag in
+            [("GameId", "2043515532234752"), ("Link", "https://example.com/1"), ("GameId", "?")]
+        {
+            assert_eq!(id(&[tag, site]), unique, "{tag:?}");
+        }
+        let link = ("Link", "https://example.com/1");
+        assert_eq!(id(&[("GameId", "7"), link]), Some(SiteId::Other("7".into())));
+    }
 }

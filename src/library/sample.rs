@@ -4,14 +4,13 @@ use std::collections::BinaryHeap;
 use std::path::PathBuf;
 
 use super::ordered::{Ordered, push_record};
-use super::random;
 use crate::error::Result;
 use crate::model::EpdRecord;
 use crate::spill::Sorter;
 
 /// All records in random order.
 ///
-/// Record number n (from 0) is sorted by [`random::number`]`(seed, n)`.
+/// Record number n (from 0) is sorted by [`random_number`]`(seed, n)`.
 #[derive(Debug)]
 pub struct Shuffle {
     seed: u64,
@@ -39,7 +38,7 @@ impl Shuffle {
     /// # Errors
     /// As [`Shuffle::add`].
     pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
-        let key = random::number(self.seed, self.sorter.len()).to_be_bytes();
+        let key = random_number(self.seed, self.sorter.len()).to_be_bytes();
         Ok(self.sorter.push(&key, bytes)?)
     }
 
@@ -114,7 +113,7 @@ impl Sample {
     }
 
     fn add_with(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        let number = random::number(self.seed, self.seen);
+        let number = random_number(self.seed, self.seen);
         let order = self.seen;
         self.seen += 1;
         if let Some(least) = &mut self.least {
@@ -165,6 +164,37 @@ pub fn part_of(number: u64, weights: &[u64]) -> usize {
         place < end
     };
     weights.iter().position(is_before_end).unwrap_or(0)
+}
+
+/// The number that belongs to one place of one sequence: the output number `place` (from 0) of
+/// the SplitMix64 generator (Steele, Lea and Flood 2014) that begins in state `seed`.
+///
+/// Any place can be asked for without the ones before it, so the result does not depend on how
+/// work is shared between threads.
+///
+/// ```
+/// use epdb::library::sample::random_number;
+/// assert_eq!(random_number(1_234_567, 0), 6_457_827_717_110_365_317);
+/// assert_eq!(random_number(1_234_567, 1), 3_203_168_211_198_807_973);
+/// ```
+pub const fn random_number(seed: u64, place: u64) -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    mix(seed.wrapping_add(STEP.wrapping_mul(place.wrapping_add(1))))
+}
+
+/// A number that depends on a seed and on bytes, such as those of a position.
+pub fn random_from_bytes(seed: u64, bytes: &[u8]) -> u64 {
+    bytes.chunks(8).fold(random_number(seed, bytes.len() as u64), |state, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        random_number(state ^ u64::from_le_bytes(word), 0)
+    })
+}
+
+const fn mix(state: u64) -> u64 {
+    let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ (state >> 31)
 }
 
 #[cfg(test)]
@@ -233,7 +263,7 @@ mod tests {
 
     #[test]
     fn numbers_fall_into_parts_in_proportion() {
-        let numbers = (0..100_000).map(|place| random::number(5, place));
+        let numbers = (0..100_000).map(|place| random_number(5, place));
         let first = numbers.clone().filter(|&number| is_within(number, 0.1)).count();
         assert!((9_700..10_300).contains(&first), "{first} of 10000");
         let parts = numbers.map(|number| part_of(number, &[90, 0, 10]));

@@ -122,7 +122,7 @@ fn push_conflict(
 
 /// What a [`Union`] did.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct UnionTally {
+pub struct UnionStats {
     /// Records that came in.
     pub read: u64,
     /// Records that said nothing new.
@@ -169,7 +169,7 @@ pub struct Union {
     /// Whether lines stand for all records so far.
     only_lines: bool,
     origins: Origins,
-    tally: UnionTally,
+    tally: UnionStats,
 }
 
 /// Where the records in memory came from: as those of a file stand one behind the other, only where they
@@ -367,7 +367,7 @@ impl Union {
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(self) -> Result<(Ordered, Conflicts, UnionTally)> {
+    pub fn finish(self) -> Result<(Ordered, Conflicts, UnionStats)> {
         let Union { by, rules, on_conflict: policy, directory, memory, .. } = self;
         let Union { records, only_lines, origins, tally, .. } = self;
         let out = Reorder::new(&directory, memory / 4);
@@ -442,7 +442,7 @@ struct Groups {
     policy: OnConflict,
     conflicts: Sorter,
     out: Reorder,
-    tally: UnionTally,
+    tally: UnionStats,
 }
 
 impl Groups {
@@ -899,7 +899,7 @@ mod tests {
         policy: OnConflict,
         memory: usize,
         input: &[&str],
-    ) -> (Vec<String>, UnionTally, Vec<RecordConflict>) {
+    ) -> (Vec<String>, UnionStats, Vec<RecordConflict>) {
         let mut union = Union::new(by, rules, policy, std::env::temp_dir(), memory);
         for (line, text) in input.iter().enumerate() {
             union.add(&record(text), Origin { source: 0, line: line as u64 + 1 }).unwrap();
@@ -1055,7 +1055,7 @@ mod tests {
         encode: Arc<dyn Encode>,
         mut union: Union,
         text: &str,
-    ) -> (Vec<String>, UnionTally, Vec<RecordConflict>) {
+    ) -> (Vec<String>, UnionStats, Vec<RecordConflict>) {
         let options = SourceOptions::new().encode(encode);
         let source = Source::from_bytes("a.epd", text, &options).unwrap();
         source

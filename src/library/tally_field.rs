@@ -1,6 +1,6 @@
 //! What the tally of a record says under a name.
 
-use super::subject::Subject;
+use super::value::EvalContext;
 use super::value::{Number, Value};
 use crate::model::{EpdRecord, GameCounts, Opcode, Ratings, Tally, TallyPart};
 
@@ -35,7 +35,7 @@ pub fn tally_of(record: &EpdRecord) -> Option<TallyPart> {
 }
 
 /// The games of a subject: of one move where it is that, else of all moves of its tally.
-pub(super) fn counts_of(subject: &Subject<'_>) -> Option<GameCounts> {
+pub(super) fn counts_of(subject: &EvalContext<'_>) -> Option<GameCounts> {
     match subject.move_tally {
         Some(one) => Some(one.counts),
         None => tally_of(subject.record).map(|part| part.counts()),
@@ -47,7 +47,7 @@ impl TallyField {
         matches!(self, TallyField::Move | TallyField::Years)
     }
 
-    pub(super) fn value<'a>(self, subject: &Subject<'a>) -> Value<'a> {
+    pub(super) fn value<'a>(self, subject: &EvalContext<'a>) -> Value<'a> {
         let of_counts =
             |value: fn(GameCounts) -> Value<'a>| counts_of(subject).map_or(Value::Missing, value);
         match self {

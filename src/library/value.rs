@@ -1,10 +1,12 @@
-//! What a field of a record says: a number, a text, a date, moves.
+//! Values of fields, and the context in which fields are evaluated.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::date::Date;
-use crate::model::Operand;
+use crate::error::Place;
+use crate::model::{EpdRecord, Game, MoveTally, Operand};
+use crate::text::{FormatOptions, pgn};
 
 /// What the values of a field are.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -145,4 +147,44 @@ impl std::fmt::Display for Number {
 /// The texts of operands, with blanks between.
 pub(super) fn joined(operands: &[Operand]) -> Vec<u8> {
     operands.iter().map(Operand::text).collect::<Vec<_>>().join(&b' ')
+}
+
+/// A record, what is known of where it came from, and how its text is to look.
+#[derive(Copy, Clone, Debug)]
+pub struct EvalContext<'a> {
+    /// The record.
+    pub record: &'a EpdRecord,
+    /// The line, or the number of the record, in its source, from 1.
+    pub line: u64,
+    /// The name of its source.
+    pub file: &'a str,
+    /// The form of `fen`, `epd` and `record`.
+    pub forms: FormatOptions,
+    /// The game that the record is a position of.
+    pub game: Option<&'a Game>,
+    /// One move of its tally, where the subject is that.
+    pub move_tally: Option<&'a MoveTally>,
+}
+
+impl<'a> EvalContext<'a> {
+    /// A record of which nothing else is known, in canonical form.
+    pub fn of(record: &'a EpdRecord) -> EvalContext<'a> {
+        let forms = FormatOptions::default();
+        EvalContext { record, line: 1, file: "-", forms, game: None, move_tally: None }
+    }
+
+    /// A record from a place, and the game that it is a position of.
+    pub fn new(record: &'a EpdRecord, game: Option<&'a Game>, place: &'a Place) -> EvalContext<'a> {
+        let (line, file) = (place.number(), &*place.source);
+        EvalContext { line, file, game, ..EvalContext::of(record) }
+    }
+}
+
+/// The record whose fields are those of a game: the position in which it ends, or where
+/// positions are not asked about, the one in which it begins.
+pub fn record_of_game(game: &Game, is_asked: bool) -> EpdRecord {
+    match is_asked {
+        true => pgn::final_position(game),
+        false => EpdRecord::new(game.start().position),
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
-use crate::library::random;
+use crate::library::sample::random_number;
 use crate::model::rules::{Move, Playable};
 use crate::model::{Counters, EpdRecord, Game, Opcode, Replay, Start};
 use crate::source::{OwnedItem, Source, SourceOptions};
@@ -168,7 +168,7 @@ impl Chosen {
     fn add(&mut self, opening: Opening) -> bool {
         let first_by = match self.order {
             OpeningOrder::Sequential => 0,
-            OpeningOrder::Random => random::number(self.seed, self.met),
+            OpeningOrder::Random => random_number(self.seed, self.met),
         };
         self.openings.push(((first_by, self.met), opening));
         self.met += 1;

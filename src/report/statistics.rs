@@ -1,7 +1,7 @@
 //! What may be said of counts: intervals, exact tests, resampling. Only the operations that IEEE 754
 //! defines exactly are used, so every machine gives the same numbers.
 
-use crate::library::random;
+use crate::library::sample::random_number;
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -106,7 +106,7 @@ pub fn bootstrap(differences: &[i64]) -> Option<Interval> {
     let mut place = 0;
     let mut draw = || {
         place += 1;
-        let number = u128::from(random::number(SEED, place - 1));
+        let number = u128::from(random_number(SEED, place - 1));
         differences[((number * u128::from(count)) >> 64) as usize]
     };
     let mut sums: Vec<i128> =

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::binary::Records;
-use super::book_walk::{BookPosition, Walk};
+use super::book_walk::{BookPosition, BookResolver};
 use super::input;
 use super::item::{BookFindings, Summary, VisitItem};
 use super::options::SourceOptions;
@@ -45,7 +45,7 @@ pub(super) fn read<E: From<Error>>(
 ) -> Result<Summary, E> {
     let book =
         Book::read(input).map_err(|error| Error::from_cause(error).in_source(Arc::clone(&name)))?;
-    let known = Walk::new(&book).finish();
+    let known = BookResolver::new(&book).finish();
     let mut found = BookFindings {
         unknown_entries: known.unknown().map(|entries| entries.len() as u64).sum(),
         disordered_entries: book.disorder().map_or(0, |disorder| disorder.count),
@@ -112,7 +112,7 @@ const COMMENTS: [Opcode; 10] = [
 ];
 
 /// No string of the standard is longer.
-const LONGEST_STRING: usize = 255;
+const MAX_STRING: usize = 255;
 
 /// Texts of comments, of which the last takes what the others have no room for.
 #[derive(Default)]
@@ -122,7 +122,7 @@ impl Comments {
     fn push(&mut self, text: &str) {
         let is_last = self.0.len() == COMMENTS.len();
         match self.0.last_mut() {
-            Some(last) if is_last || last.len() + 2 + text.len() <= LONGEST_STRING => {
+            Some(last) if is_last || last.len() + 2 + text.len() <= MAX_STRING => {
                 *last += ", ";
                 *last += text;
             }

@@ -12,7 +12,7 @@ use crate::model::rules::{Move, Playable, after};
 
 /// How a position of a book was found.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Way {
+pub enum FoundBy {
     /// From the start array by moves of the book alone.
     BookMoves,
     /// From the start array by moves of the book, and others where the position that one of them
@@ -28,7 +28,7 @@ pub struct BookPosition<'b> {
     /// The position.
     pub position: Position,
     /// How it was found.
-    pub way: Way,
+    pub found_by: FoundBy,
     /// Its entries, in the order of the book.
     pub entries: &'b [Entry],
 }
@@ -45,19 +45,19 @@ impl BookPosition<'_> {
 /// ```
 /// use epdb::codec::polyglot::{Book, Entry};
 /// use epdb::codec::{key::polyglot_key, polyglot::BookMove};
-/// use epdb::source::{Walk, Way};
+/// use epdb::source::{BookResolver, FoundBy};
 /// use epdb::model::{Position, rules::Move};
 ///
 /// let mv: Move = "e2e4".parse()?;
 /// let key = polyglot_key(&Position::START);
 /// let book: Book = [Entry { key, mv: BookMove::from(mv), weight: 1, learn: 0 }].into_iter().collect();
-/// let known = Walk::new(&book).finish();
-/// assert_eq!(known.positions()[0].way, Way::BookMoves);
+/// let known = BookResolver::new(&book).finish();
+/// assert_eq!(known.positions()[0].found_by, FoundBy::BookMoves);
 /// assert_eq!(known.unknown().count(), 0);
 /// # Ok::<(), epdb::model::rules::MoveTextError>(())
 /// ```
 #[derive(Debug)]
-pub struct Walk<'b> {
+pub struct BookResolver<'b> {
     book: &'b Book,
     found: Vec<BookPosition<'b>>,
     /// The keys of what was found.
@@ -78,10 +78,10 @@ pub struct KnownPositions<'b> {
     keys: HashSet<u64>,
 }
 
-impl<'b> Walk<'b> {
+impl<'b> BookResolver<'b> {
     /// Nothing is found yet.
-    pub fn new(book: &'b Book) -> Walk<'b> {
-        Walk {
+    pub fn new(book: &'b Book) -> BookResolver<'b> {
+        BookResolver {
             book,
             found: Vec::new(),
             keys: HashSet::new(),
@@ -104,34 +104,34 @@ impl<'b> Walk<'b> {
     /// Looks for positions from the start array, then from those that were given. The order in which
     /// they are found hangs on nothing but the book and the order of what was given.
     pub fn finish(mut self) -> KnownPositions<'b> {
-        self.take(polyglot_key(&Position::START), &Position::START, Way::BookMoves);
-        self.follow_book_moves(0, Way::BookMoves);
-        self.follow_all_moves(0, 0, Way::OtherMoves);
+        self.take(polyglot_key(&Position::START), &Position::START, FoundBy::BookMoves);
+        self.follow_book_moves(0, FoundBy::BookMoves);
+        self.follow_all_moves(0, 0, FoundBy::OtherMoves);
         let (found, outside) = (self.found.len(), self.outside.len());
         for key in std::mem::take(&mut self.order) {
             let position = self.given[&key];
-            self.take(key, &position, Way::Given);
+            self.take(key, &position, FoundBy::Given);
         }
-        self.follow_book_moves(found, Way::Given);
-        self.follow_all_moves(found, outside, Way::Given);
+        self.follow_book_moves(found, FoundBy::Given);
+        self.follow_all_moves(found, outside, FoundBy::Given);
         KnownPositions { book: self.book, found: self.found, keys: self.keys }
     }
 
     /// Goes on by moves of the book from the positions that were found from this place on.
-    fn follow_book_moves(&mut self, mut from: usize, way: Way) {
+    fn follow_book_moves(&mut self, mut from: usize, found_by: FoundBy) {
         while from < self.found.len() {
             let reached: Vec<Vec<Reached>> =
                 self.found[from..].par_iter().map(after_book_moves).collect();
             from = self.found.len();
             for Reached { key, position } in reached.into_iter().flatten() {
-                self.take(key, &position, way);
+                self.take(key, &position, found_by);
             }
         }
     }
 
     /// Goes on by any moves from the positions that were found, and those outside of the book, from
     /// these places on.
-    fn follow_all_moves(&mut self, mut found: usize, mut outside: usize, way: Way) {
+    fn follow_all_moves(&mut self, mut found: usize, mut outside: usize, found_by: FoundBy) {
         while (found, outside) != (self.found.len(), self.outside.len()) {
             let inside = self.found[found..].iter().map(|it| it.position);
             let from: Vec<Position> =
@@ -140,9 +140,9 @@ impl<'b> Walk<'b> {
             let reached: Vec<Vec<Reached>> =
                 from.par_iter().map(|position| self.unknown_after(position)).collect();
             for Reached { key, position } in reached.into_iter().flatten() {
-                self.take(key, &position, way);
+                self.take(key, &position, found_by);
             }
-            self.follow_book_moves(found, way);
+            self.follow_book_moves(found, found_by);
         }
     }
 
@@ -161,13 +161,13 @@ impl<'b> Walk<'b> {
     }
 
     /// Notes a position, unless it is known.
-    fn take(&mut self, key: u64, position: &Position, way: Way) {
+    fn take(&mut self, key: u64, position: &Position, found_by: FoundBy) {
         if self.keys.contains(&key) {
             return;
         }
         if let Some(entries) = self.entries_of(key, position) {
             self.keys.insert(key);
-            self.found.push(BookPosition { position: *position, way, entries });
+            self.found.push(BookPosition { position: *position, found_by, entries });
         } else if self.outside_keys.insert(key) {
             self.outside.push(*position);
         }
@@ -249,8 +249,8 @@ mod tests {
         entries.into_iter().collect()
     }
 
-    fn ways(known: &KnownPositions<'_>) -> Vec<Way> {
-        known.positions().iter().map(|it| it.way).collect()
+    fn ways(known: &KnownPositions<'_>) -> Vec<FoundBy> {
+        known.positions().iter().map(|it| it.found_by).collect()
     }
 
     #[test]
@@ -264,18 +264,18 @@ mod tests {
                 "!e4 e5 Nc3 Nc6 f4 exf4 !Nf3",
             ],
         );
-        let known = Walk::new(&book).finish();
-        let expected = [[Way::BookMoves; 3].as_slice(), &[Way::OtherMoves; 2]].concat();
+        let known = BookResolver::new(&book).finish();
+        let expected = [[FoundBy::BookMoves; 3].as_slice(), &[FoundBy::OtherMoves; 2]].concat();
         assert_eq!(ways(&known), expected);
         assert_eq!(known.positions()[0].position, Position::START);
         assert_eq!(known.unknown().count(), 2, "the line is left for more than one move");
 
-        let mut walk = Walk::new(&book);
+        let mut walk = BookResolver::new(&book);
         let vienna = "r1bqkbnr/pppp1ppp/2n5/4p3/4PP2/2N5/PPPP2PP/R1BQKBNR b KQkq -";
         walk.offer(&position(vienna));
         walk.offer(&position("4k3/8/8/8/8/8/8/4K3 w - -"));
         let known = walk.finish();
-        assert_eq!(ways(&known)[5..], [Way::Given; 2]);
+        assert_eq!(ways(&known)[5..], [FoundBy::Given; 2]);
         assert_eq!(known.unknown().count(), 0);
         let keys_fit = |it: &BookPosition<'_>| it.key() == polyglot_key(&it.position);
         assert!(known.positions().iter().all(keys_fit));
@@ -286,7 +286,7 @@ mod tests {
     fn a_neighbour_that_may_not_capture_is_in_the_key() {
         let start = position("8/2p5/8/KP5r/8/8/8/4k3 b - -");
         let book = book(&start, &["!c5 !Ka6"]);
-        let mut walk = Walk::new(&book);
+        let mut walk = BookResolver::new(&book);
         walk.offer(&start);
         let known = walk.finish();
         assert_eq!(known.positions()[1].key(), 0x3d66_5cc1_f5da_1059);
@@ -303,7 +303,7 @@ mod tests {
         let mv = BookMove::from("d1g1".parse::<Move>().unwrap());
         let book: Book = [Entry { key, mv, weight: 1, learn: 0 }].into_iter().collect();
         for (given, is_known) in [(&inner, true), (&outer, false)] {
-            let mut walk = Walk::new(&book);
+            let mut walk = BookResolver::new(&book);
             walk.offer(given);
             assert_eq!(walk.finish().positions().len(), usize::from(is_known));
         }
@@ -313,8 +313,8 @@ mod tests {
     fn an_entry_that_is_said_many_times_is_one_move() {
         let once = book(&Position::START, &["!e4 !e5"]);
         let many: Book = once.entries().iter().flat_map(|entry| vec![*entry; 10_000]).collect();
-        let known = Walk::new(&many).finish();
-        assert_eq!(ways(&known), [Way::BookMoves; 2]);
+        let known = BookResolver::new(&many).finish();
+        assert_eq!(ways(&known), [FoundBy::BookMoves; 2]);
         assert_eq!(known.positions()[1].entries.len(), 10_000);
     }
 }

@@ -4,14 +4,15 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 
 use memchr::memchr2;
 
 use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, is_told_by_line};
-use super::read_ahead::{ReadAhead, Ready};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 
 /// An opened input.
 pub(super) struct Input {
@@ -230,17 +231,17 @@ impl Read for Counted {
 const ENOUGH: usize = 16;
 
 /// The most white space that is passed over to find them.
-const MOST_WHITE_SPACE: usize = 64 * 1024;
+const MAX_WHITE_SPACE: usize = 64 * 1024;
 
 /// The most bytes of a first line that decide it, where the line has to be known.
-const MOST_OF_LINE: usize = 64 * 1024;
+const MAX_OF_LINE: usize = 64 * 1024;
 
 /// Reads on behind the first bytes of an input until there are enough, white space not counted, or the
 /// input ends; the whole first line where that tells more.
 fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
     loop {
         let here = start.trim_ascii_start().len();
-        if start.len() > MOST_WHITE_SPACE {
+        if start.len() > MAX_WHITE_SPACE {
             return Ok(());
         }
         if here >= ENOUGH {
@@ -260,7 +261,7 @@ fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Resu
 fn read_line(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
     let mut bytes = [0; 4096];
     let mut from = start.len() - start.trim_ascii_start().len();
-    while start.len() < MOST_OF_LINE && memchr2(b'\r', b'\n', &start[from..]).is_none() {
+    while start.len() < MAX_OF_LINE && memchr2(b'\r', b'\n', &start[from..]).is_none() {
         from = start.len();
         let taken = input.read(&mut bytes)?;
         if taken == 0 {
@@ -304,5 +305,129 @@ impl<R: Read> Read for Decoded<R> {
                 io::Error::new(error.kind(), what)
             }
         })
+    }
+}
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 1 << 16;
+/// How many chunks may wait.
+const CHUNKS: usize = 256;
+
+/// Reads an input on a thread of its own. What was read waits until it is asked for; when 16 MiB
+/// wait, reading waits.
+pub(super) struct ReadAhead {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    /// Chunks, and the end, that are in the channel or about to be.
+    waiting: Arc<AtomicUsize>,
+    chunk: io::Cursor<Vec<u8>>,
+    /// Whether the input has failed: there is no more, and no end.
+    has_failed: bool,
+}
+
+impl ReadAhead {
+    pub(super) fn new(input: impl Read + Send + 'static) -> ReadAhead {
+        let (sender, chunks) = sync_channel(CHUNKS);
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&waiting);
+        thread::spawn(move || read_all(input, &sender, &count));
+        ReadAhead { chunks, waiting, chunk: io::Cursor::default(), has_failed: false }
+    }
+
+    /// What says whether reading gives something at once.
+    pub(super) fn ready(&self) -> Ready {
+        Ready(Arc::clone(&self.waiting))
+    }
+}
+
+/// Says of an input that is read ahead whether there is more.
+pub(super) struct Ready(Arc<AtomicUsize>);
+
+impl Ready {
+    /// Whether reading gives something, or the end, at once.
+    pub(super) fn is_ready(&self) -> bool {
+        self.0.load(Ordering::Acquire) > 0
+    }
+}
+
+/// Sends what an input gives; an empty chunk is the end.
+fn read_all(mut input: impl Read, sender: &SyncSender<io::Result<Vec<u8>>>, waiting: &AtomicUsize) {
+    loop {
+        let mut chunk = vec![0; CHUNK];
+        let read = match caught(|| input.read(&mut chunk)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read,
+        };
+        let is_last = !matches!(read, Ok(1..));
+        // Counted first: what is counted is sent at once, and nobody waits for what may not come.
+        waiting.fetch_add(1, Ordering::Release);
+        let sent = sender.send(read.map(|len| {
+            chunk.truncate(len);
+            chunk
+        }));
+        if is_last || sent.is_err() {
+            return;
+        }
+    }
+}
+
+impl Read for ReadAhead {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.chunk.position() == self.chunk.get_ref().len() as u64 {
+            if self.has_failed {
+                return Err(io::Error::other("reading failed before"));
+            }
+            // Behind the end the channel is closed, and there is nothing more.
+            let Ok(chunk) = self.chunks.recv() else { return Ok(0) };
+            self.waiting.fetch_sub(1, Ordering::Acquire);
+            self.has_failed = chunk.is_err();
+            self.chunk = io::Cursor::new(chunk?);
+        }
+        self.chunk.read(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn everything_comes_through_in_order() {
+        let text: Vec<u8> = (0..5_000_000u32).map(|place| (place % 251) as u8).collect();
+        let mut out = Vec::new();
+        let mut input = ReadAhead::new(io::Cursor::new(text.clone()));
+        input.read_to_end(&mut out).unwrap();
+        assert!(out == text);
+        assert_eq!(input.read(&mut [0]).unwrap(), 0);
+    }
+
+    /// An input that panics, or fails, behind some bytes.
+    struct Faulty {
+        text: &'static [u8],
+        panics: bool,
+    }
+
+    impl Read for Faulty {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            match self.text.read(out)? {
+                0 if self.panics => panic!("as a test wants it"),
+                0 => Err(io::Error::other("the disk is gone")),
+                len => Ok(len),
+            }
+        }
+    }
+
+    #[test]
+    fn a_failure_never_becomes_an_end() {
+        for panics in [true, false] {
+            let mut input = ReadAhead::new(Faulty { text: b"some", panics });
+            let mut out = [0; 9];
+            assert_eq!(input.read(&mut out).unwrap(), 4);
+            let error = input.read(&mut out).unwrap_err().to_string();
+            let expected = if panics { "as a test wants it" } else { "the disk is gone" };
+            assert!(error.ends_with(expected), "{error}");
+            input.read(&mut out).unwrap_err();
+        }
     }
 }

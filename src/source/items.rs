@@ -47,7 +47,7 @@ impl Sources {
 
     /// All items of all sources.
     pub fn items(self) -> Items {
-        let sources = Sources { options: self.options.records_as_such(), ..self };
+        let sources = Sources { options: self.options.without_encoding(), ..self };
         Items::start(move |visit| sources.read(visit))
     }
 
@@ -60,7 +60,7 @@ impl Sources {
 impl Source {
     /// All items of the source.
     pub fn items(self) -> Items {
-        let source = self.with_records_as_such();
+        let source = self.without_encoding();
         Items::start(move |visit| source.read(visit))
     }
 
@@ -90,10 +90,10 @@ impl Items {
     ) -> Items {
         let (sender, batches) = sync_channel(BATCHES);
         thread::spawn(move || {
-            let mut outbox = Outbox { sender, batch: Vec::new(), reason: None };
-            let end = caught(|| read(&mut |item| Ok(outbox.take(item))));
-            outbox.batch.extend(end.err().map(Err));
-            let _ = outbox.send();
+            let mut batches = BatchSender { sender, batch: Vec::new(), reason: None };
+            let end = caught(|| read(&mut |item| Ok(batches.take(item))));
+            batches.batch.extend(end.err().map(Err));
+            let _ = batches.send();
         });
         Items { batches, batch: Vec::new().into_iter() }
     }
@@ -118,14 +118,14 @@ impl Iterator for Items {
 }
 
 /// Items on their way to the thread that takes them.
-struct Outbox {
+struct BatchSender {
     sender: SyncSender<Batch>,
     batch: Batch,
     /// Why the next item is rejected.
     reason: Option<Diagnostic>,
 }
 
-impl Outbox {
+impl BatchSender {
     /// Takes an item, and stops the reading when nobody takes items any more.
     fn take(&mut self, item: Item<'_>) -> ControlFlow<()> {
         match item {

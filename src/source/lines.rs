@@ -13,28 +13,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::{Scope, Yield};
 
+use super::format::FileFormat;
 use super::games::Pieces;
 use super::input::Input;
+use super::input::Ready;
 use super::item::{EncodedRecords, Item, Summary, VisitItem};
 use super::lichess::puzzle::Columns;
-use super::line_kind::LineKind;
+use super::lichess::{evaluation, puzzle};
 use super::options::{Encode, SourceOptions};
-use super::perft_blocks::{Block, BlockLine};
 use super::plain_line::PlainLine;
-use super::read_ahead::Ready;
 use crate::codec::identity;
 use crate::error::{At, Error, Place, Result, caught};
-use crate::model::EpdRecord;
-use crate::text::epd::{Line, parse_line};
+use crate::model::{EpdRecord, Opcode, Operand, Operation};
+use crate::text::epd::{self, Line, parse_line};
 use crate::text::lines::{LineEnd, LineReader, Next, too_long};
-use crate::text::{Diagnostic, Setting, codes};
+use crate::text::{Diagnostic, ParseOptions, Setting, codes, fen};
 
 /// How many lines are read at a time, and how many bytes of them at the most.
 const BATCH_LINES: usize = 1024;
 const BATCH_BYTES: usize = 1 << 16;
 /// How many batches are on their way for each thread, and for all.
 const BATCHES_A_THREAD: usize = 3;
-const MOST_BATCHES: usize = 32;
+const MAX_BATCHES: usize = 32;
 
 /// Lines of text whose bytes may have to be waited for.
 pub struct Lines {
@@ -115,7 +115,7 @@ impl Lines {
 }
 
 /// What became of lines on its way to whoever reads them.
-struct HandingOn<'o> {
+struct OrderedOutput<'o> {
     options: &'o SourceOptions,
     /// The line that is handed on.
     place: Place,
@@ -130,7 +130,7 @@ struct HandingOn<'o> {
 }
 
 /// How many unknown columns are remembered.
-const MOST_COLUMNS: usize = 1000;
+const MAX_COLUMNS: usize = 1000;
 
 /// Lines that are read at once, one behind the other.
 #[derive(Default)]
@@ -163,14 +163,14 @@ impl Batch {
 /// What the lines of a batch became, in their order.
 #[derive(Default)]
 struct ReadLines {
-    steps: Vec<Step>,
+    steps: Vec<BatchPart>,
     /// The encoded records, and where each ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 /// What became of one line, or of several.
-enum Step {
+enum BatchPart {
     /// Encoded records of which nothing is to be said: where they begin, and which of the ends are
     /// theirs.
     Encoded { start: usize, ends: Range<usize> },
@@ -201,18 +201,18 @@ enum Stop {
 }
 
 /// A batch that is used again and again, what its lines became, and the way to whoever hands it on.
-struct Work {
+struct BatchJob {
     /// Its place among all batches up to a stop.
     nth: usize,
     batch: Batch,
     read: ReadLines,
     /// Why no lines come behind those of the batch.
     stop: io::Result<Option<Stop>>,
-    done: Sender<Work>,
+    done: Sender<BatchJob>,
 }
 
 /// Lines on their way into batches.
-struct Gathering {
+struct BatchReader {
     lines: Lines,
     /// Whether the next line may be waited for: nothing is there that could be handed on before.
     waits: bool,
@@ -221,9 +221,9 @@ struct Gathering {
     count: usize,
 }
 
-impl Gathering {
+impl BatchReader {
     /// Fills the next batch.
-    fn fill(&mut self, work: &mut Work) {
+    fn fill(&mut self, work: &mut BatchJob) {
         work.nth = self.count;
         self.count += 1;
         work.batch.bytes.clear();
@@ -248,7 +248,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Waits for work that is done. A thread of the pool does its own work meanwhile, for which others
 /// may have no thread.
-fn wait(done: &Receiver<Work>) -> Result<Work> {
+fn wait(done: &Receiver<BatchJob>) -> Result<BatchJob> {
     let none_left = || Error::new("internal error: the threads that read have ended");
     loop {
         match done.try_recv() {
@@ -275,9 +275,9 @@ pub(super) fn read<E: From<Error>>(
     let place = Place::new(Arc::clone(&name), At::Line(0));
     let columns = Arc::clone(&lines.columns);
     let (told, has_asides) = (HashSet::new(), kind.may_be_plain());
-    let handing_on = HandingOn { options, place, block: None, id: None, has_asides, told };
+    let output = OrderedOutput { options, place, block: None, id: None, has_asides, told };
     let plain = options.encode_plain().filter(|_| kind.may_be_plain());
-    let flow = handing_on.read(lines, &Parser { options, name, kind, columns, plain }, visit)?;
+    let flow = output.read(lines, &Parser { options, name, kind, columns, plain }, visit)?;
     Ok(Summary { was_stopped: flow.is_break(), ..Summary::default() })
 }
 
@@ -293,15 +293,15 @@ struct Parser<'o> {
 
 impl Parser<'_> {
     /// Has the next lines gathered and read on one of the threads.
-    fn start<'s>(&'s self, mut work: Work, gathering: &'s Mutex<Gathering>, scope: &Scope<'s>) {
+    fn start<'s>(&'s self, mut work: BatchJob, batches: &'s Mutex<BatchReader>, scope: &Scope<'s>) {
         scope.spawn(move |_| {
             let read = caught(|| {
-                locked(gathering).fill(&mut work);
+                locked(batches).fill(&mut work);
                 self.read_lines(&work.batch, &mut work.read);
                 Ok::<(), io::Error>(())
             });
             if let Err(error) = read {
-                locked(gathering).is_stopped = true;
+                locked(batches).is_stopped = true;
                 (work.read, work.stop) = (ReadLines::default(), Err(error));
             }
             let done = work.done.clone();
@@ -323,13 +323,13 @@ impl Parser<'_> {
                 continue;
             };
             if first < ends.len() {
-                steps.push(Step::Encoded { start, ends: first..ends.len() });
+                steps.push(BatchPart::Encoded { start, ends: first..ends.len() });
             }
-            steps.push(Step::Line(read));
+            steps.push(BatchPart::Line(read));
             (start, first) = (bytes.len(), ends.len());
         }
         if first < ends.len() {
-            steps.push(Step::Encoded { start, ends: first..ends.len() });
+            steps.push(BatchPart::Encoded { start, ends: first..ends.len() });
         }
     }
 
@@ -370,7 +370,7 @@ impl Parser<'_> {
     }
 }
 
-impl HandingOn<'_> {
+impl OrderedOutput<'_> {
     /// Reads to the end, unless the visitor stops it.
     fn read<E: From<Error>>(
         mut self,
@@ -378,23 +378,23 @@ impl HandingOn<'_> {
         parser: &Parser<'_>,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let mut gathering =
-            Mutex::new(Gathering { lines, waits: true, is_stopped: false, count: 0 });
+        let mut batches =
+            Mutex::new(BatchReader { lines, waits: true, is_stopped: false, count: 0 });
         loop {
             let stop = rayon::in_place_scope(|scope| {
-                let stop = self.read_to_stop(parser, &gathering, scope, visit);
-                locked(&gathering).is_stopped = true;
+                let stop = self.read_to_stop(parser, &batches, scope, visit);
+                locked(&batches).is_stopped = true;
                 stop
             });
             let Some(stop) = stop? else { return Ok(ControlFlow::Break(())) };
-            let gathering = gathering.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let batches = batches.get_mut().unwrap_or_else(PoisonError::into_inner);
             let flow = match stop.map_err(|error| self.cannot_read_on(error))? {
                 Stop::End => return self.end_block(false, visit),
                 Stop::Waiting => visit(Item::Waiting)?,
                 Stop::LongLine(number) => {
                     let flow = self.end_block(false, visit)?;
                     if flow.is_continue() {
-                        self.reject_long_line(&mut gathering.lines, number, visit)?;
+                        self.reject_long_line(&mut batches.lines, number, visit)?;
                     }
                     flow
                 }
@@ -402,7 +402,7 @@ impl HandingOn<'_> {
             if flow.is_break() {
                 return Ok(flow);
             }
-            gathering.go_on();
+            batches.go_on();
         }
     }
 
@@ -410,18 +410,18 @@ impl HandingOn<'_> {
     fn read_to_stop<'s, E: From<Error>>(
         &mut self,
         parser: &'s Parser<'_>,
-        gathering: &'s Mutex<Gathering>,
+        batches: &'s Mutex<BatchReader>,
         scope: &Scope<'s>,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<Option<io::Result<Stop>>, E> {
         let (sender, done) = channel();
-        let batches = (BATCHES_A_THREAD * rayon::current_num_threads()).min(MOST_BATCHES);
-        for done in std::iter::repeat_n(sender, batches) {
+        let in_flight = (BATCHES_A_THREAD * rayon::current_num_threads()).min(MAX_BATCHES);
+        for done in std::iter::repeat_n(sender, in_flight) {
             let (batch, read) = Default::default();
-            parser.start(Work { nth: 0, batch, read, stop: Ok(None), done }, gathering, scope);
+            parser.start(BatchJob { nth: 0, batch, read, stop: Ok(None), done }, batches, scope);
         }
         // Others that are done before the next one.
-        let mut early: Vec<Work> = Vec::new();
+        let mut early: Vec<BatchJob> = Vec::new();
         let mut next = 0;
         loop {
             let mut work = match early.iter().position(|work| work.nth == next) {
@@ -437,7 +437,7 @@ impl HandingOn<'_> {
                 return Ok(None);
             }
             match std::mem::replace(&mut work.stop, Ok(None)).transpose() {
-                None => parser.start(work, gathering, scope),
+                None => parser.start(work, batches, scope),
                 stop => return Ok(stop),
             }
         }
@@ -455,13 +455,13 @@ impl HandingOn<'_> {
         for step in steps.drain(..) {
             self.place.at = At::Line(batch.number(line));
             let flow = match step {
-                Step::Encoded { start, ends: those } => {
+                BatchPart::Encoded { start, ends: those } => {
                     let raw = batch.raw(line..line + those.len());
                     line += those.len();
                     let records = EncodedRecords { bytes, start, ends: &ends[those] };
                     visit(Item::Encoded { records, place: &self.place, raw })?
                 }
-                Step::Line(read) => {
+                BatchPart::Line(read) => {
                     let raw = batch.raw(line..line + 1);
                     line += 1;
                     match self.options.text.perft {
@@ -499,7 +499,7 @@ impl HandingOn<'_> {
     /// Whether this was said of a line before.
     fn was_told(&mut self, message: &str) -> bool {
         let was_told = self.told.contains(message);
-        if !was_told && self.told.len() < MOST_COLUMNS {
+        if !was_told && self.told.len() < MAX_COLUMNS {
             self.told.insert(message.to_string());
         }
         was_told
@@ -665,4 +665,117 @@ fn with_advice(error: Diagnostic, raw: &[u8]) -> Diagnostic {
     }
     let advice = "a line of a .plain file of training positions: `grep ^fen` gives the positions";
     Diagnostic { message: format!("{}; {advice}", error.message), ..error }
+}
+
+/// What is on each line.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum LineKind {
+    /// EPD in any dialect.
+    Epd,
+    /// FEN and nothing else.
+    Fen,
+    /// An evaluated position of lichess.
+    Evaluation,
+    /// A puzzle of lichess.
+    Puzzle,
+}
+
+impl LineKind {
+    /// The format of such lines; FEN is EPD here.
+    pub(super) const fn format(self) -> FileFormat {
+        match self {
+            LineKind::Epd | LineKind::Fen => FileFormat::Epd,
+            LineKind::Evaluation => FileFormat::LichessEvaluations,
+            LineKind::Puzzle => FileFormat::LichessPuzzles,
+        }
+    }
+
+    /// Whether a line may be the fields of a position and nothing else.
+    pub(super) const fn may_be_plain(self) -> bool {
+        matches!(self, LineKind::Epd | LineKind::Fen)
+    }
+
+    /// Reads a line without its line end, of a table with these columns where it is one.
+    ///
+    /// # Errors
+    /// Why it is no record, with the column.
+    pub(super) fn parse(
+        self,
+        line: &[u8],
+        columns: &Columns,
+        options: &ParseOptions,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Line, Diagnostic> {
+        match self {
+            LineKind::Epd => epd::parse_line(line, options, warnings),
+            LineKind::Fen => fen::parse_line(line, options, warnings),
+            LineKind::Evaluation => evaluation::parse_line(line, options, warnings),
+            LineKind::Puzzle => puzzle::parse_line(line, columns, options, warnings),
+        }
+    }
+}
+
+/// A record whose counts are being gathered.
+pub(super) struct Block {
+    pub(super) record: EpdRecord,
+    /// The number of the line of the position.
+    pub(super) line: u64,
+    /// All lines of the block.
+    pub(super) raw: Vec<u8>,
+}
+
+/// A line that belongs to a block.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum BlockLine<'a> {
+    /// `id NAME`.
+    Id(&'a [u8]),
+    /// `epd FIELDS`.
+    Position,
+    /// `perft DEPTH NODES`.
+    Count(Opcode, &'a [u8]),
+}
+
+impl BlockLine<'_> {
+    pub(super) fn of(line: &[u8]) -> Option<BlockLine<'_>> {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        match (words.next()?, words.next()?, words.next(), words.next()) {
+            (b"id", name, None, None) => Some(BlockLine::Id(name)),
+            (b"epd", _, Some(_), Some(_)) => Some(BlockLine::Position),
+            (b"perft", depth, Some(nodes), None)
+                if [depth, nodes].iter().all(|word| word.iter().all(u8::is_ascii_digit)) =>
+            {
+                Some(BlockLine::Count(Opcode::new(&[b"D", depth].concat()).ok()?, nodes))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Block {
+    /// Begins with a position and the line `id NAME` before it, if there was one.
+    pub(super) fn new(
+        mut record: EpdRecord,
+        line: u64,
+        id: Option<(u64, Vec<u8>)>,
+        raw: &[u8],
+    ) -> Block {
+        let mut lines = id.map(|(_, id)| id).unwrap_or_default();
+        let own = lines.split_inclusive(|byte| matches!(byte, b'\r' | b'\n')).next();
+        if let Some(BlockLine::Id(name)) = own.and_then(BlockLine::of)
+            && record.operands(Opcode::ID).is_none()
+        {
+            record.set(Operation { opcode: Opcode::ID, operands: vec![Operand::string(name)] });
+        }
+        lines.extend_from_slice(raw);
+        Block { record, line, raw: lines }
+    }
+
+    /// Adds a count; false when the record has another for the depth.
+    pub(super) fn add(&mut self, opcode: Opcode, nodes: &[u8]) -> bool {
+        let is_new = self.record.operands(opcode).is_none();
+        if is_new {
+            self.record.set(Operation { opcode, operands: vec![Operand::token(nodes)] });
+        }
+        is_new
+    }
 }

@@ -10,7 +10,7 @@
 //! [`TargetOptions`], decide; an [`Output`] takes bytes. Files appear when they are complete, or not
 //! at all.
 //!
-//! Opening books of Polyglot hold keys and no positions: [`Walk`] looks for these, as a source does,
+//! Opening books of Polyglot hold keys and no positions: [`BookResolver`] looks for these, as a source does,
 //! and [`open_book`] reads the entries.
 //!
 //! Looking up: [`OpenLookup`] opens a store or an archive, and both answer as any [`Lookup`] does.
@@ -28,24 +28,20 @@ mod games;
 mod input;
 mod item;
 mod items;
-mod library_file;
 mod lichess;
-mod line_kind;
 mod lines;
 mod local;
 mod lookup;
 mod open;
 mod options;
 mod output;
-mod perft_blocks;
 mod plain_line;
-mod read_ahead;
 mod target;
 
 use std::path::Path;
 
 pub use book::open_book;
-pub use book_walk::{BookPosition, KnownPositions, Walk, Way};
+pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
 pub use encoded_batch::EncodedBatch;
 pub use encoding::{TextEncoding, UnknownEncoding};
 pub use format::{Compression, FileFormat};
@@ -59,7 +55,7 @@ pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
 pub use output::Output;
 #[cfg(feature = "library")]
 pub(crate) use plain_line::encode_canonical_line;
-pub use target::{GameFormat, Lost, Target, TargetOptions};
+pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
 
 use crate::codec::tally_origin::TallyLedger;
 use crate::error::Result;

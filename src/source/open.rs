@@ -10,9 +10,9 @@ use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign};
 use super::input::{self, Input};
 use super::item::{Item, Summary, VisitItem};
-use super::library_file::LibraryFile;
-use super::line_kind::LineKind;
+use super::lines::LineKind;
 use super::lines::{self, Lines};
+use super::local::LibraryFile;
 use super::local::Local;
 #[cfg(feature = "library")]
 use super::options::Encode;
@@ -274,8 +274,8 @@ impl Source {
     }
 
     /// The same source, whose records come as records.
-    pub(super) fn with_records_as_such(self) -> Source {
-        Source { options: self.options.records_as_such(), ..self }
+    pub(super) fn without_encoding(self) -> Source {
+        Source { options: self.options.without_encoding(), ..self }
     }
 
     /// Warns of a text that is in UTF-16 without being declared so; only the lenient profile takes it.

@@ -207,7 +207,7 @@ impl SourceOptions {
     }
 
     /// The same options without [`SourceOptions::encode`].
-    pub(super) fn records_as_such(mut self) -> SourceOptions {
+    pub(super) fn without_encoding(mut self) -> SourceOptions {
         self.encode = None;
         self
     }

@@ -133,7 +133,7 @@ impl GameFormat {
 /// What a target could not carry.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
-pub struct Lost {
+pub struct TargetLosses {
     /// Of records.
     pub records: Losses,
     /// Of games.
@@ -161,7 +161,7 @@ pub struct Lost {
 /// ```
 pub struct Target {
     kind: Kind,
-    lost: Lost,
+    lost: TargetLosses,
     /// What is to be written at once.
     bytes: Vec<u8>,
 }
@@ -273,7 +273,7 @@ impl Target {
     }
 
     fn of(kind: Kind) -> Target {
-        Target { kind, lost: Lost::default(), bytes: Vec::new() }
+        Target { kind, lost: TargetLosses::default(), bytes: Vec::new() }
     }
 
     /// Writes a record.
@@ -477,7 +477,7 @@ impl Target {
     ///
     /// # Errors
     /// The output fails; a file does not appear then.
-    pub fn finish(self) -> Result<Lost> {
+    pub fn finish(self) -> Result<TargetLosses> {
         match self.kind {
             Kind::Text { output, .. } | Kind::Games { output, .. } => output.finish()?,
             Kind::Stream(stream) => stream.finish()?.finish()?,

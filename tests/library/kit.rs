@@ -166,10 +166,10 @@ fn errors_have_the_expected_value_and_the_place() {
 #[test]
 fn a_line_has_an_end() {
     let mut line = Line::new(EpdRecord::new(Position::START));
-    let there_and_back = "Nf3 Nf6 Ng1 Ng8 ".repeat(Line::MOST_MOVES / 4);
+    let there_and_back = "Nf3 Nf6 Ng1 Ng8 ".repeat(Line::MAX_MOVES / 4);
     line.play(there_and_back.as_bytes()).unwrap();
-    assert_eq!(line.play(b"e4"), Err(KitError::Full(Line::MOST_MOVES)));
-    assert_eq!(line.records().count(), Line::MOST_MOVES + 1);
+    assert_eq!(line.play(b"e4"), Err(KitError::Full(Line::MAX_MOVES)));
+    assert_eq!(line.records().count(), Line::MAX_MOVES + 1);
     line.back(1).unwrap();
     line.play(b"Ng8").unwrap();
 }

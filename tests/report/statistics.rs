@@ -1,6 +1,6 @@
 //! Statistics compared with values of SciPy 1.17 and statsmodels 0.15.
 
-use epdb::library::random;
+use epdb::library::sample::random_number;
 use epdb::report::distribution::{Bins, Distribution};
 use epdb::report::statistics::{Interval, RESAMPLES, bootstrap, holm, mcnemar, wilson};
 
@@ -61,7 +61,7 @@ fn the_bootstrap_depends_only_on_its_seed() {
     let mut sums: Vec<i64> = (0..RESAMPLES as u64)
         .map(|sample| {
             let draw = |place: u64| {
-                let number = u128::from(random::number(1995, sample * 40 + place));
+                let number = u128::from(random_number(1995, sample * 40 + place));
                 differences[(number * 40 / (1 << 64)) as usize]
             };
             (0..40).map(draw).sum()

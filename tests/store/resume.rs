@@ -9,7 +9,7 @@ use epdb::store::{
 
 /// Imports up to a number of lines of a source, as a program would.
 fn import_lines(
-    importer: &mut Importer,
+    importer: &mut Importer<&Store>,
     source: &str,
     lines: usize,
 ) -> Result<Checkpoint, StoreError> {

@@ -7,7 +7,7 @@ use crate::cli::games::GamesArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Pipe, temporary_directory};
 use crate::cli::source::Visited;
-use epdb::library::random;
+use epdb::library::sample::random_number;
 use epdb::library::sample::{Sample, is_within};
 
 /// Write some of the records, or games, chosen at random, in their order
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 fn fraction(args: &Args) -> anyhow::Result<Outcome> {
     let fraction = args.size.fraction.unwrap_or_default();
-    let mut numbers = (0..).map(|place| random::number(args.seed, place));
+    let mut numbers = (0..).map(|place| random_number(args.seed, place));
     let mut is_chosen = || numbers.next().is_some_and(|number| is_within(number, fraction));
     if let Some(games) = args.pipe.games(&args.games)? {
         return games.run(|game, _, output| match is_chosen() {

@@ -17,7 +17,7 @@ use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
 use epdb::library::order::{RecordSorter, SortOrder};
 use epdb::library::sets::By;
-use epdb::library::subject::{Subject, record_of_game};
+use epdb::library::value::{EvalContext, record_of_game};
 use epdb::model::EpdRecord;
 use epdb::source::{Encode, Item};
 use epdb::spill::Sorter;
@@ -65,7 +65,7 @@ struct Keyed {
 
 impl Encode for Keyed {
     fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> error::Result<()> {
-        let subject = Subject::new(record, None, place);
+        let subject = EvalContext::new(record, None, place);
         self.never_met.ask(&subject);
         self.order.encode(&subject, out)
     }
@@ -94,7 +94,7 @@ fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
             Ok(records.iter().try_for_each(|record| sorter.add_keyed(record))?)
         }
         Item::Record { record, place, game, .. } => {
-            let subject = Subject::new(&record, game, place);
+            let subject = EvalContext::new(&record, game, place);
             keyed.never_met.ask(&subject);
             encoded.clear();
             order.encode(&subject, &mut encoded)?;
@@ -115,7 +115,7 @@ fn sort_games(args: &Args, order: &SortOrder, games: GamePipe<'_>) -> anyhow::Re
         sorter,
         |sorter, game, place, bytes| {
             let record = record_of_game(game, order.is_of_record());
-            let subject = Subject::new(&record, Some(game), place);
+            let subject = EvalContext::new(&record, Some(game), place);
             never_met.ask(&subject);
             Ok(sorter.add_encoded(&subject, bytes)?)
         },

@@ -20,10 +20,10 @@ use epdb::codec::{packed, record};
 use epdb::error::Place;
 use epdb::library::edit::Numbering;
 use epdb::library::field::Field;
-use epdb::library::random;
 use epdb::library::sample::part_of;
+use epdb::library::sample::{random_from_bytes, random_number};
 use epdb::library::sets::By;
-use epdb::library::subject::{Subject, record_of_game};
+use epdb::library::value::{EvalContext, record_of_game};
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{FileFormat, GameFormat};
 use epdb::spill::Sorter;
@@ -187,7 +187,7 @@ fn file_name(bytes: &[u8]) -> String {
     if name.len() > LONGEST {
         let end = (0..=LONGEST).rev().find(|&end| name.is_char_boundary(end)).unwrap_or_default();
         name.truncate(end);
-        name.push_str(&format!("~{:016x}", random::of_bytes(0, bytes)));
+        name.push_str(&format!("~{:016x}", random_from_bytes(0, bytes)));
     }
     name
 }
@@ -264,9 +264,9 @@ fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow
         let number = match unit {
             Unit::Record(record, _) if args.by_position => {
                 let identity = packed::encode(&record.position().identity());
-                random::of_bytes(args.seed, identity.as_bytes())
+                random_from_bytes(args.seed, identity.as_bytes())
             }
-            _ => random::number(args.seed, count),
+            _ => random_number(args.seed, count),
         };
         count += 1;
         parts.get_mut(part_of(number, &ratio.0)).context("a part of the ratio")?.write(unit)
@@ -322,10 +322,10 @@ fn by_fields(
                 (record, game)
             }
         };
-        let subject = Subject::new(record, game, place);
+        let subject = EvalContext::new(record, game, place);
         never_met.ask(&subject);
         let key: Vec<u8> = fields.iter().flat_map(|field| key(field, &subject)).collect();
-        values.insert(random::of_bytes(0, &key));
+        values.insert(random_from_bytes(0, &key));
         anyhow::ensure!(
             values.len() <= MOST_VALUES,
             "more than {MOST_VALUES} values of {}: that would be too many files",
@@ -359,7 +359,7 @@ fn by_fields(
 
 /// What a subject is sorted by: its value of a field as part of a file name, which has no `/`, and what
 /// lacks the field last.
-fn key(field: &Field, subject: &Subject<'_>) -> Vec<u8> {
+fn key(field: &Field, subject: &EvalContext<'_>) -> Vec<u8> {
     let archive_name = field.archive_name(subject).map(String::into_bytes);
     let value = archive_name.or_else(|| field.is_in(subject).then(|| field.value(subject).text()));
     match value {

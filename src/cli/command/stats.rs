@@ -13,8 +13,8 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::{self, Visited};
 use epdb::error::Place;
+use epdb::library::census::GameCensus;
 use epdb::library::census::{Census, CensusEncode, CensusTally};
-use epdb::library::game_census::GameCensus;
 use epdb::model::{Game, GameResult};
 use epdb::source::{FileFormat, Item, Output, kept_game_count};
 

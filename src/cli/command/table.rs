@@ -15,11 +15,11 @@ use crate::cli::pipe::{NeverMet, temporary_directory};
 use crate::cli::source::{self, Visited};
 use crate::cli::tsv;
 use epdb::library::field::Field;
+use epdb::library::field::json_value;
 use epdb::library::group::{Aggregate, Groups};
-use epdb::library::json;
-use epdb::library::subject::{Subject, record_of_game};
 use epdb::library::tally_field::tally_of;
 use epdb::library::value::Value;
+use epdb::library::value::{EvalContext, record_of_game};
 use epdb::source::{FileFormat, Item, Output};
 use epdb::text::FormatOptions;
 
@@ -177,16 +177,18 @@ struct Table<'a> {
 
 impl Table<'_> {
     /// A line, or one for each move of the tally.
-    fn write_rows(&mut self, subject: &Subject<'_>) -> anyhow::Result<()> {
+    fn write_rows(&mut self, subject: &EvalContext<'_>) -> anyhow::Result<()> {
         if self.args.rows == Rows::Records {
             return self.write(subject);
         }
         let moves = tally_of(subject.record).map_or_else(Vec::new, |part| part.moves);
-        moves.iter().try_for_each(|one| self.write(&Subject { move_tally: Some(one), ..*subject }))
+        moves
+            .iter()
+            .try_for_each(|one| self.write(&EvalContext { move_tally: Some(one), ..*subject }))
     }
 
-    fn write(&mut self, subject: &Subject<'_>) -> anyhow::Result<()> {
-        let subject = &Subject { forms: self.forms, ..*subject };
+    fn write(&mut self, subject: &EvalContext<'_>) -> anyhow::Result<()> {
+        let subject = &EvalContext { forms: self.forms, ..*subject };
         self.never_met.ask(subject);
         if let Some(groups) = &mut self.groups {
             return Ok(groups.add(subject)?);
@@ -238,14 +240,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let is_of_record = fields.iter().any(|field| field.is_of_record());
         games::each(&args.files, &args.read, &mut diagnostics, &mut |game, place| {
             let record = record_of_game(game, is_of_record);
-            table.write(&Subject::new(&record, Some(game), place))?;
+            table.write(&EvalContext::new(&record, Some(game), place))?;
             Ok(Visited::Taken)
         })?;
     } else {
         source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
             match item {
                 Item::Record { record, place, game, .. } => {
-                    table.write_rows(&Subject::new(&record, game, place))?;
+                    table.write_rows(&EvalContext::new(&record, game, place))?;
                 }
                 Item::Waiting => table.out.hand_on()?,
                 _ => {}
@@ -300,7 +302,7 @@ impl What {
 }
 
 impl Template {
-    fn fill(&self, subject: &Subject<'_>, line: &mut Vec<u8>) {
+    fn fill(&self, subject: &EvalContext<'_>, line: &mut Vec<u8>) {
         for part in &self.0 {
             match part {
                 Part::Text(text) => line.extend_from_slice(text),
@@ -351,7 +353,7 @@ impl Shape {
                     line.push(if place == 0 { b'{' } else { b',' });
                     serde_json::to_writer(&mut *line, name)?;
                     line.push(b':');
-                    serde_json::to_writer(&mut *line, &json::value(&value))?;
+                    serde_json::to_writer(&mut *line, &json_value(&value))?;
                 }
             }
         }

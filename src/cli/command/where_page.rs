@@ -1,6 +1,6 @@
 //! `epdb help where`: the page about the language of `--where`.
 
-use epdb::library::field::NAMED;
+use epdb::library::field::BUILTIN_FIELDS;
 
 /// Worked examples: an expression, and which records it takes.
 pub(crate) const EXAMPLES: [(&str, &str); 12] = [
@@ -68,7 +68,7 @@ Fields that are no opcodes (also for table --columns and sort --by)
 /// The whole page.
 pub(crate) fn page() -> String {
     let mut page = String::from(GRAMMAR);
-    for (name, _, meaning) in NAMED {
+    for (name, _, meaning) in BUILTIN_FIELDS {
         page.push_str(&format!("  {name:<13}{meaning}\n"));
     }
     page.push_str("\nExamples (in a shell, put the expression into quotes)\n");

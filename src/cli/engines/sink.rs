@@ -28,7 +28,7 @@ pub(super) fn existing_store(
 /// Takes finished records in order.
 pub(super) enum Sink<'s> {
     Output(Box<RecordOutput>),
-    Store(Box<Importer<'s>>),
+    Store(Box<Importer<&'s Store>>),
 }
 
 impl<'s> Sink<'s> {

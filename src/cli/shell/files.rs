@@ -12,7 +12,7 @@ use crate::cli::record_output;
 use epdb::library::kit::Line;
 use epdb::model::EpdRecord;
 use epdb::new_file::cannot_write;
-use epdb::source::{Compression, FileFormat, Lost, Target};
+use epdb::source::{Compression, FileFormat, Target, TargetLosses};
 use epdb::text::{Format, FormatOptions, epd};
 
 /// Appends a record as a line: of FEN where the name says so, else of EPD.
@@ -79,7 +79,7 @@ pub(super) fn save(path: &Path, line: &Line) -> anyhow::Result<Outcome> {
             line.records().try_for_each(|record| target.write(&in_form_of(path, record)))?;
         }
     }
-    let Lost { records, games, .. } = target.finish()?;
+    let TargetLosses { records, games, .. } = target.finish()?;
     record_output::report_losses(&records);
     games::report_losses(&games);
     Ok(Outcome::Done)

@@ -17,8 +17,8 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
+use super::graph::hang_on_repetition;
 use super::graph::{Graph, GraphError, Known, Node, Parents};
-use super::repetition::hang_on_repetition;
 use crate::model::score::child_to_parent;
 
 /// What of a position's own score counts.

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Entry, Explored, MoveRow, ParentRow, performance};
-use crate::library::json;
+use crate::library::field::json_operations;
 use crate::library::kept_games::GameObject;
 use crate::library::names::{Names, OpeningName};
 use crate::model::{Color, GameCounts};
@@ -199,7 +199,7 @@ impl OpeningObject {
 }
 
 fn operations(entry: &Entry) -> BTreeMap<String, serde_json::Value> {
-    json::operations(&entry.operations)
+    json_operations(&entry.operations)
 }
 
 /// The moves of a position, and those that only another library knows.

@@ -14,17 +14,16 @@
 //! field is what [`Field::parse`] takes. Types are checked before the first record is read. A
 //! comparison with something that the record lacks is false, `!=` too.
 
-mod error;
 mod parse;
 mod tree;
 
-pub use error::ExpressionError;
+pub use parse::ExpressionError;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::field::Field;
-use super::subject::{Subject, record_of_game};
+use super::value::{EvalContext, record_of_game};
 use crate::error::Place;
 use crate::model::{EpdRecord, Game};
 use crate::source::Filter;
@@ -34,10 +33,10 @@ use tree::Test;
 ///
 /// ```
 /// use epdb::library::expression::Expression;
-/// use epdb::library::subject::Subject;
+/// use epdb::library::value::EvalContext;
 /// let quiet = Expression::parse("pieces <= 4 && !check && 'e4' in bm")?;
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e3 e4;")?;
-/// assert!(quiet.holds(&Subject::of(&record)));
+/// assert!(quiet.holds(&EvalContext::of(&record)));
 /// let error = Expression::parse("pieces = 4").unwrap_err();
 /// assert_eq!(error.to_string(), "column 8: `=` compares nothing: write `==`");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -73,7 +72,7 @@ impl Expression {
     }
 
     /// Whether the expression holds for a record.
-    pub fn holds(&self, subject: &Subject<'_>) -> bool {
+    pub fn holds(&self, subject: &EvalContext<'_>) -> bool {
         for (field, was_met) in &*self.private {
             if !was_met.load(Relaxed) && field.is_in(subject) {
                 was_met.store(true, Relaxed);
@@ -97,13 +96,13 @@ impl Expression {
 
 impl Filter for Expression {
     fn takes(&self, record: &EpdRecord, game: Option<&Game>, place: &Place) -> bool {
-        self.holds(&Subject::new(record, game, place))
+        self.holds(&EvalContext::new(record, game, place))
     }
 
     /// Fields of positions are those of the one in which the game ends.
     fn takes_game(&self, game: &Game, place: &Place) -> bool {
         let record = record_of_game(game, self.is_of_record);
-        self.holds(&Subject::new(&record, Some(game), place))
+        self.holds(&EvalContext::new(&record, Some(game), place))
     }
 }
 

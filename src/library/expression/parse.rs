@@ -2,10 +2,9 @@
 
 use regex::bytes::Regex;
 
-use super::error::ExpressionError;
 use super::tree::{Comparison, Term, Test};
 use crate::library::date::Date;
-use crate::library::field::{Field, MOVE_OPCODES, Named, is_bare_text, points};
+use crate::library::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, points};
 use crate::library::value::{Number, Type};
 use crate::model::Square;
 
@@ -622,20 +621,20 @@ fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
         _ => {}
     }
     let (field, constant) = match terms {
-        [Term::Field(Field::Named(field)), constant]
-        | [constant, Term::Field(Field::Named(field))] => (*field, constant),
+        [Term::Field(Field::BuiltinField(field)), constant]
+        | [constant, Term::Field(Field::BuiltinField(field))] => (*field, constant),
         _ => return Ok(()),
     };
     let Term::Text(text) = constant else { return Ok(()) };
     let written = String::from_utf8_lossy(text).into_owned();
     match field {
-        Named::SideToMove if text != b"w" && text != b"b" => {
+        BuiltinField::SideToMove if text != b"w" && text != b"b" => {
             Err(format!("`stm` is 'w' or 'b', never '{written}'"))
         }
-        Named::EnPassant if text != b"-" && Square::from_ascii(text).is_none() => {
+        BuiltinField::EnPassant if text != b"-" && Square::from_ascii(text).is_none() => {
             Err(format!("`ep` is a square such as 'e3', or '-', never '{written}'"))
         }
-        Named::Material => {
+        BuiltinField::Material => {
             const ORDER: &[u8] = b"KQRBNPkqrbnp";
             let place = |letter: &u8| ORDER.iter().position(|known| known == letter);
             if let Some(letter) = text.iter().find(|letter| place(letter).is_none()) {
@@ -647,7 +646,7 @@ fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
             text.sort_by_key(place);
             Ok(())
         }
-        Named::Result => match points(text) {
+        BuiltinField::Result => match points(text) {
             Some(points) => {
                 *constant = Term::Number(points);
                 Ok(())
@@ -680,4 +679,28 @@ fn settle_tag(field: &Field, constant: &mut Term) -> Result<(), String> {
         _ => {}
     }
     Ok(())
+}
+
+/// What is wrong with an expression, and where.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("column {column}: {message}")]
+pub struct ExpressionError {
+    /// The place in the expression: characters, counted from 1.
+    pub column: usize,
+    /// What was met and what was expected.
+    pub message: String,
+}
+
+impl ExpressionError {
+    /// The same error; of a message that quotes a long part of the expression, the begin and the end.
+    pub(super) fn shortened(self) -> ExpressionError {
+        const EACH: usize = 150;
+        let count = self.message.chars().count();
+        if count <= 3 * EACH {
+            return self;
+        }
+        let begin: String = self.message.chars().take(EACH).collect();
+        let end: String = self.message.chars().skip(count - EACH).collect();
+        ExpressionError { message: format!("{begin} … {end}"), ..self }
+    }
 }

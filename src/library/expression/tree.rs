@@ -9,7 +9,7 @@ use crate::library::date::Date;
 use crate::library::field::Field;
 use crate::library::game_tag::names_player;
 use crate::library::order::natural_order;
-use crate::library::subject::Subject;
+use crate::library::value::EvalContext;
 use crate::library::value::{Number, Value};
 use crate::model::{Opcode, Operand};
 
@@ -63,7 +63,7 @@ impl Test {
         }
     }
 
-    pub(super) fn holds(&self, subject: &Subject<'_>) -> bool {
+    pub(super) fn holds(&self, subject: &EvalContext<'_>) -> bool {
         match self {
             Test::Or(tests) => tests.iter().any(|test| test.holds(subject)),
             Test::And(tests) => tests.iter().all(|test| test.holds(subject)),
@@ -136,7 +136,7 @@ fn without_marks(mv: &[u8]) -> &[u8] {
 }
 
 impl Comparand<'_> {
-    fn spellings(&self, subject: &Subject<'_>) -> Vec<Spelled> {
+    fn spellings(&self, subject: &EvalContext<'_>) -> Vec<Spelled> {
         let (Value::Moves(moves), Some(Field::Operation(opcode))) = (&self.value, &self.field)
         else {
             return Vec::new();
@@ -161,7 +161,7 @@ impl Comparand<'_> {
 
     /// Whether these moves are those of a text or of another opcode. The order matters only in
     /// lines; sets are sorted in the record, but not in the text.
-    fn are_moves(&self, other: &Value<'_>, subject: &Subject<'_>) -> bool {
+    fn are_moves(&self, other: &Value<'_>, subject: &EvalContext<'_>) -> bool {
         let text = other.text();
         let mut asked: Vec<&[u8]> =
             text.split(|&byte| byte == b' ').filter(|mv| !mv.is_empty()).collect();
@@ -181,7 +181,7 @@ impl Comparand<'_> {
 }
 
 impl Comparison {
-    fn holds(self, left: &Comparand<'_>, right: &Comparand<'_>, subject: &Subject<'_>) -> bool {
+    fn holds(self, left: &Comparand<'_>, right: &Comparand<'_>, subject: &EvalContext<'_>) -> bool {
         let order = match (&left.value, &right.value) {
             (Value::Missing, _) | (_, Value::Missing) => return false,
             (Value::Moves(_), other) => {
@@ -270,7 +270,7 @@ impl Term {
         }
     }
 
-    fn value<'a>(&'a self, subject: &Subject<'a>) -> Value<'a> {
+    fn value<'a>(&'a self, subject: &EvalContext<'a>) -> Value<'a> {
         match self {
             Term::Number(number) => Value::Number(*number),
             Term::Text(text) => Value::Text(Cow::Borrowed(text)),
@@ -283,7 +283,7 @@ impl Term {
         }
     }
 
-    fn side<'a>(&'a self, subject: &Subject<'a>) -> Comparand<'a> {
+    fn side<'a>(&'a self, subject: &EvalContext<'a>) -> Comparand<'a> {
         let field = if let Term::Field(field) = self { Some(field.clone()) } else { None };
         Comparand { value: self.value(subject), field }
     }

@@ -1,6 +1,6 @@
 //! The moves played from a record on, and the records of the positions on the way.
 
-use super::error::KitError;
+use super::verb::Verb;
 use crate::model::rules::Move;
 use crate::model::{BuildError, Counters, EpdRecord, Game, GameBuilder, Start};
 use crate::text::{Diagnostic, Profile, parse_moves};
@@ -27,7 +27,7 @@ pub struct Line {
 
 impl Line {
     /// More than any game has by the rule of seventy-five moves.
-    pub const MOST_MOVES: usize = 20_000;
+    pub const MAX_MOVES: usize = 20_000;
 
     /// A record without moves behind it.
     pub const fn new(start: EpdRecord) -> Line {
@@ -53,7 +53,7 @@ impl Line {
     /// back and are made again keep their records; others are forgotten.
     ///
     /// # Errors
-    /// A word is no legal move, or there are more than [`Line::MOST_MOVES`]; none is made then.
+    /// A word is no legal move, or there are more than [`Line::MAX_MOVES`]; none is made then.
     pub fn play(&mut self, text: &[u8]) -> Result<(), KitError> {
         let moves = self.read(text).map_err(KitError::Move)?;
         self.make(&moves)
@@ -66,8 +66,8 @@ impl Line {
 
     /// Makes moves that are legal.
     pub(super) fn make(&mut self, moves: &[Move]) -> Result<(), KitError> {
-        if self.at + moves.len() > Line::MOST_MOVES {
-            return Err(KitError::Full(Line::MOST_MOVES));
+        if self.at + moves.len() > Line::MAX_MOVES {
+            return Err(KitError::Full(Line::MAX_MOVES));
         }
         for &mv in moves {
             if self.played.get(self.at).is_none_or(|(next, _)| *next != mv) {
@@ -154,5 +154,66 @@ impl Line {
     fn nth(&self, moves: usize) -> &EpdRecord {
         let before = moves.checked_sub(1);
         before.and_then(|before| self.played.get(before)).map_or(&self.start, |(_, record)| record)
+    }
+}
+
+/// Why a command was not carried out. Nothing has changed then.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KitError {
+    /// A control character at a byte of the line, counted from 1.
+    #[error("a control character, and a command is one line of text")]
+    ControlCharacter(usize),
+    /// The first word is no command, and the line no moves; and the command that the word is like.
+    #[error("error[{}]: {}; nor is it a command{}", .0.code, .0.message, advice(*.1))]
+    Unknown(Diagnostic, Option<Verb>),
+    /// A word is no move of the position.
+    #[error("error[{}]: {}", .0.code, .0.message)]
+    Move(Diagnostic),
+    /// The text is no position.
+    #[error("error[{}]: {}", .0.code, .0.message)]
+    Position(Diagnostic),
+    /// A command lacks what it needs, or has what it cannot use.
+    #[error("expected `{}`", .0.usage())]
+    Operands(Verb),
+    /// An operation cannot be set or removed.
+    #[error("{0}")]
+    Operation(String),
+    /// More moves are to be taken back, or made again, than there are.
+    #[error("there are only {0} moves to go")]
+    End(usize),
+    /// The line has as many moves as it can have.
+    #[error("a line has at most {0} moves; `svfe` begins another one")]
+    Full(usize),
+}
+
+impl KitError {
+    /// Where in the line the error is, in bytes from 1, if it is somewhere in particular.
+    pub const fn column(&self) -> Option<usize> {
+        match self {
+            KitError::ControlCharacter(column) => Some(*column),
+            KitError::Unknown(found, _) | KitError::Move(found) | KitError::Position(found) => {
+                Some(found.column)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same error behind so many bytes.
+    pub(super) fn behind(mut self, bytes: usize) -> KitError {
+        if let KitError::Unknown(found, _) | KitError::Move(found) | KitError::Position(found) =
+            &mut self
+        {
+            found.column += bytes;
+        }
+        self
+    }
+}
+
+/// What the word of no command may have been meant for.
+fn advice(near: Option<Verb>) -> String {
+    match near {
+        Some(verb) => format!("; is it `{}`?", verb.name()),
+        None => " (`help` lists them)".into(),
     }
 }

@@ -17,14 +17,359 @@
 //! # Ok::<(), epdb::library::kit::KitError>(())
 //! ```
 
-mod completion;
-mod error;
 mod line;
-mod session;
 mod verb;
 
-pub use completion::{Completion, complete};
-pub use error::KitError;
-pub use line::Line;
-pub use session::{Reply, Session, Step};
+pub use line::{KitError, Line};
 pub use verb::Verb;
+
+use std::str::FromStr;
+
+use crate::codec::ordinal;
+use crate::library::edit::{Edit, Setting};
+use crate::library::field::parse_opcode;
+use crate::model::registers::Registers;
+use crate::model::rules::Playable;
+use crate::model::{Color, Counters, EpdRecord, Position, StandardOpcode};
+use crate::text::{
+    CounterForm, Diagnostic, Format, FormatOptions, ParseOptions, Profile, codes, epd, parse_moves,
+    san,
+};
+
+/// What a command has to show.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// Nothing.
+    Done,
+    /// Another position, or the same one seen from the other side; and what is doubtful about it.
+    Position(Vec<Diagnostic>),
+    /// The board.
+    Board,
+    /// Lines without the end of the last one.
+    Text(Vec<u8>),
+    /// Another record of the sources.
+    Go(Step),
+    /// Whatever the caller does for this command with these operands: it needs files, a terminal or
+    /// other programs.
+    Outside(Verb, String),
+}
+
+impl Reply {
+    /// Another position, about which nothing is doubtful.
+    const POSITION: Reply = Reply::Position(Vec::new());
+
+    /// The same reply to what stands behind so many bytes.
+    fn behind(mut self, bytes: usize) -> Reply {
+        if let Reply::Position(warnings) = &mut self {
+            warnings.iter_mut().for_each(|warning| warning.column += bytes);
+        }
+        self
+    }
+}
+
+/// Which record of the sources is wanted.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// So many behind the current one.
+    On(u64),
+    /// So many before it.
+    Back(u64),
+    /// The one of this number, from 1.
+    To(u64),
+}
+
+/// The position on the board with its record, the moves played, and the side that the board is seen
+/// from. An error of a command changes none of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Session {
+    line: Line,
+    /// The registers before the first record of the line.
+    before: Registers,
+    bottom: Color,
+}
+
+impl Default for Session {
+    fn default() -> Session {
+        Session::new()
+    }
+}
+
+impl Session {
+    /// The start array, seen from White's side.
+    pub fn new() -> Session {
+        let (line, before) = (Line::new(start_array()), Registers::default());
+        Session { line, before, bottom: Color::White }
+    }
+
+    /// The moves played, and their records.
+    pub const fn line(&self) -> &Line {
+        &self.line
+    }
+
+    /// The current record.
+    pub fn record(&self) -> &EpdRecord {
+        self.line.record()
+    }
+
+    /// The position on the board.
+    pub fn position(&self) -> &Position {
+        self.record().position()
+    }
+
+    /// The side whose first rank is at the bottom of the board.
+    pub const fn bottom(&self) -> Color {
+        self.bottom
+    }
+
+    /// Begins a line with a record, before which the registers were as they are given.
+    pub fn set_record(&mut self, record: EpdRecord, before: Registers) {
+        self.line = Line::new(record);
+        self.before = before;
+    }
+
+    /// The registers after the current record: those before the line, and what the records of the line
+    /// make of them.
+    pub fn registers(&self) -> Registers {
+        let mut registers = self.before.clone();
+        self.line.records_so_far().for_each(|record| registers.apply(record));
+        registers
+    }
+
+    /// Carries a line out: a command with its operands, or moves. A blank line and a comment, which
+    /// begins with `#`, do nothing.
+    ///
+    /// # Errors
+    /// Why it cannot be carried out; then nothing has changed.
+    pub fn run(&mut self, line: &str) -> Result<Reply, KitError> {
+        if let Some(place) = line.find(|letter: char| letter.is_control() && letter != '\t') {
+            return Err(KitError::ControlCharacter(place + 1));
+        }
+        let text = line.trim_start();
+        if text.is_empty() || text.starts_with('#') {
+            return Ok(Reply::Done);
+        }
+        let (word, operands) = text.split_once([' ', '\t']).unwrap_or((text, ""));
+        let operands = operands.trim_start();
+        let (read, reply) = match Verb::named(word) {
+            Some(verb) => (operands, self.obey(verb, operands.trim_end())),
+            None => (text, self.play_only(word, text)),
+        };
+        let before = line.len() - read.len();
+        reply.map(|reply| reply.behind(before)).map_err(|error| error.behind(before))
+    }
+
+    fn obey(&mut self, verb: Verb, operands: &str) -> Result<Reply, KitError> {
+        let takes_none = verb.operands().is_empty();
+        let needs_some = !takes_none && !verb.operands().starts_with('[');
+        if takes_none && !operands.is_empty() || needs_some && operands.is_empty() {
+            return Err(KitError::Operands(verb));
+        }
+        match verb {
+            Verb::Svfe => self.set_position(operands),
+            Verb::New => {
+                self.set_record(start_array(), Registers::default());
+                Ok(Reply::POSITION)
+            }
+            Verb::Flip => {
+                self.bottom = !self.bottom;
+                Ok(Reply::POSITION)
+            }
+            Verb::Move => self.line.play(operands.as_bytes()).map(|()| Reply::POSITION),
+            Verb::Back => self.line.back(count(verb, operands)?).map(|()| Reply::POSITION),
+            Verb::Forward => self.line.forward(count(verb, operands)?).map(|()| Reply::POSITION),
+            Verb::Start => {
+                self.line.to_start();
+                Ok(Reply::POSITION)
+            }
+            Verb::Set => self.set(operands),
+            Verb::Remove => self.remove(operands),
+            Verb::Board => Ok(Reply::Board),
+            Verb::Dvfe => {
+                Ok(Reply::Text(formatted(self.record(), &FormatOptions::new().format(Format::Fen))))
+            }
+            Verb::Record => {
+                let four_fields = FormatOptions::new().counters(CounterForm::Ops);
+                Ok(Reply::Text(formatted(self.record(), &four_fields)))
+            }
+            Verb::Registers => Ok(Reply::Text(shown_registers(&self.registers()))),
+            Verb::Next => Ok(Reply::Go(Step::On(count(verb, operands)?))),
+            Verb::Previous => Ok(Reply::Go(Step::Back(count(verb, operands)?))),
+            Verb::Goto => Ok(Reply::Go(Step::To(count(verb, operands)?))),
+            _ => Ok(Reply::Outside(verb, operands.to_string())),
+        }
+    }
+
+    fn set_position(&mut self, text: &str) -> Result<Reply, KitError> {
+        let mut warnings = Vec::new();
+        let read = epd::parse_line(text.as_bytes(), &ParseOptions::default(), &mut warnings);
+        match read.map_err(KitError::Position)? {
+            epd::Line::Record(record) => {
+                let is_playable = Playable::new(record.position()).is_ok();
+                let told = warnings.iter_mut().filter(|it| it.code == codes::W_POS_ILLEGAL);
+                told.filter(|_| !is_playable).for_each(|it| it.message += NO_MOVES);
+                self.set_record(record, Registers::default());
+                Ok(Reply::Position(warnings))
+            }
+            _ => Err(KitError::Operands(Verb::Svfe)),
+        }
+    }
+
+    /// Plays a line that is no command.
+    fn play_only(&mut self, word: &str, text: &str) -> Result<Reply, KitError> {
+        let unknown = |found| KitError::Unknown(found, Verb::nearest(word));
+        let moves = self.line.read(text.as_bytes()).map_err(unknown)?;
+        self.line.make(&moves).map(|()| Reply::POSITION)
+    }
+
+    fn set(&mut self, operands: &str) -> Result<Reply, KitError> {
+        let (opcode, operands) = operands.split_once([' ', '\t']).unwrap_or((operands, ""));
+        let setting = Setting::parse(&format!("{opcode}={operands}"));
+        let settings = vec![setting.map_err(KitError::Operation)?];
+        self.edit(&Edit { settings, ..Edit::default() })
+    }
+
+    fn remove(&mut self, operands: &str) -> Result<Reply, KitError> {
+        let mut drop = Vec::new();
+        for name in operands.split_whitespace() {
+            let opcode = parse_opcode(name).map_err(KitError::Operation)?;
+            if self.record().with_counter_operations().operands(opcode).is_none() {
+                return Err(KitError::Operation(format!("the record has no `{opcode}`")));
+            }
+            drop.push(opcode);
+        }
+        self.edit(&Edit { drop, ..Edit::default() })
+    }
+
+    fn edit(&mut self, edit: &Edit) -> Result<Reply, KitError> {
+        let edited = edit.apply(self.record(), 0).map_err(KitError::Operation)?;
+        self.line.edit(edited);
+        Ok(Reply::Done)
+    }
+}
+
+/// What is behind the warning of a position without moves.
+const NO_MOVES: &str = "; it is set, but no moves can be played from it";
+
+/// The first record of a session, whose moves are counted.
+fn start_array() -> EpdRecord {
+    let mut record = EpdRecord::new(Position::START);
+    record.set_fen_counters(Some(Counters::default()));
+    record
+}
+
+/// A number of moves or records, 1 where it is not said.
+fn count<N: FromStr>(verb: Verb, operands: &str) -> Result<N, KitError> {
+    let text = if operands.is_empty() { "1" } else { operands };
+    text.parse().map_err(|_| KitError::Operands(verb))
+}
+
+fn formatted(record: &EpdRecord, options: &FormatOptions) -> Vec<u8> {
+    let mut text = Vec::new();
+    epd::format(record, options, &mut text);
+    text
+}
+
+/// The registers that are not null, as the operations that set them.
+fn shown_registers(registers: &Registers) -> Vec<u8> {
+    let mut text = Vec::new();
+    for operation in registers.operations() {
+        if !text.is_empty() {
+            text.push(b' ');
+        }
+        operation.write_to(&mut text);
+    }
+    if text.is_empty() {
+        text.extend_from_slice(b"all registers are null");
+    }
+    text
+}
+
+/// What can complete a line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Completion {
+    /// Words in the place of the one that begins at a byte of the line.
+    Words {
+        /// Where the word begins.
+        start: usize,
+        /// The whole words, in order.
+        words: Vec<String>,
+    },
+    /// Names of files.
+    Files,
+}
+
+/// What can complete the beginning of a line: commands and legal moves, operations, commands to ask
+/// about, or files.
+///
+/// ```
+/// use epdb::library::kit::{Completion, Session, complete};
+/// let session = Session::new();
+/// let words = |line: &str| match complete(&session, line) {
+///     Completion::Words { words, .. } => words.join(" "),
+///     _ => "files".into(),
+/// };
+/// assert_eq!(words("N"), "Na3 Nc3 Nf3 Nh3");
+/// assert_eq!(words("e4 d"), "d5 d6 d7d5 d7d6");
+/// assert_eq!(words("pre"), "previous");
+/// assert_eq!(words("open su"), "files");
+/// ```
+pub fn complete(session: &Session, line: &str) -> Completion {
+    let start = line.rfind([' ', '\t']).map_or(0, |blank| blank + 1);
+    let (before, begun) = line.split_at(start);
+    let (first, behind) = before.trim_start().split_once([' ', '\t']).unwrap_or_default();
+    let mut words = match Verb::named(first) {
+        None if first.is_empty() => [names(), moves(session.position(), "")].concat(),
+        None => moves(session.position(), before),
+        Some(Verb::Move) => moves(session.position(), behind),
+        Some(Verb::Set) if behind.trim().is_empty() => opcodes(),
+        Some(Verb::Remove) => set_opcodes(session),
+        Some(Verb::Help) => names(),
+        Some(verb) if takes_files(verb) => return Completion::Files,
+        Some(_) => Vec::new(),
+    };
+    words.retain(|word| word.starts_with(begun));
+    Completion::Words { start, words }
+}
+
+/// Whether a command has names of files behind it.
+const fn takes_files(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Write
+            | Verb::Save
+            | Verb::Open
+            | Verb::Get
+            | Verb::Explore
+            | Verb::Parents
+            | Verb::Games
+            | Verb::Tfgg
+    )
+}
+
+fn names() -> Vec<String> {
+    Verb::all().map(|verb| verb.name().to_string()).collect()
+}
+
+/// The legal moves after others: their SAN, then their coordinates.
+fn moves(start: &Position, played: &str) -> Vec<String> {
+    let Ok(played) = parse_moves(start, played.as_bytes(), Profile::Lenient) else {
+        return Vec::new();
+    };
+    let Ok(mut playable) = Playable::new(start) else { return Vec::new() };
+    for mv in played {
+        playable = playable.after(mv);
+    }
+    let legal = ordinal::list(&playable);
+    let sans = legal.iter().map(|mv| san::format(&playable, *mv).to_string());
+    sans.chain(legal.iter().map(|mv| san::uci(&playable, *mv).to_string())).collect()
+}
+
+fn opcodes() -> Vec<String> {
+    StandardOpcode::ALL.iter().map(|entry| entry.opcode.to_string()).collect()
+}
+
+fn set_opcodes(session: &Session) -> Vec<String> {
+    let record = session.record().with_counter_operations();
+    record.operations().iter().map(|operation| operation.opcode.to_string()).collect()
+}

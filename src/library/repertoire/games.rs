@@ -1,6 +1,6 @@
 //! Repertoires out of games with variations.
 
-use super::eval::Evaluation;
+use super::graph::Evaluation;
 use super::graph::{Node, Repertoire};
 use crate::error::Result;
 use crate::model::rules::{Move, Playable, after};

@@ -26,21 +26,333 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod against;
-mod departures;
-mod eval;
 mod games;
 mod graph;
 mod paths;
 mod records;
-mod report;
 mod tree;
 
-pub use against::Coverage;
-pub use departures::{Departures, GameEnds};
-pub use eval::Evaluation;
-pub use graph::{Branch, Node, Place, Repertoire};
+pub use graph::{Branch, Evaluation, Node, Place, Repertoire};
 pub use paths::{Paths, numbered};
 pub use records::{NAGS, REPLIES, TRANSPOSES};
-pub use report::{Finding, Part};
 pub use tree::{Tree, TreeOptions};
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use foldhash::HashMap;
+
+use crate::model::rules::{Move, Playable, after};
+use crate::model::{Color, Game, MoveTally, Position, Replay, San, TallyPart};
+use crate::text::san;
+
+/// What a finding is about.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// A position with more than one candidate of the own side: `moves`.
+    Choice,
+    /// A move `mv` of the other side, played in a library, that leads nowhere; `moves` lead on.
+    Unanswered,
+    /// A position without a candidate and without an evaluation.
+    Leaf,
+    /// A position that is not reached.
+    Unreached,
+    /// Games in which the own side played `mv` in place of the candidates `moves`.
+    OwnMove,
+    /// Games in which the other side played `mv`, which leads nowhere; `moves` lead on.
+    OtherMove,
+    /// Games that went on with `mv` where a line ends.
+    LineEnd,
+}
+
+/// Something about a position.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// What it is.
+    pub part: Part,
+    /// The position.
+    pub position: Position,
+    /// A way to it; `None` where there is none.
+    pub line: Option<Vec<San>>,
+    /// The move that was played there.
+    pub mv: Option<San>,
+    /// The moves of the repertoire.
+    pub moves: Vec<San>,
+    /// In how many games.
+    pub games: Option<u64>,
+    /// In which share of all games, 0 to 1, if the own side plays each of its candidates as often as
+    /// the others and the other side as in the library.
+    pub share: Option<f64>,
+    /// Where the first of the games is.
+    pub first: Option<String>,
+}
+
+impl Repertoire {
+    /// Choices, leaves and what is not reached, each in the order of the positions. What is only
+    /// reached by moves that are marked as bad is not told: nobody is to come there.
+    pub fn report(&self, side: Color, root: &Position) -> Vec<Finding> {
+        let paths = Paths::of_play(self, root, side);
+        let branches = Paths::of_branches(self, root);
+        let is_choice =
+            |node: &Node| self.is_turn_of(side, *node) && self.candidates(*node).count() > 1;
+        let choices = paths.reached().iter().copied().filter(is_choice);
+        let leaves = paths.reached().iter().copied().filter(|&node| self.is_leaf(side, node));
+        let unreached =
+            self.nodes().filter(|&node| !paths.reaches(node) && !branches.reaches(node));
+        let finding = |part, node| self.finding(part, node, &paths);
+        let choices = choices.map(|node| finding(Part::Choice, node));
+        let leaves = leaves.map(|node| finding(Part::Leaf, node));
+        choices.chain(leaves).chain(unreached.map(|node| finding(Part::Unreached, node))).collect()
+    }
+
+    /// Whether a position has nothing behind it and no judgement, though moves could be made.
+    fn is_leaf(&self, side: Color, node: Node) -> bool {
+        let place = self.place(node);
+        let is_judged = place.evaluation.is_some() || !place.nags.is_empty();
+        if is_judged || self.candidates(node).next().is_some() {
+            return false;
+        }
+        let Ok(playable) = Playable::new(&place.position) else { return false };
+        let (mut has_move, mut goes_on) = (false, false);
+        let is_own = place.position.turn() == side;
+        playable.each_move(|mv| {
+            has_move = true;
+            goes_on = !is_own && self.find(&after(&place.position, mv)).is_some();
+            !is_own && !goes_on
+        });
+        has_move && !goes_on
+    }
+
+    /// What there is to say of a position by itself.
+    pub(super) fn finding(&self, part: Part, node: Node, paths: &Paths) -> Finding {
+        let position = self.place(node).position;
+        let line = paths.reaches(node).then(|| paths.line(self, node));
+        let moves = self.names(node, self.candidates(node));
+        Finding { part, position, line, mv: None, moves, games: None, share: None, first: None }
+    }
+
+    /// The names of moves of a position.
+    fn names<'r>(&self, node: Node, branches: impl Iterator<Item = &'r Branch>) -> Vec<San> {
+        let playable = Playable::new(&self.place(node).position);
+        let name = |branch: &Branch| Some(san::format(playable.as_ref().ok()?, branch.mv));
+        branches.filter_map(name).collect()
+    }
+}
+
+/// What a repertoire covers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Coverage {
+    /// The moves that it has no answer to, the most frequent first.
+    pub unanswered: Vec<Finding>,
+    /// The share of the games that meet no such move; `None` where the library has none of the
+    /// positions.
+    pub share: Option<f64>,
+}
+
+/// Lines do not go on for more plies than these: they come round in circles.
+const MAX_PLIES: usize = 1_000;
+
+/// A move that was played, and where it leads.
+struct Played {
+    mv: Move,
+    san: San,
+    games: u64,
+    end: End,
+}
+
+#[derive(Copy, Clone, PartialEq)]
+enum End {
+    /// To a position for which the repertoire has an answer, or in which the game is over.
+    Answered(Node),
+    /// Out of the repertoire.
+    Unanswered,
+}
+
+impl Repertoire {
+    /// The positions in which the other side is to move, as far as `side` comes there.
+    pub fn of_other_side(&self, root: &Position, side: Color) -> Vec<Node> {
+        let reached = Paths::of_play(self, root, side);
+        let is_other = |node: &Node| !self.is_turn_of(side, *node);
+        reached.reached().iter().copied().filter(is_other).collect()
+    }
+
+    /// What is covered of games that were played in positions [`of_other_side`](Self::of_other_side). A
+    /// line that ends is covered: moves of the position where it ends are no gaps. Moves that were
+    /// played in fewer than `min_games` games are not told.
+    pub fn coverage(
+        &self,
+        root: &Position,
+        side: Color,
+        tallies: &HashMap<Node, TallyPart>,
+        min_games: u64,
+    ) -> Coverage {
+        let paths = Paths::of_play(self, root, side);
+        let played: HashMap<Node, Vec<Played>> =
+            tallies.iter().map(|(&node, tally)| (node, self.played(node, tally))).collect();
+        let known = played.values().any(|moves| !moves.is_empty());
+        let lost = self.find(root).map(|root| self.lost(root, side, &played)).unwrap_or_default();
+        let all = lost.values().sum::<f64>();
+        let mut unanswered = Vec::new();
+        for &node in paths.reached().iter().filter(|&&node| self.goes_on(node)) {
+            let gaps = played.get(&node).into_iter().flatten();
+            for one in gaps.filter(|one| one.end == End::Unanswered && one.games >= min_games) {
+                let share = lost.get(&(node, one.mv)).copied().unwrap_or(0.0);
+                let (games, share) = (Some(one.games), Some(share));
+                let finding = self.finding(Part::Unanswered, node, &paths);
+                unanswered.push(Finding { mv: Some(one.san), games, share, ..finding });
+            }
+        }
+        unanswered.sort_by_key(|finding| Reverse(finding.games));
+        Coverage { unanswered, share: known.then_some(1.0 - all) }
+    }
+
+    fn goes_on(&self, node: Node) -> bool {
+        self.candidates(node).next().is_some()
+    }
+
+    fn played(&self, node: Node, tally: &TallyPart) -> Vec<Played> {
+        let position = &self.place(node).position;
+        let played = |one: &MoveTally| {
+            let end = self.end_of(&after(position, one.mv));
+            Played { mv: one.mv, san: one.san, games: one.counts.games(), end }
+        };
+        tally.moves.iter().map(played).collect()
+    }
+
+    fn end_of(&self, position: &Position) -> End {
+        let is_over = Playable::new(position).is_ok_and(|playable| !playable.has_move());
+        match self.find(position) {
+            Some(node) if is_over || self.goes_on(node) => End::Answered(node),
+            _ => End::Unanswered,
+        }
+    }
+
+    /// The share of all games that each unanswered move takes out of the repertoire.
+    fn lost(
+        &self,
+        root: Node,
+        side: Color,
+        played: &HashMap<Node, Vec<Played>>,
+    ) -> BTreeMap<(Node, Move), f64> {
+        let mut lost: BTreeMap<(Node, Move), f64> = BTreeMap::new();
+        let mut now = BTreeMap::from([(root, 1.0)]);
+        for _ in 0..MAX_PLIES {
+            let mut next: BTreeMap<Node, f64> = BTreeMap::new();
+            for (&node, &share) in &now {
+                if self.is_turn_of(side, node) {
+                    let candidates = self.candidates(node).count() as f64;
+                    for branch in self.candidates(node) {
+                        *next.entry(branch.to).or_default() += share / candidates;
+                    }
+                    continue;
+                }
+                let moves = played.get(&node).map(Vec::as_slice).unwrap_or_default();
+                let all = moves.iter().map(|one| one.games).sum::<u64>() as f64;
+                for one in moves {
+                    let share = share * one.games as f64 / all;
+                    match one.end {
+                        End::Answered(node) => *next.entry(node).or_default() += share,
+                        End::Unanswered if self.goes_on(node) => {
+                            *lost.entry((node, one.mv)).or_default() += share;
+                        }
+                        End::Unanswered => {}
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            now = next;
+        }
+        lost
+    }
+}
+
+/// How games ended, as a repertoire sees it.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct GameEnds {
+    /// All games.
+    pub games: u64,
+    /// Those whose last position it has.
+    pub within: u64,
+    /// Those that come to none of its positions.
+    pub never: u64,
+}
+
+/// Where games leave a repertoire: at the last of their positions that a side may come to which plays
+/// it. A game that comes back by other moves has not left it.
+#[derive(Debug)]
+pub struct Departures<'r> {
+    repertoire: &'r Repertoire,
+    side: Color,
+    paths: Paths,
+    /// By position and move how many games, and the first.
+    by_move: BTreeMap<(Node, Move), (u64, String)>,
+    ends: GameEnds,
+}
+
+impl<'r> Departures<'r> {
+    /// Of no games yet; a side plays the repertoire from a position on.
+    pub fn new(repertoire: &'r Repertoire, root: &Position, side: Color) -> Departures<'r> {
+        let paths = Paths::of_play(repertoire, root, side);
+        let (by_move, ends) = (BTreeMap::new(), GameEnds::default());
+        Departures { repertoire, side, paths, by_move, ends }
+    }
+
+    /// Takes the main line of a game up to its first null move, which stands at `place`.
+    pub fn add(&mut self, game: &Game, place: &str) {
+        self.ends.games += 1;
+        let Some(mut replay) = Replay::new(game.start()) else {
+            self.ends.never += 1;
+            return;
+        };
+        let mut last = None;
+        for mv in game.main_line() {
+            last = self.known(&replay).map(|node| (node, mv)).or(last);
+            replay.play(mv);
+        }
+        match (self.known(&replay), last) {
+            (Some(_), _) => self.ends.within += 1,
+            (None, None) => self.ends.never += 1,
+            (None, Some(departure)) => {
+                let first = || (0, place.to_string());
+                self.by_move.entry(departure).or_insert_with(first).0 += 1;
+            }
+        }
+    }
+
+    fn known(&self, replay: &Replay) -> Option<Node> {
+        self.repertoire.find(replay.position()).filter(|&node| self.paths.reaches(node))
+    }
+
+    /// How the games ended.
+    pub const fn ends(&self) -> GameEnds {
+        self.ends
+    }
+
+    /// By which moves games left, those of most games first.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = self.by_move.iter().map(|it| self.finding(it)).collect();
+        findings.sort_by_key(|finding| {
+            let ply = finding.line.as_ref().map_or(0, Vec::len);
+            (Reverse(finding.games), ply)
+        });
+        findings
+    }
+
+    fn finding(&self, (&(node, mv), (games, first)): (&(Node, Move), &(u64, String))) -> Finding {
+        let goes_on = self.repertoire.candidates(node).next().is_some();
+        let part = match goes_on {
+            false => Part::LineEnd,
+            true if self.repertoire.is_turn_of(self.side, node) => Part::OwnMove,
+            true => Part::OtherMove,
+        };
+        let playable = Playable::new(&self.repertoire.place(node).position);
+        Finding {
+            mv: playable.ok().map(|playable| san::format(&playable, mv)),
+            games: Some(*games),
+            first: Some(first.clone()),
+            ..self.repertoire.finding(part, node, &self.paths)
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Repertoires out of records, and records of repertoires.
 
-use super::eval::Evaluation;
 use super::games::BAD;
+use super::graph::Evaluation;
 use super::graph::{Branch, Node, Place, Repertoire};
 use crate::error::Result;
 use crate::library::tally_field::tally_of;

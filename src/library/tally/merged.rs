@@ -9,7 +9,7 @@ use crate::codec::tally_origin::{GameDigest, hash_of};
 use crate::error::Result;
 use crate::library::ordered::changed;
 use crate::library::same_game::SameGame;
-use crate::library::site_id::SiteId;
+use crate::library::same_game::SiteId;
 use crate::model::Game;
 use crate::spill::{Sorted, Sorter};
 

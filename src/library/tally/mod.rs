@@ -4,13 +4,696 @@
 //! `tally`, by ascending keys.
 
 mod aggregate;
-mod builder;
 mod facts;
 mod keep;
 pub mod ledger;
 mod merged;
 mod visits;
 
-pub use builder::{Taken, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 pub use facts::{GameFacts, RATING_GROUPS, Split};
 pub use merged::MergedGames;
+
+use std::path::PathBuf;
+
+use aggregate::{Games, Kept, Place, Sum, Tallied, each_position};
+use facts::CountedGame;
+use keep::Keeper;
+use merged::{Comparison, Labels};
+use rayon::prelude::*;
+use visits::{Line, PART_BITS, Role, Visits, Which};
+
+use crate::codec::tally_origin::{GameDigests, KnownGame, TallyScope, TallySource, digest_of};
+use crate::error::Result;
+use crate::library::game_tag::names_player;
+use crate::library::ordered::changed;
+use crate::library::same_game::SameGame;
+use crate::library::same_game::SiteId;
+use crate::model::rules::Move;
+use crate::model::{Color, Game, KeptGame, Start};
+use crate::source::{EncodedBatch, Item};
+use crate::spill::{Sorted, Sorter};
+
+/// Which games count, and how.
+#[derive(Clone, Debug)]
+pub struct TallyOptions {
+    /// By what games are told apart.
+    pub split: Split,
+    /// Positions after more plies do not count.
+    pub max_ply: u32,
+    /// A position that a game reaches again, and a move that it plays there again, count again.
+    pub count_repeats: bool,
+    /// Only games of these players, by the tags `White` and `Black`: each in all spellings that are
+    /// given. Empty for all games.
+    pub players: Vec<String>,
+    /// Of the games of `players`, only those in which they had this colour.
+    pub color: Option<Color>,
+    /// Only games from the start array.
+    pub standard_only: bool,
+    /// Boards keep an en passant square where a pawn stands beside, even if it cannot capture, as
+    /// Polyglot's keys have it; the records are for books only then.
+    pub polyglot_en_passant: bool,
+    /// When a game was counted already; `None` counts every game.
+    pub same_game: Option<SameGame>,
+    /// So many of the best rated and of the latest games are kept for each position, 1 to
+    /// [`MOST_KEPT`](crate::model::MOST_KEPT); `None` for none.
+    pub keep_games: Option<u8>,
+}
+
+impl Default for TallyOptions {
+    fn default() -> TallyOptions {
+        TallyOptions {
+            split: Split::default(),
+            max_ply: u32::MAX,
+            count_repeats: false,
+            players: Vec::new(),
+            color: None,
+            standard_only: false,
+            polyglot_en_passant: false,
+            same_game: Some(SameGame::default()),
+            keep_games: None,
+        }
+    }
+}
+
+impl TallyOptions {
+    /// The part of the options that a library keeps for programs.
+    pub fn scope(&self) -> TallyScope {
+        let Split { year, month, speed, rating } = self.split;
+        let mut players: Vec<String> =
+            self.players.iter().filter(|name| !name.is_empty()).cloned().collect();
+        players.sort_unstable();
+        players.dedup();
+        let color = self.color.filter(|_| !players.is_empty());
+        TallyScope { year: year || month, month, speed, rating, players, color }
+    }
+}
+
+/// What became of a game.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum GameOutcome {
+    /// It counts.
+    Counted,
+    /// It was counted before.
+    Duplicate,
+    /// The options leave it out.
+    LeftOut,
+}
+
+impl GameOutcome {
+    /// The one of these counts that the game belongs to.
+    fn count_of<'c>(
+        self,
+        games: &'c mut u64,
+        duplicates: &'c mut u64,
+        left_out: &'c mut u64,
+    ) -> &'c mut u64 {
+        match self {
+            GameOutcome::Counted => games,
+            GameOutcome::Duplicate => duplicates,
+            GameOutcome::LeftOut => left_out,
+        }
+    }
+}
+
+/// What a [`TallyBuilder`] did.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct TallyCounts {
+    /// Games that count.
+    pub games: u64,
+    /// Games that were counted before.
+    pub duplicates: u64,
+    /// Games that the options, or whoever reads them, leave out.
+    pub left_out: u64,
+    /// Those of them that have a move that cannot be made.
+    pub cut_short: u64,
+    /// Games that count up to a null move.
+    pub at_null_move: u64,
+    /// Moves made in the games that count.
+    pub plies: u64,
+    /// Moves that are not counted: their positions have more than 256.
+    pub wide_moves: u64,
+    /// Games that count and cannot be kept, because they have a move that has no byte.
+    pub not_kept: u64,
+    /// Positions.
+    pub positions: u64,
+}
+
+/// Takes games and gives the positions that they reached.
+///
+/// ```
+/// use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
+/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// let pgn = &b"1. e4 e5 1-0 1. e4 c5 0-1"[..];
+/// let mut builder = TallyBuilder::new(TallyOptions::default(), std::env::temp_dir(), 1 << 20);
+/// let mut reader = GameReader::new(pgn, PgnReadOptions::default());
+/// while let Some(read) = reader.next_game()? {
+///     builder.add(read.game.expect("a good game"))?;
+/// }
+/// let mut lines = Vec::new();
+/// let counts = builder.finish(TallyOrder::Key, &mut |batch| {
+///     batch.each(&mut |record| {
+///         let mut line = Vec::new();
+///         epdb::codec::record::write_text(record, &mut line)?;
+///         lines.push(String::from_utf8_lossy(&line).into_owned());
+///         Ok(())
+///     })
+/// })?;
+/// assert_eq!((counts.games, counts.positions), (2, 4));
+/// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+/// assert!(lines.contains(&format!("{start} tally \"reached 2, e4 +1=0-1\";")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct TallyBuilder {
+    options: TallyOptions,
+    directory: PathBuf,
+    memory: usize,
+    /// Games that were counted before, and those that this one counted since.
+    known_games: GameDigests,
+    new_games: GameDigests,
+    sources: Vec<TallySource>,
+    /// Games whose positions were not looked at yet.
+    lines: Vec<Line>,
+    moves: Vec<Move>,
+    counted: CountedGames,
+    /// Tallies of visits that did not fit.
+    spilled: Option<Sorter>,
+    keeper: Option<Keeper>,
+    comparison: Comparison,
+    counts: TallyCounts,
+}
+
+/// Visits, and the games they are of.
+#[derive(Default, Debug)]
+struct CountedGames {
+    /// Those of each thread.
+    visits: Vec<Visits>,
+    games: Vec<CountedGame>,
+    /// What is kept of them, where games are kept.
+    kept: Vec<Option<KeptGame>>,
+    /// Games whose visits are elsewhere.
+    before: u64,
+}
+
+/// In which order positions are given.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum TallyOrder {
+    /// By ascending keys, those of one key by their boards.
+    #[default]
+    Key,
+    /// As the games reached them first: most follow from the one before by a move, which archives
+    /// make use of.
+    Games,
+}
+
+/// Games are looked at together on all threads: so many plies, or what a part of the memory holds.
+const BATCH_PLIES: usize = 1 << 16;
+const BATCH_OF_MEMORY: usize = 64;
+/// Games that are kept wait in this part of the memory.
+const KEPT_OF_MEMORY: usize = 8;
+/// What copies of games are compared by waits in this part of the memory.
+const COMPARED_OF_MEMORY: usize = 16;
+/// So many games at least are worth a thread.
+const MIN_GAMES: usize = 64;
+
+impl CountedGames {
+    /// The memory that they take.
+    fn bytes(&self) -> usize {
+        let games = size_of_val(&self.games[..]) + size_of_val(&self.kept[..]);
+        games + self.visits.iter().map(Visits::bytes).sum::<usize>()
+    }
+
+    /// Adds the visits of games, on all threads.
+    fn add(&mut self, lines: &[Line], moves: &[Move], which: Which) {
+        let many = lines.len().div_ceil(rayon::current_num_threads()).max(MIN_GAMES);
+        for number in self.visits.len()..lines.len().div_ceil(many) {
+            self.visits.push(Visits::new(number));
+        }
+        let first = self.games.len();
+        lines
+            .par_chunks(many)
+            .zip(&mut self.visits)
+            .enumerate()
+            .for_each(|(nth, (lines, visits))| visits.add(lines, moves, first + nth * many, which));
+    }
+
+    /// Hands on each position of a part; so many games of each kind are kept, if any.
+    fn each_position(
+        &self,
+        part: usize,
+        limit: Option<u8>,
+        mut visit: impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let kept = limit.map(|limit| Kept { limit, games: &self.kept });
+        let Self { visits, games, before, .. } = self;
+        each_position(part, Games { before: *before, games, kept, visits }, &mut visit)
+    }
+}
+
+impl TallyBuilder {
+    /// One that uses about `memory` bytes, and beyond them temporary files in `directory`. The
+    /// digests of the games, some twenty-five bytes each, and where games are kept the ids of those that
+    /// positions list, some ten bytes each, are in memory beside that.
+    pub fn new(
+        options: TallyOptions,
+        directory: impl Into<PathBuf>,
+        memory: usize,
+    ) -> TallyBuilder {
+        let directory = directory.into();
+        let keeper = options.keep_games;
+        let keeper = keeper.map(|_| Keeper::new(&directory, memory / KEPT_OF_MEMORY));
+        let comparison = Comparison::new(&directory, memory / COMPARED_OF_MEMORY);
+        TallyBuilder {
+            options,
+            directory,
+            memory,
+            known_games: GameDigests::default(),
+            new_games: GameDigests::default(),
+            sources: Vec::new(),
+            lines: Vec::new(),
+            moves: Vec::new(),
+            counted: CountedGames::default(),
+            spilled: None,
+            keeper,
+            comparison,
+            counts: TallyCounts::default(),
+        }
+    }
+
+    /// Games that were counted already, whose tallies are elsewhere.
+    #[must_use]
+    pub fn with_games(self, known_games: GameDigests) -> TallyBuilder {
+        TallyBuilder { known_games, ..self }
+    }
+
+    /// The games that come next are of this file.
+    pub fn begin_source(&mut self, name: &str) {
+        if self.sources.last().is_none_or(|source| source.name != name) {
+            self.sources.push(TallySource { name: name.to_string(), ..TallySource::default() });
+        }
+    }
+
+    /// Takes a game.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, game: &Game) -> Result<GameOutcome> {
+        let facts = GameFacts::of(game, self.options.split);
+        let known = self.look_at(game, &facts)?;
+        let taken = match known {
+            None => GameOutcome::LeftOut,
+            Some(KnownGame::New) => GameOutcome::Counted,
+            Some(_) => GameOutcome::Duplicate,
+        };
+        self.note(taken);
+        match known {
+            Some(KnownGame::New) => self.count(game, facts)?,
+            Some(KnownGame::CountedWith(said)) => self.replace(game, facts, said)?,
+            _ => {}
+        }
+        Ok(taken)
+    }
+
+    /// Takes the game of an item of a source, or notes that the filter leaves it out. A game that ends
+    /// before a move that cannot be made is left out unless `counts_cut_short`.
+    ///
+    /// # Errors
+    /// As [`TallyBuilder::add`].
+    pub fn take_item(&mut self, item: &Item<'_>, counts_cut_short: bool) -> Result<()> {
+        match item {
+            Item::Game { is_cut_short: true, .. } if !counts_cut_short => {
+                self.leave_out();
+                self.counts.cut_short += 1;
+            }
+            Item::Game { game, .. } => drop(self.add(game)?),
+            Item::LeftOut { record: None, .. } => self.leave_out(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Notes a game that whoever reads them leaves out.
+    pub fn leave_out(&mut self) {
+        self.note(GameOutcome::LeftOut);
+    }
+
+    fn note(&mut self, taken: GameOutcome) {
+        let TallyCounts { games, duplicates, left_out, .. } = &mut self.counts;
+        *taken.count_of(games, duplicates, left_out) += 1;
+        if let Some(TallySource { games, duplicates, left_out, .. }) = self.sources.last_mut() {
+            *taken.count_of(games, duplicates, left_out) += 1;
+        }
+    }
+
+    /// What is known of a game; `None` where the options leave it out.
+    fn look_at(&mut self, game: &Game, facts: &GameFacts) -> Result<Option<KnownGame>> {
+        if !self.options.takes(game) {
+            return Ok(None);
+        }
+        let Some(same) = self.options.same_game else { return Ok(Some(KnownGame::New)) };
+        let id = SiteId::from_game(game);
+        let hash = blake3::hash(&same.key(game, id.as_ref()));
+        // A copy with other moves cannot take the place of one that counts.
+        let said = if same.goes_by_id(id.as_ref()) { 0 } else { facts.said() };
+        let digest = digest_of(hash.as_bytes(), said);
+        let known = match self.known_games.find(&digest) {
+            KnownGame::Counted => KnownGame::Counted,
+            // A copy that came since may say more than the one that was counted earlier.
+            earlier => match self.new_games.insert(digest) {
+                KnownGame::New => earlier,
+                newer => newer,
+            },
+        };
+        let labels = Labels::new(game, same, id.as_ref());
+        self.comparison.add(&digest, labels, known == KnownGame::New)?;
+        Ok(Some(known))
+    }
+
+    fn count(&mut self, game: &Game, facts: GameFacts) -> Result<()> {
+        let ends_early = game.has_null_move() && game.plies().any(|ply| ply.is_none());
+        self.counts.at_null_move += u64::from(ends_early);
+        if let Some(keeper) = &mut self.keeper {
+            self.counts.not_kept += u64::from(!keeper.add(game, &facts)?);
+        }
+        self.push(game, facts, Role::Counts);
+        self.make_room()
+    }
+
+    /// Counts a copy of a game instead of the one that said this. Of both, positions list the first.
+    fn replace(&mut self, game: &Game, facts: GameFacts, said: u32) -> Result<()> {
+        let before = facts.with_said(said, self.options.split);
+        for (facts, role) in [(facts, Role::CountsInstead), (before, Role::Retracted)] {
+            self.keeper.iter_mut().for_each(Keeper::pass);
+            self.push(game, facts, role);
+        }
+        self.make_room()
+    }
+
+    fn push(&mut self, game: &Game, facts: GameFacts, role: Role) {
+        let first = self.moves.len();
+        self.moves.extend(game.main_line());
+        let moves = first..self.moves.len();
+        self.lines.push(Line { start: *game.start(), moves, facts, role });
+    }
+
+    /// Looks at the games that wait when they are many, and spills when memory is spent.
+    fn make_room(&mut self) -> Result<()> {
+        if self.moves.len() + self.lines.len() < BATCH_PLIES.min(self.memory / BATCH_OF_MEMORY) {
+            return Ok(());
+        }
+        if self.is_full() {
+            self.spill()?;
+        }
+        self.visit_lines();
+        Ok(())
+    }
+
+    /// Whether memory is spent, so that the next games go to a temporary file unless
+    /// [`TallyBuilder::drain`] makes room.
+    pub fn is_full(&self) -> bool {
+        self.counted.bytes() > self.memory / 2
+    }
+
+    /// Uses at most so many bytes, if it was given more.
+    #[must_use]
+    pub fn at_most(self, memory: usize) -> TallyBuilder {
+        TallyBuilder { memory: self.memory.min(memory), ..self }
+    }
+
+    /// The files and the games that were counted since this was asked. They are not known any more.
+    pub fn take_games(&mut self) -> (Vec<TallySource>, GameDigests) {
+        let sources = self.sources.iter_mut().map(|source| {
+            let name = source.name.clone();
+            std::mem::replace(source, TallySource { name, ..TallySource::default() })
+        });
+        let sources = sources.collect();
+        (sources, std::mem::take(&mut self.new_games))
+    }
+
+    /// Games that were counted already.
+    pub fn know(&mut self, games: &GameDigests) {
+        self.known_games.extend(games);
+    }
+
+    /// Looks at the positions of the games that wait.
+    fn visit_lines(&mut self) {
+        self.counted.add(&self.lines, &self.moves, self.options.positions());
+        for visits in &mut self.counted.visits {
+            self.counts.plies += std::mem::take(&mut visits.plies);
+            self.counts.wide_moves += std::mem::take(&mut visits.wide_moves);
+        }
+        let game = |line: Line| CountedGame::new(line.facts, line.role == Role::Retracted);
+        self.counted.games.extend(self.lines.drain(..).map(game));
+        self.keeper.iter_mut().for_each(|keeper| keeper.looked_at(&mut self.counted.kept));
+        self.moves.clear();
+    }
+
+    /// Makes room for other visits.
+    fn spill(&mut self) -> Result<()> {
+        let before = self.counted.before + self.counted.games.len() as u64;
+        let others = CountedGames { before, ..CountedGames::default() };
+        let counted = std::mem::replace(&mut self.counted, others);
+        let sorter =
+            self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
+        let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
+        let limit = self.options.keep_games;
+        for part in 0..1 << PART_BITS {
+            counted.each_position(part, limit, |key, board, tallied| {
+                key_and_board.clear();
+                key_and_board.extend_from_slice(&key.to_be_bytes());
+                key_and_board.extend_from_slice(board);
+                tally.clear();
+                tallied.put_with_place(&mut tally);
+                Ok(sorter.push(&key_and_board, &tally)?)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gives the records of all positions in their binary form.
+    ///
+    /// # Errors
+    /// As [`TallyBuilder::drain`].
+    pub fn finish(
+        mut self,
+        order: TallyOrder,
+        visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
+    ) -> Result<TallyCounts> {
+        self.drain(order, visit)?;
+        Ok(self.counts)
+    }
+
+    /// Gives the records of the positions of the games so far in their binary form, and forgets them:
+    /// games that follow make others.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read, a position was reached by too many games,
+    /// or what `visit` says.
+    pub fn drain(
+        &mut self,
+        order: TallyOrder,
+        visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
+    ) -> Result<()> {
+        self.visit_lines();
+        if self.spilled.is_some() || order == TallyOrder::Games {
+            self.spill()?;
+        }
+        let counted = std::mem::take(&mut self.counted);
+        let (positions, keeper) = (&mut self.counts.positions, &mut self.keeper);
+        let mut visit = |batch: &EncodedBatch| {
+            *positions += batch.len() as u64;
+            if let Some(keeper) = keeper {
+                batch.each(&mut |record| keeper.note(record))?;
+            }
+            visit(batch)
+        };
+        let limit = self.options.keep_games;
+        let Some(sorter) = self.spilled.take() else {
+            return visit_parts(&counted, limit, &mut visit);
+        };
+        let mut out = Batches { batch: EncodedBatch::default(), visit: &mut visit };
+        if order == TallyOrder::Key {
+            visit_sorted(sorter.finish()?, limit, &mut |_, record| out.push(record))?;
+            return out.finish();
+        }
+        let mut by_place = Sorter::new(&self.directory, self.memory / 2);
+        visit_sorted(sorter.finish()?, limit, &mut |place, record| {
+            Ok(by_place.push(&place.to_bytes(), record)?)
+        })?;
+        let mut sorted = by_place.finish()?;
+        while let Some((_, record)) = sorted.next_entry()? {
+            out.push(record)?;
+        }
+        out.finish()
+    }
+
+    /// Gives the games back, as [`kept_game`](crate::codec::kept_game) encodes them, that the positions
+    /// list which were given since this was asked.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read, and what `visit` says.
+    pub fn drain_games(&mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let empty = Sorter::new(&self.directory, self.memory / KEPT_OF_MEMORY);
+        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.give_back(empty, visit))
+    }
+
+    /// Compares the games that were counted before with the copies that came first, and forgets both.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read.
+    pub fn take_merged_games(&mut self) -> Result<MergedGames> {
+        let empty = Comparison::new(&self.directory, self.memory / COMPARED_OF_MEMORY);
+        std::mem::replace(&mut self.comparison, empty).finish()
+    }
+
+    /// What was done so far.
+    pub const fn counts(&self) -> TallyCounts {
+        self.counts
+    }
+}
+
+impl TallyOptions {
+    fn positions(&self) -> Which {
+        Which {
+            max_ply: self.max_ply,
+            repeats: self.count_repeats,
+            polyglot_en_passant: self.polyglot_en_passant,
+        }
+    }
+
+    fn takes(&self, game: &Game) -> bool {
+        if self.standard_only && *game.start() != Start::ARRAY {
+            return false;
+        }
+        let is_player = |color: Color| {
+            let name = game.tag(if color == Color::White { "White" } else { "Black" });
+            let is_wanted = |wanted: &String| {
+                name.is_some_and(|name| names_player(name.as_bytes(), wanted.as_bytes()))
+            };
+            self.color.is_none_or(|wanted| wanted == color) && self.players.iter().any(is_wanted)
+        };
+        self.players.is_empty() || Color::ALL.into_iter().any(is_player)
+    }
+}
+
+/// Parts whose records are made at the same time; a part of their number.
+const PARTS_AT_ONCE: usize = 16;
+
+/// The records of visits that all are in memory.
+fn visit_parts(
+    counted: &CountedGames,
+    limit: Option<u8>,
+    visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
+) -> Result<()> {
+    let mut batches = vec![EncodedBatch::default(); PARTS_AT_ONCE];
+    for first in (0..1 << PART_BITS).step_by(PARTS_AT_ONCE) {
+        let records = |(nth, batch): (usize, &mut EncodedBatch)| {
+            batch.clear();
+            counted.each_position(first + nth, limit, |_, board, tallied| {
+                batch.push_with(|out| tallied.put_record(board, out))
+            })
+        };
+        batches.par_iter_mut().enumerate().try_for_each(records)?;
+        batches.iter().try_for_each(&mut *visit)?;
+    }
+    Ok(())
+}
+
+/// Records on their way out, many at a time.
+struct Batches<'v> {
+    batch: EncodedBatch,
+    visit: &'v mut dyn FnMut(&EncodedBatch) -> Result<()>,
+}
+
+impl Batches<'_> {
+    fn push(&mut self, record: &[u8]) -> Result<()> {
+        self.batch.push(record);
+        if !self.batch.is_full() {
+            return Ok(());
+        }
+        (self.visit)(&self.batch)?;
+        self.batch.clear();
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        (self.visit)(&self.batch)
+    }
+}
+
+/// The records of tallies that were sorted.
+fn visit_sorted(
+    mut sorted: Sorted,
+    limit: Option<u8>,
+    take: &mut dyn FnMut(Place, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let (mut key, mut sum, mut bytes) = (Vec::new(), Sum::keeping(limit), Vec::new());
+    let mut put = |key: &[u8], sum: &mut Sum| {
+        bytes.clear();
+        let place = sum.first();
+        let board = key.get(8..).ok_or_else(changed)?;
+        match sum.put_record(board, &mut bytes)? {
+            true => take(place, &bytes),
+            false => Ok(()),
+        }
+    };
+    while let Some((next, tally)) = sorted.next_entry()? {
+        if next != key {
+            if !key.is_empty() {
+                put(&key, &mut sum)?;
+            }
+            key.clear();
+            key.extend_from_slice(next);
+        }
+        sum.add_encoded(tally)?;
+    }
+    if key.is_empty() { Ok(()) } else { put(&key, &mut sum) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::codec::record;
+    use crate::text::pgn::{GameReader, PgnReadOptions};
+
+    fn lines(pgn: &str, memory: usize) -> Vec<String> {
+        let options = TallyOptions { same_game: None, ..TallyOptions::default() };
+        let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory);
+        let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
+        while let Some(read) = reader.next_game().unwrap() {
+            builder.add(read.game.unwrap()).unwrap();
+        }
+        let mut lines = Vec::new();
+        let mut visit = |batch: &EncodedBatch| {
+            batch.each(&mut |record| {
+                let mut line = Vec::new();
+                record::write_text(record, &mut line)?;
+                lines.push(String::from_utf8(line).unwrap());
+                Ok(())
+            })
+        };
+        builder.finish(TallyOrder::Key, &mut visit).unwrap();
+        lines.sort();
+        lines
+    }
+
+    /// Boards with more pieces than a game begins with are longer than the others, and stand apart.
+    #[test]
+    fn positions_of_many_pieces_are_counted() {
+        let tags = "[SetUp \"1\"]\n\
+            [FEN \"nnnnknnn/pppppppp/nnnnnnnn/8/8/NNNNNNNN/PPPPPPPP/NNNNKNNN w - - 0 1\"]\n\n";
+        let many = format!("{tags}1. Nb4 Na4 1-0\n\n{tags}1. Nb4 Nh4 0-1\n\n");
+        let pgn = format!("1. e4 *\n\n{many}");
+        // More games than are one piece of work.
+        for memory in [0, 1 << 24] {
+            let all = lines(&pgn.repeat(100), memory);
+            assert_eq!(all.len(), 6);
+            for tally in ["200, Nb4 +100=0-100", "200, Na4 +100=0-0, Nh4 +0=0-100"] {
+                let tally = format!(" tally \"reached {tally}\";");
+                assert_eq!(all.iter().filter(|line| line.ends_with(&tally)).count(), 1, "{all:#?}");
+            }
+        }
+    }
+}

@@ -32,7 +32,7 @@ pub(super) enum Role {
     /// A copy of a game that counted as another copy says; this one counts.
     CountsInstead,
     /// The copy that counted before, and is taken off.
-    CountsNoMore,
+    Retracted,
 }
 
 /// Which positions of a game count.

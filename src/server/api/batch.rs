@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::query::{self, SkipTo};
 use crate::error::{Error, Result};
-use crate::library::{json, question};
+use crate::library::field::json_operations;
+use crate::library::question;
 use crate::server::answer::{Answer, Refusal, blocking};
 use crate::server::app::App;
 use crate::server::body::is_too_large;
@@ -304,7 +305,7 @@ impl Batch {
                 record.write_text(text)?;
                 write_json(&*String::from_utf8_lossy(text), out)
             }
-            Form::Json => write_json(&json::operations(record.record()?.operations()), out),
+            Form::Json => write_json(&json_operations(record.record()?.operations()), out),
         }
     }
 }

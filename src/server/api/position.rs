@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::library::backsolve::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
 use crate::library::explore::object::{OpeningObject, PositionObject, Shown};
 use crate::library::explore::{CellFilter, ExploreOptions, ParentRow, parents};
-use crate::library::json;
+use crate::library::field::{json_operands, json_operations};
 use crate::library::kept_games::{GameObject, listed};
 use crate::library::names::{Names, OpeningName};
 use crate::model::rules::{Move, Playable, is_bare};
@@ -262,7 +262,7 @@ impl RecordObject {
         RecordObject {
             number,
             epd: canonical(record),
-            operations: json::operations(record.operations()),
+            operations: json_operations(record.operations()),
         }
     }
 }
@@ -276,7 +276,7 @@ fn canonical(record: &EpdRecord) -> String {
 impl BacksolvedObject {
     /// What a record says of a score that was carried back to it.
     fn of(record: &EpdRecord) -> Option<BacksolvedObject> {
-        let value = |opcode| json::operands(opcode, record.operands(opcode));
+        let value = |opcode| json_operands(opcode, record.operands(opcode));
         let own = record.operands(CE_OWN)?;
         Some(BacksolvedObject {
             ce: value(Opcode::CE),

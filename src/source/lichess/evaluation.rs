@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::part::{Part, put, shown};
+use super::{Part, put, shown};
 use crate::model::score::Evaluation;
 use crate::model::{Color, EpdRecord, Opcode, Operand};
 use crate::text::epd::{self, Line};

@@ -2,5 +2,128 @@
 //! their parts is said in `formats/sources.md`.
 
 pub(super) mod evaluation;
-mod part;
 pub(super) mod puzzle;
+
+use crate::model::rules::Playable;
+use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
+use crate::text::epd::Line;
+use crate::text::{Diagnostic, ParseOptions, Profile, codes, san};
+
+/// A piece of a line, and its place there from 0.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Part<'l> {
+    pub(super) at: usize,
+    pub(super) text: &'l [u8],
+}
+
+/// What reads the text of a position.
+pub(super) type ParseLine =
+    fn(&[u8], &ParseOptions, &mut Vec<Diagnostic>) -> Result<Line, Diagnostic>;
+
+impl<'l> Part<'l> {
+    /// A piece that may stand in the line as it is; otherwise its place is the begin of the line.
+    pub(super) fn of(line: &[u8], text: &'l [u8]) -> Part<'l> {
+        let start = text.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
+        let is_within = start <= line.len() && text.len() <= line.len() - start;
+        Part { at: if is_within { start } else { 0 }, text }
+    }
+
+    /// A whole line, but for a byte order mark; `None` for a blank one.
+    pub(super) fn of_line(line: &'l [u8]) -> Option<Part<'l>> {
+        let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        (!text.trim_ascii().is_empty()).then(|| Part::of(line, text))
+    }
+
+    /// An error about it.
+    pub(super) fn error(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(code, self.at + 1, message)
+    }
+
+    /// A warning about it.
+    pub(super) fn warning(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::warning(code, self.at + 1, message)
+    }
+
+    /// The piece from a place within this one on.
+    fn behind(&self, from: usize) -> Part<'l> {
+        let from = from.min(self.text.len());
+        Part { at: self.at + from, text: &self.text[from..] }
+    }
+
+    /// The first word and what stands behind it; `None` where nothing is left.
+    pub(super) fn split_word(&self) -> Option<(Part<'l>, Part<'l>)> {
+        let start = self.text.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let rest = self.behind(start);
+        let end = rest.text.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.text.len());
+        Some((Part { text: &rest.text[..end], ..rest }, rest.behind(end)))
+    }
+
+    /// Reads a position, whose warnings and errors get their places in the line.
+    pub(super) fn read_position(
+        &self,
+        parse: ParseLine,
+        profile: Profile,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<EpdRecord, Diagnostic> {
+        let placed = |found: Diagnostic| Diagnostic { column: found.column + self.at, ..found };
+        let mut found = Vec::new();
+        let read = parse(self.text, &ParseOptions::new(profile), &mut found);
+        warnings.extend(found.into_iter().map(placed));
+        match read.map_err(placed)? {
+            Line::Record(record) => Ok(record),
+            Line::Blank | Line::Comment => {
+                Err(self.error(codes::E_EPD_FIELDS, "expected a position, found nothing"))
+            }
+        }
+    }
+
+    /// The moves of a line in coordinates, up to one that cannot be made: it and those behind it are
+    /// left out with a warning.
+    pub(super) fn read_moves(
+        &self,
+        position: &Position,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Vec<Operand> {
+        let mut moves = Vec::new();
+        let mut playable = Playable::new(position).ok();
+        let mut rest = *self;
+        while let Some((word, behind)) = rest.split_word() {
+            let read = playable
+                .as_ref()
+                .and_then(|playable| san::parse(playable, word.text, Profile::Lenient).ok());
+            let Some(read) = read else {
+                warnings.push(cut(&word, &rest));
+                break;
+            };
+            moves.push(Operand::Move { mv: read.mv, san: read.san });
+            playable = Some(read.after);
+            rest = behind;
+        }
+        moves
+    }
+}
+
+/// The warning about moves from this one on, which are left out.
+fn cut(word: &Part<'_>, rest: &Part<'_>) -> Diagnostic {
+    let message = format!("{} cannot be played here: the line ends before it", shown(word.text));
+    Diagnostic::warning(codes::W_LINE_CUT, word.at + 1, message)
+        .with_repair(rest.text.trim_ascii(), *b"")
+}
+
+/// Bytes of a line for a message.
+pub(super) fn shown(text: &[u8]) -> String {
+    const MOST: usize = 40;
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MOST)]);
+    let mut shown: String = text.chars().take(MOST).filter(|c| !c.is_control()).collect();
+    if text.chars().nth(MOST).is_some() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+/// Puts an operation into a record, unless it has no operands.
+pub(super) fn put(record: &mut EpdRecord, opcode: Opcode, operands: Vec<Operand>) {
+    if !operands.is_empty() {
+        record.set(Operation { opcode, operands });
+    }
+}

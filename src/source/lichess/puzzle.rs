@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::part::{Part, put, shown};
+use super::{Part, put, shown};
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::text::epd::Line;

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use epdb::library::expression::Expression;
-use epdb::library::subject::Subject;
+use epdb::library::value::EvalContext;
 use epdb::model::EpdRecord;
 use libfuzzer_sys::fuzz_target;
 
@@ -30,7 +30,7 @@ fuzz_target!(|text: &str| {
         }
         Ok(expression) => {
             let answers = |expression: &Expression| -> Vec<bool> {
-                RECORDS.iter().map(|record| expression.holds(&Subject::of(record))).collect()
+                RECORDS.iter().map(|record| expression.holds(&EvalContext::of(record))).collect()
             };
             let negated = format!("!({text})");
             if let Ok(negated) = Expression::parse(&negated) {

@@ -10,7 +10,7 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::threads;
-use epdb::library::book::{Summary, Walk};
+use epdb::library::book::{BookResolver, Summary};
 use epdb::source::Output;
 
 /// Print what is in opening books: entries, positions, how they are reached, weights, order
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
     for path in &args.books {
         let book = open(path)?;
-        let summary = Summary::new(&book, &Walk::new(&book).finish());
+        let summary = Summary::new(&book, &BookResolver::new(&book).finish());
         if args.json {
             json::line(&mut out, &Info::new(path, &summary))?;
             continue;

@@ -18,7 +18,7 @@ use crate::cli::threads;
 use crate::cli::tsv;
 use crate::cli::values::word_of;
 use epdb::codec::polyglot::{Book, BookMove, Entry};
-use epdb::library::book::{BookPosition, Walk};
+use epdb::library::book::{BookPosition, BookResolver};
 use epdb::model::rules::Playable;
 use epdb::model::{Color, Position};
 use epdb::source::Output;
@@ -72,7 +72,7 @@ struct Form {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     threads::start(args.read.form.threads)?;
     let books: Vec<Book> = args.books.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
-    let mut walks: Vec<Walk<'_>> = books.iter().map(Walk::new).collect();
+    let mut walks: Vec<BookResolver<'_>> = books.iter().map(BookResolver::new).collect();
     let outcome = offer_sources(args, &mut walks)?;
     let mut list =
         List { args, out: open_other_output(args.output.as_deref(), "a list of moves")? };
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// Takes the positions of the sources into account, if any were named.
-fn offer_sources(args: &Args, walks: &mut [Walk<'_>]) -> anyhow::Result<Outcome> {
+fn offer_sources(args: &Args, walks: &mut [BookResolver<'_>]) -> anyhow::Result<Outcome> {
     if args.sources.is_empty() {
         return Ok(Outcome::Done);
     }
@@ -165,7 +165,7 @@ impl List<'_> {
     }
 
     /// Writes a book, and says whether no entry was left out because its position is not known.
-    fn write_book(&mut self, book: &str, walk: Walk<'_>) -> anyhow::Result<bool> {
+    fn write_book(&mut self, book: &str, walk: BookResolver<'_>) -> anyhow::Result<bool> {
         let is_text = !self.args.form.tsv && !self.args.form.json;
         if is_text && self.args.books.len() > 1 {
             writeln!(self.out, "{book}:")?;

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::command::tally::{TallyArgs, directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
@@ -107,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             record::encode(record, &mut bytes)?;
             maker.add(&bytes)?;
         }
-        games::count(&item, &args.read, &mut builder)?;
+        builder.take_item(&item, args.read.form.games.truncate_games)?;
         Ok(ControlFlow::Continue(()))
     })?;
     let merged = builder.take_merged_games()?;

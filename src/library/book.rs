@@ -1,0 +1,478 @@
+//! Opening books of Polyglot: whose the keys in a book are, books made of several, and what is in
+//! one.
+
+pub use crate::source::{BookPosition, BookResolver, FoundBy, KnownPositions};
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
+
+use crate::codec::item::Cursor;
+use crate::codec::key::polyglot_key;
+use crate::codec::polyglot::{Book, BookMove, Entry};
+use crate::codec::{ordinal, packed, record};
+use crate::error::Result;
+use crate::library::ordered::changed;
+use crate::library::repertoire::{Node, Repertoire};
+use crate::model::rules::{Playable, after};
+use crate::model::{Color, GameCounts, Position};
+use crate::spill::Sorter;
+
+/// Which moves come into a book, and with which weights.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct MakeOptions {
+    /// In how many games a move was played at least.
+    pub min_games: u64,
+    /// The least share of the points that the side to move made with it, 0 to 1.
+    pub min_score: f64,
+    /// All moves weigh 1.
+    pub uniform: bool,
+    /// Only positions in which this side is to move.
+    pub only: Option<Color>,
+}
+
+impl Default for MakeOptions {
+    /// As Polyglot: moves of at least three games that made a point.
+    fn default() -> MakeOptions {
+        MakeOptions { min_games: 3, min_score: 0.0, uniform: false, only: None }
+    }
+}
+
+/// Makes a book. A move weighs two for each game that the side to move won and one for each that was
+/// drawn or has no result, as Polyglot has it; a move of weight 0 does not come into the book. Where
+/// a weight is over 65535, all weights of the position are brought down in proportion.
+///
+/// ```
+/// use epdb::codec::record;
+/// use epdb::library::book::{BookMaker, MakeOptions};
+/// let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - \
+///     tally \"reached 6, e4 +2=1-1, d4 +0=0-2\";";
+/// let mut bytes = Vec::new();
+/// record::encode(&epdb::parse_epd(line)?, &mut bytes)?;
+/// let options = MakeOptions { min_games: 1, ..MakeOptions::default() };
+/// let mut maker = BookMaker::new(options, std::env::temp_dir(), 1 << 20);
+/// maker.add(&bytes)?;
+/// let mut weights = Vec::new();
+/// maker.finish(&mut |position| {
+///     weights.extend(position.iter().map(|entry| entry.weight));
+///     Ok(())
+/// })?;
+/// assert_eq!(weights, [5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct BookMaker {
+    options: MakeOptions,
+    /// Tallies by key and board.
+    tallies: Sorter,
+    /// That of the last, kept for its memory.
+    key: Vec<u8>,
+    without_tally: u64,
+}
+
+/// A move of a position: what tells it from others, the games, the points in halves.
+type Counted<M> = (M, u64, u64);
+
+impl BookMaker {
+    /// One that uses about `memory` bytes, and beyond them a temporary file in `directory`.
+    pub fn new(options: MakeOptions, directory: impl Into<PathBuf>, memory: usize) -> BookMaker {
+        let tallies = Sorter::new(directory, memory);
+        BookMaker { options, tallies, key: Vec::new(), without_tally: 0 }
+    }
+
+    /// Takes a record in its binary form. Its moves count if it has a tally.
+    ///
+    /// # Errors
+    /// These are not the bytes of a record, or the temporary file cannot be written.
+    pub fn add(&mut self, record: &[u8]) -> Result<()> {
+        let Some(tally) = record::tally_bytes(record)? else {
+            self.without_tally += 1;
+            return Ok(());
+        };
+        let board = record::board_of(record)?;
+        let (position, _) = packed::decode(board)?;
+        if self.options.only.is_some_and(|only| only != position.turn()) {
+            return Ok(());
+        }
+        self.key.clear();
+        self.key.extend_from_slice(&polyglot_key(&position).to_be_bytes());
+        self.key.extend_from_slice(board);
+        Ok(self.tallies.push(&self.key, tally)?)
+    }
+
+    /// Records that have no tally.
+    pub const fn without_tally(&self) -> u64 {
+        self.without_tally
+    }
+
+    /// Gives the entries of each position, in the order of a book.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read, or what `visit` says.
+    pub fn finish(self, visit: &mut dyn FnMut(&mut [Entry]) -> Result<()>) -> Result<()> {
+        let options = self.options;
+        let mut sorted = self.tallies.finish()?;
+        let (mut last, mut boards) = (Vec::new(), Vec::new());
+        while let Some((key, tally)) = sorted.next_entry()? {
+            if key != last {
+                let (number, board) = key.split_first_chunk().ok_or_else(changed)?;
+                let number = u64::from_be_bytes(*number);
+                if boards.last().is_some_and(|last: &CountedBoard| last.key != number) {
+                    visit(&mut options.entries(&boards))?;
+                    boards.clear();
+                }
+                boards.push(CountedBoard::new(number, board)?);
+                last.clear();
+                last.extend_from_slice(key);
+            }
+            boards.last_mut().ok_or_else(changed)?.add(tally)?;
+        }
+        visit(&mut options.entries(&boards))
+    }
+}
+
+/// A position and what was played there, by the ordinals.
+struct CountedBoard {
+    key: u64,
+    position: Position,
+    moves: Vec<Counted<u8>>,
+}
+
+impl CountedBoard {
+    fn new(key: u64, board: &[u8]) -> Result<CountedBoard> {
+        let (position, _) = packed::decode(board)?;
+        Ok(CountedBoard { key, position, moves: Vec::new() })
+    }
+
+    fn add(&mut self, tally: &[u8]) -> Result<()> {
+        for part in record::take_tally(&mut Cursor::new(tally))? {
+            for (ordinal, counts) in part.moves {
+                let points = half_points(&counts, &self.position);
+                add_move(&mut self.moves, (ordinal, counts.games(), points));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The points that the side to move made, in halves; a game without result is a draw.
+fn half_points(counts: &GameCounts, position: &Position) -> u64 {
+    let won = if position.turn() == Color::White { counts.white } else { counts.black };
+    2 * won + counts.draws + counts.unknown
+}
+
+fn add_move<M: PartialEq>(moves: &mut Vec<Counted<M>>, (mv, games, points): Counted<M>) {
+    match moves.iter_mut().find(|(known, ..)| *known == mv) {
+        Some((_, all_games, all_points)) => {
+            *all_games += games;
+            *all_points += points;
+        }
+        None => moves.push((mv, games, points)),
+    }
+}
+
+impl MakeOptions {
+    /// The entries of the positions of one key in the order of a book.
+    fn entries(&self, boards: &[CountedBoard]) -> Vec<Entry> {
+        let mut moves: Vec<Counted<u16>> = Vec::new();
+        for board in boards {
+            // Mostly few of the moves stay: only these are worth being looked for.
+            let may_stay = |counted: &&Counted<u8>| boards.len() > 1 || self.takes(counted);
+            let mut played = board.moves.iter().filter(may_stay).peekable();
+            if played.peek().is_none() {
+                continue;
+            }
+            let Ok(playable) = Playable::new(&board.position) else { continue };
+            for &(number, games, points) in played {
+                if let Some(mv) = ordinal::move_at(&playable, number.into()) {
+                    add_move(&mut moves, (BookMove::from(mv).bits(), games, points));
+                }
+            }
+        }
+        moves.retain(|counted| self.takes(counted));
+        let (most, limit) = (moves.iter().map(|it| it.2).max().unwrap_or(0), u64::from(u16::MAX));
+        let key = boards.first().map_or(0, |board| board.key);
+        let entry = |(bits, _, points)| {
+            let weight = if most > limit { scaled_down(points, most, limit) } else { points };
+            let weight = if self.uniform { 1 } else { weight as u16 };
+            Entry { key, mv: BookMove::from_bits(bits), weight, learn: 0 }
+        };
+        let mut entries: Vec<Entry> = moves.into_iter().map(entry).collect();
+        entries.sort_by(Entry::book_order);
+        entries
+    }
+
+    /// Whether a move comes into the book.
+    fn takes<M>(&self, &(_, games, points): &Counted<M>) -> bool {
+        let score = points as f64 / (2 * games.max(1)) as f64;
+        games >= self.min_games && points > 0 && score >= self.min_score
+    }
+}
+
+/// What becomes of a position that both books have.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Merge {
+    /// It has the entries that the first book gives it, and none of the second's.
+    First,
+    /// It has the moves of both, each with the sum of its weights and the learning of the first book
+    /// that has it. Where a sum is over 65535, all weights of the position are brought down in
+    /// proportion, so that the largest is 65535 and none becomes 0. The order is Polyglot's.
+    Add,
+}
+
+/// A book made of two, and what became of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Merged {
+    /// The book.
+    pub book: Book,
+    /// Positions that both have.
+    pub shared: u64,
+    /// Of these, positions whose weights were brought down.
+    pub scaled: u64,
+}
+
+/// Merges two books. A position that only one has keeps its entries as they are, in their order.
+///
+/// ```
+/// use epdb::codec::polyglot::{Book, BookMove, Entry};
+/// use epdb::library::book::{Merge, merge};
+/// let entry = |weight| Entry { key: 7, mv: BookMove::from_bits(0x31c), weight, learn: 0 };
+/// let [first, second] = [40_000, 30_000].map(|weight| Book::from_iter([entry(weight)]));
+/// assert_eq!(merge(&first, &second, Merge::First).book, first);
+/// assert_eq!(merge(&first, &second, Merge::Add).book.entries()[0].weight, 65_535);
+/// ```
+pub fn merge(first: &Book, second: &Book, how: Merge) -> Merged {
+    let mut entries = Vec::with_capacity(first.entries().len().max(second.entries().len()));
+    let (mut shared, mut scaled) = (0, 0);
+    let (mut ours, mut theirs) = (first.positions().peekable(), second.positions().peekable());
+    while let (Some(one), Some(other)) = (ours.peek(), theirs.peek()) {
+        match one[0].key.cmp(&other[0].key) {
+            Ordering::Less => entries.extend(ours.next().into_iter().flatten()),
+            Ordering::Greater => entries.extend(theirs.next().into_iter().flatten()),
+            Ordering::Equal => {
+                shared += 1;
+                match how {
+                    Merge::First => entries.extend_from_slice(one),
+                    Merge::Add => scaled += u64::from(add(one, other, &mut entries)),
+                }
+                ours.next();
+                theirs.next();
+            }
+        }
+    }
+    entries.extend(ours.chain(theirs).flatten());
+    Merged { book: entries.into_iter().collect(), shared, scaled }
+}
+
+/// Appends the sum of the entries of a position, and says whether the weights were brought down.
+fn add(one: &[Entry], other: &[Entry], sum: &mut Vec<Entry>) -> bool {
+    let mut moves: Vec<(Entry, u64)> = Vec::with_capacity(one.len() + other.len());
+    for entry in one.iter().chain(other) {
+        let weight = u64::from(entry.weight);
+        match moves.iter_mut().find(|(known, _)| known.mv == entry.mv) {
+            Some((_, total)) => *total += weight,
+            None => moves.push((*entry, weight)),
+        }
+    }
+    let most = moves.iter().map(|(_, total)| *total).max().unwrap_or(0);
+    let limit = u64::from(u16::MAX);
+    let start = sum.len();
+    sum.extend(moves.into_iter().map(|(entry, total)| {
+        let scaled = if most > limit { scaled_down(total, most, limit) } else { total };
+        Entry { weight: scaled as u16, ..entry }
+    }));
+    sum[start..].sort_by(Entry::book_order);
+    most > limit
+}
+
+/// A weight as a share of the limit, to the nearest number; 0 only if it is 0.
+pub(super) fn scaled_down(weight: u64, most: u64, limit: u64) -> u64 {
+    ((weight * limit + most / 2) / most).max(weight.min(1))
+}
+
+/// The entries of all positions in which a side is to move, in the order of a book: its candidates, of
+/// which the first weighs 2 and any other 1; where they are `uniform`, all weigh 1.
+///
+/// Polyglot tells positions apart by en passant squares on which no capture is legal, so one position
+/// may have several keys here.
+pub fn repertoire_entries(repertoire: &Repertoire, side: Color, uniform: bool) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let own = repertoire.nodes().filter(|node| repertoire.is_turn_of(side, *node));
+    let arrivals = keys_of_arrivals(repertoire);
+    for node in own {
+        let by_itself = BTreeSet::from([polyglot_key(&repertoire.place(node).position)]);
+        for &key in arrivals.get(&node).unwrap_or(&by_itself) {
+            for (place, branch) in repertoire.candidates(node).enumerate() {
+                let weight = if place == 0 && !uniform { 2 } else { 1 };
+                entries.push(Entry { key, mv: BookMove::from(branch.mv), weight, learn: 0 });
+            }
+        }
+    }
+    entries.sort_by(Entry::book_order);
+    entries
+}
+
+/// The keys of each position as moves lead to it.
+fn keys_of_arrivals(repertoire: &Repertoire) -> BTreeMap<Node, BTreeSet<u64>> {
+    let mut keys: BTreeMap<Node, BTreeSet<u64>> = BTreeMap::new();
+    for node in repertoire.nodes() {
+        let place = repertoire.place(node);
+        for branch in &place.branches {
+            let key = polyglot_key(&after(&place.position, branch.mv));
+            keys.entry(branch.to).or_default().insert(key);
+        }
+    }
+    keys
+}
+
+/// What is in a book.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Summary {
+    /// All entries.
+    pub entries: u64,
+    /// The keys among them.
+    pub positions: u64,
+    /// Positions that moves of the book alone lead to from the start array.
+    pub by_book_moves: u64,
+    /// Positions that need other moves between.
+    pub by_other_moves: u64,
+    /// Positions that were found only because they were given.
+    pub given: u64,
+    /// Positions that were not found.
+    pub unknown: u64,
+    /// Entries of these.
+    pub unknown_entries: u64,
+    /// Positions with White to move, of those that were found.
+    pub white_to_move: u64,
+    /// Entries without a move.
+    pub without_move: u64,
+    /// Entries whose move is illegal in their position, of those that were found.
+    pub illegal: u64,
+    /// Entries that say a move of their position again.
+    pub repeated: u64,
+    /// Entries with a weight of 0.
+    pub weight_zero: u64,
+    /// The largest weight.
+    pub largest_weight: u16,
+    /// Entries of a larger weight than the one before them has, in one position.
+    pub weights_ascending: u64,
+    /// Entries whose learning is not 0.
+    pub with_learn: u64,
+    /// Entries of a smaller key than the one before them has in the file.
+    pub out_of_order: u64,
+}
+
+impl Summary {
+    /// Counts a book, whose positions were looked for.
+    pub fn new(book: &Book, known: &KnownPositions<'_>) -> Summary {
+        let mut summary = Summary {
+            out_of_order: book.disorder().map_or(0, |disorder| disorder.count),
+            ..Summary::default()
+        };
+        book.positions().for_each(|entries| summary.add_entries(entries));
+        for found in known.positions() {
+            match found.found_by {
+                FoundBy::BookMoves => summary.by_book_moves += 1,
+                FoundBy::OtherMoves => summary.by_other_moves += 1,
+                FoundBy::Given => summary.given += 1,
+            }
+            summary.white_to_move += u64::from(found.position.turn() == Color::White);
+            let Ok(playable) = Playable::new(&found.position) else { continue };
+            let is_illegal = |entry: &&Entry| {
+                entry.mv != BookMove::NONE && entry.mv.legal_in(&playable).is_none()
+            };
+            summary.illegal += found.entries.iter().filter(is_illegal).count() as u64;
+        }
+        for entries in known.unknown() {
+            summary.unknown += 1;
+            summary.unknown_entries += entries.len() as u64;
+        }
+        summary
+    }
+
+    fn add_entries(&mut self, entries: &[Entry]) {
+        let count =
+            |is: fn(&Entry) -> bool| entries.iter().filter(|entry| is(entry)).count() as u64;
+        self.entries += entries.len() as u64;
+        self.positions += 1;
+        self.without_move += count(|entry| entry.mv == BookMove::NONE);
+        self.weight_zero += count(|entry| entry.weight == 0);
+        self.with_learn += count(|entry| entry.learn != 0);
+        let ascending = entries.windows(2).filter(|pair| pair[0].weight < pair[1].weight);
+        self.weights_ascending += ascending.count() as u64;
+        let moves: HashSet<BookMove> = entries.iter().map(|entry| entry.mv).collect();
+        self.repeated += (entries.len() - moves.len()) as u64;
+        let largest = entries.iter().map(|entry| entry.weight).max();
+        self.largest_weight = self.largest_weight.max(largest.unwrap_or(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::codec::polyglot::BookMove;
+
+    fn book(entries: &[(u64, u16, u16, u32)]) -> Book {
+        let entry = |&(key, bits, weight, learn): &_| Entry {
+            key,
+            mv: BookMove::from_bits(bits),
+            weight,
+            learn,
+        };
+        entries.iter().map(entry).collect()
+    }
+
+    /// The second entry of key 2 is out of Polyglot's order, as in books of others.
+    const FIRST: [(u64, u16, u16, u32); 4] =
+        [(1, 10, 5, 0), (2, 20, 1, 9), (2, 10, 3, 0), (5, 10, 0, 0)];
+    const SECOND: [(u64, u16, u16, u32); 4] =
+        [(2, 20, 4, 8), (2, 30, 3, 7), (3, 10, 1, 0), (9, 10, 1, 0)];
+
+    #[test]
+    fn the_first_book_wins_whole_positions() {
+        let merged = merge(&book(&FIRST), &book(&SECOND), Merge::First);
+        let mut expected = FIRST.to_vec();
+        expected.extend(&SECOND[2..]);
+        assert_eq!((merged.book, merged.shared, merged.scaled), (book(&expected), 1, 0));
+        let first = book(&FIRST);
+        assert_eq!(merge(&first, &first, Merge::First).book, first);
+        assert_eq!(merge(&first, &Book::default(), Merge::Add).book, first);
+        assert_eq!(merge(&Book::default(), &first, Merge::Add).book, first);
+    }
+
+    #[test]
+    fn weights_are_added_and_ordered() {
+        let merged = merge(&book(&FIRST), &book(&SECOND), Merge::Add);
+        let expected = [
+            (1, 10, 5, 0),
+            (2, 20, 5, 9),
+            (2, 10, 3, 0),
+            (2, 30, 3, 7),
+            (3, 10, 1, 0),
+            (5, 10, 0, 0),
+            (9, 10, 1, 0),
+        ];
+        assert_eq!((merged.book, merged.shared, merged.scaled), (book(&expected), 1, 0));
+    }
+
+    #[test]
+    fn sums_over_the_limit_are_brought_down_in_proportion() {
+        let first = book(&[(1, 10, 65_535, 0), (1, 20, 65_535, 0), (1, 30, 1, 0), (1, 40, 0, 0)]);
+        let second = book(&[(1, 10, 65_535, 0), (1, 50, 32_768, 0)]);
+        let merged = merge(&first, &second, Merge::Add);
+        let expected = [
+            (1, 10, 65_535, 0),
+            (1, 20, 32_768, 0),
+            (1, 50, 16_384, 0),
+            (1, 30, 1, 0),
+            (1, 40, 0, 0),
+        ];
+        assert_eq!((merged.book, merged.scaled), (book(&expected), 1));
+        // A move that one book has many times counts each time.
+        let many = book(&vec![(1, 10, u16::MAX, 0); 70_000]);
+        assert_eq!(merge(&many, &many, Merge::Add).book, book(&[(1, 10, u16::MAX, 0)]));
+    }
+}

@@ -1,0 +1,705 @@
+//! Names of openings: a code of the Encyclopaedia of Chess Openings and a name, by position.
+//!
+//! [`Names`] is the table, read from files as lichess-org/chess-openings publishes them. A position
+//! that is not in it has the name of the last position on the way to it that is: [`Names::on_line`] for
+//! a line of moves, [`LineNames`] for the positions of games. [`Naming`] writes names into records and
+//! games.
+//!
+//! ```
+//! use epdb::library::names::{Names, Naming};
+//! let mut names = Names::new();
+//! names.add_bytes("a.tsv", "eco\tname\tpgn\nB20\tSicilian Defense\t1. e4 c5\n")?;
+//! let sicilian = b"rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -";
+//! let mut record = epdb::parse_epd(sicilian)?;
+//! let name = names.get(record.position()).expect("it is in the table").clone();
+//! assert!(Naming::default().name_record(&mut record, &name));
+//! assert_eq!(
+//!     epdb::format_epd(&record),
+//!     [&sicilian[..], b" eco \"B20\"; v0 \"Sicilian Defense\";"].concat()
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use foldhash::{HashMap, HashMapExt};
+
+use crate::error::{At, Error, Place, Result};
+use crate::library::explore::{Ask, CellFilter, parents_of};
+use crate::model::rules::Move;
+use crate::model::{
+    BuildError, Element, EpdRecord, Game, Opcode, Operand, Operation, Position, Replay, Start,
+};
+use crate::source::{FileFormat, Lines, Source, SourceOptions};
+use crate::text::lines::Next;
+use crate::text::{Diagnostic, PositionLine, Profile, codes};
+
+/// A code and a name.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct OpeningName {
+    eco: String,
+    name: String,
+}
+
+impl OpeningName {
+    /// The code of the Encyclopaedia of Chess Openings.
+    pub fn eco(&self) -> &str {
+        &self.eco
+    }
+
+    /// The whole name, such as `Sicilian Defense: Najdorf Variation, English Attack`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name in parts: the opening, its variation and the variation of that. The first ends at the
+    /// first `: `, or where there is none at the first `, `; the second at the next `, `.
+    pub fn parts(&self) -> [Option<&str>; 3] {
+        let split = self.name.split_once(": ").or_else(|| self.name.split_once(", "));
+        let Some((opening, rest)) = split else { return [Some(&self.name), None, None] };
+        match rest.split_once(", ") {
+            Some((variation, rest)) => [Some(opening), Some(variation), Some(rest)],
+            None => [Some(opening), Some(rest), None],
+        }
+    }
+}
+
+/// Names by position.
+///
+/// A position is known by its identity ([`Position::identity`]), whatever the moves that led to it.
+#[derive(Clone, Debug)]
+pub struct Names {
+    by_identity: HashMap<Position, OpeningName>,
+    /// No named position has fewer pieces.
+    fewest_pieces: u32,
+    /// What is to be said of the files.
+    warnings: Vec<(Place, Diagnostic)>,
+}
+
+impl Default for Names {
+    fn default() -> Names {
+        Names::new()
+    }
+}
+
+impl Names {
+    /// A table without names.
+    pub fn new() -> Names {
+        Names { by_identity: HashMap::new(), fewest_pieces: u32::MAX, warnings: Vec::new() }
+    }
+
+    /// Adds the names of a file, which may be compressed; a position that has a name already gets the new
+    /// one.
+    ///
+    /// The file has a line for each name, with tabs between the columns. The first line names these:
+    /// `eco`, `name` and `pgn`, the moves that lead to the position, must be among them, in any order. Of
+    /// columns that are not known there are [`Names::warnings`].
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line of it: names before that line were added.
+    pub fn add_file(&mut self, path: impl AsRef<Path>) -> Result<()> {
+        self.add_source(Source::open(path, &source_options())?)
+    }
+
+    /// [`Names::add_file`] for the bytes of a file.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_bytes(&mut self, file: &str, bytes: impl Into<Vec<u8>>) -> Result<()> {
+        self.add_source(Source::from_bytes(file, bytes, &source_options())?)
+    }
+
+    fn add_source(&mut self, source: Source) -> Result<()> {
+        let file = source.name().clone();
+        let mut lines: Lines =
+            source.into_lines(&mut |_| Ok::<_, Error>(ControlFlow::Continue(())))?;
+        let mut columns = None;
+        let at = |line| Place::new(file.clone(), At::Line(line));
+        let cannot_read_on =
+            |error| Error::new("cannot read on").because(error).in_source(file.clone());
+        while let Some(next) = lines.reader().next_line().map_err(cannot_read_on)? {
+            let (number, read) = match next {
+                Next::Line(line) => (line.number, self.add_line(line.text, &mut columns)),
+                Next::TooLong { number, .. } => (number, Err("the line is too long".to_string())),
+            };
+            read.map_err(|what| Error::new(what).at(at(number)))?;
+        }
+        let Some(columns) = columns else {
+            return Err(Error::new("no names: the file is empty").in_source(file.clone()));
+        };
+        self.warnings.extend(columns.unknown().map(|found| (at(1), found)));
+        Ok(())
+    }
+
+    /// What is to be said of the files that were read: a warning for each column that is not known.
+    pub fn warnings(&self) -> &[(Place, Diagnostic)] {
+        &self.warnings
+    }
+
+    /// Takes a line; the first says what the columns are.
+    fn add_line(&mut self, line: &[u8], columns: &mut Option<Columns>) -> Result<(), String> {
+        let line = std::str::from_utf8(line).map_err(|_| "the line is not in UTF-8")?;
+        let line = line.trim_start_matches('\u{feff}');
+        let Some(columns) = columns else {
+            *columns = Some(Columns::parse(line)?);
+            return Ok(());
+        };
+        if line.trim().is_empty() || line == columns.line {
+            return Ok(());
+        }
+        let (name, moves) = columns.read(line)?;
+        let position = position_after(moves)?;
+        self.fewest_pieces = self.fewest_pieces.min(pieces(&position));
+        self.by_identity.insert(position.identity(), name);
+        Ok(())
+    }
+
+    /// The number of positions that have a name.
+    pub fn len(&self) -> usize {
+        self.by_identity.len()
+    }
+
+    /// Whether no position has a name.
+    pub fn is_empty(&self) -> bool {
+        self.by_identity.is_empty()
+    }
+
+    /// The name of the position itself.
+    pub fn get(&self, position: &Position) -> Option<&OpeningName> {
+        if pieces(position) < self.fewest_pieces {
+            return None;
+        }
+        self.by_identity.get(&position.identity())
+    }
+
+    /// The name at the end of a line of legal moves: that of the last position on it that has one.
+    pub fn on_line(
+        &self,
+        start: &Start,
+        moves: impl IntoIterator<Item = Move>,
+    ) -> Option<&OpeningName> {
+        let mut last = self.get(&start.position);
+        let Some(mut replay) = Replay::new(start) else { return last };
+        for mv in moves {
+            replay.play(mv);
+            last = self.get(replay.position()).or(last);
+        }
+        last
+    }
+
+    /// The name of a game: that of the last position of its main line that has one.
+    pub fn of_game(&self, game: &Game) -> Option<&OpeningName> {
+        self.on_line(game.start(), game.main_line())
+    }
+}
+
+/// Files whose format nothing shows are taken for lines.
+fn source_options() -> SourceOptions {
+    SourceOptions::new().format(FileFormat::Epd)
+}
+
+const fn pieces(position: &Position) -> u32 {
+    position.board().occupied().count_ones()
+}
+
+/// The columns that are read, and those of published tables that say the same in other words.
+const KNOWN: [&str; 7] = ["eco", "name", "pgn", "uci", "epd", "eco-volume", "img"];
+
+/// Where the columns are.
+struct Columns {
+    /// The line that says it, which comes again where files were put behind each other.
+    line: String,
+    eco: usize,
+    name: usize,
+    pgn: usize,
+}
+
+impl Columns {
+    fn parse(line: &str) -> Result<Columns, String> {
+        let place = |wanted: &str| {
+            let place = line.split('\t').position(|column| column.trim() == wanted);
+            place.ok_or_else(|| {
+                format!(
+                    "there is no column `{wanted}`: the first line of a table of names has the \
+                     columns eco, name and pgn, with tabs between them"
+                )
+            })
+        };
+        let (eco, name, pgn) = (place("eco")?, place("name")?, place("pgn")?);
+        Ok(Columns { line: line.to_string(), eco, name, pgn })
+    }
+
+    /// Warnings about the columns that are not known.
+    fn unknown(&self) -> impl Iterator<Item = Diagnostic> + use<'_> {
+        let title = |at: usize| self.line[..at].rsplit('\t').next().unwrap_or_default();
+        let ends = self.line.match_indices('\t').map(|(at, _)| at).chain([self.line.len()]);
+        ends.map(move |end| (end - title(end).len() + 1, title(end).trim()))
+            .filter(|(_, title)| !KNOWN.contains(title))
+            .map(|(at, title)| {
+                let message = format!("column `{title}` is unknown: it is left out");
+                Diagnostic::warning(codes::W_LINE_COLUMN, at, message)
+            })
+    }
+
+    /// The name and the moves on a line.
+    fn read<'l>(&self, line: &'l str) -> Result<(OpeningName, &'l str), String> {
+        let column = |place: usize, title: &str| {
+            let text = line.split('\t').nth(place).map(str::trim).filter(|text| !text.is_empty());
+            text.ok_or_else(|| format!("the column `{title}` is missing or empty"))
+        };
+        let (eco, name) = (column(self.eco, "eco")?, column(self.name, "name")?);
+        if !is_eco(eco) {
+            return Err(format!("`{eco}` is no code of an opening, such as B90"));
+        }
+        if name.contains(char::is_control) {
+            return Err("a control character in a name".to_string());
+        }
+        let name = OpeningName { eco: eco.to_string(), name: name.to_string() };
+        Ok((name, column(self.pgn, "pgn")?))
+    }
+}
+
+/// A letter from A to E and two digits; finer divisions may follow, as in `B90a`.
+fn is_eco(text: &str) -> bool {
+    matches!(text.as_bytes(), [b'A'..=b'E', b'0'..=b'9', b'0'..=b'9', rest @ ..]
+        if rest.len() <= 5 && rest.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// The position after moves from the start array, numbered as in PGN or not; a `*` may end them.
+fn position_after(moves: &str) -> Result<Position, String> {
+    let moves = moves.trim_end_matches('*').as_bytes();
+    let line =
+        PositionLine::parse_moves(moves, Profile::Standard).map_err(|error| error.message)?;
+    Ok(*line.end())
+}
+
+/// Names positions of games: by the last position on the line that leads to them that has a name.
+///
+/// The positions of a game come one behind the other, so the way through it is kept until another
+/// game comes.
+#[derive(Clone, Debug)]
+pub struct LineNames<'n> {
+    names: &'n Names,
+    /// The game of the last position.
+    game: Game,
+    /// The names of its positions, by the number of the next move too: a position that comes again may
+    /// have another way behind it.
+    by_place: HashMap<(u32, Position), &'n OpeningName>,
+}
+
+impl<'n> LineNames<'n> {
+    /// Names by this table.
+    pub fn new(names: &'n Names) -> LineNames<'n> {
+        LineNames { names, game: Game::new(), by_place: HashMap::new() }
+    }
+
+    /// The name of a position, which may be one of a game. Where lines of a game meet, the main line counts,
+    /// else the first.
+    pub fn get(&mut self, record: &EpdRecord, game: Option<&Game>) -> Option<&'n OpeningName> {
+        let own = self.names.get(record.position());
+        let Some(game) = game.filter(|_| own.is_none()) else { return own };
+        if self.game != *game {
+            self.game = game.clone();
+            self.by_place.clear();
+            self.follow_lines();
+        }
+        let next_move = record.counters().1?;
+        self.by_place.get(&(next_move, record.position().identity())).copied()
+    }
+
+    /// Walks through all lines of the game.
+    fn follow_lines(&mut self) {
+        let Some(mut replay) = Replay::new(self.game.start()) else { return };
+        let mut last = self.names.get(replay.position());
+        // The name where the last move was made, to which a variation goes back.
+        let mut before = None;
+        let mut outer = Vec::new();
+        for element in self.game.elements() {
+            match element {
+                Element::Move(mv) => {
+                    replay.play(mv);
+                    before = last;
+                    if replay.is_behind_null_move() {
+                        continue;
+                    }
+                    last = self.names.get(replay.position()).or(last);
+                    let Some(name) = last else { continue };
+                    let place = (replay.fullmove_number(), replay.position().identity());
+                    if outer.is_empty() {
+                        self.by_place.insert(place, name);
+                    } else {
+                        self.by_place.entry(place).or_insert(name);
+                    }
+                }
+                Element::NullMove => {
+                    replay.play_null_move();
+                    before = last;
+                }
+                Element::VariationBegin => {
+                    outer.push((last, before));
+                    last = before;
+                    replay.begin_variation();
+                }
+                Element::VariationEnd => {
+                    (last, before) = outer.pop().unwrap_or_default();
+                    replay.end_variation();
+                }
+                Element::Nag(_) | Element::Comment(_) | Element::Escape(_) => {}
+            }
+        }
+    }
+}
+
+/// The tags that hold the parts of a name.
+const NAME_TAGS: [&str; 3] = ["Opening", "Variation", "SubVariation"];
+/// The opcodes that hold them.
+const NAME_OPCODES: [Opcode; 3] = [Opcode::V0, Opcode::V1, Opcode::V2];
+
+/// How names are written: what is there stays, unless it is to be replaced. Nothing is put beside another
+/// code, or a code beside another name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Naming {
+    /// Codes and names that are there go.
+    pub replace: bool,
+}
+
+impl Naming {
+    /// Writes the code as `eco` and the whole name as `v0`; says whether the record is another now.
+    /// Quotation marks become apostrophes. With a name that is replaced its variations go (`v1`, `v2`).
+    pub fn name_record(self, record: &mut EpdRecord, name: &OpeningName) -> bool {
+        let named = [string(Opcode::ECO, name.eco()), string(Opcode::V0, name.name())];
+        let is_other = |opcode: &Opcode| {
+            let wanted = named.iter().find(|operation| operation.opcode == *opcode);
+            record
+                .operands(*opcode)
+                .is_some_and(|there| wanted.is_none_or(|wanted| there[..] != wanted.operands[..]))
+        };
+        if !self.replace && [Opcode::ECO].iter().chain(&NAME_OPCODES).any(is_other) {
+            return false;
+        }
+        let before = record.clone();
+        NAME_OPCODES.iter().for_each(|opcode| drop(record.remove(*opcode)));
+        named.into_iter().for_each(|operation| drop(record.set(operation)));
+        *record != before
+    }
+
+    /// The game with the code as `ECO` and the parts of the name as `Opening`, `Variation` and
+    /// `SubVariation`; `None` when it is as it was. Tags that say nothing, such as `?`, count as missing.
+    ///
+    /// # Errors
+    /// As [`Game::set_tag`].
+    pub fn name_game(self, game: &Game, name: &OpeningName) -> Result<Option<Game>, BuildError> {
+        let parts = NAME_TAGS.into_iter().zip(name.parts());
+        let tags: Vec<_> = [("ECO", Some(name.eco()))].into_iter().chain(parts).collect();
+        let is_other = |(tag, value): &(&str, Option<&str>)| match game.tag(tag) {
+            None | Some("" | "?" | "-") => false,
+            there => there != *value,
+        };
+        let is_named = tags.iter().all(|(tag, value)| game.tag(tag) == *value);
+        if is_named || !self.replace && tags.iter().any(is_other) {
+            return Ok(None);
+        }
+        let mut named = game.clone();
+        for (tag, value) in tags {
+            match value {
+                Some(value) => named.set_tag(tag, value)?,
+                None => named.remove_tag(tag),
+            }
+        }
+        Ok(Some(named))
+    }
+}
+
+fn string(opcode: Opcode, text: &str) -> Operation {
+    Operation { opcode, operands: vec![Operand::string(text.replace('"', "'"))] }
+}
+
+/// So many moves back a name is looked for, and among so many positions each time.
+const MAX_MOVES: usize = 16;
+const MAX_POSITIONS: usize = 16;
+
+impl Names {
+    /// The name of the last position on a line that has one.
+    pub fn last_on_line(&self, line: &PositionLine) -> Option<&OpeningName> {
+        let positions = (0..=line.moves().len()).rev().filter_map(|moves| line.position(moves));
+        positions.filter_map(|position| self.get(position)).next()
+    }
+
+    /// The name of the position at the end of a line: its own, else that of the last position on the
+    /// line that has one, else that of the nearest one from which moves of a library lead here: of several
+    /// the one that most games came from, then the first code.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    pub fn nearest<E: From<Error>>(
+        &self,
+        line: &PositionLine,
+        cells: &CellFilter,
+        ask: &mut Ask<'_, E>,
+    ) -> Result<Option<&OpeningName>, E> {
+        match self.last_on_line(line) {
+            Some(name) => Ok(Some(name)),
+            None => self.nearest_parent(line.end(), cells, ask),
+        }
+    }
+
+    fn nearest_parent<E: From<Error>>(
+        &self,
+        position: &Position,
+        cells: &CellFilter,
+        ask: &mut Ask<'_, E>,
+    ) -> Result<Option<&OpeningName>, E> {
+        let mut positions = vec![*position];
+        let mut seen: HashSet<Position> = positions.iter().map(Position::identity).collect();
+        for _ in 0..MAX_MOVES {
+            let mut rows = parents_of(&positions, cells, ask)?;
+            rows.retain(|row| row.counts.games() > 0);
+            let named = rows.iter().filter_map(|row| Some((row, self.get(&row.position)?)));
+            let nearest = named
+                .min_by_key(|(row, name)| (Reverse(row.counts.games()), name.eco(), name.name()));
+            if let Some((_, name)) = nearest {
+                return Ok(Some(name));
+            }
+            rows.retain(|row| seen.insert(row.position.identity()));
+            rows.sort_by_key(|row| Reverse(row.counts.games()));
+            positions = rows.iter().take(MAX_POSITIONS).map(|row| row.position).collect();
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const TABLE: &str = "eco\tname\tpgn\n\
+        B20\tSicilian Defense\t1. e4 c5\n\
+        C20\tKing's Pawn Game\t1. e4 e5\n\
+        C44\tKing's Knight Opening: Normal Variation\t1. e4 e5 2. Nf3 Nc6\n";
+
+    fn names(files: &[&str]) -> Result<Names> {
+        let mut names = Names::new();
+        for (place, file) in files.iter().enumerate() {
+            names.add_bytes(&format!("{place}.tsv"), *file)?;
+        }
+        Ok(names)
+    }
+
+    fn name_after(names: &Names, moves: &str) -> Option<String> {
+        names.get(&position_after(moves).unwrap()).map(|name| name.name().to_string())
+    }
+
+    #[test]
+    fn positions_have_the_name_whatever_led_to_them() {
+        let names = names(&[TABLE]).unwrap();
+        let normal = Some("King's Knight Opening: Normal Variation".to_string());
+        assert_eq!(name_after(&names, "1.e4 e5 2.Nf3 Nc6"), normal);
+        assert_eq!(name_after(&names, "Nf3 Nc6 e4 e5"), normal);
+        assert_eq!(name_after(&names, "1. e4"), None);
+        // The table has an en passant square with no capture; the position is the same without.
+        let text = "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
+        assert_eq!(names.get(&text.parse().unwrap()).unwrap().eco(), "B20");
+    }
+
+    #[test]
+    fn later_files_give_other_names_and_columns_come_in_any_order() {
+        let german = "uci\tpgn\tepd\tname\teco\r\n-\t1. e4 c5 *\t-\tSizilianisch\tB20\r\n\r\n";
+        let names = names(&[TABLE, german]).unwrap();
+        assert_eq!(names.len(), 3);
+        assert_eq!(name_after(&names, "e4 c5").as_deref(), Some("Sizilianisch"));
+        assert_eq!(name_after(&names, "e4 e5").as_deref(), Some("King's Pawn Game"));
+    }
+
+    #[test]
+    fn files_may_stand_behind_each_other() {
+        let twice = format!("\u{feff}{TABLE}{TABLE}");
+        assert_eq!(names(&[&twice]).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn lines_that_are_no_names_are_told_with_their_place() {
+        for (text, wanted) in [
+            ("", "0.tsv: no names"),
+            ("A00\tAmar Opening\t1. Nh3\n", "0.tsv:1: there is no column `eco`"),
+            ("eco\tname\tpgn\nA00\tAmar\t1. Nh9\n", "0.tsv:2: `Nh9`: "),
+            ("eco\tname\tpgn\nA00\tAmar\t1. Nh3\nA00\tAmar\n", "0.tsv:3: the column `pgn`"),
+            ("eco\tname\tpgn\nZ00\tAmar\t1. Nh3\n", "0.tsv:2: `Z00` is no code"),
+            ("eco\tname\tpgn\nA00\t \t1. Nh3\n", "0.tsv:2: the column `name`"),
+            ("eco\tname\tpgn\nA00\tA\u{1}\t1. Nh3\n", "0.tsv:2: a control character"),
+        ] {
+            let error = names(&[text]).unwrap_err().to_string();
+            assert!(error.starts_with(wanted), "{error}");
+        }
+        assert!(Names::new().add_bytes("a.tsv", b"eco\tname\tpgn\n\xff".to_vec()).is_err());
+    }
+
+    #[test]
+    fn lines_have_the_last_name_on_them() {
+        let names = names(&[TABLE]).unwrap();
+        let name = |moves: &str| {
+            let moves = moves.split(' ').map(|mv| mv.parse().unwrap());
+            names.on_line(&Start::ARRAY, moves).map(OpeningName::eco)
+        };
+        assert_eq!(name("d2d4 d7d5"), None);
+        assert_eq!(name("e2e4 e7e5 f1c4 a7a6"), Some("C20"));
+        assert_eq!(name("e2e4 e7e5 g1f3 b8c6 f1b5 a7a6"), Some("C44"));
+    }
+
+    #[test]
+    fn names_have_parts() {
+        let parts = |name: &str| {
+            let name = OpeningName { eco: "A00".into(), name: name.into() };
+            name.parts().map(|part| part.map(str::to_string))
+        };
+        let wanted =
+            |parts: [&str; 3]| parts.map(|part| (!part.is_empty()).then(|| part.to_string()));
+        for (name, parts_of_it) in [
+            ("Amar Opening", ["Amar Opening", "", ""]),
+            ("Amar Opening: Paris Gambit", ["Amar Opening", "Paris Gambit", ""]),
+            ("Polish Opening, with d5", ["Polish Opening", "with d5", ""]),
+            ("Sicilian: Najdorf, English, a, b", ["Sicilian", "Najdorf", "English, a, b"]),
+        ] {
+            assert_eq!(parts(name), wanted(parts_of_it), "{name}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_line {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use super::*;
+    use crate::text::pgn::{self, GameReader, PgnReadOptions, PositionOptions};
+
+    const TABLE: &str = "eco\tname\tpgn\n\
+        A40\tQueen's Pawn\t1. d4\n\
+        A46\tIndian\t1. d4 Nf6 2. Nf3\n\
+        B00\tKing's Pawn\t1. e4\n\
+        C20\tOpen\t1. e4 e5\n";
+
+    /// The move played in each position, and its code.
+    fn codes(pgn: &str) -> Vec<String> {
+        let mut names = Names::new();
+        names.add_bytes("a.tsv", TABLE).unwrap();
+        let mut lines = LineNames::new(&names);
+        let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
+        let options = PositionOptions::new().variations(true);
+        let mut codes = Vec::new();
+        while let Some(read) = reader.next_game().unwrap() {
+            let game = read.game.expect("a good game");
+            for record in pgn::positions(game, &options) {
+                let played = record.text_of(crate::model::Opcode::SM).unwrap_or_default();
+                let code = lines.get(&record, Some(game)).map_or("-", OpeningName::eco);
+                codes.push(format!("{} {code}", String::from_utf8_lossy(&played)));
+            }
+        }
+        codes
+    }
+
+    #[test]
+    fn variations_go_on_from_where_they_begin() {
+        let game = "1. e4 e5 (1... c5 2. Nf3 (2. c3 d5)) 2. Nf3 *";
+        let wanted = ["e4 -", "e5 B00", "Nf3 B00", "d5 B00", " B00", " B00", "Nf3 C20", " C20"];
+        let mut codes = codes(game);
+        let mut wanted = wanted.map(String::from).to_vec();
+        codes.sort();
+        wanted.sort();
+        assert_eq!(codes, wanted);
+    }
+
+    #[test]
+    fn names_end_before_null_moves() {
+        assert_eq!(codes("1. d4 Nf6 2. -- e6 *"), ["d4 -", "Nf6 A40", " A40"]);
+        let game = "1. d4 -- (1... Nf6 2. Nf3) 2. Nf3 Nf6 *";
+        assert_eq!(codes(game), ["d4 -", " A40", "Nf3 A40", " A46"]);
+    }
+
+    #[test]
+    fn games_on_one_line_are_told_apart() {
+        let codes = codes("1. d4 Nf6 2. Nf3 e6 * 1. Nf3 Nf6 2. d4 e6 * 1. Nf3 e6 2. d4 Nf6 *");
+        let wanted = ["d4 -", "Nf6 A40", "Nf3 A40", "e6 A46", " A46"];
+        assert_eq!(codes[..5], wanted);
+        assert_eq!(codes[5..10], ["Nf3 -", "Nf6 -", "d4 -", "e6 A46", " A46"]);
+        assert_eq!(codes[10..], ["Nf3 -", "e6 -", "d4 -", "Nf6 -", " -"]);
+    }
+}
+
+#[cfg(test)]
+mod tests_of_naming {
+    #![allow(clippy::unwrap_used)]
+
+    use super::Names;
+    use super::*;
+    use crate::model::{GameBuilder, Position};
+
+    fn name(text: &str) -> OpeningName {
+        let mut names = Names::new();
+        names.add_bytes("a.tsv", format!("eco\tname\tpgn\nB90\t{text}\t1. e4\n")).unwrap();
+        let after = Position::START.identity();
+        assert!(names.get(&after).is_none());
+        let e4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
+        names.get(&e4.parse().unwrap()).unwrap().clone()
+    }
+
+    #[test]
+    fn values_that_are_there_stay_unless_they_are_replaced() {
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+        let najdorf = name("Sicilian: \"Najdorf\", English");
+        for (replace, before, wanted) in [
+            (false, "", " eco \"B90\"; v0 \"Sicilian: 'Najdorf', English\";"),
+            (false, " eco \"B90\";", " eco \"B90\"; v0 \"Sicilian: 'Najdorf', English\";"),
+            (false, " eco \"A00\";", " eco \"A00\";"),
+            (false, " eco \"A00\"; v1 \"x\";", " eco \"A00\"; v1 \"x\";"),
+            (true, " eco \"A00\"; v1 \"x\";", " eco \"B90\"; v0 \"Sicilian: 'Najdorf', English\";"),
+        ] {
+            let mut record = crate::parse_epd(format!("{start}{before}").as_bytes()).unwrap();
+            let changed = Naming { replace }.name_record(&mut record, &najdorf);
+            let after = String::from_utf8(crate::format_epd(&record)).unwrap();
+            assert_eq!(after, format!("{start}{wanted}"));
+            assert_eq!(changed, before != wanted);
+        }
+    }
+
+    #[test]
+    fn tags_of_games_have_the_parts_of_names() {
+        let najdorf = name("Sicilian: Najdorf");
+        let tags = |game: &Game| {
+            let tags = game.tags().skip(7).map(|(name, value)| format!("{name} {value}"));
+            tags.collect::<Vec<_>>().join(", ")
+        };
+        for (replace, before, wanted) in [
+            (false, vec![], Some("ECO B90, Opening Sicilian, Variation Najdorf")),
+            (
+                false,
+                vec![("ECO", "?"), ("SubVariation", "")],
+                Some("ECO B90, Opening Sicilian, Variation Najdorf"),
+            ),
+            (false, vec![("Opening", "French")], None),
+            (
+                false,
+                vec![("ECO", "B90"), ("Variation", "?")],
+                Some("ECO B90, Opening Sicilian, Variation Najdorf"),
+            ),
+            (false, vec![("ECO", "A00"), ("Variation", "x")], None),
+            (
+                true,
+                vec![("ECO", "A00"), ("SubVariation", "x"), ("Variation", "y")],
+                Some("ECO B90, Opening Sicilian, Variation Najdorf"),
+            ),
+            (true, vec![("ECO", "B90"), ("Opening", "Sicilian"), ("Variation", "Najdorf")], None),
+        ] {
+            let mut builder = GameBuilder::new();
+            for (tag, value) in &before {
+                builder.set_tag(tag, value).unwrap();
+            }
+            let game = builder.finish().unwrap();
+            let named = Naming { replace }.name_game(&game, &najdorf).unwrap();
+            assert_eq!(named.as_ref().map(tags).as_deref(), wanted, "{before:?}");
+        }
+    }
+}
