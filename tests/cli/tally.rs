@@ -339,7 +339,7 @@ fn different_libraries_are_added_only_on_request() {
         (&["import", "s.epdb", "n.pgn", "--tally", "--max-ply", "4"], "counts with `--max-ply 4"),
         (&["import", "s.epdb", "n.pgn", "--tally", "--same-game", "moves"], "--same-game auto"),
         (&["import", "s.epdb", "n.pgn", "--max-ply", "4"], "are for --tally"),
-        (&["import", "s.epdb", "n.epd", "--tally"], "positions are no games"),
+        (&["import", "s.epdb", "n.epd", "--tally"], "positions are not games"),
         (&["import", "s.epdb", "n.epdb", "--on-duplicate", "skip"], "would be left out"),
         (&["import", "s.epdb", "n.epdb", "--same", "record"], "would be left out"),
     ] {
