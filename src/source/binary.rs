@@ -11,7 +11,7 @@ use crate::codec::{record, stream};
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
 
-/// Counts records and hands them on.
+/// Counts records and passes them on.
 pub(super) struct Records<'o> {
     place: Place,
     count: u64,
@@ -28,7 +28,7 @@ impl<'o> Records<'o> {
         self.place.at = At::Record(self.count);
     }
 
-    /// Hands on the next record in its binary form.
+    /// Passes the next record in its binary form on.
     fn hand_on_encoded<E: From<Error>>(
         &mut self,
         raw: &[u8],

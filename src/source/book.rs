@@ -15,8 +15,8 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode, Operand, Operation};
 use crate::text::san;
 
-/// Reads an opening book of Polyglot, or standard input for `-`. Its first bytes may be any, so that
-/// only a name that ends in `.gz` or `.zst` says that it is compressed.
+/// Reads an opening book of Polyglot, or standard input for `-`. The first bytes of a book may be
+/// any, so only a name that ends in `.gz` or `.zst` shows compression.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -28,7 +28,7 @@ use crate::text::san;
 /// ```
 ///
 /// # Errors
-/// It cannot be read, or is no book. The error names it.
+/// The file cannot be read, or is not a book. The error names it.
 pub fn open_book(path: impl AsRef<Path>) -> Result<Book> {
     let path = path.as_ref();
     let bytes = input::open_named(path)?;
@@ -63,8 +63,8 @@ pub(super) fn read<E: From<Error>>(
     Ok(Summary { book: found, ..Summary::default() })
 }
 
-/// The record of a position: the moves that the book may play as `bm`, all of them with their weights
-/// as comments; and how many entries have a move that is not legal.
+/// Builds the record of a position: `bm` has the moves that the book may play, comments have all
+/// moves with their weights. Returns the number of illegal entries too.
 fn record_of(found: &BookPosition<'_>) -> (EpdRecord, u64) {
     let mut record = EpdRecord::new(found.position);
     let Ok(playable) = Playable::new(&found.position) else {
@@ -90,14 +90,14 @@ fn record_of(found: &BookPosition<'_>) -> (EpdRecord, u64) {
     (record, illegal)
 }
 
-/// An entry as a comment says it: `e4 120`, with what was learned behind it.
+/// The text of an entry in a comment: `e4 120`, followed by the learned value.
 fn weight_of(entry: &Entry, playable: &Playable, mv: Move) -> String {
     let Entry { weight, learn, .. } = entry;
     let learn = if *learn == 0 { String::new() } else { format!(" learn {learn}") };
     format!("{} {weight}{learn}", san::format(playable, mv))
 }
 
-/// The registers that take comments, one after the other.
+/// The registers for comments, in order.
 const COMMENTS: [Opcode; 10] = [
     Opcode::C0,
     Opcode::C1,
@@ -111,10 +111,10 @@ const COMMENTS: [Opcode; 10] = [
     Opcode::C9,
 ];
 
-/// No string of the standard is longer.
+/// Maximum length of a string in the standard.
 const MAX_STRING: usize = 255;
 
-/// Texts of comments, of which the last takes what the others have no room for.
+/// Texts of comments; the last one takes the rest.
 #[derive(Default)]
 struct Comments(Vec<String>);
 

@@ -1,5 +1,5 @@
-//! Whose the keys in a book are. A book does not say it, so positions are looked for: from the start
-//! array by moves, and from positions that are given.
+//! Positions of the keys in a book. A book has keys only, so the positions are searched for: by
+//! moves from the start array, and from positions that the caller offers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,15 +10,15 @@ use crate::codec::polyglot::{Book, BookMove, Entry};
 use crate::model::Position;
 use crate::model::rules::{Move, Playable, after};
 
-/// How a position of a book was found.
+/// The search that found a position of a book.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FoundBy {
     /// From the start array by moves of the book alone.
     BookMoves,
-    /// From the start array by moves of the book, and others where the position that one of them
-    /// leads to is in the book again: so a book is found that answers for one side only.
+    /// From the start array by moves of the book and by other moves that lead back to a position of
+    /// the book. This finds books that answer for one side only.
     OtherMoves,
-    /// It was given, or stands behind one that was.
+    /// Offered by the caller, or reached from such a position.
     Given,
 }
 
@@ -27,20 +27,20 @@ pub enum FoundBy {
 pub struct BookPosition<'b> {
     /// The position.
     pub position: Position,
-    /// How it was found.
+    /// The search that found it.
     pub found_by: FoundBy,
     /// Its entries, in the order of the book.
     pub entries: &'b [Entry],
 }
 
 impl BookPosition<'_> {
-    /// The key of the position.
+    /// Key of the position.
     pub fn key(&self) -> u64 {
         self.entries.first().map_or_else(|| polyglot_key(&self.position), |entry| entry.key)
     }
 }
 
-/// Looks for the positions of a book.
+/// Finds the positions of a book.
 ///
 /// ```
 /// use epdb::codec::polyglot::{Book, Entry};
@@ -62,11 +62,11 @@ pub struct BookResolver<'b> {
     found: Vec<BookPosition<'b>>,
     /// The keys of what was found.
     keys: HashSet<u64>,
-    /// Positions that are not in the book and stand behind one of its moves.
+    /// Positions outside the book that a move of the book leads to.
     outside: Vec<Position>,
     outside_keys: HashSet<u64>,
     given: HashMap<u64, Position>,
-    /// The keys of `given` in the order in which they came.
+    /// The keys of `given` in order.
     order: Vec<u64>,
 }
 
@@ -79,7 +79,7 @@ pub struct KnownPositions<'b> {
 }
 
 impl<'b> BookResolver<'b> {
-    /// Nothing is found yet.
+    /// Starts with no positions.
     pub fn new(book: &'b Book) -> BookResolver<'b> {
         BookResolver {
             book,
@@ -92,7 +92,7 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// Takes a position that may be one of the book's.
+    /// Offers a position that may be in the book.
     pub fn offer(&mut self, position: &Position) {
         let key = polyglot_key(position);
         if !self.given.contains_key(&key) && self.entries_of(key, position).is_some() {
@@ -101,8 +101,8 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// Looks for positions from the start array, then from those that were given. The order in which
-    /// they are found hangs on nothing but the book and the order of what was given.
+    /// Searches from the start array, then from the offered positions. The order of the result
+    /// depends only on the book and on the order of the offers.
     pub fn finish(mut self) -> KnownPositions<'b> {
         self.take(polyglot_key(&Position::START), &Position::START, FoundBy::BookMoves);
         self.follow_book_moves(0, FoundBy::BookMoves);
@@ -117,7 +117,7 @@ impl<'b> BookResolver<'b> {
         KnownPositions { book: self.book, found: self.found, keys: self.keys }
     }
 
-    /// Goes on by moves of the book from the positions that were found from this place on.
+    /// Follows moves of the book from the positions that were found from this index on.
     fn follow_book_moves(&mut self, mut from: usize, found_by: FoundBy) {
         while from < self.found.len() {
             let reached: Vec<Vec<Reached>> =
@@ -129,8 +129,8 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// Goes on by any moves from the positions that were found, and those outside of the book, from
-    /// these places on.
+    /// Follows all moves from the positions that were found, and from those outside the book, from
+    /// these indices on.
     fn follow_all_moves(&mut self, mut found: usize, mut outside: usize, found_by: FoundBy) {
         while (found, outside) != (self.found.len(), self.outside.len()) {
             let inside = self.found[found..].iter().map(|it| it.position);
@@ -146,7 +146,7 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// The positions of the book behind a position that were not found yet.
+    /// Positions of the book one move after a position, as far as they are new.
     fn unknown_after(&self, position: &Position) -> Vec<Reached> {
         let Ok(playable) = Playable::new(position) else { return Vec::new() };
         let mut reached = Vec::new();
@@ -160,7 +160,7 @@ impl<'b> BookResolver<'b> {
         reached
     }
 
-    /// Notes a position, unless it is known.
+    /// Adds a position, unless it is known.
     fn take(&mut self, key: u64, position: &Position, found_by: FoundBy) {
         if self.keys.contains(&key) {
             return;
@@ -173,7 +173,8 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// The entries of a position. Another one may have its key: then no move of the book fits.
+    /// The entries of a position. If no move of the entries is legal, the key belongs to another
+    /// position.
     fn entries_of(&self, key: u64, position: &Position) -> Option<&'b [Entry]> {
         let entries = self.book.entries_of(key);
         if entries.is_empty() {
@@ -186,7 +187,7 @@ impl<'b> BookResolver<'b> {
     }
 }
 
-/// Where a move leads.
+/// The position after a move.
 struct Reached {
     key: u64,
     position: Position,
@@ -199,7 +200,7 @@ impl Reached {
     }
 }
 
-/// The positions behind the moves of a position of the book, which may say a move many times.
+/// The positions after the moves of a position of the book. Entries may repeat a move many times.
 fn after_book_moves(from: &BookPosition<'_>) -> Vec<Reached> {
     let Ok(playable) = Playable::new(&from.position) else { return Vec::new() };
     let mut seen = HashSet::new();
@@ -208,13 +209,13 @@ fn after_book_moves(from: &BookPosition<'_>) -> Vec<Reached> {
 }
 
 impl<'b> KnownPositions<'b> {
-    /// The positions in the order in which they were found: first those that moves of the book alone
-    /// lead to, the fewest moves first.
+    /// The positions in the order in which they were found. Positions that moves of the book alone
+    /// reach come first, the fewest moves first.
     pub fn positions(&self) -> &[BookPosition<'b>] {
         &self.found
     }
 
-    /// The entries of keys whose position was not found, by key.
+    /// The entries of keys without a known position, by key.
     pub fn unknown(&self) -> impl Iterator<Item = &'b [Entry]> {
         self.book.positions().filter(|entries| !self.keys.contains(&entries[0].key))
     }

@@ -10,16 +10,17 @@ use crate::codec::{record, stream};
 use crate::error::Result;
 use crate::text::lines::SPEC_LINE_LIMIT;
 
-/// Records in their binary form that are written together. As text they are written also where lines
-/// stand for them, their canonical text with an LF: no record begins with a letter or a digit.
+/// Records in their binary form that are written together. A canonical line with its LF may stand
+/// for a record in a target of text: no binary record begins with a letter or a digit.
 #[derive(Clone, Debug, Default)]
 pub struct EncodedBatch {
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// End of each record.
     ends: Vec<usize>,
 }
 
-/// So many records, or bytes of them, make a batch; so many of them become text at a time.
+/// A batch is full with this many records or bytes. Each thread formats this many records at a
+/// time.
 const BATCH_RECORDS: usize = 1 << 13;
 const BATCH_BYTES: usize = 1 << 20;
 const PART_RECORDS: usize = 256;
@@ -31,7 +32,7 @@ impl EncodedBatch {
         self.ends.push(self.bytes.len());
     }
 
-    /// Adds the record that `put` appends, if it says that it appended one.
+    /// Adds the record that `put` appends; `put` returns false if it appends none.
     #[cfg(feature = "library")]
     pub(crate) fn push_with(
         &mut self,
@@ -43,7 +44,7 @@ impl EncodedBatch {
         Ok(())
     }
 
-    /// Whether it has as many as are worth writing together.
+    /// Whether it is large enough to be written.
     pub fn is_full(&self) -> bool {
         self.ends.len() >= BATCH_RECORDS || self.bytes.len() >= BATCH_BYTES
     }
@@ -54,15 +55,15 @@ impl EncodedBatch {
         self.ends.len()
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Hands on each record.
+    /// Calls `visit` with each record.
     ///
     /// # Errors
-    /// What `visit` says.
+    /// Those of `visit`.
     pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.records().iter().try_for_each(visit)
     }
@@ -72,7 +73,7 @@ impl EncodedBatch {
         Ok(stream.write_all_encoded(&self.bytes, &self.ends)?)
     }
 
-    /// Takes all records out.
+    /// Removes all records.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -82,12 +83,12 @@ impl EncodedBatch {
         EncodedRecords::new(&self.bytes, &self.ends)
     }
 
-    /// Whether its text is made sooner on one thread than others start.
+    /// Whether one thread formats it sooner than others start.
     pub(super) const fn is_small(&self) -> bool {
         self.ends.len() <= PART_RECORDS
     }
 
-    /// Makes canonical lines of all records, on all threads, in the memory of those that were there.
+    /// Formats all records as canonical lines, on all threads, into the buffers of `texts`.
     pub(super) fn write_texts(&self, texts: &mut Vec<PartText>) {
         let parts: Vec<_> = self.records().chunks(PART_RECORDS).collect();
         texts.resize_with(parts.len(), PartText::default);
@@ -103,7 +104,7 @@ impl EncodedBatch {
 pub(super) struct PartText {
     pub(super) lines: Vec<u8>,
     pub(super) long_lines: u64,
-    /// Why there is one line less.
+    /// The error of a record that has no line.
     pub(super) error: Option<DecodeError>,
 }
 

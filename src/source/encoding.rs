@@ -8,7 +8,7 @@ use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_16BE, UTF_16LE};
 
 const BUFFER: usize = 16 * 1024;
 
-/// A character set that text is in, by one of the names of the WHATWG Encoding Standard.
+/// A character set, named as in the WHATWG Encoding Standard.
 ///
 /// ```
 /// use epdb::source::{Source, SourceOptions, TextEncoding};
@@ -33,7 +33,7 @@ impl TextEncoding {
 impl FromStr for TextEncoding {
     type Err = UnknownEncoding;
 
-    /// The encoding of a name, in any case.
+    /// Parses a name, in any case.
     fn from_str(name: &str) -> Result<TextEncoding, UnknownEncoding> {
         let encoding = Encoding::for_label_no_replacement(name.as_bytes());
         encoding.map(TextEncoding).ok_or(UnknownEncoding)
@@ -56,8 +56,8 @@ impl fmt::Display for UnknownEncoding {
 
 impl std::error::Error for UnknownEncoding {}
 
-/// The encoding of a text that is in UTF-16: by its byte order mark, or because its first
-/// characters are all ASCII with a zero byte at the same side, as no other text is.
+/// Encoding of a text in UTF-16: found by the byte order mark, or because the first characters are
+/// ASCII with a zero byte on the same side.
 pub(super) fn of_utf16(start: &[u8]) -> Option<TextEncoding> {
     let is_text = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let pairs = || start.chunks_exact(2);
@@ -72,21 +72,21 @@ pub(super) fn of_utf16(start: &[u8]) -> Option<TextEncoding> {
     }
 }
 
-/// Gives the text of an input in UTF-8, without its byte order mark. A byte order mark of UTF-8 or
-/// UTF-16 decides against the encoding.
+/// Converts an input to UTF-8 and drops its byte order mark. A byte order mark of UTF-8 or UTF-16
+/// overrides the encoding.
 pub(super) struct Transcoder<R> {
     input: R,
     encoding: TextEncoding,
     decoder: Decoder,
-    /// Bytes of the input that are not decoded yet: `bytes[start..filled]`.
+    /// Bytes that are not decoded yet: `bytes[start..filled]`.
     bytes: Box<[u8]>,
     start: usize,
     filled: usize,
     at_end: bool,
     is_done: bool,
-    /// Bytes of the input that were decoded.
+    /// Number of bytes that were decoded.
     offset: u64,
-    /// Text that is not given out yet: `text[given..written]`.
+    /// Text that was not returned yet: `text[given..written]`.
     text: Box<[u8]>,
     given: usize,
     written: usize,

@@ -1,11 +1,11 @@
-//! Which format a file has: by its suffix, or by its first bytes.
+//! File formats, and their detection by name or by the first bytes.
 
 use std::path::Path;
 
 use super::lichess::puzzle;
 use crate::error::{Error, Result};
 
-/// The formats that are read, and most of them written.
+/// A file format that can be read; most can be written too.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum FileFormat {
@@ -25,21 +25,21 @@ pub enum FileFormat {
     Epa,
     /// Evaluations as lichess publishes them, a JSON object a line, `.jsonl`. Only read.
     LichessEvaluations,
-    /// Puzzles as lichess publishes them, `.csv`; the header tells them. Only read.
+    /// Puzzles as lichess publishes them, `.csv`; the header identifies them. Only read.
     LichessPuzzles,
-    /// An opening book of Polyglot, `.bin`; read as its positions, as far as they are found.
+    /// An opening book of Polyglot, `.bin`; read as those positions that can be found.
     Polyglot,
 }
 
-/// What is known of a format.
+/// Properties of a format.
 struct Facts {
     format: FileFormat,
     /// The suffix of names, without a dot.
     suffix: &'static str,
-    /// What a file of the format is.
+    /// Description of a file of the format.
     what: &'static str,
     is_text: bool,
-    /// Whether records or games are written so.
+    /// Whether it can be written.
     is_written: bool,
 }
 
@@ -56,7 +56,7 @@ const fn only_read(facts: Facts) -> Facts {
     Facts { is_written: false, ..facts }
 }
 
-/// One row a format, in the order of [`FileFormat`].
+/// One row per format, in the order of [`FileFormat`].
 const FACTS: [Facts; 10] = [
     facts(FileFormat::Epd, "epd", "EPD text", true),
     facts(FileFormat::Fen, "fen", "FEN text", true),
@@ -99,12 +99,12 @@ impl FileFormat {
         self.facts().suffix
     }
 
-    /// What a file of the format is, with an article where it needs one.
+    /// Description of a file of the format, with an article where one is needed.
     pub const fn description(self) -> &'static str {
         self.facts().what
     }
 
-    /// Whether it is lines of text.
+    /// Whether it consists of lines of text.
     pub const fn is_text(self) -> bool {
         self.facts().is_text
     }
@@ -114,12 +114,12 @@ impl FileFormat {
         matches!(self, FileFormat::Pgn | FileFormat::Pgc)
     }
 
-    /// Whether records or games can be written in it; the others are only read.
+    /// Whether it can be written; other formats are only read.
     pub const fn is_written(self) -> bool {
         self.facts().is_written
     }
 
-    /// The format that a name stands for among those that are written, `.gz` and `.zst` aside.
+    /// The writable format of a name; `.gz` and `.zst` are ignored.
     ///
     /// ```
     /// use std::path::Path;
@@ -131,8 +131,7 @@ impl FileFormat {
         FileFormat::of_suffix(path).filter(|format| format.is_written())
     }
 
-    /// The format that the name of a source stands for. Tables of many kinds end in `.csv`, so that
-    /// this says nothing.
+    /// The format of the name of a source. A `.csv` may be a table of any kind, so it has none.
     pub(super) fn of_source_name(path: &Path) -> Option<FileFormat> {
         FileFormat::of_suffix(path).filter(|format| *format != FileFormat::LichessPuzzles)
     }
@@ -143,8 +142,8 @@ impl FileFormat {
         FACTS.iter().find(|facts| facts.suffix == suffix).map(|facts| facts.format)
     }
 
-    /// The format that the first bytes of a file show; text has no marks of its own, but games
-    /// mostly begin with a tag, and no record does. Blanks and line ends may stand before it.
+    /// The format that the first bytes of a file show. Text has no signature, but games usually
+    /// begin with a tag and records never do. White space may come first.
     pub fn of_bytes(start: &[u8]) -> Option<FileFormat> {
         let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
         match start {
@@ -158,8 +157,8 @@ impl FileFormat {
         }
     }
 
-    /// The format of a source by its first bytes, its name, or what is `said`. The bytes of a book may
-    /// be any, so that there the name comes first; but a text stays one.
+    /// The format of a source by its first bytes, its name, or else `said`. A book may begin with
+    /// any bytes, so its name is enough unless all bytes are text.
     pub(super) fn of_source(path: &Path, start: &[u8], said: Option<FileFormat>) -> FileFormat {
         let named = FileFormat::of_source_name(path);
         let is_book = named == Some(FileFormat::Polyglot);
@@ -172,8 +171,8 @@ impl FileFormat {
             .unwrap_or_else(|| FileFormat::of_content(start))
     }
 
-    /// What a file is whose format nothing else shows: games in PGC begin with the marker of
-    /// a game, which is no text; a book has entries; everything else is taken for EPD.
+    /// The format of a file without any other sign: PGC begins with the marker of a game, a book
+    /// with an entry; anything else is EPD.
     fn of_content(start: &[u8]) -> FileFormat {
         match start {
             _ if begins_book(start) => FileFormat::Polyglot,
@@ -182,11 +181,11 @@ impl FileFormat {
         }
     }
 
-    /// Refuses a name that says another format than the one that will be written under it. EPD
-    /// and FEN are the same kind of lines, and a name may say nothing.
+    /// Refuses a name of another format than the one that is written. EPD and FEN are the same kind
+    /// of lines; a name may have no format.
     ///
     /// # Errors
-    /// What the name says, and what to do.
+    /// The mismatch, and a suffix that fits.
     pub fn check_name(self, path: &Path) -> Result<()> {
         let Some(named) = FileFormat::of_name(path) else { return Ok(()) };
         let is_lines = |format| matches!(format, FileFormat::Epd | FileFormat::Fen);
@@ -209,7 +208,7 @@ impl FileFormat {
 pub(super) struct Foreign {
     /// Its name with an article.
     pub(super) name: &'static str,
-    /// What to do with such a file.
+    /// Advice for the user.
     pub(super) advice: &'static str,
 }
 
@@ -217,7 +216,7 @@ const fn foreign(name: &'static str, advice: &'static str) -> Foreign {
     Foreign { name, advice }
 }
 
-/// The first bytes of formats that are not read.
+/// Signatures of formats that cannot be read.
 const FOREIGN: [(&[u8], Foreign); 11] = [
     (b"BZh", foreign("bzip2", "`bzip2 -dc` gives its text")),
     (b"\xfd7zXZ\0", foreign("xz", "`xz -dc` gives its text")),
@@ -251,22 +250,21 @@ impl Foreign {
         FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, foreign)| *foreign)
     }
 
-    /// A Polyglot book that would be taken for text.
+    /// A Polyglot book that would be read as text.
     pub(super) fn of_text(start: &[u8]) -> Option<Foreign> {
         begins_book(start).then_some(POLYGLOT)
     }
 }
 
-/// Whether a text begins with an object that has a member of an evaluated position. Its members may
-/// have any order.
+/// Whether a text begins with an object that has a member of an evaluated position, in any order.
 fn begins_evaluation(text: &[u8]) -> bool {
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
     let has = |member: &[u8]| memchr::memmem::find(line, member).is_some();
     line.starts_with(b"{") && (has(b"\"fen\"") || has(b"\"evals\""))
 }
 
-/// Whether the first line of a text has to be known whole to tell its format: it is an object or
-/// the header of a table.
+/// Whether the format can only be found with the whole first line: an object or the header of a
+/// table.
 pub(super) fn is_told_by_line(start: &[u8]) -> bool {
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
     let name = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -276,22 +274,22 @@ pub(super) fn is_told_by_line(start: &[u8]) -> bool {
     }
 }
 
-/// Whether this is the first entry of a book of Polyglot: it has no mark, but its 16 bytes are
-/// binary, and end in the four bytes of the learning field, which nobody uses.
+/// Whether this is the first entry of a Polyglot book. A book has no signature, but its keys are
+/// binary and the four bytes of the learn field are zero.
 fn begins_book(start: &[u8]) -> bool {
     let is_binary = |key: &[u8]| key.iter().any(|byte| !matches!(byte, 0 | b' '..=b'~'));
     start.first_chunk::<16>().is_some_and(|entry| is_binary(&entry[..8]) && entry[12..] == [0; 4])
 }
 
-/// Whether text has such a byte.
+/// Whether text contains such a byte.
 const fn is_text(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n')
 }
 
-/// How a text file is compressed.
+/// The compression of a file.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Compression {
-    /// Not at all.
+    /// None.
     None,
     /// gzip, `.gz`.
     Gzip,
@@ -300,7 +298,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression that a name stands for.
+    /// The compression of a name.
     pub fn of_name(path: &Path) -> Compression {
         match path.extension().and_then(|suffix| suffix.to_str()) {
             Some(suffix) if suffix.eq_ignore_ascii_case("gz") => Compression::Gzip,
@@ -309,7 +307,7 @@ impl Compression {
         }
     }
 
-    /// The compression that the first bytes of a file show.
+    /// The compression that the first bytes show.
     pub fn of_bytes(start: &[u8]) -> Compression {
         match start {
             [0x1f, 0x8b, ..] => Compression::Gzip,
@@ -318,15 +316,16 @@ impl Compression {
         }
     }
 
-    /// Whether these bytes begin a skippable frame. LZ4 has the same: what stands behind it decides.
+    /// Whether these bytes begin a skippable frame. LZ4 has such frames too: the data after the
+    /// frame decide.
     pub(super) fn begins_skippable(start: &[u8]) -> bool {
         matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
     }
 
-    /// Refuses bytes that no compression has, where this is the one that the name of their file says.
+    /// Refuses data that are not compressed although the name says so.
     ///
     /// # Errors
-    /// What the name says, or the other format that the bytes show.
+    /// The compression of the name, or the format of the data.
     pub(super) fn refuse_other(self, name: &Path, start: &[u8]) -> Result<()> {
         let what = match self {
             Compression::None => return Ok(()),

@@ -1,4 +1,4 @@
-//! Games, as games or as their positions.
+//! Reading of games, as games or as their positions.
 
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use crate::model::Game;
 use crate::text::pgn::{self, Finding, GameReader, PositionOptions, positions};
 use crate::text::{Diagnostic, Setting};
 
-/// Hands games on.
+/// Passes games on.
 struct Games<'o> {
     place: Place,
     options: &'o SourceOptions,
@@ -101,7 +101,7 @@ pub(super) fn read_pgc<E: From<Error>>(
     }
 }
 
-/// An error of PGC as a diagnostic, whose column is the byte of the stream.
+/// An error of PGC as a diagnostic; the column is the byte of the stream.
 fn diagnostic_of(error: &PgcError) -> Diagnostic {
     let PgcError { offset, kind } = error;
     let lost = if kind.ends_the_stream() { "; what follows cannot be read" } else { "" };
@@ -119,11 +119,11 @@ impl<'o> Games<'o> {
         Games { place: Place::new(name, At::Whole), options, summary: Summary::default() }
     }
 
-    /// The error of an input that ends too early; `unit` is what places count.
+    /// The error of an input that ends too early; `unit` is the unit of places.
     fn cannot_read_on(&self, unit: &str, error: io::Error) -> Error {
         let what = match self.place.number() {
             0 => "cannot read on".to_string(),
-            number => format!("cannot read on behind {unit} {number}"),
+            number => format!("cannot read on after {unit} {number}"),
         };
         Error::new(what).because(error).in_source(Arc::clone(&self.place.source))
     }
@@ -132,7 +132,7 @@ impl<'o> Games<'o> {
         Summary { was_stopped: true, ..self.summary }
     }
 
-    /// Hands on a finding with the ply where there is one.
+    /// Reports a finding, with the ply if it has one.
     fn report_finding<E>(
         &mut self,
         finding: &Finding,
@@ -151,7 +151,7 @@ impl<'o> Games<'o> {
         self.options.positions.is_none()
     }
 
-    /// Hands on the bytes of a game over the limit.
+    /// Passes the bytes of a game over the limit on.
     fn reject_long_game<R: Read, E: From<Error>>(
         &self,
         reader: &mut GameReader<R>,
@@ -162,7 +162,7 @@ impl<'o> Games<'o> {
         pieces.finish(copied)
     }
 
-    /// Hands on a game, or its positions, or the bytes of one that was refused.
+    /// Passes a game on, or its positions, or the bytes of a refused game.
     fn hand_on<E: From<Error>>(
         &mut self,
         game: Option<TakenGame<'_>>,
@@ -187,8 +187,8 @@ impl<'o> Games<'o> {
         }
     }
 
-    /// Every record gets a part of the bytes of its game, so that each has its own place in the
-    /// source and an import that was interrupted goes on in the middle of a game.
+    /// Gives every record a part of the bytes of its game. So each record has its own place in the
+    /// source, and an interrupted import can resume in the middle of a game.
     fn hand_on_positions<E: From<Error>>(
         &mut self,
         game: &Game,
@@ -222,7 +222,7 @@ impl<'o> Games<'o> {
     }
 }
 
-/// Hands on the pieces of a line, or of a game, over the limit.
+/// Passes the pieces of a line or a game over the limit on.
 pub(super) struct Pieces<'p, 'v, E> {
     place: &'p Place,
     is_game: bool,
@@ -236,7 +236,7 @@ impl<'p, 'v, E: From<Error>> Pieces<'p, 'v, E> {
         Pieces { place, is_game, is_more: false, visit, failure: None }
     }
 
-    /// What became of the copying.
+    /// Result of the copying.
     pub(super) fn finish(self, copied: io::Result<()>) -> Result<(), E> {
         match self.failure {
             Some(failure) => Err(failure),

@@ -1,4 +1,4 @@
-//! The bytes of a source, decompressed: a file, standard input, a pipe, any reader.
+//! The decompressed bytes of a source: a file, standard input, a pipe, or any reader.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,23 +18,23 @@ use crate::error::{Error, Result, caught};
 pub(super) struct Input {
     /// The bytes, decompressed.
     pub(super) bytes: Box<dyn Read + Send>,
-    /// The first of them, which `bytes` gives all the same.
+    /// The first bytes, which `bytes` returns as well.
     pub(super) start: Vec<u8>,
-    /// Whether there is more, where that may have to be waited for.
+    /// Whether more bytes are available, for an input that may block.
     pub(super) ready: Option<Ready>,
-    /// Whether these are the bytes of a file, which can be opened again by its path.
+    /// Whether these are the bytes of an uncompressed file, which can be opened by its path.
     pub(super) is_file: bool,
     /// The file, to read it again.
     pub(super) file: Option<File>,
-    /// The encoding that the bytes were in, if they are read as UTF-8 now.
+    /// The encoding that was converted to UTF-8.
     pub(super) encoding: Option<&'static str>,
 }
 
-/// Opens a file, or standard input for `-`; see [`of_reader`]. The bytes that are read of a file,
-/// before they are decompressed, are added to `count`.
+/// Opens a file, or standard input for `-`; see [`of_reader`]. The compressed bytes that are read
+/// of a file are added to `count`.
 ///
 /// # Errors
-/// When it cannot be read, or has a format that nothing here reads, with its name.
+/// The file cannot be read, or its format is not supported. The error names it.
 pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     if path == Path::new("-") {
         let input = of_reader(path, Box::new(io::stdin()), !is_stdin_a_file())?;
@@ -44,7 +44,7 @@ pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input>
     of_file(path, file, count)
 }
 
-/// [`open`] for a file that is open.
+/// [`open`] of an open file.
 ///
 /// # Errors
 /// As there.
@@ -60,12 +60,11 @@ pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -
     Ok(Input { is_file: input.is_file && found.is_file(), file: again, ..input })
 }
 
-/// Decompresses an input that has a name; text in UTF-16 is given in UTF-8. An input that may have
-/// to be waited for is read ahead.
+/// Decompresses an input and converts UTF-16 to UTF-8. An input that may block is read ahead.
 ///
 /// # Errors
-/// When it cannot be read, is not compressed as its name says, or has a format that nothing here reads,
-/// with its name.
+/// The input cannot be read, is not compressed as its name says, or its format is not supported.
+/// The error names it.
 pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool) -> Result<Input> {
     let is_book = FileFormat::of_source_name(name) == Some(FileFormat::Polyglot);
     let input = decompressed(name, bytes, may_wait, is_book)?;
@@ -83,7 +82,7 @@ pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool
 }
 
 impl Input {
-    /// The text of an input in UTF-8.
+    /// The input converted to UTF-8.
     pub(super) fn decoded(self, encoding: TextEncoding) -> io::Result<Input> {
         let (start, bytes) = peek(Box::new(Transcoder::new(self.bytes, encoding)))?;
         let encoding = Some(encoding.name());
@@ -91,11 +90,11 @@ impl Input {
     }
 }
 
-/// Opens a file whose first bytes may be any, or standard input for `-`: it is decompressed only where
-/// its name says so.
+/// Opens a file whose first bytes may be any, or standard input for `-`. Only its name shows
+/// compression.
 ///
 /// # Errors
-/// When it cannot be opened, or is not compressed as its name says, with its name.
+/// The file cannot be opened, or is not compressed as its name says. The error names it.
 pub(super) fn open_named(path: &Path) -> Result<Box<dyn Read + Send>> {
     let bytes: Box<dyn Read + Send> = if path == Path::new("-") {
         Box::new(io::stdin())
@@ -110,8 +109,8 @@ fn cannot_read(name: &Path, error: io::Error) -> Error {
     Error::new(format!("cannot read {}", name.display())).because(error)
 }
 
-/// The first bytes show the compression, unless they may be any, as those of a book: then only a name
-/// says that there is one.
+/// Decompresses bytes. Their start shows the compression, unless it may be any, as in a book: then
+/// the name decides.
 fn decompressed(
     name: &Path,
     bytes: Box<dyn Read + Send>,
@@ -148,8 +147,8 @@ fn decompressed(
     }
 }
 
-/// The compression that the first bytes show. Skippable frames before it, which zstd and LZ4 share and
-/// with which pzstd begins, are passed over.
+/// The compression that the first bytes show. Skippable frames in front are passed over: zstd and
+/// LZ4 share them, and pzstd begins with them.
 fn find_compression(
     start: &mut Vec<u8>,
     bytes: &mut Box<dyn Read + Send>,
@@ -172,7 +171,7 @@ fn find_compression(
     }
 }
 
-/// Passes over the skippable frame that these bytes begin.
+/// Passes over a skippable frame.
 fn pass_frame(start: &mut Vec<u8>, bytes: &mut Box<dyn Read + Send>) -> io::Result<()> {
     let cut_off = || io::Error::new(io::ErrorKind::UnexpectedEof, "a skippable frame is cut off");
     let (_, behind) = start.split_first_chunk::<4>().ok_or_else(cut_off)?;
@@ -198,7 +197,7 @@ fn decoded(
     })
 }
 
-/// Whether standard input is a file, for which nobody has to be waited.
+/// Whether standard input is a file, which never blocks.
 #[cfg(unix)]
 fn is_stdin_a_file() -> bool {
     use std::os::fd::AsFd;
@@ -211,7 +210,7 @@ fn is_stdin_a_file() -> bool {
     false
 }
 
-/// A file that counts the bytes that were read of it.
+/// A file that counts the bytes read.
 struct Counted {
     input: File,
     count: Option<Arc<AtomicU64>>,
@@ -227,17 +226,17 @@ impl Read for Counted {
     }
 }
 
-/// How many bytes decide the format of an input.
+/// Number of bytes that decide the format of an input.
 const ENOUGH: usize = 16;
 
-/// The most white space that is passed over to find them.
+/// Maximum white space before them.
 const MAX_WHITE_SPACE: usize = 64 * 1024;
 
-/// The most bytes of a first line that decide it, where the line has to be known.
+/// Maximum length of a first line that decides the format.
 const MAX_OF_LINE: usize = 64 * 1024;
 
-/// Reads on behind the first bytes of an input until there are enough, white space not counted, or the
-/// input ends; the whole first line where that tells more.
+/// Reads on until the format can be found: enough bytes besides white space, or the whole first
+/// line if that decides, or the end of the input.
 fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
     loop {
         let here = start.trim_ascii_start().len();
@@ -257,7 +256,7 @@ fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Resu
     }
 }
 
-/// Reads on to the end of the first line, if that is near, and as far behind it as is at hand.
+/// Reads on to the end of the first line, if it is short.
 fn read_line(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
     let mut bytes = [0; 4096];
     let mut from = start.len() - start.trim_ascii_start().len();
@@ -272,7 +271,7 @@ fn read_line(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Resul
     Ok(())
 }
 
-/// The first bytes of an input, and the whole input all the same.
+/// Returns the first bytes, and a reader of the whole input.
 fn put_back(start: Vec<u8>, input: Box<dyn Read + Send>) -> (Vec<u8>, Box<dyn Read + Send>) {
     (start.clone(), Box::new(io::Cursor::new(start).chain(input)))
 }
@@ -283,7 +282,7 @@ fn peek(mut input: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + 
     Ok(put_back(start, input))
 }
 
-/// A decoder whose errors say of which format the damage is.
+/// A decoder whose errors name the damaged format.
 struct Decoded<R> {
     decoder: R,
     format: &'static str,
@@ -308,19 +307,18 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
-/// Bytes that are read at a time.
+/// Number of bytes read at a time.
 const CHUNK: usize = 1 << 16;
-/// How many chunks may wait.
+/// Maximum number of waiting chunks.
 const CHUNKS: usize = 256;
 
-/// Reads an input on a thread of its own. What was read waits until it is asked for; when 16 MiB
-/// wait, reading waits.
+/// Reads an input on a separate thread. At most 16 MiB wait to be taken.
 pub(super) struct ReadAhead {
     chunks: Receiver<io::Result<Vec<u8>>>,
-    /// Chunks, and the end, that are in the channel or about to be.
+    /// Number of chunks, the end included, that are in the channel or about to be.
     waiting: Arc<AtomicUsize>,
     chunk: io::Cursor<Vec<u8>>,
-    /// Whether the input has failed: there is no more, and no end.
+    /// Whether the input has failed: there are no more bytes and no end.
     has_failed: bool,
 }
 
@@ -333,23 +331,23 @@ impl ReadAhead {
         ReadAhead { chunks, waiting, chunk: io::Cursor::default(), has_failed: false }
     }
 
-    /// What says whether reading gives something at once.
+    /// Tells whether reading would block.
     pub(super) fn ready(&self) -> Ready {
         Ready(Arc::clone(&self.waiting))
     }
 }
 
-/// Says of an input that is read ahead whether there is more.
+/// Tells whether an input that is read ahead would block.
 pub(super) struct Ready(Arc<AtomicUsize>);
 
 impl Ready {
-    /// Whether reading gives something, or the end, at once.
+    /// Whether reading returns bytes, or the end, at once.
     pub(super) fn is_ready(&self) -> bool {
         self.0.load(Ordering::Acquire) > 0
     }
 }
 
-/// Sends what an input gives; an empty chunk is the end.
+/// Sends the chunks of an input; an empty chunk is the end.
 fn read_all(mut input: impl Read, sender: &SyncSender<io::Result<Vec<u8>>>, waiting: &AtomicUsize) {
     loop {
         let mut chunk = vec![0; CHUNK];
@@ -358,7 +356,7 @@ fn read_all(mut input: impl Read, sender: &SyncSender<io::Result<Vec<u8>>>, wait
             read => read,
         };
         let is_last = !matches!(read, Ok(1..));
-        // Counted first: what is counted is sent at once, and nobody waits for what may not come.
+        // The count goes first: the chunk follows at once, so a counted chunk never blocks.
         waiting.fetch_add(1, Ordering::Release);
         let sent = sender.send(read.map(|len| {
             chunk.truncate(len);
@@ -376,7 +374,7 @@ impl Read for ReadAhead {
             if self.has_failed {
                 return Err(io::Error::other("reading failed before"));
             }
-            // Behind the end the channel is closed, and there is nothing more.
+            // After the end the channel is closed.
             let Ok(chunk) = self.chunks.recv() else { return Ok(0) };
             self.waiting.fetch_sub(1, Ordering::Acquire);
             self.has_failed = chunk.is_err();

@@ -1,4 +1,4 @@
-//! What sources give.
+//! Items of sources.
 
 use std::ops::ControlFlow;
 
@@ -6,10 +6,10 @@ use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, Game};
 use crate::text::Diagnostic;
 
-/// What a source gives, as it is handed on while the source is read.
+/// An item of a source.
 ///
-/// What a diagnostic is about comes right behind it: the record or game that a warning is about, or
-/// what was rejected because of an error.
+/// A diagnostic comes right before its subject: the record or game with the warning, or the line or
+/// game that is rejected.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Item<'a> {
@@ -17,96 +17,95 @@ pub enum Item<'a> {
     Record {
         /// The record itself.
         record: EpdRecord,
-        /// Where it came from.
+        /// Place in the source.
         place: &'a Place,
-        /// The bytes it was read from: a line with its end, a binary record, a part of the bytes
-        /// of a game. Empty where they are nowhere as such, as in an archive.
+        /// Bytes of the source: a line with its end, a binary record, or a part of the bytes of a
+        /// game. Empty for an archive, which has no bytes for a record.
         raw: &'a [u8],
-        /// The game that it is a position of.
+        /// The game of the position.
         game: Option<&'a Game>,
     },
-    /// Records of one line each, without others between them, that were encoded as
-    /// [`SourceOptions::encode`](super::SourceOptions::encode) asks.
+    /// Records of consecutive lines, encoded by
+    /// [`SourceOptions::encode`](super::SourceOptions::encode).
     Encoded {
-        /// What they were encoded as.
+        /// The encoded records.
         records: EncodedRecords<'a>,
-        /// Where the first came from.
+        /// Place of the first record.
         place: &'a Place,
-        /// The bytes they were read from, as with [`Item::Record`].
+        /// Bytes of the source, as with [`Item::Record`].
         raw: &'a [u8],
     },
-    /// A game that is taken as such.
+    /// A game.
     Game {
         /// The game itself.
         game: &'a Game,
-        /// Where it came from.
+        /// Place in the source.
         place: &'a Place,
-        /// The bytes it was read from.
+        /// Bytes of the source.
         raw: &'a [u8],
         /// Whether it ends before a move that cannot be made.
         is_cut_short: bool,
     },
-    /// A game that ends before a move that cannot be made, and is taken as its positions: they come
-    /// next, with the bytes of the game.
+    /// A game that ends before an illegal move, where positions are read: its positions follow,
+    /// with the bytes of the game.
     CutShort {
-        /// The bytes of the game, which are those of its positions.
+        /// Bytes of the game, which are those of its positions too.
         raw: &'a [u8],
-        /// Where it is.
+        /// Place in the source.
         place: &'a Place,
     },
-    /// Something that the filter leaves out.
+    /// A record or game that the filter excludes.
     LeftOut {
-        /// The record; `None` when it is a game.
+        /// The record; `None` for a game.
         record: Option<EpdRecord>,
-        /// Where it came from.
+        /// Place in the source.
         place: &'a Place,
-        /// The bytes it was read from, as with [`Item::Record`].
+        /// Bytes of the source, as with [`Item::Record`].
         raw: &'a [u8],
     },
-    /// A line or a game that was rejected.
+    /// A rejected line or game.
     Rejected {
-        /// Its bytes, line end included.
+        /// Bytes of the source, line end included.
         raw: &'a [u8],
-        /// Where it is.
+        /// Place in the source.
         place: &'a Place,
-        /// Whether these are more bytes of the one before: what is over the limit comes in pieces.
+        /// Whether the piece before belongs to the same line or game, which is over the limit.
         is_more: bool,
-        /// Whether it would have been taken as a game.
+        /// Whether it would have been read as a game.
         is_game: bool,
     },
-    /// What is no record.
+    /// Bytes without a record.
     Skipped {
-        /// Its bytes, line end included.
+        /// Bytes of the source, line end included.
         raw: &'a [u8],
-        /// Whether it is of games: one of which no position is taken, or what follows the last one; else
-        /// it is a blank line, a comment, or the header of a table.
+        /// Whether it belongs to games: a game without a selected position, or the text after the
+        /// last game. Otherwise it is a blank line, a comment, or the header of a table.
         is_game: bool,
-        /// Where it is, if it is a comment or a blank line between records: it belongs to the next one.
+        /// Place of a comment or blank line between records, which belongs to the next record.
         aside: Option<&'a Place>,
     },
-    /// What was repaired or is doubtful, or why something is rejected.
+    /// A repair, a doubt, or the reason for a rejection.
     Diagnostic {
         /// The finding.
         diagnostic: &'a Diagnostic,
-        /// Where: the line, or in a binary source the game.
+        /// The line, or the game of a binary source.
         place: &'a Place,
     },
-    /// Nothing of the source: what comes next has to be waited for, so somebody may be waiting for
-    /// what was made of the items before.
+    /// No part of the source: the next item may block, so records so far should be written.
     Waiting,
 }
 
-/// Encoded records, one behind the other.
+/// Encoded records in sequence.
 #[derive(Copy, Clone, Debug)]
 pub struct EncodedRecords<'a> {
-    /// Where they begin in these bytes, and where each ends.
+    /// Start of the records in these bytes, and end of each.
     pub(super) bytes: &'a [u8],
     pub(super) start: usize,
     pub(super) ends: &'a [usize],
 }
 
 impl<'a> EncodedRecords<'a> {
-    /// Records that end at these places of the bytes, which ascend.
+    /// Records with these ends, which ascend.
     pub const fn new(bytes: &'a [u8], ends: &'a [usize]) -> EncodedRecords<'a> {
         EncodedRecords { bytes, start: 0, ends }
     }
@@ -116,19 +115,19 @@ impl<'a> EncodedRecords<'a> {
         self.ends.len()
     }
 
-    /// The number of bytes of all.
+    /// Number of bytes of all records.
     #[cfg(feature = "library")]
     pub(crate) fn total_len(&self) -> usize {
         self.ends.last().map_or(0, |end| end - self.start)
     }
 
-    /// The bytes of each.
+    /// Bytes of each record.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let EncodedRecords { bytes, mut start, ends } = *self;
         ends.iter().map(move |end| &bytes[std::mem::replace(&mut start, *end)..*end])
     }
 
-    /// The same records, so many at a time.
+    /// The same records, at most `most` at a time.
     pub(crate) fn chunks(&self, most: usize) -> impl Iterator<Item = EncodedRecords<'a>> + use<'a> {
         let EncodedRecords { bytes, mut start, ends } = *self;
         ends.chunks(most).map(move |ends| {
@@ -139,7 +138,7 @@ impl<'a> EncodedRecords<'a> {
 }
 
 impl Item<'_> {
-    /// The bytes of the source that the item was made of; those of all items together are the source.
+    /// Bytes of the source for the item; the bytes of all items together are the source.
     pub const fn raw(&self) -> &[u8] {
         match self {
             Item::Record { raw, .. }
@@ -157,26 +156,26 @@ impl Item<'_> {
 /// reading goes on in any case: the item that the diagnostic is about follows.
 pub type VisitItem<'v, E> = dyn FnMut(Item<'_>) -> Result<ControlFlow<()>, E> + 'v;
 
-/// What reading a source found beside its items.
+/// Counts of a source besides its items.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Whoever took the items wanted no more of them.
+    /// Whether the visitor stopped the reading.
     pub was_stopped: bool,
-    /// Positions of variations that were left out.
+    /// Positions of variations, which were excluded.
     pub variation_positions: u64,
-    /// Positions behind null moves that were left out.
+    /// Positions after null moves, which were excluded.
     pub null_move_positions: u64,
     /// Games in PGC without a checksum.
     pub unchecked_games: u64,
-    /// Evaluations in comments of games that could not be read.
+    /// Evaluations in comments of games that are invalid.
     pub unread_evaluations: u64,
-    /// What was found of opening books.
+    /// Counts of opening books.
     pub book: BookFindings,
 }
 
 impl Summary {
-    /// Nothing was found before no more was wanted.
+    /// The summary of a source whose visitor stopped at once.
     pub(super) fn stopped() -> Summary {
         Summary { was_stopped: true, ..Summary::default() }
     }
@@ -192,15 +191,15 @@ impl Summary {
     }
 }
 
-/// What was found of opening books beside their positions.
+/// Counts of opening books besides their positions.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct BookFindings {
-    /// Entries whose position is not known.
+    /// Entries of unknown positions.
     pub unknown_entries: u64,
-    /// Entries with a move that is not legal in their position.
+    /// Entries with illegal moves.
     pub illegal_entries: u64,
-    /// Entries that stand out of order.
+    /// Entries out of order.
     pub disordered_entries: u64,
 }
 
@@ -213,7 +212,7 @@ impl BookFindings {
     }
 }
 
-/// What a source gives, to keep.
+/// An owned item of a source.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum OwnedItem {
@@ -221,38 +220,39 @@ pub enum OwnedItem {
     Record {
         /// The record itself.
         record: EpdRecord,
-        /// Where it came from.
+        /// Place in the source.
         place: Place,
     },
     /// A game.
     Game {
         /// The game itself.
         game: Box<Game>,
-        /// Where it came from.
+        /// Place in the source.
         place: Place,
         /// Whether it ends before a move that cannot be made.
         is_cut_short: bool,
     },
-    /// A line or a game that was rejected.
+    /// A rejected line or game.
     Rejected {
-        /// Its bytes, line end included; of what is over the limit only the first.
+        /// Bytes of the source, line end included; only the first piece of a line or game over the
+        /// limit.
         raw: Vec<u8>,
-        /// Where it is.
+        /// Place in the source.
         place: Place,
-        /// Why; `None` when a warning was reason enough.
+        /// The reason; `None` if warnings are denied and it has one.
         diagnostic: Option<Diagnostic>,
     },
-    /// What was repaired or is doubtful in what comes next.
+    /// A repair or a doubt about the next item.
     Warning {
         /// The finding.
         diagnostic: Diagnostic,
-        /// Where it is.
+        /// Place in the source.
         place: Place,
     },
 }
 
 impl OwnedItem {
-    /// Where it is.
+    /// Place in the source.
     pub const fn place(&self) -> &Place {
         match self {
             OwnedItem::Record { place, .. }
@@ -262,10 +262,10 @@ impl OwnedItem {
         }
     }
 
-    /// The record; what was rejected is an error. `None` for games and warnings.
+    /// The record, or the reason of a rejection. `None` for games and warnings.
     ///
     /// # Errors
-    /// Why a line or a game was rejected.
+    /// The reason why a line or a game was rejected.
     pub fn into_record(self) -> Option<Result<EpdRecord>> {
         match self {
             OwnedItem::Record { record, .. } => Some(Ok(record)),
@@ -277,7 +277,7 @@ impl OwnedItem {
                 Some(Err(Error::from(diagnostic).at(Place { at, ..place })))
             }
             OwnedItem::Rejected { place, diagnostic: None, .. } => {
-                Some(Err(Error::new("rejected for its warnings").at(place)))
+                Some(Err(Error::new("rejected: warnings are denied").at(place)))
             }
             OwnedItem::Game { .. } | OwnedItem::Warning { .. } => None,
         }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result, caught};
 use crate::model::EpdRecord;
 use crate::text::{Diagnostic, Severity};
 
-/// Any number of sources of any formats, one after the other. Each is opened when it is its turn.
+/// Sources of any formats in sequence. Each is opened in its turn.
 #[derive(Clone, Debug)]
 pub struct Sources {
     paths: Vec<PathBuf>,
@@ -29,7 +29,7 @@ impl Sources {
         Sources { paths, options: options.clone() }
     }
 
-    /// Hands all items of all sources to `visit`; see [`Source::read`].
+    /// Calls `visit` with all items of all sources; see [`Source::read`].
     ///
     /// # Errors
     /// As [`Source::open`] and [`Source::read`].
@@ -51,7 +51,8 @@ impl Sources {
         Items::start(move |visit| sources.read(visit))
     }
 
-    /// All records of all sources; what is rejected is an error, and the next one follows.
+    /// All records of all sources; a rejected line or game is an error, and the next record
+    /// follows.
     pub fn records(self) -> impl Iterator<Item = Result<EpdRecord>> {
         self.items().records()
     }
@@ -64,20 +65,20 @@ impl Source {
         Items::start(move |visit| source.read(visit))
     }
 
-    /// All records of the source; what is rejected is an error, and the next one follows.
+    /// All records of the source; a rejected line or game is an error, and the next record follows.
     pub fn records(self) -> impl Iterator<Item = Result<EpdRecord>> {
         self.items().records()
     }
 }
 
-/// How many items are handed over at a time, and how many times that may wait.
+/// Number of items in a batch, and of batches that may wait.
 const BATCH: usize = 1024;
 const BATCHES: usize = 4;
 
 type Batch = Vec<Result<OwnedItem>>;
 
-/// The items of sources in their order. They are read on a thread of its own, a little ahead of
-/// whoever takes them. After an error of a source there are no more.
+/// The items of sources in order. A separate thread reads a little ahead. An error of a source is
+/// the last item.
 #[derive(Debug)]
 pub struct Items {
     batches: Receiver<Batch>,
@@ -111,22 +112,22 @@ impl Iterator for Items {
             if let Some(item) = self.batch.next() {
                 return Some(item);
             }
-            // Nobody sends any more behind the end, or behind the error that reading ended with.
+            // The channel is closed after the end, or after an error.
             self.batch = self.batches.recv().ok()?.into_iter();
         }
     }
 }
 
-/// Items on their way to the thread that takes them.
+/// Items on their way to the iterator.
 struct BatchSender {
     sender: SyncSender<Batch>,
     batch: Batch,
-    /// Why the next item is rejected.
+    /// The reason of the next rejection.
     reason: Option<Diagnostic>,
 }
 
 impl BatchSender {
-    /// Takes an item, and stops the reading when nobody takes items any more.
+    /// Takes an item, and stops the reading when the iterator is gone.
     fn take(&mut self, item: Item<'_>) -> ControlFlow<()> {
         match item {
             Item::Record { record, place, .. } => {
@@ -149,7 +150,7 @@ impl BatchSender {
                     self.batch.push(Ok(OwnedItem::Warning { diagnostic, place }));
                 }
             },
-            // Whoever takes the positions has been warned.
+            // The diagnostic came before.
             Item::CutShort { .. } => {}
             Item::Encoded { .. } | Item::LeftOut { .. } | Item::Skipped { .. } => {}
             Item::Waiting => return self.send(),

@@ -1,8 +1,7 @@
-//! Records of lines, which are read in batches on all threads and handed on in their order.
+//! Reading of lines in batches, on all threads, in order.
 //!
-//! Batches are small, so that they stay near the processors, and several are on their way: a thread
-//! gathers the next lines, which no other does meanwhile, and reads them; whoever takes the items
-//! has batches of before and never waits for more than one.
+//! Batches are small, to fit the caches, and several are in flight: a thread reads the next lines,
+//! under a lock, and parses them. The visitor gets the batches in order.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -29,14 +28,14 @@ use crate::text::epd::{self, Line, parse_line};
 use crate::text::lines::{LineEnd, LineReader, Next, too_long};
 use crate::text::{Diagnostic, ParseOptions, Setting, codes, fen};
 
-/// How many lines are read at a time, and how many bytes of them at the most.
+/// Maximum number of lines in a batch, and of their bytes.
 const BATCH_LINES: usize = 1024;
 const BATCH_BYTES: usize = 1 << 16;
-/// How many batches are on their way for each thread, and for all.
+/// Number of batches in flight per thread, and maximum of all.
 const BATCHES_A_THREAD: usize = 3;
 const MAX_BATCHES: usize = 32;
 
-/// Lines of text whose bytes may have to be waited for.
+/// Lines of text, from an input that may block.
 pub struct Lines {
     reader: LineReader<Box<dyn Read + Send>>,
     ready: Option<Ready>,
@@ -60,21 +59,20 @@ impl Lines {
         Lines { reader, ready: input.ready, kind, columns }
     }
 
-    /// What is on each.
+    /// The kind of lines.
     pub(super) const fn kind(&self) -> LineKind {
         self.kind
     }
 
-    /// The lines themselves.
+    /// The reader of the lines.
     pub const fn reader(&mut self) -> &mut LineReader<Box<dyn Read + Send>> {
         &mut self.reader
     }
 
-    /// Reads on as long as that needs no waiting, until a line is there; says whether one, or the
-    /// end, is.
+    /// Reads on without blocking; returns whether a line, or the end, is available.
     ///
     /// # Errors
-    /// What the input reports.
+    /// Those of the input.
     pub fn has_line(&mut self) -> io::Result<bool> {
         let Some(ready) = &self.ready else { return Ok(true) };
         while !self.reader.is_waiting() && ready.is_ready() {
@@ -83,8 +81,8 @@ impl Lines {
         Ok(self.reader.is_waiting())
     }
 
-    /// Takes the next lines, until there are enough, the input ends, a line is too long, or more
-    /// would have to be waited for; only the first is waited for, if `waits`. Says why there are no more.
+    /// Takes the next lines, until the batch is full, the input ends, a line is too long, or the
+    /// input would block. Only the first line may block, if `waits`. Returns why it stopped.
     fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Option<Stop>> {
         batch.first = self.reader.number() + 1;
         while batch.ends.len() < BATCH_LINES && batch.bytes.len() < BATCH_BYTES {
@@ -114,35 +112,35 @@ impl Lines {
     }
 }
 
-/// What became of lines on its way to whoever reads them.
+/// Passes lines on in order.
 struct OrderedOutput<'o> {
     options: &'o SourceOptions,
-    /// The line that is handed on.
+    /// Place of the current line.
     place: Place,
-    /// The record that perft counts of the next lines belong to.
+    /// The record that perft counts on the next lines belong to.
     block: Option<Block>,
-    /// The line `id NAME` that was read last, and its number, if nothing came behind it.
+    /// The last line `id NAME` and its number, until a position follows.
     id: Option<(u64, Vec<u8>)>,
-    /// Whether blank lines and comments belong to records, as in text of EPD and FEN.
+    /// Whether blank lines and comments belong to records, as in EPD and FEN.
     has_asides: bool,
-    /// The unknown columns that were warned of: one warning is enough for all lines.
+    /// Unknown columns that were reported: one warning is enough for all lines.
     told: HashSet<String>,
 }
 
-/// How many unknown columns are remembered.
+/// Maximum number of unknown columns that are remembered.
 const MAX_COLUMNS: usize = 1000;
 
-/// Lines that are read at once, one behind the other.
+/// Lines that are read at once, in sequence.
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
-    /// The number of the first line.
+    /// Number of the first line.
     first: u64,
     ends: Vec<LineEnd>,
 }
 
 impl Batch {
-    /// The bytes of lines by their places, line ends included.
+    /// Bytes of a range of lines, line ends included.
     fn raw(&self, lines: Range<usize>) -> &[u8] {
         let end_before =
             |line: usize| line.checked_sub(1).map_or(0, |before| self.ends[before].raw);
@@ -160,64 +158,63 @@ impl Batch {
     }
 }
 
-/// What the lines of a batch became, in their order.
+/// Parsed lines of a batch, in order.
 #[derive(Default)]
 struct ReadLines {
     steps: Vec<BatchPart>,
-    /// The encoded records, and where each ends.
+    /// The encoded records, and the end of each.
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-/// What became of one line, or of several.
+/// One or several parsed lines.
 enum BatchPart {
-    /// Encoded records of which nothing is to be said: where they begin, and which of the ends are
-    /// theirs.
+    /// Encoded records without diagnostics: their start, and their range of ends.
     Encoded { start: usize, ends: Range<usize> },
-    /// Anything else.
+    /// Any other line.
     Line(ReadLine),
 }
 
-/// What the reader made of a line.
+/// A parsed line.
 struct ReadLine {
     result: Result<Content, Diagnostic>,
     warnings: Vec<Diagnostic>,
-    /// Whether the filter takes the record, if it is one.
+    /// Whether the filter takes the record.
     is_taken: bool,
 }
 
-/// What is on a line.
+/// Content of a line.
 enum Content {
     Line(Line),
-    /// A record as it is wanted: the place of its bytes, or why it has none.
+    /// An encoded record: its range of bytes, or the error.
     Encoded(Result<Range<usize>>),
 }
 
-/// Why there are no more lines.
+/// Reason why a batch ends.
 enum Stop {
     End,
     Waiting,
     LongLine(u64),
 }
 
-/// A batch that is used again and again, what its lines became, and the way to whoever hands it on.
+/// A batch that is used again, its parsed lines, and the channel to the visitor.
 struct BatchJob {
-    /// Its place among all batches up to a stop.
+    /// Number of the batch since the last stop.
     nth: usize,
     batch: Batch,
     read: ReadLines,
-    /// Why no lines come behind those of the batch.
+    /// Reason why no lines follow the batch.
     stop: io::Result<Option<Stop>>,
     done: Sender<BatchJob>,
 }
 
-/// Lines on their way into batches.
+/// The source of batches.
 struct BatchReader {
     lines: Lines,
-    /// Whether the next line may be waited for: nothing is there that could be handed on before.
+    /// Whether the next line may block: no batch is in flight.
     waits: bool,
     is_stopped: bool,
-    /// The number of batches since the last stop.
+    /// Number of batches since the last stop.
     count: usize,
 }
 
@@ -236,7 +233,7 @@ impl BatchReader {
         }
     }
 
-    /// Has lines behind a stop filled into batches.
+    /// Continues after a stop.
     fn go_on(&mut self) {
         (self.waits, self.is_stopped, self.count) = (true, false, 0);
     }
@@ -246,8 +243,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for work that is done. A thread of the pool does its own work meanwhile, for which others
-/// may have no thread.
+/// Waits for a finished batch. A thread of the pool works meanwhile, as the other threads may be
+/// busy.
 fn wait(done: &Receiver<BatchJob>) -> Result<BatchJob> {
     let none_left = || Error::new("internal error: the threads that read have ended");
     loop {
@@ -281,18 +278,18 @@ pub(super) fn read<E: From<Error>>(
     Ok(Summary { was_stopped: flow.is_break(), ..Summary::default() })
 }
 
-/// Makes records of lines, on any thread.
+/// Parses lines, on any thread.
 struct Parser<'o> {
     options: &'o SourceOptions,
     name: Arc<str>,
     kind: LineKind,
     columns: Arc<Columns>,
-    /// What encodes lines of nothing but fields.
+    /// Encodes lines of nothing but fields.
     plain: Option<&'o dyn Encode>,
 }
 
 impl Parser<'_> {
-    /// Has the next lines gathered and read on one of the threads.
+    /// Reads and parses the next batch on one of the threads.
     fn start<'s>(&'s self, mut work: BatchJob, batches: &'s Mutex<BatchReader>, scope: &Scope<'s>) {
         scope.spawn(move |_| {
             let read = caught(|| {
@@ -305,7 +302,7 @@ impl Parser<'_> {
                 (work.read, work.stop) = (ReadLines::default(), Err(error));
             }
             let done = work.done.clone();
-            // Nobody waits for it when no more is wanted.
+            // The receiver is gone when the visitor stops.
             done.send(work).ok();
         });
     }
@@ -333,8 +330,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a line; the bytes of an encoded record go behind those that are there, and if there is
-    /// nothing else to say, nothing is said.
+    /// Parses a line. An encoded record is appended to the others; it returns `None` if it has no
+    /// diagnostics.
     fn read_line(&self, batch: &Batch, line: usize, encoded: &mut Vec<u8>) -> Option<ReadLine> {
         let options = self.options;
         let text = batch.text(line);
@@ -406,7 +403,7 @@ impl OrderedOutput<'_> {
         }
     }
 
-    /// Reads until something else has to be done, and says what; `None` when no more is wanted.
+    /// Reads until a stop, and returns it; `None` when the visitor stops.
     fn read_to_stop<'s, E: From<Error>>(
         &mut self,
         parser: &'s Parser<'_>,
@@ -420,7 +417,7 @@ impl OrderedOutput<'_> {
             let (batch, read) = Default::default();
             parser.start(BatchJob { nth: 0, batch, read, stop: Ok(None), done }, batches, scope);
         }
-        // Others that are done before the next one.
+        // Batches that are finished before their turn.
         let mut early: Vec<BatchJob> = Vec::new();
         let mut next = 0;
         loop {
@@ -443,7 +440,7 @@ impl OrderedOutput<'_> {
         }
     }
 
-    /// Hands on what the lines of a batch became.
+    /// Passes the lines of a batch on.
     fn hand_on_all<E: From<Error>>(
         &mut self,
         batch: &Batch,
@@ -496,7 +493,7 @@ impl OrderedOutput<'_> {
         Ok(())
     }
 
-    /// Whether this was said of a line before.
+    /// Whether this was reported before.
     fn was_told(&mut self, message: &str) -> bool {
         let was_told = self.told.contains(message);
         if !was_told && self.told.len() < MAX_COLUMNS {
@@ -505,7 +502,7 @@ impl OrderedOutput<'_> {
         was_told
     }
 
-    /// Hands on what a line became; `encoded` has the encoded records of its batch.
+    /// Passes a line on; `encoded` has the encoded records of its batch.
     fn hand_on<E: From<Error>>(
         &mut self,
         line: ReadLine,
@@ -551,7 +548,7 @@ impl OrderedOutput<'_> {
         }
     }
 
-    /// Hands a line on, or keeps it with its block: positions whose name and perft counts stand on
+    /// Passes a line on, or keeps it in its block: a position with its name and perft counts on
     /// lines of their own.
     fn gather<E: From<Error>>(
         &mut self,
@@ -587,7 +584,7 @@ impl OrderedOutput<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Keeps a comment with the block in which it stands.
+    /// Keeps a comment in its block.
     fn gather_comment<E: From<Error>>(
         &mut self,
         raw: &[u8],
@@ -604,7 +601,7 @@ impl OrderedOutput<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Hands on what is left of a block; of one that has no position yet only if none comes.
+    /// Passes a block on; one without a position only if no position follows.
     fn end_block<E: From<Error>>(
         &mut self,
         position_comes: bool,
@@ -631,7 +628,7 @@ impl OrderedOutput<'_> {
         Ok(flow)
     }
 
-    /// Reports a line over the limit and hands its bytes on in pieces.
+    /// Reports a line over the limit and passes its bytes on in pieces.
     fn reject_long_line<E: From<Error>>(
         &mut self,
         lines: &mut Lines,
@@ -646,7 +643,7 @@ impl OrderedOutput<'_> {
     }
 }
 
-/// The error about a line that is one of a file of another kind, with what to do about it.
+/// Adds advice to the error of a line that belongs to another kind of file.
 fn with_advice(error: Diagnostic, raw: &[u8]) -> Diagnostic {
     if error.code != codes::E_EPD_FIELDS {
         return error;
@@ -667,7 +664,7 @@ fn with_advice(error: Diagnostic, raw: &[u8]) -> Diagnostic {
     Diagnostic { message: format!("{}; {advice}", error.message), ..error }
 }
 
-/// What is on each line.
+/// The kind of lines of a text.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum LineKind {
     /// EPD in any dialect.
@@ -681,7 +678,7 @@ pub(super) enum LineKind {
 }
 
 impl LineKind {
-    /// The format of such lines; FEN is EPD here.
+    /// The format of the lines; FEN counts as EPD.
     pub(super) const fn format(self) -> FileFormat {
         match self {
             LineKind::Epd | LineKind::Fen => FileFormat::Epd,
@@ -690,15 +687,15 @@ impl LineKind {
         }
     }
 
-    /// Whether a line may be the fields of a position and nothing else.
+    /// Whether a line may have only the fields of a position.
     pub(super) const fn may_be_plain(self) -> bool {
         matches!(self, LineKind::Epd | LineKind::Fen)
     }
 
-    /// Reads a line without its line end, of a table with these columns where it is one.
+    /// Parses a line without its line end; `columns` are those of a table.
     ///
     /// # Errors
-    /// Why it is no record, with the column.
+    /// The reason why it is not a record, with the column.
     pub(super) fn parse(
         self,
         line: &[u8],
@@ -715,7 +712,7 @@ impl LineKind {
     }
 }
 
-/// A record whose counts are being gathered.
+/// A record whose perft counts are being collected.
 pub(super) struct Block {
     pub(super) record: EpdRecord,
     /// The number of the line of the position.
@@ -752,7 +749,7 @@ impl BlockLine<'_> {
 }
 
 impl Block {
-    /// Begins with a position and the line `id NAME` before it, if there was one.
+    /// Begins with a position and the line `id NAME` before it.
     pub(super) fn new(
         mut record: EpdRecord,
         line: u64,
@@ -770,7 +767,7 @@ impl Block {
         Block { record, line, raw: lines }
     }
 
-    /// Adds a count; false when the record has another for the depth.
+    /// Adds a count; false if the record has another count of this depth.
     pub(super) fn add(&mut self, opcode: Opcode, nodes: &[u8]) -> bool {
         let is_new = self.record.operands(opcode).is_none();
         if is_new {

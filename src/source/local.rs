@@ -1,4 +1,4 @@
-//! Stores and archives are opened by their path, so what comes another way is first copied into a
+//! Stores and archives as files. Both are opened by path, so any other input is first copied into a
 //! temporary file.
 
 use std::fs::File;
@@ -14,21 +14,21 @@ use crate::model::GameId;
 use crate::new_file::SpooledFile;
 use crate::store::{self, Store, StoreError, StoreOptions};
 
-/// A store or an archive where it can be opened by its path.
+/// A store or an archive with a path.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// As the user named it.
+    /// The name that the user gave.
     name: String,
     path: PathBuf,
-    /// The temporary file that the path leads to, if it is a copy.
+    /// The temporary file of the path, if it is a copy.
     copy: Option<Arc<SpooledFile>>,
 }
 
 impl Local {
-    /// The store or archive that an input is.
+    /// The file of a store or an archive.
     ///
     /// # Errors
-    /// When it has to be copied and cannot.
+    /// The input has to be copied, and that fails.
     pub(super) fn of(path: &Path, mut input: Input) -> Result<Local> {
         let name = path.display().to_string();
         if input.is_file {
@@ -38,7 +38,7 @@ impl Local {
         let mut closed = Ok(());
         let fill = |file: &mut File| {
             io::copy(&mut input.bytes, file)?;
-            // The writer of a store may have died, and left that to whoever opens it next.
+            // The writer of a store may have died; then the copy is repaired.
             closed = store::close_copy(file, path);
             Ok(())
         };
@@ -49,11 +49,11 @@ impl Local {
         Ok(Local::temporary(name, copy))
     }
 
-    /// The store or archive that a path leads to, `-` being standard input; it is not looked at.
-    /// One that is not there is found missing when it is opened.
+    /// The store or archive at a path; `-` is standard input. A missing file is reported when it is
+    /// opened.
     ///
     /// # Errors
-    /// When it has to be copied and cannot.
+    /// The input has to be copied, and that fails.
     pub fn open(path: impl AsRef<Path>) -> Result<Local> {
         let path = path.as_ref();
         let is_missing = path != Path::new("-") && !path.exists();
@@ -64,11 +64,11 @@ impl Local {
         Local::of(path, input::open(path, None)?)
     }
 
-    /// A store as of its last commit, as a copy beside it, or among the temporary files where nothing can be
-    /// written there: the store itself stays free for whoever writes to it.
+    /// A copy of the last commit of a store, in its folder or else among the temporary files. The
+    /// store itself stays free for a writer.
     ///
     /// # Errors
-    /// When it cannot be copied, with its name.
+    /// The store cannot be copied. The error names it.
     pub fn snapshot(path: impl AsRef<Path>) -> Result<Local> {
         let path = path.as_ref();
         let beside = path.parent().filter(|parent| *parent != Path::new(""));
@@ -79,17 +79,17 @@ impl Local {
         Ok(Local::temporary(path.display().to_string(), copy))
     }
 
-    /// A temporary file that has the content of what the user named.
+    /// A temporary file with the content of a file that the user named.
     pub(super) fn temporary(name: String, copy: SpooledFile) -> Local {
         Local { path: copy.path().to_path_buf(), copy: Some(Arc::new(copy)), name }
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// As the user named it.
+    /// The name that the user gave.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -97,12 +97,12 @@ impl Local {
     /// Opens the store for reading, in about `memory` bytes.
     ///
     /// # Errors
-    /// When it cannot be opened, with its name.
+    /// The store cannot be opened. The error names it.
     pub fn store(&self, memory: usize) -> Result<Store> {
         let options = StoreOptions::new().memory_bytes(memory);
         let opened = Store::open_read_only(&self.path, &options);
         opened.map_err(|error| match (error, &self.copy) {
-            // Nobody else has the copy: it was to be put right where that is not possible any more.
+            // Nobody else has the copy, so its header is wrong and cannot be repaired.
             (StoreError::InUse { .. }, Some(_)) => {
                 let what = "its length is not what its header tells".to_string();
                 let (path, place) = (PathBuf::from(&self.name), "the file".to_string());
@@ -115,12 +115,12 @@ impl Local {
     /// Opens the archive.
     ///
     /// # Errors
-    /// When it cannot be opened, with its name.
+    /// The archive cannot be opened. The error names it.
     pub fn archive(&self) -> Result<Archive> {
         Archive::open(&self.path).map_err(|error| Error::from(error).in_source(&*self.name))
     }
 
-    /// An error of the store or the archive, which names what the user named and not a copy of it.
+    /// An error of the store or the archive that names the file of the user, not the copy.
     pub fn failed(&self, error: impl Into<Error>) -> Error {
         let error = error.into();
         match self.copy {
@@ -206,7 +206,7 @@ impl LibraryFile {
     }
 }
 
-/// An error of the archive, or of whoever takes its games.
+/// An error of the archive, or of the visitor.
 enum VisitError {
     Archive(ArchiveError),
     Visit(Error),

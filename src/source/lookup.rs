@@ -1,4 +1,4 @@
-//! One way to look positions up, whatever has them: a store or an archive.
+//! Lookups by position in a store or an archive.
 
 use std::fmt;
 use std::fs::File;
@@ -21,14 +21,15 @@ use crate::new_file::SpooledFile;
 use crate::store::{self, EncodedRecord, Reader, Store};
 use crate::text::FormatOptions;
 
-/// Takes the records of many queries: the place of the query among them, and a record of it. It
-/// says what it wants next.
+/// Takes the records of many queries: the index of the query and a record. A break skips the rest
+/// of the query, or of all queries.
 pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<SkipTo>> + 'v;
 
-/// What answers which records a position has. Positions are compared without regard to counters,
-/// castling dialect and superfluous en passant squares.
+/// A collection of records that is searched by position: a store or an archive. Positions are
+/// compared without counters, castling dialect and superfluous en passant squares.
 ///
-/// A function of a `&dyn Lookup` looks positions up in stores and archives alike:
+/// Only types of this crate implement it. A function of a `&dyn Lookup` searches stores and
+/// archives alike:
 ///
 /// ```
 /// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
@@ -46,23 +47,23 @@ pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<Skip
 /// assert_eq!(number_of_first(&archive, &Position::START)?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Lookup {
-    /// The records of a position, in order of their numbers. Each is found when it is asked for, so
-    /// the first costs no more where there are many.
+pub trait Lookup: sealed::Sealed {
+    /// The records of a position, ordered by number. Records are read one by one, so the first is
+    /// cheap.
     fn matches(&self, query: &Query) -> Matches<'_>;
 
-    /// Looks many positions up, in the order that the source likes best, and calls `visit` with
-    /// each record of each. The records of one query come in order of their numbers.
+    /// Looks up many positions in the order that is fastest, and calls `visit` with each record.
+    /// The records of one query are ordered by number.
     ///
     /// # Errors
-    /// Damage, what the system reports, and those of `visit`, which end the work.
+    /// Damage, errors of the system, and those of `visit`, which end the lookup.
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()>;
 
-    /// The record with a number, counted from 0; `None` if there is none. An archive finds it at
-    /// once; a store, which has no index of numbers, is read until it is found.
+    /// The record with a number, from 0; `None` if the number is too large. An archive finds it at
+    /// once; a store has no index of numbers and is read up to the record.
     ///
     /// # Errors
-    /// Damage, and what the system reports.
+    /// Damage, and errors of the system.
     fn record(&self, number: u64) -> Result<Option<EpdRecord>>;
 }
 
@@ -99,8 +100,20 @@ impl Lookup for Archive {
     }
 }
 
-/// The records of one position; see [`Lookup::matches`]. As an iterator it gives numbers and
-/// records, [`Matches::next_match`] what is not decoded yet.
+mod sealed {
+    use super::{Archive, OpenLookup, Reader};
+
+    pub trait Sealed {}
+
+    impl Sealed for Reader {}
+
+    impl Sealed for Archive {}
+
+    impl Sealed for OpenLookup {}
+}
+
+/// The records of one position; see [`Lookup::matches`]. The iterator returns decoded records,
+/// [`Matches::next_match`] undecoded ones.
 pub struct Matches<'l>(MatchesOf<'l>);
 
 enum MatchesOf<'l> {
@@ -115,10 +128,10 @@ impl fmt::Debug for Matches<'_> {
 }
 
 impl Matches<'_> {
-    /// The next record; `None` when there are no more. After an error there are no more.
+    /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
-    /// Damage, and what the system reports.
+    /// Damage, and errors of the system.
     pub fn next_match(&mut self) -> Option<Result<Match<'_>>> {
         Some(
             match &mut self.0 {
@@ -143,7 +156,7 @@ impl Iterator for Matches<'_> {
     }
 }
 
-/// A record that was found. It is decoded when it is asked for.
+/// A record that was found, not decoded yet.
 pub struct Match<'m>(MatchOf<'m>);
 
 enum MatchOf<'m> {
@@ -158,7 +171,7 @@ impl fmt::Debug for Match<'_> {
 }
 
 impl Match<'_> {
-    /// The number of the record in its source, counted from 0.
+    /// The number of the record in its source, from 0.
     pub fn number(&self) -> u64 {
         match &self.0 {
             MatchOf::Store(found) => found.number(),
@@ -177,7 +190,7 @@ impl Match<'_> {
         })
     }
 
-    /// Appends the canonical text, without line end; mostly no record is made for it.
+    /// Appends the canonical text without a line end; usually this is faster than decoding.
     ///
     /// # Errors
     /// Damage.
@@ -192,7 +205,7 @@ impl Match<'_> {
     /// Appends the bytes of [`codec::record`](record).
     ///
     /// # Errors
-    /// Damage, and a record of an archive that has no such bytes.
+    /// Damage, and a record of an archive that has no binary form.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         match &self.0 {
             MatchOf::Store(found) => out.extend_from_slice(found.bytes()),
@@ -202,7 +215,7 @@ impl Match<'_> {
     }
 }
 
-/// A store or an archive that was opened as a source; its errors name it.
+/// An open store or archive; its errors name the file.
 ///
 /// ```
 /// use epdb::model::Position;
@@ -224,7 +237,7 @@ impl Match<'_> {
 pub struct OpenLookup {
     name: Arc<str>,
     opened: Opened,
-    /// The file, which may be a temporary copy, is there as long as it is used.
+    /// The file, which may be a temporary copy.
     local: Local,
 }
 
@@ -244,16 +257,16 @@ impl fmt::Debug for OpenLookup {
 }
 
 impl OpenLookup {
-    /// Opens a store or an archive, compressed or not, or standard input for `-`, to be looked up
-    /// in about `memory` bytes.
+    /// Opens a store or an archive, compressed or not, or standard input for `-`. Lookups use about
+    /// `memory` bytes.
     ///
     /// # Errors
-    /// It cannot be opened, or is something else. The error names it.
+    /// The file cannot be opened, or is something else. The error names it.
     pub fn open(path: impl AsRef<Path>, memory: usize) -> Result<OpenLookup> {
         OpenLookup::new(Source::open(path, &SourceOptions::new())?, memory)
     }
 
-    /// The same of an opened source.
+    /// [`OpenLookup::open`] of an opened source.
     ///
     /// # Errors
     /// As [`OpenLookup::open`].
@@ -266,18 +279,18 @@ impl OpenLookup {
         }
     }
 
-    /// Opens a store as of its last commit, and leaves the store itself free for whoever writes to it.
+    /// Opens a copy of the last commit of a store, so that the store stays free for a writer.
     ///
     /// # Errors
-    /// It cannot be copied or opened.
+    /// The store cannot be copied or opened.
     pub fn snapshot(path: impl AsRef<Path>, memory: usize) -> Result<OpenLookup> {
         OpenLookup::of_store(Local::snapshot(path)?, memory)
     }
 
-    /// An archive in a temporary file that `write` fills, under a name that its errors say.
+    /// An archive in a temporary file that `write` fills; `name` is its name in errors.
     ///
     /// # Errors
-    /// Those of `write`, and of the file.
+    /// Those of `write` and of the file.
     pub fn built(
         name: &str,
         options: PackOptions,
@@ -304,26 +317,26 @@ impl OpenLookup {
         Ok(OpenLookup { name: local.name().into(), opened: Opened::Archive(archive), local })
     }
 
-    /// The name that it was opened by.
+    /// The name of the source.
     pub const fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// A game that positions list; `None` where it is not kept.
+    /// A game that positions list; `None` if it is not kept.
     ///
     /// # Errors
-    /// Damage, and what the system reports.
+    /// Damage, and errors of the system.
     pub fn kept_game(&self, id: GameId) -> Result<Option<Game>> {
         let bytes = match &self.opened {
             Opened::Store { reader, .. } => reader.kept_game(id).map_err(Error::from),
             Opened::Archive(archive) => archive.kept_game(id).map_err(Error::from),
         };
         let Some(bytes) = bytes.map_err(|error| self.named(error))? else { return Ok(None) };
-        let no_game = || self.named(Error::new(format!("damaged: kept game {id} is no game")));
+        let no_game = || self.named(Error::new(format!("damaged: kept game {id} is not a game")));
         kept_game::decode(&bytes).map(Some).ok_or_else(no_game)
     }
 
-    /// How many records it has.
+    /// Number of records.
     pub fn len(&self) -> u64 {
         match &self.opened {
             Opened::Store { reader, .. } => reader.len(),
@@ -331,15 +344,16 @@ impl OpenLookup {
         }
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How its tallies came to be, and which games they count; `None` where that was not kept.
+    /// The origin of the tallies and the games that they count; `None` if the file does not have
+    /// it.
     ///
     /// # Errors
-    /// Damage, and what the system reports.
+    /// Damage, and errors of the system.
     pub fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
         let ledger = match &self.opened {
             Opened::Store { store, .. } => store.tally_ledger()?,
@@ -350,10 +364,10 @@ impl OpenLookup {
         Ok(ledger)
     }
 
-    /// How many games it keeps.
+    /// Number of games that are kept.
     ///
     /// # Errors
-    /// Damage, and what the system reports.
+    /// Damage, and errors of the system.
     pub fn kept_game_count(&self) -> Result<u64> {
         let count = match &self.opened {
             Opened::Store { reader, .. } => reader.kept_game_count().map_err(Error::from),
@@ -369,7 +383,7 @@ impl OpenLookup {
         }
     }
 
-    /// An error of a record that was found, with the name that this was opened by.
+    /// An error of a record that was found, with the name of the source.
     pub fn named(&self, error: Error) -> Error {
         match &self.opened {
             Opened::Store { .. } => self.local.failed(error),

@@ -1,22 +1,22 @@
-//! Any file or stream, of any format and compression, as records and games in order, and the way
-//! back.
+//! Reading and writing files and streams of any format and compression.
 //!
-//! Reading: [`open`] takes whatever there is, text (EPD, FEN) and games (PGN, PGC) plain or
-//! compressed, streams, stores and archives, what lichess publishes, and opening books of Polyglot.
-//! [`Source::records`] and [`Source::items`] are iterators; [`Source::read`] hands items on without
-//! copying them, which is what the command line does. [`Sources`] are several, one after the other; [`SourceOptions`] say how all of it is read.
+//! Reading: [`open`] takes text (EPD, FEN), games (PGN, PGC), streams, stores, archives, the files
+//! of lichess, and opening books of Polyglot, compressed or not. [`Source::records`] and
+//! [`Source::items`] are iterators. [`Source::read`] calls a visitor without copying items, and the
+//! command line uses it. [`Sources`] reads several files in sequence. [`SourceOptions`] are the
+//! options of all of them.
 //!
-//! Writing: a [`Target`] takes records or games and writes them in the format that its name, or
-//! [`TargetOptions`], decide; an [`Output`] takes bytes. Files appear when they are complete, or not
-//! at all.
+//! Writing: a [`Target`] takes records or games. Its format is that of the file name, or of
+//! [`TargetOptions`]. An [`Output`] takes bytes. Files appear when they are complete, or not at
+//! all.
 //!
-//! Opening books of Polyglot hold keys and no positions: [`BookResolver`] looks for these, as a source does,
-//! and [`open_book`] reads the entries.
+//! Books: an opening book of Polyglot has keys and no positions. [`BookResolver`] finds the
+//! positions, as a source does; [`open_book`] reads the entries.
 //!
-//! Looking up: [`OpenLookup`] opens a store or an archive, and both answer as any [`Lookup`] does.
+//! Lookups: [`OpenLookup`] opens a store or an archive. Both implement [`Lookup`].
 //!
-//! A format is known by the first bytes of a source, by its name, or by what the options say:
-//! everything that is known of formats stands in one table, behind [`FileFormat`].
+//! The format of a source is found by its first bytes, by its name, or by the options. One table
+//! has the properties of all formats, behind [`FileFormat`].
 
 mod binary;
 mod book;
@@ -76,7 +76,7 @@ use crate::model::GameId;
 /// ```
 ///
 /// # Errors
-/// It cannot be read, or is of a format that is not read. The error names it.
+/// The file cannot be read, or its format is not supported. The error names it.
 pub fn open(path: impl AsRef<Path>) -> Result<Source> {
     Source::open(path, &SourceOptions::new())
 }
@@ -113,7 +113,7 @@ pub fn kept_game_count(path: impl AsRef<Path>) -> Result<u64> {
 /// The format of a file by its bytes and its name, or else `default`.
 ///
 /// # Errors
-/// The file cannot be read, or has a format that is not read.
+/// The file cannot be read, or its format is not supported.
 pub fn format_of_file(path: &Path, default: Option<FileFormat>) -> Result<FileFormat> {
     let input = input::open(path, None)?;
     Ok(FileFormat::of_source(path, &input.start, default))

@@ -1,4 +1,4 @@
-//! Opening a source, whatever it is.
+//! Opening a source of any format.
 
 use std::fmt;
 use std::fs::File;
@@ -21,7 +21,7 @@ use super::{binary, book, games};
 use crate::error::{At, Error, Place, Result};
 use crate::text::{Diagnostic, Profile, codes};
 
-/// An opened source, its format known.
+/// An open source of a known format.
 pub struct Source {
     pub(super) name: Arc<str>,
     content: Content,
@@ -41,9 +41,9 @@ impl fmt::Debug for Source {
     }
 }
 
-/// What a source is.
+/// The content of a source.
 pub enum Content {
-    /// Lines of EPD or FEN, or of what lichess publishes.
+    /// Lines of EPD or FEN, or of the files of lichess.
     Lines(Lines),
     /// An opening book of Polyglot.
     Book(Box<dyn Read + Send>),
@@ -51,9 +51,9 @@ pub enum Content {
     Stream(Box<dyn Read + Send>),
     /// A store.
     Store(Local),
-    /// Games as text.
+    /// Games in PGN.
     Pgn(Box<dyn Read + Send>),
-    /// Games as bytes.
+    /// Games in PGC.
     Pgc(Box<dyn Read + Send>),
     /// An archive.
     Archive(Local),
@@ -77,13 +77,13 @@ impl Source {
     /// Opens a file of any format and compression, or standard input for `-`.
     ///
     /// # Errors
-    /// It cannot be read, or is of a format that is not read. The error names it.
+    /// The file cannot be read, or its format is not supported. The error names it.
     pub fn open(path: impl AsRef<Path>, options: &SourceOptions) -> Result<Source> {
         let path = path.as_ref();
         Source::of_input(path, input::open(path, options.bytes_read.as_ref())?, options)
     }
 
-    /// Reads what a reader gives as a file of this name, whose suffix may decide the format.
+    /// Reads from a reader as from a file of this name, whose suffix may decide the format.
     ///
     /// # Errors
     /// As [`Source::open`].
@@ -150,12 +150,12 @@ impl Source {
         Ok(Source { name, content, is_file, file, encoding, options })
     }
 
-    /// The name that it was opened by.
+    /// The name of the source.
     pub const fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// Its format; FEN is EPD here.
+    /// The format; FEN counts as EPD.
     pub const fn format(&self) -> FileFormat {
         match &self.content {
             Content::Lines(lines) => lines.kind().format(),
@@ -168,18 +168,17 @@ impl Source {
         }
     }
 
-    /// Whether it is a file that is not compressed, so that it can be opened again by its name.
+    /// Whether it is an uncompressed file, which can be opened again by its name.
     pub const fn is_file(&self) -> bool {
         self.is_file
     }
 
-    /// The encoding of a text that is read as UTF-8 though it is in UTF-16, or was declared to be in
-    /// another one.
+    /// The encoding of a text that is converted to UTF-8.
     pub const fn encoding(&self) -> Option<&'static str> {
         self.encoding
     }
 
-    /// Gives all bytes of a file to `read`, decompressed and in UTF-8, and starts again at the beginning;
+    /// Calls `read` with all bytes of a file, decompressed and in UTF-8, and rewinds the file.
     /// `None` for a source that can be read only once.
     #[cfg(feature = "library")]
     pub(crate) fn read_bytes_first<R>(
@@ -213,21 +212,21 @@ impl Source {
         }
     }
 
-    /// The same source, whose records of lines are encoded on the threads that read them.
+    /// The same source, whose lines are encoded on the threads that read them.
     #[cfg(feature = "library")]
     pub(crate) fn encoded_as(self, encode: Arc<dyn Encode>) -> Source {
         Source { options: self.options.encode(encode), ..self }
     }
 
-    /// What it is, for readers of their own.
+    /// The content, for other readers.
     pub fn into_content(self) -> Content {
         self.content
     }
 
-    /// The lines of a text, for readers of their own; a warning about its encoding goes to `visit`.
+    /// The lines of a text, for other readers; a warning about its encoding goes to `visit`.
     ///
     /// # Errors
-    /// It is no text, or in an encoding that the profile does not take.
+    /// The source is not text, or its encoding is not allowed in this profile.
     pub fn into_lines<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Lines, E> {
         self.report_encoding(visit)?;
         let name = self.name;
@@ -237,11 +236,11 @@ impl Source {
         }
     }
 
-    /// Hands all items of the source to `visit`, lines being read on all threads.
+    /// Calls `visit` with all items of the source. Lines are read on all threads.
     ///
     /// # Errors
-    /// The source cannot be read on or is damaged, and what `visit` returns. Lines and games that
-    /// are rejected are items.
+    /// The source is damaged or cannot be read, and those of `visit`. Rejected lines and games are
+    /// items.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -273,12 +272,12 @@ impl Source {
         }
     }
 
-    /// The same source, whose records come as records.
+    /// The same source without an encoder.
     pub(super) fn without_encoding(self) -> Source {
         Source { options: self.options.without_encoding(), ..self }
     }
 
-    /// Warns of a text that is in UTF-16 without being declared so; only the lenient profile takes it.
+    /// Warns of text in UTF-16 that is not declared; only the lenient profile reads it.
     fn report_encoding<E: From<Error>>(&self, visit: &mut VisitItem<'_, E>) -> Result<(), E> {
         let declared = self.options.encoding.map(TextEncoding::name);
         let Some(encoding) = self.encoding.filter(|it| declared != Some(*it)) else {

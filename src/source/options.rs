@@ -1,4 +1,4 @@
-//! How sources are read.
+//! Options of sources.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,38 +12,37 @@ use crate::model::{EpdRecord, Game};
 use crate::text::pgn::{PgnReadOptions, PositionOptions};
 use crate::text::{ParseOptions, Profile, lines};
 
-/// Says which records and games are taken. It is asked on several threads at once.
+/// A filter of records and games. Several threads call it at once.
 pub trait Filter: Send + Sync {
     /// Whether a record is taken; `game` is the one that it is a position of.
     fn takes(&self, record: &EpdRecord, game: Option<&Game>, place: &Place) -> bool;
 
-    /// Whether a game is taken as such.
+    /// Whether a game is taken.
     fn takes_game(&self, game: &Game, place: &Place) -> bool;
 }
 
-/// Makes bytes of records on the threads that read them, several at once.
+/// An encoder of records, which runs on the threads that read them.
 pub trait Encode: Send + Sync {
     /// Appends the bytes of a record.
     ///
     /// # Errors
-    /// The record has none; reading ends then.
+    /// The record cannot be encoded; reading ends.
     fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()>;
 
-    /// Appends the bytes of a record that is given by its parts, and says whether it has done so;
-    /// otherwise the record is made.
+    /// Appends the bytes of a record that is given by its parts; false if it cannot, and the record
+    /// is built.
     fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         let _ = (record, out);
         false
     }
 
-    /// [`Encode::encode_plain`] of a record whose line, its end aside, is its canonical text, so that the
-    /// line can stand for it.
+    /// [`Encode::encode_plain`] of a record whose line, without its end, is its canonical text.
     fn encode_canonical(&self, record: &PlainRecord<'_>, text: &[u8], out: &mut Vec<u8>) -> bool {
         let _ = text;
         self.encode_plain(record, out)
     }
 
-    /// Whether only records that are given by their parts are encoded. Others come as records.
+    /// Whether only records that are given by their parts are encoded.
     fn only_plain(&self) -> bool {
         false
     }
@@ -52,8 +51,7 @@ pub trait Encode: Send + Sync {
 /// Records in their binary form, as [`record::encode`] writes it.
 #[derive(Copy, Clone, Debug)]
 pub struct BinaryRecords {
-    /// Whether those are left to be records whose binary form takes more than the parts of a
-    /// [`PlainRecord`].
+    /// Whether other records than a [`PlainRecord`] are not encoded.
     pub only_plain: bool,
 }
 
@@ -72,11 +70,11 @@ impl Encode for BinaryRecords {
     }
 }
 
-/// What reading a store may take beside the work that is done with its records.
+/// Memory for reading a store.
 const STORE_MEMORY: usize = 64 << 20;
 
-/// How sources are read. Unless something else is asked for, everything is taken, text in the lenient
-/// profile, games as games.
+/// Options of sources. By default all records are taken, text is read in the lenient profile, and
+/// games are read as games.
 ///
 /// ```
 /// use epdb::source::{FileFormat, SourceOptions};
@@ -109,7 +107,7 @@ impl Default for SourceOptions {
 }
 
 impl SourceOptions {
-    /// The options as they are by default.
+    /// The default options.
     pub fn new() -> SourceOptions {
         SourceOptions {
             format: None,
@@ -126,36 +124,36 @@ impl SourceOptions {
         }
     }
 
-    /// The format of sources whose first bytes and names do not show it.
+    /// The format of sources whose first bytes and name do not show it.
     #[must_use]
     pub fn format(mut self, format: FileFormat) -> SourceOptions {
         self.format = Some(format);
         self
     }
 
-    /// How lines of text are read.
+    /// Options of lines of text.
     #[must_use]
     pub fn text(mut self, options: ParseOptions) -> SourceOptions {
         self.text = options;
         self
     }
 
-    /// The most bytes of a line, its end not counted; longer ones are rejected
-    /// ([`lines::default_limit`]).
+    /// Maximum number of bytes of a line without its end; longer lines are rejected. The default is
+    /// [`lines::default_limit`].
     #[must_use]
     pub const fn max_line(mut self, bytes: usize) -> SourceOptions {
         self.max_line = Some(bytes);
         self
     }
 
-    /// How games are read; games in PGC have the same limit of bytes.
+    /// Options of games; the limit of bytes is that of PGC too.
     #[must_use]
     pub fn games(mut self, options: PgnReadOptions) -> SourceOptions {
         self.games = options;
         self
     }
 
-    /// Games come as their positions.
+    /// Reads the positions of games instead of the games.
     #[must_use]
     pub fn positions(mut self, options: PositionOptions) -> SourceOptions {
         self.positions = Some(options);
@@ -169,37 +167,38 @@ impl SourceOptions {
         self
     }
 
-    /// The character set of text, which is read as UTF-8 then. Without it, and in UTF-8 and Latin-1, the
-    /// readers of lines and games decide ([`ParseOptions::charset`], [`PgnReadOptions::charset`]).
+    /// The character set of text, which is converted to UTF-8. Without it, and for UTF-8 and
+    /// Latin-1, the readers of lines and games decide ([`ParseOptions::charset`],
+    /// [`PgnReadOptions::charset`]).
     #[must_use]
     pub const fn encoding(mut self, encoding: Option<TextEncoding>) -> SourceOptions {
         self.encoding = encoding;
         self
     }
 
-    /// Which records and games are taken.
+    /// The filter of records and games.
     #[must_use]
     pub fn filter(mut self, filter: Arc<dyn Filter>) -> SourceOptions {
         self.filter = Some(filter);
         self
     }
 
-    /// What records of lines are encoded as: they come as [`Item::Encoded`](super::Item::Encoded)
-    /// where they would be made on several threads, and as records elsewhere, as in iterators.
+    /// The encoder of records of lines. They become [`Item::Encoded`](super::Item::Encoded) where
+    /// several threads read them; other sources and iterators return records.
     #[must_use]
     pub fn encode(mut self, encode: Arc<dyn Encode>) -> SourceOptions {
         self.encode = Some(encode);
         self
     }
 
-    /// About how many bytes of memory reading a store may take; 64 MiB otherwise.
+    /// Approximate memory for reading a store; the default is 64 MiB.
     #[must_use]
     pub const fn memory_bytes(mut self, bytes: usize) -> SourceOptions {
         self.memory = bytes;
         self
     }
 
-    /// Adds the bytes that are read of files to this number, for whoever shows the progress.
+    /// A counter of the bytes that are read of files, for a progress bar.
     #[must_use]
     pub fn count_bytes(mut self, count: Arc<AtomicU64>) -> SourceOptions {
         self.bytes_read = Some(count);
@@ -212,13 +211,12 @@ impl SourceOptions {
         self
     }
 
-    /// What encodes records of lines, unless several lines may make one.
+    /// The encoder of lines, unless several lines may make one record.
     pub(super) fn encode_lines(&self) -> Option<&dyn Encode> {
         self.encode.as_deref().filter(|_| !self.text.perft)
     }
 
-    /// The same for lines of which nobody asks more than what they are encoded as, and which are read
-    /// as they are found.
+    /// The encoder of plain lines, if nothing else has to be done with them.
     pub(super) fn encode_plain(&self) -> Option<&dyn Encode> {
         let is_usual = self.text.profile == Profile::Lenient && !self.text.labels;
         let is_usual = is_usual && self.filter.is_none();

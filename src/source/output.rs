@@ -1,5 +1,5 @@
-//! Where bytes go: a file that appears only when it is complete, compressed where its name says so,
-//! or any other output.
+//! Outputs: a file that appears only when it is complete, compressed if its name says so, or any
+//! other writer.
 
 use std::fmt;
 use std::fs::File;
@@ -11,8 +11,8 @@ use flate2::write::GzEncoder;
 use super::format::Compression;
 use crate::new_file::{NewFile, cannot_write};
 
-/// A buffered output. A file takes its place only by [`Output::finish`]; when it is dropped before,
-/// the place is untouched. Errors of writing name the file.
+/// A buffered output. A file appears only by [`Output::finish`]; if the output is dropped before,
+/// nothing changes. Errors of writing name the file.
 ///
 /// ```
 /// use std::io::Write;
@@ -38,10 +38,10 @@ enum Sink {
     Zstd(zstd::Encoder<'static, Destination>),
 }
 
-/// Where the bytes go in the end.
+/// Destination of the bytes.
 enum Destination {
     File(NewFile),
-    /// A device or a pipe, which cannot be renamed onto and is written in place.
+    /// A device or a pipe, which cannot be renamed and is written in place.
     InPlace {
         file: File,
         path: PathBuf,
@@ -49,9 +49,9 @@ enum Destination {
     Other(Box<dyn Write + Send>),
 }
 
-/// Bytes that are collected before they are written to a file.
+/// Size of the buffer of a file.
 const FILE_BUFFER: usize = 1 << 18;
-/// The same for any other output.
+/// Size of the buffer of any other output.
 const BUFFER: usize = 1 << 16;
 
 impl fmt::Debug for Output {
@@ -65,11 +65,11 @@ impl fmt::Debug for Output {
 }
 
 impl Output {
-    /// Begins a file, compressed where its name says so. A device or a pipe that is there is written
-    /// in place.
+    /// Begins a file, compressed if its name says so. An existing device or pipe is written in
+    /// place.
     ///
     /// # Errors
-    /// What the system says; the error names the file.
+    /// Errors of the system. The error names the file.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Output> {
         let path = path.as_ref();
         let target = Destination::create(path)?;
@@ -85,16 +85,16 @@ impl Output {
         Ok(Output { sink: BufWriter::with_capacity(FILE_BUFFER, sink) })
     }
 
-    /// An output that is written as it comes.
+    /// An output to any writer.
     pub fn new(output: impl Write + Send + 'static) -> Output {
         let sink = Sink::Plain(Destination::Other(Box::new(output)));
         Output { sink: BufWriter::with_capacity(BUFFER, sink) }
     }
 
-    /// Writes what is buffered, unless it goes into a file that appears at the end.
+    /// Writes the buffer, unless it belongs to a file that appears at the end.
     ///
     /// # Errors
-    /// What the output says.
+    /// Those of the writer.
     pub fn hand_on(&mut self) -> io::Result<()> {
         match self.sink.get_ref() {
             Sink::Plain(Destination::File(_)) | Sink::Gzip(_) | Sink::Zstd(_) => Ok(()),
@@ -102,10 +102,10 @@ impl Output {
         }
     }
 
-    /// Writes what is buffered and puts the file in its place.
+    /// Writes the buffer and renames the file.
     ///
     /// # Errors
-    /// What the system says; the place is untouched then.
+    /// Errors of the system; nothing changes then.
     pub fn finish(self) -> io::Result<()> {
         let sink = self.sink.into_inner().map_err(io::IntoInnerError::into_error)?;
         let target = match sink {

@@ -1,4 +1,4 @@
-//! Lines of nothing but fields of which nothing is to be said, read without a record in between.
+//! Lines that have only fields and no diagnostics, read without building a record.
 
 use crate::codec::identity::Identity;
 use crate::codec::packed::{PackedBoard, PlainCodes};
@@ -7,22 +7,22 @@ use crate::model::rules::{is_plainly_legal, legality};
 use crate::model::{Board, Castling, Color, Counters, Position, Square};
 use crate::simd::{InstructionSet, Kernel};
 
-/// A record without operations, as a line of four or six fields says it.
+/// A record without operations: a line of four or six fields.
 pub(super) struct PlainLine<'i> {
-    /// The record, with the en passant square of the line where it is not part of the identity.
+    /// The record. Its en passant square is set if it is not part of the identity.
     pub(super) record: PlainRecord<'i>,
     /// Whether the line is the canonical text of its record.
     pub(super) is_canonical: bool,
 }
 
 impl<'i> PlainLine<'i> {
-    /// Reads what the lenient reader would make a record of without a remark, behind fields of this
-    /// identity. `None` says nothing about the line.
-    // To copy what was just put together would take longer than to read it.
+    /// Reads a line after its identity, if the lenient reader would have no remarks. `None` leaves
+    /// the line to that reader.
+    // Copying the parts would take longer than reading them.
     #[inline(always)]
     pub(super) fn read(line: &[u8], identity: &'i Identity) -> Option<PlainLine<'i>> {
         let (fields, behind) = line.split_at(identity.len);
-        // The fields are read only where they are canonical.
+        // This reads canonical fields only.
         let (counters, is_canonical) = match behind {
             [] => (None, true),
             [b' ', text @ ..] => {
@@ -44,8 +44,8 @@ impl<'i> PlainLine<'i> {
     }
 }
 
-/// What a packed board of at most 32 pieces says, without its castling rights, for which no rule
-/// asks. That the board is sound is known, so that this is faster than decoding it.
+/// The placement of a packed board of at most 32 pieces. The castling rights are left out: no rule
+/// here needs them. The board is known to be valid, so this is faster than decoding.
 struct Placement {
     board: Board,
     turn: Color,
@@ -62,14 +62,14 @@ impl Placement {
     }
 }
 
-/// A look at a packed board and the en passant square of its line.
+/// A check of a packed board and the en passant square of its line.
 struct Glance<'b> {
     board: &'b PackedBoard,
     en_passant: Option<Square>,
 }
 
 impl Kernel for Glance<'_> {
-    /// Whether a pawn just made a double step, and whether nothing is wrong with the position.
+    /// Whether a pawn just made a double step, and whether the position is legal.
     type Output = Option<(bool, bool)>;
 
     #[inline(always)]
@@ -81,7 +81,7 @@ impl Kernel for Glance<'_> {
     }
 }
 
-/// Whether nothing is wrong with a position of which a glance says nothing.
+/// Whether a position is legal that the quick check does not accept.
 #[cold]
 fn is_legal(board: &PackedBoard, en_passant: Option<Square>) -> bool {
     Placement::of(board)
@@ -89,8 +89,8 @@ fn is_legal(board: &PackedBoard, en_passant: Option<Square>) -> bool {
         .is_some_and(|position| legality(&position).is_legal())
 }
 
-/// Two numbers of at most four digits with one blank between them, the second from 1 on, and whether
-/// they are without superfluous zeros.
+/// Two numbers of at most four digits with one blank between them, the second from 1 on; and
+/// whether they have no superfluous zeros.
 #[inline(always)]
 fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
     let blank = text.iter().take(5).position(|byte| *byte == b' ')?;
@@ -101,8 +101,8 @@ fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
     Some((Counters { halfmove_clock, fullmove_number }, is_canonical))
 }
 
-/// Appends the binary form of the record of a line with an LF, which [`Encode::encode_canonical`] was
-/// given without one, and says whether it is one.
+/// Appends the binary form of the record of a line with an LF that [`Encode::encode_canonical`] got
+/// without the LF. Returns whether it is a record.
 ///
 /// [`Encode::encode_canonical`]: super::Encode::encode_canonical
 #[cfg(feature = "library")]

@@ -1,4 +1,4 @@
-//! Writing records and games in any format.
+//! Writing of records and games in any format.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::pgn::{self, GameLosses, PgnFormatOptions};
 use crate::text::{CounterForm, Diagnostic, Format, FormatOptions};
 
-/// How targets are written.
+/// Options of targets.
 ///
 /// ```
 /// use epdb::source::{FileFormat, TargetOptions};
@@ -42,55 +42,55 @@ pub struct TargetOptions {
 }
 
 impl TargetOptions {
-    /// The options as they are by default: the suffix decides the format, and everything is written
-    /// in canonical form.
+    /// The default options: the suffix decides the format, and everything is written in canonical
+    /// form.
     pub fn new() -> TargetOptions {
         TargetOptions::default()
     }
 
-    /// The format, whatever the name stands for.
+    /// The format, whatever the suffix.
     #[must_use]
     pub const fn format(mut self, format: FileFormat) -> TargetOptions {
         self.format = Some(format);
         self
     }
 
-    /// How records become lines of text.
+    /// Options of lines of text.
     #[must_use]
     pub const fn text(mut self, options: FormatOptions) -> TargetOptions {
         self.text = Some(options);
         self
     }
 
-    /// How games become text.
+    /// Options of PGN.
     #[must_use]
     pub fn pgn(mut self, options: PgnFormatOptions) -> TargetOptions {
         self.pgn = options;
         self
     }
 
-    /// How games become bytes.
+    /// Options of PGC.
     #[must_use]
     pub fn pgc(mut self, options: PgcEncodeOptions) -> TargetOptions {
         self.pgc = options;
         self
     }
 
-    /// How archives are packed.
+    /// Options of archives.
     #[must_use]
     pub fn archive(mut self, options: PackOptions) -> TargetOptions {
         self.archive = options;
         self
     }
 
-    /// A store may take the place of a file that is there.
+    /// Whether a store may replace an existing file.
     #[must_use]
     pub const fn replace(mut self, replace: bool) -> TargetOptions {
         self.replace = replace;
         self
     }
 
-    /// About how many bytes of memory writing a store may take.
+    /// Approximate memory for writing a store.
     #[must_use]
     pub const fn store_memory_bytes(mut self, bytes: usize) -> TargetOptions {
         self.store_memory = Some(bytes);
@@ -98,17 +98,17 @@ impl TargetOptions {
     }
 }
 
-/// How games are written.
+/// The format of games.
 #[derive(Clone, Debug)]
 pub enum GameFormat {
-    /// As text.
+    /// PGN.
     Pgn(PgnFormatOptions),
-    /// As bytes.
+    /// PGC.
     Pgc(PgcEncodeOptions),
 }
 
 impl GameFormat {
-    /// Its file format.
+    /// The file format.
     pub const fn file_format(&self) -> FileFormat {
         match self {
             GameFormat::Pgn(_) => FileFormat::Pgn,
@@ -119,7 +119,7 @@ impl GameFormat {
     /// Appends a game.
     ///
     /// # Errors
-    /// What the format cannot say; nothing is appended then.
+    /// The format cannot express the game; nothing is appended then.
     pub fn append(&self, game: &Game, out: &mut Vec<u8>) -> Result<GameLosses, Diagnostic> {
         match self {
             GameFormat::Pgn(options) => pgn::format(game, options, out)
@@ -130,18 +130,18 @@ impl GameFormat {
     }
 }
 
-/// What a target could not carry.
+/// Losses of a target whose format cannot express everything.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct TargetLosses {
-    /// Of records.
+    /// Losses of records.
     pub records: Losses,
-    /// Of games.
+    /// Losses of games.
     pub games: GameLosses,
 }
 
-/// Where records or games are written to, in any format. What is written is complete, or not there
-/// at all, after [`Target::finish`].
+/// A destination of records or games, in any format. The file is complete after [`Target::finish`],
+/// and does not exist before.
 ///
 /// ```
 /// use epdb::source::{self, Target};
@@ -162,7 +162,7 @@ pub struct TargetLosses {
 pub struct Target {
     kind: Kind,
     lost: TargetLosses,
-    /// What is to be written at once.
+    /// Buffer for a record or a game.
     bytes: Vec<u8>,
 }
 
@@ -188,8 +188,8 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Writes canonical lines, the last of which may lack its end. Counters become operations if the options
-/// say so.
+/// Writes canonical lines, the last of which may lack its end. Counters become operations if the
+/// options ask for that.
 fn write_lines(output: &mut Output, options: &FormatOptions, lines: &[u8]) -> io::Result<()> {
     if options.counters == CounterForm::Keep {
         return output.write_all(lines);
@@ -207,8 +207,8 @@ fn write_lines(output: &mut Output, options: &FormatOptions, lines: &[u8]) -> io
     output.write_all(&lines[written..])
 }
 
-/// The length of the four fields of a line that ends in two counters, and these. Only lines without
-/// operations do.
+/// The length of the four fields of a line that ends in two counters, and the counters. Only lines
+/// without operations have them.
 fn split_counters(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
     let digits = |text: &[u8]| text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let word_before = |end: usize| {
@@ -221,10 +221,10 @@ fn split_counters(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
 }
 
 impl Target {
-    /// Begins a file of the format and compression that its name stands for.
+    /// Begins a file; its name decides format and compression.
     ///
     /// # Errors
-    /// The name stands for no format, or the file cannot be made.
+    /// The name has no format, or the file cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Target> {
         Target::create_with(path, &TargetOptions::new())
     }
@@ -232,12 +232,13 @@ impl Target {
     /// [`Target::create`] with options.
     ///
     /// # Errors
-    /// As there, and the name contradicts the format.
+    /// As there, or the name contradicts the format.
     pub fn create_with(path: impl AsRef<Path>, options: &TargetOptions) -> Result<Target> {
         let path = path.as_ref();
         let format = options.format.or_else(|| FileFormat::of_name(path));
-        let format = format
-            .ok_or_else(|| Error::new(format!("the name {} tells no format", path.display())))?;
+        let format = format.ok_or_else(|| {
+            Error::new(format!("cannot tell the format from the name {}", path.display()))
+        })?;
         format.check_name(path)?;
         if format == FileFormat::Epdb {
             let kind = Kind::Store(Box::new(StoreTarget::create(path, options)?));
@@ -246,10 +247,10 @@ impl Target {
         Target::new(Output::create(path)?, format, options)
     }
 
-    /// Writes to an output, which [`Output::new`] makes of anything.
+    /// Writes to an [`Output`].
     ///
     /// # Errors
-    /// A store needs a place of its own, and an archive cannot be written as the options say.
+    /// A store cannot be written to an output, or the options of an archive are invalid.
     pub fn new(output: Output, format: FileFormat, options: &TargetOptions) -> Result<Target> {
         let games = |output, format| Kind::Games { output, format };
         Ok(Target::of(match format {
@@ -264,10 +265,10 @@ impl Target {
             }
             FileFormat::Pgn => games(output, GameFormat::Pgn(options.pgn)),
             FileFormat::Pgc => games(output, GameFormat::Pgc(options.pgc)),
-            FileFormat::Epdb => return Err(Error::new("a store is not written in one piece")),
+            FileFormat::Epdb => return Err(Error::new("a store needs a file of its own")),
             FileFormat::LichessEvaluations | FileFormat::LichessPuzzles | FileFormat::Polyglot => {
                 let what = format.description();
-                return Err(Error::new(format!("{what}: this format is only read")));
+                return Err(Error::new(format!("{what}: this format can only be read")));
             }
         }))
     }
@@ -279,7 +280,7 @@ impl Target {
     /// Writes a record.
     ///
     /// # Errors
-    /// The output fails, or is for games; a record that is no valid one cannot be encoded.
+    /// The output fails or takes only games, or the record cannot be encoded.
     pub fn write(&mut self, record: &EpdRecord) -> Result<()> {
         match &mut self.kind {
             Kind::Text { output, options } => {
@@ -292,7 +293,7 @@ impl Target {
             Kind::Archive(archive) => Ok(archive.push(record)?),
             Kind::Store(store) => Ok(store.importer.push(record)?),
             Kind::Games { .. } => {
-                Err(Error::new("positions are no games: only games become .pgn or .pgc"))
+                Err(Error::new("cannot write positions as games: .pgn and .pgc are for games"))
             }
         }
     }
@@ -300,7 +301,7 @@ impl Target {
     /// Writes a record in its binary form ([`record::encode`]).
     ///
     /// # Errors
-    /// As [`Target::write`], and these are not the bytes of a record.
+    /// As [`Target::write`], or the bytes are not a record.
     pub fn write_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         if let Kind::Archive(archive) = &mut self.kind {
             return Ok(archive.push_encoded(bytes)?);
@@ -316,7 +317,7 @@ impl Target {
         written
     }
 
-    /// Writes records in their binary form, which must be that of the codec, in their order.
+    /// Writes records in their binary form in order. They must come from the codec.
     ///
     /// # Errors
     /// As [`Target::write_encoded`].
@@ -336,11 +337,11 @@ impl Target {
         })
     }
 
-    /// [`Target::write_batch`] for batches that `fill` fills, the last of which is empty. Canonical
-    /// text is made of one batch while the one before is written and the next one is filled.
+    /// [`Target::write_batch`] of the batches that `fill` fills, until one is empty. A batch is
+    /// formatted while the one before is written and the next one is filled.
     ///
     /// # Errors
-    /// As [`Target::write_encoded`], and what `fill` says.
+    /// As [`Target::write_encoded`], and those of `fill`.
     pub fn write_all_encoded(
         &mut self,
         mut fill: impl FnMut(&mut EncodedBatch) -> Result<()>,
@@ -382,11 +383,11 @@ impl Target {
         Ok(())
     }
 
-    /// Writes a line that is a record in canonical form, where the target is of such lines. Its counters
-    /// become operations if the target has them so.
+    /// Writes a canonical line to a target of such lines. Its counters become operations if the
+    /// target writes them so.
     ///
     /// # Errors
-    /// The output fails, or is no canonical text.
+    /// The output fails, or does not take canonical text.
     pub fn write_canonical(&mut self, line: &[u8]) -> Result<()> {
         match &mut self.kind {
             Kind::Text { output, options } if options.has_canonical_operations() => {
@@ -394,12 +395,12 @@ impl Target {
                 write_lines(output, options, line)?;
                 Ok(output.write_all(b"\n")?)
             }
-            _ => Err(Error::new("this is no output of canonical text")),
+            _ => Err(Error::new("the output is not canonical text")),
         }
     }
 
-    /// Writes lines, their ends included, that are records in canonical form, none of them over
-    /// [`SPEC_LINE_LIMIT`], where the target is of such lines.
+    /// Writes canonical lines with their ends to a target of such lines. None is longer than
+    /// [`SPEC_LINE_LIMIT`].
     ///
     /// # Errors
     /// As [`Target::write_canonical`].
@@ -408,29 +409,31 @@ impl Target {
             Kind::Text { output, options } if options.has_canonical_operations() => {
                 Ok(write_lines(output, options, lines)?)
             }
-            _ => Err(Error::new("this is no output of canonical text")),
+            _ => Err(Error::new("the output is not canonical text")),
         }
     }
 
     /// Writes a game.
     ///
     /// # Errors
-    /// The output fails, or is not for games, or the format cannot say what is in the game.
+    /// The output fails or does not take games, or the format cannot express the game.
     pub fn write_game(&mut self, game: &Game) -> Result<()> {
         let Kind::Games { output, format } = &mut self.kind else {
-            return Err(Error::new("games are no positions: take their positions, or .pgn, .pgc"));
+            return Err(Error::new(
+                "cannot write games as positions: read their positions, or write .pgn or .pgc",
+            ));
         };
         self.bytes.clear();
         self.lost.games += format.append(game, &mut self.bytes)?;
         Ok(output.write_all(&self.bytes)?)
     }
 
-    /// Whether it is lines of canonical text, in which counters may have become operations.
+    /// Whether the target takes canonical lines.
     pub fn is_canonical_text(&self) -> bool {
         matches!(&self.kind, Kind::Text { options, .. } if options.has_canonical_operations())
     }
 
-    /// The output itself where it is lines of text, to put something between them.
+    /// The output of lines of text, to write between records.
     pub const fn text_output(&mut self) -> Option<&mut Output> {
         match &mut self.kind {
             Kind::Text { output, .. } => Some(output),
@@ -438,12 +441,12 @@ impl Target {
         }
     }
 
-    /// Whether it has a place for how tallies came to be.
+    /// Whether the format has a place for the origin of tallies.
     pub const fn keeps_tally_ledger(&self) -> bool {
         matches!(self.kind, Kind::Archive(_) | Kind::Store(_))
     }
 
-    /// Says how the tallies among the records came to be, where there is a place for it.
+    /// Sets the origin of the tallies, if the format has a place for it.
     ///
     /// # Errors
     /// The output fails.
@@ -459,8 +462,8 @@ impl Target {
         Ok(())
     }
 
-    /// Takes a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it, where
-    /// there is a place for it. The same one may come again.
+    /// Adds a game that a position lists, encoded by [`kept_game`](crate::codec::kept_game), if the
+    /// format has a place for it. Repeated games are ignored.
     ///
     /// # Errors
     /// The output fails.
@@ -473,7 +476,7 @@ impl Target {
         Ok(())
     }
 
-    /// Completes what is written and says what was lost.
+    /// Completes the file and returns the losses.
     ///
     /// # Errors
     /// The output fails; a file does not appear then.

@@ -45,11 +45,11 @@ struct Variation<'l> {
     others: Others,
 }
 
-/// The members that nobody knows.
+/// Unknown members.
 type Others = BTreeMap<String, IgnoredAny>;
 
 impl Evaluated<'_> {
-    /// The names of the members that nobody knows, wherever they are.
+    /// The names of unknown members at any level.
     fn unknown(&self) -> BTreeSet<&str> {
         let variations = self.evals.iter().flat_map(|analysis| &analysis.pvs);
         let analyses = self.evals.iter().map(|analysis| &analysis.others);
@@ -61,7 +61,7 @@ impl Evaluated<'_> {
 /// Reads a line: the position with the deepest of its evaluations.
 ///
 /// # Errors
-/// It is no such object, or the position is none, or the score is none that `ce` can say.
+/// The line is not such an object, the position is invalid, or `ce` cannot express the score.
 pub(in crate::source) fn parse_line(
     line: &[u8],
     options: &ParseOptions,
@@ -83,7 +83,7 @@ pub(in crate::source) fn parse_line(
     let best = deepest(&evals).and_then(|best| Some((best, best.pvs.first()?)));
     let (best, variation) =
         best.ok_or_else(|| whole.error(codes::E_LINE_JSON, "expected an evaluation in evals"))?;
-    // The place of a number is not known; that of the line beside it is.
+    // A number has no known column; the line gets the diagnostic.
     let place = Part::of(line, variation.line.as_bytes());
     let moves = place.read_moves(record.position(), warnings);
     let ce = ce_of(variation, &record, options.score_view)
@@ -100,14 +100,14 @@ pub(in crate::source) fn parse_line(
     Ok(Line::Record(record))
 }
 
-/// The deepest analysis that has a variation; of equals the one of most nodes, then the first.
+/// The deepest analysis with a variation; among equals the one with most nodes, then the first.
 fn deepest<'a, 'l>(all: &'a [Analysis<'l>]) -> Option<&'a Analysis<'l>> {
     let rank = |analysis: &Analysis<'_>| (analysis.depth, analysis.knodes);
     let with_variation = all.iter().filter(|analysis| !analysis.pvs.is_empty());
     with_variation.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
-/// The score of the side to move; in the file it is White's, unless something else is said.
+/// The score of the side to move; the file has the score of White, unless it says otherwise.
 fn ce_of(
     variation: &Variation<'_>,
     record: &EpdRecord,
@@ -127,7 +127,7 @@ fn ce_of(
     })
 }
 
-/// The error about text that is no such object.
+/// The error about text that is not such an object.
 fn refused(whole: &Part<'_>, error: &serde_json::Error) -> Diagnostic {
     const MOST: usize = 120;
     let text = error.to_string();

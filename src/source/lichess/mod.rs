@@ -1,5 +1,5 @@
-//! What lichess publishes beside games: evaluated positions and puzzles, one a line. What becomes of
-//! their parts is said in `formats/sources.md`.
+//! The files of lichess besides games: evaluated positions and puzzles, one per line.
+//! `formats/sources.md` maps their fields.
 
 pub(super) mod evaluation;
 pub(super) mod puzzle;
@@ -9,48 +9,48 @@ use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
 use crate::text::epd::Line;
 use crate::text::{Diagnostic, ParseOptions, Profile, codes, san};
 
-/// A piece of a line, and its place there from 0.
+/// A part of a line, and its offset from 0.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Part<'l> {
     pub(super) at: usize,
     pub(super) text: &'l [u8],
 }
 
-/// What reads the text of a position.
+/// Parser of positions.
 pub(super) type ParseLine =
     fn(&[u8], &ParseOptions, &mut Vec<Diagnostic>) -> Result<Line, Diagnostic>;
 
 impl<'l> Part<'l> {
-    /// A piece that may stand in the line as it is; otherwise its place is the begin of the line.
+    /// A part of a line without escapes; otherwise its offset is the start of the line.
     pub(super) fn of(line: &[u8], text: &'l [u8]) -> Part<'l> {
         let start = text.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
         let is_within = start <= line.len() && text.len() <= line.len() - start;
         Part { at: if is_within { start } else { 0 }, text }
     }
 
-    /// A whole line, but for a byte order mark; `None` for a blank one.
+    /// A whole line without its byte order mark; `None` if it is blank.
     pub(super) fn of_line(line: &'l [u8]) -> Option<Part<'l>> {
         let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         (!text.trim_ascii().is_empty()).then(|| Part::of(line, text))
     }
 
-    /// An error about it.
+    /// An error about this part.
     pub(super) fn error(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(code, self.at + 1, message)
     }
 
-    /// A warning about it.
+    /// A warning about this part.
     pub(super) fn warning(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
         Diagnostic::warning(code, self.at + 1, message)
     }
 
-    /// The piece from a place within this one on.
+    /// The rest of this part from an offset.
     fn behind(&self, from: usize) -> Part<'l> {
         let from = from.min(self.text.len());
         Part { at: self.at + from, text: &self.text[from..] }
     }
 
-    /// The first word and what stands behind it; `None` where nothing is left.
+    /// The first word and the rest; `None` at the end.
     pub(super) fn split_word(&self) -> Option<(Part<'l>, Part<'l>)> {
         let start = self.text.iter().position(|byte| !byte.is_ascii_whitespace())?;
         let rest = self.behind(start);
@@ -58,7 +58,7 @@ impl<'l> Part<'l> {
         Some((Part { text: &rest.text[..end], ..rest }, rest.behind(end)))
     }
 
-    /// Reads a position, whose warnings and errors get their places in the line.
+    /// Parses a position; its diagnostics get their columns in the line.
     pub(super) fn read_position(
         &self,
         parse: ParseLine,
@@ -77,8 +77,8 @@ impl<'l> Part<'l> {
         }
     }
 
-    /// The moves of a line in coordinates, up to one that cannot be made: it and those behind it are
-    /// left out with a warning.
+    /// Parses the moves of a line in coordinates. A warning reports the first illegal move, which
+    /// is left out with all later moves.
     pub(super) fn read_moves(
         &self,
         position: &Position,
@@ -103,7 +103,7 @@ impl<'l> Part<'l> {
     }
 }
 
-/// The warning about moves from this one on, which are left out.
+/// The warning about moves that are left out from here on.
 fn cut(word: &Part<'_>, rest: &Part<'_>) -> Diagnostic {
     let message = format!("{} cannot be played here: the line ends before it", shown(word.text));
     Diagnostic::warning(codes::W_LINE_CUT, word.at + 1, message)
@@ -121,7 +121,7 @@ pub(super) fn shown(text: &[u8]) -> String {
     format!("`{shown}`")
 }
 
-/// Puts an operation into a record, unless it has no operands.
+/// Sets an operation of a record, unless it has no operands.
 pub(super) fn put(record: &mut EpdRecord, opcode: Opcode, operands: Vec<Operand>) {
     if !operands.is_empty() {
         record.set(Operation { opcode, operands });

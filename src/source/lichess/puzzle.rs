@@ -25,7 +25,7 @@ enum Column {
     DailyDate,
 }
 
-/// The names of the columns. Those behind the first nine are missing in older files.
+/// The names of the columns. Older files lack those after the first nine.
 const NAMES: [&str; 11] = [
     "PuzzleId",
     "FEN",
@@ -41,7 +41,7 @@ const NAMES: [&str; 11] = [
 ];
 const REQUIRED: usize = Column::GameUrl as usize + 1;
 
-/// The columns of numbers, and the opcodes that they become.
+/// Columns of numbers, with their opcodes.
 const NUMBERS: [(Column, Opcode); 4] = [
     (Column::Rating, private(b"rating")),
     (Column::RatingDeviation, private(b"rating_dev")),
@@ -49,7 +49,7 @@ const NUMBERS: [(Column, Opcode); 4] = [
     (Column::NbPlays, private(b"plays")),
 ];
 
-/// The columns of text, and the opcodes that they become.
+/// Columns of text, with their opcodes.
 const TEXTS: [(Column, Opcode); 4] = [
     (Column::PuzzleId, Opcode::ID),
     (Column::Themes, Opcode::C0),
@@ -60,7 +60,7 @@ const TEXTS: [(Column, Opcode); 4] = [
 /// The day on which it was the puzzle of the day, in milliseconds since 1970.
 const DAILY_DATE: Opcode = private(b"DailyDate");
 
-/// An opcode that is none of the standard's.
+/// A non-standard opcode.
 const fn private(name: &[u8]) -> Opcode {
     match Opcode::new(name) {
         Ok(opcode) => opcode,
@@ -84,18 +84,18 @@ impl Field<'_> {
     }
 }
 
-/// Where the columns of a file are.
+/// The columns of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Columns {
-    /// The place of each in a line, as far as the file has it.
+    /// The index of each column in a line, if the file has it.
     places: [Option<usize>; NAMES.len()],
-    /// The number of columns of a line, whatever they are; the header's where there is one.
+    /// The number of columns of a line, unknown ones included.
     count: usize,
     has_header: bool,
 }
 
 impl Columns {
-    /// The columns of a file by its first bytes, which have the whole header where there is one.
+    /// The columns of a file by its first bytes, which include the header if there is one.
     pub(crate) fn of_start(start: &[u8]) -> Columns {
         let header =
             first_line(start).and_then(|line| split(&line).ok()).filter(|it| is_header(it));
@@ -112,13 +112,14 @@ impl Columns {
         Columns { places, count: fields.len(), has_header: true }
     }
 
-    /// The name of a column that the header has to have and has not.
+    /// A required column that the header lacks.
     fn missing(&self) -> Option<&'static str> {
         let required = self.places.iter().zip(NAMES).take(REQUIRED);
         required.filter(|(place, _)| place.is_none()).map(|(_, name)| name).next()
     }
 
-    /// Refuses the header of another file, and one that lacks a column; warns of those that nobody knows.
+    /// Refuses the header of another file, or one without a required column; warns of unknown
+    /// columns.
     fn check_header(
         &self,
         fields: &[Field<'_>],
@@ -144,8 +145,8 @@ impl Columns {
         Ok(Line::Comment)
     }
 
-    /// Refuses a line that has not the columns of the header; the last ones may be missing if they may be
-    /// missing in the header.
+    /// Refuses a line without the columns of the header. The last columns may be missing if they
+    /// are optional.
     fn check_line(&self, whole: &Part<'_>, fields: &[Field<'_>]) -> Result<(), Diagnostic> {
         if let Some(name) = self.missing() {
             let message = format!("the header of the file has no column {name}");
@@ -176,14 +177,14 @@ fn required() -> String {
     NAMES[..REQUIRED].join(", ")
 }
 
-/// The first line that is not blank, if it is there.
+/// The first line that is not blank.
 fn first_line(start: &[u8]) -> Option<Part<'_>> {
     let text = Part::of_line(start)?.text.trim_ascii_start();
     let end = memchr::memchr2(b'\r', b'\n', text).unwrap_or(text.len());
     Some(Part { at: 0, text: &text[..end] })
 }
 
-/// Whether the first line of a text is the header of puzzles, or was meant to be it.
+/// Whether the first line of a text is a header of puzzles, perhaps with mistakes.
 pub(crate) fn begins_with_header(start: &[u8]) -> bool {
     first_line(start).is_some_and(|line| split(&line).is_ok_and(|fields| is_header(&fields)))
 }
@@ -194,10 +195,10 @@ fn is_header(fields: &[Field<'_>]) -> bool {
         || has("PuzzleId") && NAMES.iter().filter(|name| has(name)).count() > 1
 }
 
-/// Reads a line; the header is a comment.
+/// Parses a line; the header is a comment.
 ///
 /// # Errors
-/// It has not the columns of a puzzle, or the position or one of the first two moves is none.
+/// The line lacks a column, the position is invalid, or one of the first two moves is illegal.
 pub(crate) fn parse_line(
     line: &[u8],
     columns: &Columns,
@@ -253,7 +254,7 @@ fn play_first<'l>(
     Ok((played.ok_or_else(refused)?, solution))
 }
 
-/// The moves of the solution, of which the first must be legal.
+/// The moves of the solution; the first must be legal.
 fn read_solution(
     record: &EpdRecord,
     solution: &Part<'_>,
@@ -282,7 +283,7 @@ fn number(column: Column, field: &Field<'_>) -> Result<Operand, Diagnostic> {
     Ok(Operand::token(&*field.text))
 }
 
-/// A number of milliseconds; anything else is kept as a string.
+/// A number of milliseconds; any other value is kept as a string.
 fn time(field: &Field<'_>) -> Result<Operand, Diagnostic> {
     match field.text.len() <= 18 && field.text.iter().all(u8::is_ascii_digit) {
         true => Ok(Operand::token(&*field.text)),
@@ -290,7 +291,7 @@ fn time(field: &Field<'_>) -> Result<Operand, Diagnostic> {
     }
 }
 
-/// A string, in which quotes become apostrophes.
+/// A string; quotes become apostrophes.
 fn string(field: &Field<'_>) -> Result<Operand, Diagnostic> {
     let is_text = std::str::from_utf8(&field.text)
         .is_ok_and(|text| !text.chars().any(|letter| letter.is_control()));
@@ -303,8 +304,8 @@ fn string(field: &Field<'_>) -> Result<Operand, Diagnostic> {
     Ok(Operand::string(text))
 }
 
-/// The fields of a line between commas. One in quotes may have commas, and two quotes for one; a line
-/// end it cannot have, since each puzzle is a line. The place of each is known, for messages.
+/// The fields of a line between commas. A quoted field may contain commas, and two quotes for one,
+/// but no line end, as each puzzle is a line. Each field keeps its offset, for diagnostics.
 fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
     let mut fields = Vec::new();
     let mut at = 0;
@@ -337,7 +338,7 @@ fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
     }
 }
 
-/// The text of a field up to the quote that closes it, and how many bytes it and the quote take.
+/// The text of a field up to its closing quote, and the length of both.
 fn unquoted(quoted: &[u8]) -> Option<(Cow<'_, [u8]>, usize)> {
     let mut text = Vec::new();
     let mut from = 0;
