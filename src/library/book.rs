@@ -1,5 +1,4 @@
-//! Opening books of Polyglot: whose the keys in a book are, books made of several, and what is in
-//! one.
+//! Opening books of Polyglot: making, merging and summarizing them.
 
 pub use crate::source::{BookPosition, BookResolver, FoundBy, KnownPositions};
 
@@ -18,29 +17,29 @@ use crate::model::rules::{Playable, after};
 use crate::model::{Color, GameCounts, Position};
 use crate::spill::Sorter;
 
-/// Which moves come into a book, and with which weights.
+/// The moves that a book gets, and their weights.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct MakeOptions {
-    /// In how many games a move was played at least.
+    /// Minimum number of games in which a move was played.
     pub min_games: u64,
-    /// The least share of the points that the side to move made with it, 0 to 1.
+    /// Minimum share of the points of the side to move, 0 to 1.
     pub min_score: f64,
-    /// All moves weigh 1.
+    /// Whether all moves have weight 1.
     pub uniform: bool,
     /// Only positions in which this side is to move.
     pub only: Option<Color>,
 }
 
 impl Default for MakeOptions {
-    /// As Polyglot: moves of at least three games that made a point.
+    /// The defaults of Polyglot: moves of at least three games with a point.
     fn default() -> MakeOptions {
         MakeOptions { min_games: 3, min_score: 0.0, uniform: false, only: None }
     }
 }
 
-/// Makes a book. A move weighs two for each game that the side to move won and one for each that was
-/// drawn or has no result, as Polyglot has it; a move of weight 0 does not come into the book. Where
-/// a weight is over 65535, all weights of the position are brought down in proportion.
+/// Makes a book. The weight of a move is two for each game that the side to move won, and one for
+/// each draw or game without a result, as in Polyglot. A move of weight 0 is left out. If a weight
+/// is over 65535, all weights of the position are scaled down.
 ///
 /// ```
 /// use epdb::codec::record;
@@ -65,25 +64,25 @@ pub struct BookMaker {
     options: MakeOptions,
     /// Tallies by key and board.
     tallies: Sorter,
-    /// That of the last, kept for its memory.
+    /// Buffer for the tally of a record.
     key: Vec<u8>,
     without_tally: u64,
 }
 
-/// A move of a position: what tells it from others, the games, the points in halves.
+/// A move of a position: its order, the games, and the points in halves.
 type Counted<M> = (M, u64, u64);
 
 impl BookMaker {
-    /// One that uses about `memory` bytes, and beyond them a temporary file in `directory`.
+    /// A maker that uses about `memory` bytes, and beyond them a temporary file in `directory`.
     pub fn new(options: MakeOptions, directory: impl Into<PathBuf>, memory: usize) -> BookMaker {
         let tallies = Sorter::new(directory, memory);
         BookMaker { options, tallies, key: Vec::new(), without_tally: 0 }
     }
 
-    /// Takes a record in its binary form. Its moves count if it has a tally.
+    /// Adds a record in its binary form. Its moves count if it has a tally.
     ///
     /// # Errors
-    /// These are not the bytes of a record, or the temporary file cannot be written.
+    /// The bytes are not a record, or the temporary file cannot be written.
     pub fn add(&mut self, record: &[u8]) -> Result<()> {
         let Some(tally) = record::tally_bytes(record)? else {
             self.without_tally += 1;
@@ -100,15 +99,15 @@ impl BookMaker {
         Ok(self.tallies.push(&self.key, tally)?)
     }
 
-    /// Records that have no tally.
+    /// Number of records without a tally.
     pub const fn without_tally(&self) -> u64 {
         self.without_tally
     }
 
-    /// Gives the entries of each position, in the order of a book.
+    /// Calls `visit` with the entries of each position, in the order of a book.
     ///
     /// # Errors
-    /// The temporary file cannot be read, or what `visit` says.
+    /// The temporary file cannot be read, and those of `visit`.
     pub fn finish(self, visit: &mut dyn FnMut(&mut [Entry]) -> Result<()>) -> Result<()> {
         let options = self.options;
         let mut sorted = self.tallies.finish()?;
@@ -131,7 +130,7 @@ impl BookMaker {
     }
 }
 
-/// A position and what was played there, by the ordinals.
+/// A position and the moves played there, by their ordinals.
 struct CountedBoard {
     key: u64,
     position: Position,
@@ -155,7 +154,7 @@ impl CountedBoard {
     }
 }
 
-/// The points that the side to move made, in halves; a game without result is a draw.
+/// The points of the side to move, in halves; a game without a result is a draw.
 fn half_points(counts: &GameCounts, position: &Position) -> u64 {
     let won = if position.turn() == Color::White { counts.white } else { counts.black };
     2 * won + counts.draws + counts.unknown
@@ -172,11 +171,11 @@ fn add_move<M: PartialEq>(moves: &mut Vec<Counted<M>>, (mv, games, points): Coun
 }
 
 impl MakeOptions {
-    /// The entries of the positions of one key in the order of a book.
+    /// The entries of the positions of one key, in the order of a book.
     fn entries(&self, boards: &[CountedBoard]) -> Vec<Entry> {
         let mut moves: Vec<Counted<u16>> = Vec::new();
         for board in boards {
-            // Mostly few of the moves stay: only these are worth being looked for.
+            // Usually few moves stay, and only these have to be found.
             let may_stay = |counted: &&Counted<u8>| boards.len() > 1 || self.takes(counted);
             let mut played = board.moves.iter().filter(may_stay).peekable();
             if played.peek().is_none() {
@@ -209,29 +208,29 @@ impl MakeOptions {
     }
 }
 
-/// What becomes of a position that both books have.
+/// Treatment of a position that is in both books.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Merge {
-    /// It has the entries that the first book gives it, and none of the second's.
+    /// Takes the entries of the first book only.
     First,
-    /// It has the moves of both, each with the sum of its weights and the learning of the first book
-    /// that has it. Where a sum is over 65535, all weights of the position are brought down in
-    /// proportion, so that the largest is 65535 and none becomes 0. The order is Polyglot's.
+    /// Takes the moves of both books: the sum of the weights, and the learn value of the first book
+    /// that has one. If a sum is over 65535, all weights of the position are scaled down so that
+    /// the largest is 65535 and none becomes 0. The order is that of Polyglot.
     Add,
 }
 
-/// A book made of two, and what became of them.
+/// The merge of two books, with its counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Merged {
     /// The book.
     pub book: Book,
-    /// Positions that both have.
+    /// Positions in both books.
     pub shared: u64,
-    /// Of these, positions whose weights were brought down.
+    /// Positions of these whose weights were scaled down.
     pub scaled: u64,
 }
 
-/// Merges two books. A position that only one has keeps its entries as they are, in their order.
+/// Merges two books. A position of only one book keeps its entries in their order.
 ///
 /// ```
 /// use epdb::codec::polyglot::{Book, BookMove, Entry};
@@ -264,7 +263,7 @@ pub fn merge(first: &Book, second: &Book, how: Merge) -> Merged {
     Merged { book: entries.into_iter().collect(), shared, scaled }
 }
 
-/// Appends the sum of the entries of a position, and says whether the weights were brought down.
+/// Appends the sum of the entries of a position; returns whether the weights were scaled down.
 fn add(one: &[Entry], other: &[Entry], sum: &mut Vec<Entry>) -> bool {
     let mut moves: Vec<(Entry, u64)> = Vec::with_capacity(one.len() + other.len());
     for entry in one.iter().chain(other) {
@@ -285,16 +284,17 @@ fn add(one: &[Entry], other: &[Entry], sum: &mut Vec<Entry>) -> bool {
     most > limit
 }
 
-/// A weight as a share of the limit, to the nearest number; 0 only if it is 0.
+/// A weight as a share of the limit, rounded; 0 only if the weight is 0.
 pub(super) fn scaled_down(weight: u64, most: u64, limit: u64) -> u64 {
     ((weight * limit + most / 2) / most).max(weight.min(1))
 }
 
-/// The entries of all positions in which a side is to move, in the order of a book: its candidates, of
-/// which the first weighs 2 and any other 1; where they are `uniform`, all weigh 1.
+/// The entries of all positions with this side to move, in the order of a book. They are the
+/// candidates of the repertoire: the first has weight 2, any other 1; all have 1 if they are
+/// `uniform`.
 ///
-/// Polyglot tells positions apart by en passant squares on which no capture is legal, so one position
-/// may have several keys here.
+/// Polyglot's keys contain en passant squares without a legal capture, so a position may have
+/// several keys here.
 pub fn repertoire_entries(repertoire: &Repertoire, side: Color, uniform: bool) -> Vec<Entry> {
     let mut entries = Vec::new();
     let own = repertoire.nodes().filter(|node| repertoire.is_turn_of(side, *node));
@@ -312,7 +312,7 @@ pub fn repertoire_entries(repertoire: &Repertoire, side: Color, uniform: bool) -
     entries
 }
 
-/// The keys of each position as moves lead to it.
+/// The keys of each position, one for each way into it.
 fn keys_of_arrivals(repertoire: &Repertoire) -> BTreeMap<Node, BTreeSet<u64>> {
     let mut keys: BTreeMap<Node, BTreeSet<u64>> = BTreeMap::new();
     for node in repertoire.nodes() {
@@ -325,46 +325,46 @@ fn keys_of_arrivals(repertoire: &Repertoire) -> BTreeMap<Node, BTreeSet<u64>> {
     keys
 }
 
-/// What is in a book.
+/// Statistics of a book.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
-    /// All entries.
+    /// Number of entries.
     pub entries: u64,
-    /// The keys among them.
+    /// Number of keys.
     pub positions: u64,
-    /// Positions that moves of the book alone lead to from the start array.
+    /// Positions that moves of the book alone reach from the start array.
     pub by_book_moves: u64,
-    /// Positions that need other moves between.
+    /// Positions that other moves reach.
     pub by_other_moves: u64,
-    /// Positions that were found only because they were given.
+    /// Positions that were found because they were offered.
     pub given: u64,
-    /// Positions that were not found.
+    /// Keys whose position is unknown.
     pub unknown: u64,
-    /// Entries of these.
+    /// Entries of these keys.
     pub unknown_entries: u64,
-    /// Positions with White to move, of those that were found.
+    /// Known positions with White to move.
     pub white_to_move: u64,
     /// Entries without a move.
     pub without_move: u64,
-    /// Entries whose move is illegal in their position, of those that were found.
+    /// Entries of known positions with an illegal move.
     pub illegal: u64,
-    /// Entries that say a move of their position again.
+    /// Entries that repeat a move of their position.
     pub repeated: u64,
     /// Entries with a weight of 0.
     pub weight_zero: u64,
     /// The largest weight.
     pub largest_weight: u16,
-    /// Entries of a larger weight than the one before them has, in one position.
+    /// Entries with a larger weight than the entry before, in one position.
     pub weights_ascending: u64,
-    /// Entries whose learning is not 0.
+    /// Entries with a learn value.
     pub with_learn: u64,
-    /// Entries of a smaller key than the one before them has in the file.
+    /// Entries with a smaller key than the entry before.
     pub out_of_order: u64,
 }
 
 impl Summary {
-    /// Counts a book, whose positions were looked for.
+    /// Counts the entries of a book whose positions were searched for.
     pub fn new(book: &Book, known: &KnownPositions<'_>) -> Summary {
         let mut summary = Summary {
             out_of_order: book.disorder().map_or(0, |disorder| disorder.count),

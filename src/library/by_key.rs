@@ -1,4 +1,4 @@
-//! Entries in memory that are found by their keys.
+//! Entries in memory, grouped by key.
 
 use std::hint::black_box;
 use std::ops::{Deref, DerefMut};
@@ -8,45 +8,49 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::simd::prefetch;
 
-/// So many entries stand together.
+/// Number of entries in a group.
 const GROUP: usize = 1 << 13;
 
-/// The bytes of entries for which there is room at first.
+/// Capacity of the first region, in bytes.
 const FIRST_REGION: usize = 1 << 16;
 
-/// The number of an entry, in the order in which entries came.
+/// Index of an entry, in order of insertion.
 pub(super) type Number = u32;
 
-/// The number of no entry.
+/// The index of no entry.
 const NONE: Number = Number::MAX;
 
-/// Entries in the order in which they came. Those of one key form a ring in that order, which is
-/// found by the key.
+/// Entries in order of insertion. The entries of one key form a ring in that order, and the hash
+/// table finds the ring.
 ///
-/// What the key of an entry is, whoever keeps entries knows.
+/// The caller knows the key of an entry.
+///
+/// The table is open-addressed and written here, since a batch of keys is prefetched together
+/// (`prefetch`, `touch`): that hides most cache misses, and no general table offers it. The bytes
+/// lie in regions, which are freed while the entries are written out.
 #[derive(Debug)]
 pub(super) struct ByKey {
-    /// The bytes of entries. Those of a group stand together.
+    /// The bytes of the entries. A group lies in one region.
     regions: Vec<Region>,
-    /// All but the last one are full.
+    /// All groups but the last are full.
     groups: Vec<Group>,
-    /// The last entry of each ring, where the hash of its key or the next free place behind it says:
-    /// slots as numbers, so that many that are free cost nothing.
+    /// The last entry of each ring, at its hash or the next free slot. Slots are plain numbers:
+    /// pages of zeros cost nothing until they are used.
     slots: Large<u64>,
     rings: usize,
     memory: usize,
-    /// What all regions but the last take of it.
+    /// Bytes used by all regions but the last.
     full_regions: usize,
 }
 
-/// The hash stands beside the number, so that memory is touched once for most keys.
+/// A slot holds the hash, so that most keys touch memory once.
 #[derive(Copy, Clone, Debug)]
 struct Slot {
     hash: u32,
     last: Number,
 }
 
-/// The number of a slot without an entry.
+/// A slot without an entry.
 const FREE: u64 = 0;
 
 impl Slot {
@@ -61,7 +65,7 @@ impl Slot {
     }
 }
 
-/// Room for bytes, and how many are there.
+/// Capacity for bytes, and their number.
 #[derive(Debug)]
 struct Region {
     bytes: Large<u8>,
@@ -87,10 +91,10 @@ impl Region {
     }
 }
 
-/// Entries whose bytes stand one behind the other.
+/// Entries whose bytes follow each other.
 #[derive(Debug, Default)]
 struct Group {
-    /// Where their bytes begin.
+    /// Start of their bytes.
     region: usize,
     start: usize,
     entries: Vec<Entry>,
@@ -98,26 +102,26 @@ struct Group {
 
 #[derive(Copy, Clone, Debug)]
 struct Entry {
-    /// Where it ends, from the beginning of its group.
+    /// End of the entry, from the start of its group.
     end: u32,
-    /// The next entry of the ring: behind the last one the first, alone the entry itself; none for an
-    /// entry that was struck out.
+    /// The next entry of the ring: the first one after the last, the entry itself if it is alone.
+    /// `NONE` for an entry that was removed.
     next: Number,
 }
 
 impl Group {
-    /// Where an entry begins, from the beginning of the group.
+    /// Start of an entry, from the start of the group.
     fn start_of(&self, place: usize) -> usize {
         place.checked_sub(1).map_or(0, |before| self.entries[before].end as usize)
     }
 
-    /// The bytes of all entries.
+    /// Number of bytes of all entries.
     fn len(&self) -> usize {
         self.start_of(self.entries.len())
     }
 }
 
-/// Where an entry of a key would stand.
+/// The position of an entry of a key.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Place {
     hash: u32,
@@ -127,25 +131,25 @@ pub(super) struct Place {
 }
 
 impl ByKey {
-    /// So many keys are looked for together.
+    /// Maximum number of keys in a batch.
     pub(super) const TOGETHER: usize = 64;
 
-    /// No entries, which will take no more than about `memory` bytes.
+    /// An empty table that uses at most about `memory` bytes.
     pub(super) fn new(memory: usize) -> ByKey {
         let regions = vec![Region::with_room(0)];
         let groups = vec![Group::default()];
         ByKey { regions, groups, slots: Large::zeros(64), rings: 0, memory, full_regions: 0 }
     }
 
-    /// Makes room for about so many keys, and so many bytes of entries, at once, where that leaves most of
-    /// the memory to others. There must be no entries yet.
+    /// Reserves capacity for about this many keys and bytes, if that leaves most of the memory
+    /// free. The table must be empty.
     pub(super) fn expect(&mut self, keys: usize, bytes: usize) {
         let most = self.memory / (8 * size_of::<Slot>());
         let slots = (keys.min(most) / 3 * 4).next_power_of_two();
         if slots > self.slots.len() && slots <= most {
             self.slots = Large::zeros_at_hand(slots);
         }
-        // A huge page is there sooner than many others.
+        // One huge page is faster than many small ones.
         let bytes = if bytes < HUGE_PAGE / 4 { bytes } else { bytes.max(HUGE_PAGE) };
         self.regions = vec![Region::with_room(bytes.min(self.longest_region()))];
     }
@@ -159,7 +163,7 @@ impl ByKey {
         &self.groups[self.groups.len() - 1]
     }
 
-    /// The bytes of memory that all of it takes.
+    /// Number of bytes used by the table.
     pub(super) fn memory_used(&self) -> usize {
         let bytes = self.full_regions + self.last_region().memory_used();
         let entries = self.groups.len() * GROUP * size_of::<Entry>();
@@ -170,18 +174,18 @@ impl ByKey {
         &self.regions[self.regions.len() - 1]
     }
 
-    /// The most bytes that are asked for at once, longer groups aside.
+    /// Maximum size of a region, except for longer groups.
     const fn longest_region(&self) -> usize {
         self.memory / 8
     }
 
-    /// Whether so many entries more, of so many bytes together, fit the memory.
+    /// Whether this many more entries and bytes fit in the memory.
     pub(super) fn has_room(&self, entries: usize, bytes: usize) -> bool {
-        // A group that goes to another region is there twice.
+        // A group that moves to another region exists twice.
         let last_group = self.last_group().len() + bytes;
         let page = if self.longest_region() < HUGE_PAGE { 0 } else { HUGE_PAGE };
         let bytes = self.full_regions + self.last_region().memory_used() + last_group + page;
-        // Slots that are full are there three times for a while.
+        // Full slots exist three times while they grow.
         let grows = 4 * (self.rings + entries) > 3 * self.slots.len();
         let slots = if grows { 3 } else { 1 } * size_of::<Slot>() * self.slots.len();
         let entries_end = self.len() + entries;
@@ -191,15 +195,15 @@ impl ByKey {
             && entries_end < NONE as usize
     }
 
-    /// Asks for the memory that will be looked at first for these hashes.
+    /// Prefetches the slots of these hashes.
     pub(super) fn prefetch(&self, hashes: impl Iterator<Item = u32>) {
         let slots: &[u64] = &self.slots;
         let mask = slots.len() - 1;
         hashes.for_each(|hash| prefetch(&slots[hash as usize & mask]));
     }
 
-    /// Reads what looking for these hashes will read. None of it waits for another, so that memory is
-    /// waited for once, and not for one key after the other.
+    /// Reads the slots and entries of these hashes. The reads are independent, so the cache misses
+    /// overlap.
     pub(super) fn touch(&self, hashes: impl Iterator<Item = u32>) {
         let slots: &[u64] = &self.slots;
         let mask = slots.len() - 1;
@@ -214,7 +218,7 @@ impl ByKey {
         );
     }
 
-    /// Looks for a key with its hash; `has_key` says whether an entry has it.
+    /// Finds a key by its hash; `has_key` compares it with an entry.
     pub(super) fn find(&self, hash: u32, has_key: impl Fn(&[u8]) -> bool) -> Place {
         let slots: &[u64] = &self.slots;
         let mask = slots.len() - 1;
@@ -231,7 +235,7 @@ impl ByKey {
         }
     }
 
-    /// Puts an entry, whose parts come to stand together, at a place that was just found.
+    /// Inserts an entry, in parts, at a place that was just found.
     #[inline]
     pub(super) fn insert(&mut self, place: Place, parts: &[&[u8]]) {
         let number = self.len() as Number;
@@ -244,7 +248,7 @@ impl ByKey {
         let region = &mut self.regions[last_region];
         parts.iter().for_each(|part| region.push(part));
         let group = &mut self.groups[last_group];
-        // As ByKey::has_room said.
+        // has_room made sure of this.
         group.entries.push(Entry { end: (region.len - group.start) as u32, next });
         self.slots[place.slot] = Slot { hash: place.hash, last: number }.to_number();
         self.rings += usize::from(place.last.is_none());
@@ -253,14 +257,14 @@ impl ByKey {
         }
     }
 
-    /// Puts bytes in the place of those of an entry, which are as many.
+    /// Replaces the bytes of an entry by as many others.
     pub(super) fn replace(&mut self, number: Number, bytes: &[u8]) {
         let (group, place) = (&self.groups[number as usize / GROUP], number as usize % GROUP);
         let entry = group.start_of(place)..group.entries[place].end as usize;
         self.regions[group.region].bytes[group.start..][entry].copy_from_slice(bytes);
     }
 
-    /// Makes room for an entry of so many bytes in the last group and the last region.
+    /// Reserves capacity for an entry in the last group and region.
     #[inline]
     fn make_room(&mut self, bytes: usize) {
         let (region, last) = (self.regions.len() - 1, self.groups.len() - 1);
@@ -273,7 +277,7 @@ impl ByKey {
         }
     }
 
-    /// Goes on in another region; the last group goes there.
+    /// Continues in a new region; the last group moves there.
     #[cold]
     fn add_region(&mut self, bytes: usize) {
         let (region, last) = (self.regions.len() - 1, self.groups.len() - 1);
@@ -312,7 +316,7 @@ impl ByKey {
         &self.bytes_of(group)[group.start_of(place)..group.entries[place].end as usize]
     }
 
-    /// The bytes of a region from the beginning of a group on.
+    /// The bytes of a region from the start of a group.
     fn bytes_of(&self, group: &Group) -> &[u8] {
         &self.regions[group.region].bytes[group.start..]
     }
@@ -330,20 +334,20 @@ impl ByKey {
         self.next(number) == number
     }
 
-    /// The entries of each key in their order, the keys in that of their last entries.
+    /// The entries of each key in order; the keys are in the order of their last entries.
     pub(super) fn rings(&self) -> impl Iterator<Item = impl Iterator<Item = Number> + Clone> {
-        // Behind the last entry of a ring its first one follows.
+        // The first entry of a ring follows the last.
         self.rings_of(|number, next| next <= number)
     }
 
-    /// [`ByKey::rings`] of more than one entry.
+    /// [`ByKey::rings`] of several entries.
     pub(super) fn shared_rings(
         &self,
     ) -> impl Iterator<Item = impl Iterator<Item = Number> + Clone> {
         self.rings_of(|number, next| next < number)
     }
 
-    /// The rings whose last entries are taken, by their numbers and the next ones.
+    /// The rings whose last entry is selected by its index and the next one.
     fn rings_of(
         &self,
         takes: impl Fn(Number, Number) -> bool,
@@ -360,13 +364,13 @@ impl ByKey {
         })
     }
 
-    /// Lets go of the keys: those entries stay that are alone.
+    /// Drops the keys and all entries that are not alone.
     pub(super) fn into_list(mut self) -> List {
         self.slots = Large::zeros(0);
         List { entries: self, next: 0 }
     }
 
-    /// [`ByKey::into_list`], but those entries stay that `stays` says.
+    /// [`ByKey::into_list`] with the entries that `stays` selects.
     pub(super) fn into_list_of(mut self, stays: impl Fn(Number) -> bool) -> List {
         for (number, entry) in (0..).zip(self.groups.iter_mut().flat_map(|it| &mut it.entries)) {
             entry.next = if stays(number) { number } else { NONE };
@@ -375,7 +379,7 @@ impl ByKey {
     }
 }
 
-/// Entries in the order in which they came.
+/// Entries in order of insertion.
 #[derive(Debug)]
 pub(super) struct List {
     entries: ByKey,
@@ -383,7 +387,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// The number of the entry that is next, if there is one.
+    /// The index of the next entry.
     pub(super) fn peek(&mut self) -> Option<Number> {
         while (self.next as usize) < self.entries.len() {
             if self.entries.is_alone(self.next) {
@@ -394,13 +398,13 @@ impl List {
         None
     }
 
-    /// The entry that is next, if there is one.
+    /// The next entry.
     pub(super) fn peek_entry(&mut self) -> Option<&[u8]> {
         let number = self.peek()?;
         Some(self.entries.entry(number))
     }
 
-    /// Goes on to the next entry and gives it. What lies before it is let go of.
+    /// Takes the next entry, and frees the memory before it.
     pub(super) fn next(&mut self) -> Option<&[u8]> {
         let number = self.peek()?;
         self.next += 1;
@@ -408,8 +412,8 @@ impl List {
         Some(self.entries.entry(number))
     }
 
-    /// Goes on over the next entries, as long as `takes` says so of their numbers and bytes, and gives as
-    /// many of them as stand one behind the other. What lies before them is let go of.
+    /// Takes the next entries while `takes` accepts them, as far as their bytes follow each other.
+    /// Frees the memory before them.
     pub(super) fn next_together(&mut self, takes: impl Fn(Number, &[u8]) -> bool) -> &[u8] {
         let Some(first) = self.peek() else { return &[] };
         self.let_go_before(first);
@@ -440,13 +444,14 @@ impl List {
     }
 }
 
-/// The size of a huge page on most systems. Less has no use for one.
+/// The usual size of a huge page. A smaller buffer needs none.
 pub(super) const HUGE_PAGE: usize = 2 << 20;
 
-/// The size of other pages, at the least.
+/// Minimum size of a page.
 const PAGE: usize = 4 << 10;
 
-/// Numbers that are zero to begin with. Those that nobody touches take no memory, huge pages aside.
+/// Numbers that are zero at first, in huge pages if they are many: page faults take longer than
+/// filling a page.
 #[derive(Debug)]
 pub(super) enum Large<T> {
     Owned(Vec<T>),
@@ -454,7 +459,7 @@ pub(super) enum Large<T> {
 }
 
 impl<T: Copy + FromBytes> Large<T> {
-    /// So many zeros, and what more there is of a huge page.
+    /// Zeros, at least this many.
     pub(super) fn zeros(len: usize) -> Large<T> {
         let bytes = len * size_of::<T>();
         let pages = bytes.next_multiple_of(HUGE_PAGE);
@@ -462,7 +467,7 @@ impl<T: Copy + FromBytes> Large<T> {
         match mapped {
             None => Large::Owned(vec![T::new_zeroed(); len]),
             Some(map) => {
-                // Without them everything is as before.
+                // Huge pages are only faster.
                 #[cfg(target_os = "linux")]
                 map.advise(memmap2::Advice::HugePage).ok();
                 Large::Mapped(map)
@@ -472,8 +477,8 @@ impl<T: Copy + FromBytes> Large<T> {
 }
 
 impl<T: Copy + FromBytes + IntoBytes + Immutable> Large<T> {
-    /// [`Large::zeros`] that are to be read before they are written: a page that is read first is given
-    /// twice, and all processors have to hear of the second.
+    /// [`Large::zeros`] with all pages present. A page that is read before it is written faults
+    /// twice, and the second fault interrupts all processors.
     pub(super) fn zeros_at_hand(len: usize) -> Large<T> {
         let mut numbers = Large::zeros(len);
         for first in numbers.iter_mut().step_by(PAGE / size_of::<T>()) {
@@ -489,7 +494,7 @@ impl<T: FromBytes + Immutable> Deref for Large<T> {
     fn deref(&self) -> &[T] {
         match self {
             Large::Owned(numbers) => numbers,
-            // A map begins with a page and has the bytes of whole numbers.
+            // A map is aligned to pages and has whole numbers.
             Large::Mapped(map) => <[T]>::ref_from_bytes(map).unwrap_or_default(),
         }
     }

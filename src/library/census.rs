@@ -1,4 +1,4 @@
-//! What is inside a stream of records: how many, of how many positions, with which operations.
+//! Statistics of records and games.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,11 +16,12 @@ use crate::source::Encode;
 use crate::spill::Sorter;
 use crate::text::pgn::{self, PgnFormatOptions};
 
-/// Counts records in bounded memory, exactly.
+/// Counts records exactly, in bounded memory.
 ///
-/// Each record becomes one key of 47 bytes (64 on boards that packing escapes): board, side to move, castling, legal en passant
-/// square, given en passant square, counters, in this order. When the keys are sorted, positions
-/// that agree in the first of these fields stand together, so one pass counts them at every depth.
+/// Each record becomes one key of 47 bytes (64 on boards that packing escapes): board, side to
+/// move, castling, legal en passant square, given en passant square, counters, in this order.
+/// Sorted by key, positions that agree in the first of these fields are adjacent, so one pass
+/// counts them at every level.
 ///
 /// ```
 /// use epdb::library::census::Census;
@@ -45,12 +46,12 @@ pub struct Census {
     keys: Sorter,
 }
 
-/// What a [`Census`] found.
+/// The result of a [`Census`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CensusTally {
     /// All records.
     pub records: u64,
-    /// How many of them are different.
+    /// Number of different records.
     pub unique: Unique,
     /// Records with White to move.
     pub white_to_move: u64,
@@ -60,11 +61,11 @@ pub struct CensusTally {
     pub with_counters: u64,
     /// Records with an en passant square where no en passant capture is legal.
     pub superfluous_en_passant: u64,
-    /// Records with some castling right that only Chess960 knows.
+    /// Records with a castling right of Chess960.
     pub chess960: u64,
-    /// Records of positions that break a rule of the game.
+    /// Records of illegal positions.
     pub illegal: u64,
-    /// Those of them in which no moves can be generated.
+    /// Records of positions whose moves cannot be generated.
     pub not_playable: u64,
     /// Bytes of all records in binary form.
     pub encoded_bytes: u64,
@@ -72,18 +73,18 @@ pub struct CensusTally {
     pub pieces: [u64; 65],
     /// Records by opcode. Holds at most [`CensusTally::MAX_OPCODES`].
     pub opcodes: BTreeMap<Opcode, u64>,
-    /// Operations of opcodes that were met when `opcodes` was full.
+    /// Operations of opcodes beyond that limit.
     pub other_operations: u64,
 }
 
-/// Numbers of different positions, each by a narrower sense of "different" than the one before.
+/// Numbers of different positions, each in a wider sense than the one before.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Unique {
-    /// Counters count too; to have none is different from `0 1`.
+    /// With counters; no counters differ from `0 1`.
     pub with_counters: u64,
-    /// The first four fields as they were given, whatever letters the castling field uses.
+    /// The first four fields as given, without regard to the letters of the castling field.
     pub without_counters: u64,
-    /// Identity: superfluous en passant squares do not count.
+    /// Identity: without superfluous en passant squares.
     pub positions: u64,
     /// Board, side to move and castling rights.
     pub without_en_passant: u64,
@@ -94,15 +95,15 @@ pub struct Unique {
 }
 
 impl Unique {
-    /// How many different lines, counters aside, repeat a position and differ from each other
-    /// only by superfluous en passant squares.
+    /// Number of lines that repeat a position and differ, besides counters, only in superfluous en
+    /// passant squares.
     pub const fn hidden_by_en_passant(&self) -> u64 {
         self.without_counters - self.positions
     }
 }
 
 impl CensusTally {
-    /// So many different opcodes are counted one by one, to keep memory bounded.
+    /// Maximum number of opcodes that are counted one by one, to bound the memory.
     pub const MAX_OPCODES: usize = 1 << 16;
 }
 
@@ -127,8 +128,8 @@ impl Default for CensusTally {
 }
 
 impl Census {
-    /// Begins a census that uses about `memory` bytes, and beyond them a temporary file in
-    /// `directory`, as [`Sorter::new`] says.
+    /// A census that uses about `memory` bytes, and beyond them a temporary file in `directory`;
+    /// see [`Sorter::new`].
     pub fn new(directory: impl Into<PathBuf>, memory: usize) -> Census {
         Census { tally: CensusTally::default(), keys: Sorter::new(directory, memory) }
     }
@@ -136,14 +137,14 @@ impl Census {
     /// Counts one record.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         let mut facts = Vec::new();
         push_facts(record, &mut facts)?;
         self.add_encoded(&facts)
     }
 
-    /// Counts one record as [`CensusEncode`] encodes it.
+    /// Counts one record that [`CensusEncode`] encoded.
     ///
     /// # Errors
     /// As [`Census::add`].
@@ -198,7 +199,7 @@ impl Census {
     }
 }
 
-/// Encodes of records what a [`Census`] counts.
+/// Encodes the facts of records that a [`Census`] counts.
 #[derive(Copy, Clone, Debug)]
 pub struct CensusEncode;
 
@@ -217,7 +218,7 @@ impl Encode for CensusEncode {
     }
 }
 
-/// What is true of a record, in one byte.
+/// Flags of a record, in one byte.
 mod flag {
     pub(super) const BLACK_TO_MOVE: u8 = 1;
     pub(super) const COUNTERS: u8 = 1 << 1;
@@ -227,8 +228,8 @@ mod flag {
     pub(super) const NOT_PLAYABLE: u8 = 1 << 5;
 }
 
-/// Appends what is counted of a record: flags, the number of pieces, the length of the key, that of
-/// the record in binary form in four bytes, the key, the opcodes with blanks between them.
+/// Appends the facts of a record: flags, number of pieces, length of the key, length of the binary
+/// form in four bytes, the key, and the opcodes with blanks between them.
 fn push_facts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     let position = record.position();
     let identity = position.identity();
@@ -245,7 +246,7 @@ fn push_facts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |flags, (_, flag)| flags | flag);
     let key = key(position, &identity, counters).map_err(Error::from_cause)?;
     let start = out.len();
-    // The encoded record stands where the rest will be.
+    // The encoded record is overwritten.
     record::encode(record, out)?;
     let len = (out.len() - start) as u32;
     out.truncate(start);
@@ -276,8 +277,8 @@ impl CensusTally {
     }
 }
 
-/// The fields of a record from the board to the counters, each of a length that those before it
-/// tell.
+/// The fields of a record from the board to the counters. The length of each follows from those
+/// before.
 fn key(
     position: &Position,
     identity: &Position,
@@ -301,8 +302,8 @@ fn key(
     Ok(key)
 }
 
-/// Halfmove clock and fullmove number in whichever form the record has them. Operations can hold
-/// larger ones than fields.
+/// Halfmove clock and fullmove number in either form. Operations can hold larger values than
+/// fields.
 fn counters(record: &EpdRecord) -> [Option<u64>; 2] {
     match record.fen_counters() {
         Some(fields) => {
@@ -314,10 +315,10 @@ fn counters(record: &EpdRecord) -> [Option<u64>; 2] {
     }
 }
 
-/// How many names of tags are told apart, so that strange files cannot fill the memory.
+/// Maximum number of tag names, to bound the memory.
 const MAX_NAMES: usize = 10_000;
 
-/// What is inside games.
+/// Statistics of games.
 #[derive(Clone, Default, Debug)]
 pub struct GameCensus {
     /// All games.
@@ -330,7 +331,7 @@ pub struct GameCensus {
     pub longest: u64,
     /// Games with a FEN tag.
     pub set_up: u64,
-    /// Games whose start only Chess960 knows.
+    /// Games with a start of Chess960.
     pub chess960: u64,
     /// Games by result, in the order of [`GameResult::ALL`].
     pub results: [u64; 4],
@@ -340,23 +341,23 @@ pub struct GameCensus {
     pub variation_plies: u64,
     /// Comments.
     pub comments: u64,
-    /// Their bytes in UTF-8.
+    /// Bytes of the comments in UTF-8.
     pub comment_bytes: u64,
     /// NAGs.
     pub nags: u64,
     /// `%` lines.
     pub escapes: u64,
-    /// How many games give each tag, of the first 10,000 names that are met.
+    /// Number of games with each tag, of the first 10,000 names.
     pub tags: BTreeMap<String, u64>,
     /// Tags of other names.
     pub other_tags: u64,
     /// Bytes in export format.
     pub pgn_bytes: u64,
-    /// Bytes in PGC, with what escape records carry, of the games that it can say.
+    /// Bytes in PGC, escape records included, of the games that PGC can express.
     pub pgc_bytes: u64,
-    /// Moves of the games that PGC can say, variations included.
+    /// Moves of the games that PGC can express, variations included.
     pub pgc_moves: u64,
-    /// Games that PGC cannot say.
+    /// Games that PGC cannot express.
     pub not_in_pgc: u64,
     buffer: Vec<u8>,
 }
@@ -407,7 +408,7 @@ impl GameCensus {
 
     fn measure(&mut self, game: &Game, moves: u64) {
         self.buffer.clear();
-        // UTF-8 can say every game.
+        // UTF-8 can express every game.
         pgn::format(game, &PgnFormatOptions::default(), &mut self.buffer).ok();
         self.pgn_bytes += self.buffer.len() as u64;
         self.buffer.clear();

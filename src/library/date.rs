@@ -1,10 +1,10 @@
-//! Dates of which parts may be missing.
+//! Dates whose parts may be missing.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A time in UTC, `YYYY.MM.DD HH:MM:SS`, by the seconds since 1970; the last one of the year 9999 at most.
+/// A time in UTC, `YYYY.MM.DD HH:MM:SS`, from seconds since 1970; at most the end of the year 9999.
 ///
 /// ```
 /// use epdb::library::date::utc;
@@ -18,7 +18,7 @@ pub fn utc(seconds: u64) -> String {
     format!("{} {}", text[..10].replace('-', "."), &text[11..19])
 }
 
-/// The days on which something may have been: one, or several when parts of a date are missing.
+/// A range of days: one day, or several if parts of the date are missing.
 ///
 /// ```
 /// use epdb::library::date::Date;
@@ -29,12 +29,12 @@ pub fn utc(seconds: u64) -> String {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Date {
-    /// Year, month and day, two decimal digits each for the latter, so that later is larger.
+    /// Year, month and day in decimal digits, two for month and day, so that later days are larger.
     days: RangeInclusive<u32>,
 }
 
 impl Date {
-    /// Reads `YYYY.MM.DD`, `YYYY.MM` or `YYYY`, also with `-` or `/`; any digit may be `?`.
+    /// Parses `YYYY.MM.DD`, `YYYY.MM` or `YYYY`, also with `-` or `/`; any digit may be `?`.
     pub fn parse(text: &[u8]) -> Option<Date> {
         let text = std::str::from_utf8(text).ok()?;
         let separator = text.chars().find(|c| matches!(c, '.' | '-' | '/')).unwrap_or('.');
@@ -61,14 +61,14 @@ impl Date {
         (first == last).then_some(first)
     }
 
-    /// The day of its month, if it is known.
+    /// The day of the month, if it is known.
     pub fn day(&self) -> Option<u32> {
         let (first, last) = (self.first() % 100, self.last() % 100);
         (first == last).then_some(first)
     }
 
-    /// Year, month and day in eight digits, as archives of PGN name files: with 0 in place of `?` and of
-    /// all that is not known.
+    /// Year, month and day in eight digits, for names of files of games; 0 replaces `?` and unknown
+    /// parts.
     ///
     /// ```
     /// use epdb::library::date::Date;
@@ -84,12 +84,12 @@ impl Date {
         format!("{:0>4}{:0>2}{:0>2}", next(), next(), next())
     }
 
-    /// The first day that it may be, as a number that is larger for later days.
+    /// The first possible day, as a number that is larger for later days.
     pub const fn first(&self) -> u32 {
         *self.days.start()
     }
 
-    /// The last day that it may be.
+    /// The last possible day.
     pub const fn last(&self) -> u32 {
         *self.days.end()
     }
@@ -111,7 +111,7 @@ impl fmt::Display for Date {
     }
 }
 
-/// How many days a month has, by the calendar of today.
+/// Number of days of a month in the Gregorian calendar.
 const fn days_in_month(year: u32, month: u32) -> u32 {
     match month {
         2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
@@ -123,7 +123,7 @@ const fn days_in_month(year: u32, month: u32) -> u32 {
     }
 }
 
-/// What a part of a date may be.
+/// The possible values of a part of a date.
 fn part(
     text: &str,
     lengths: RangeInclusive<usize>,

@@ -1,4 +1,4 @@
-//! What changed from one collection of records to another.
+//! Differences between two collections of records.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::spill::{Sorted, Sorter};
 
-/// What makes an old and a new record versions of one.
+/// The property that pairs an old record with a new one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum MatchBy {
     /// The same `id`. Records without one are compared by position.
@@ -16,27 +16,27 @@ pub enum MatchBy {
     Id,
     /// The same position.
     Position,
-    /// They are equal; nothing can change, only come and go.
+    /// All of the record; then records are only added or removed.
     Record,
 }
 
 /// One difference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Difference {
-    /// A record of the old collection that the new one lacks.
+    /// A record that only the old collection has.
     Removed(Origin, EpdRecord),
-    /// A record that the old collection lacks.
+    /// A record that only the new collection has.
     Added(Origin, EpdRecord),
     /// Two versions of one record.
     Changed(Change),
 }
 
-/// Two versions of one record.
+/// Two versions of a record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// Where the old version stands.
+    /// Place of the old version.
     pub old_place: Origin,
-    /// Where the new version stands.
+    /// Place of the new version.
     pub new_place: Origin,
     /// The old version.
     pub old: EpdRecord,
@@ -44,7 +44,7 @@ pub struct Change {
     pub new: EpdRecord,
 }
 
-/// An operation that two versions do not agree upon.
+/// An operation that differs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangedOperation {
     /// The opcode.
@@ -77,14 +77,14 @@ impl Change {
     }
 }
 
-/// What a [`Diff`] found.
+/// Counts of a [`Diff`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct DiffTally {
-    /// Records that are the same in both.
+    /// Records that are equal.
     pub equal: u64,
-    /// Records of the old collection that the new one lacks.
+    /// Records that only the old collection has.
     pub removed: u64,
-    /// Records that the old collection lacks.
+    /// Records that only the new collection has.
     pub added: u64,
     /// Records that changed.
     pub changed: u64,
@@ -92,9 +92,9 @@ pub struct DiffTally {
 
 /// Compares two collections in bounded memory.
 ///
-/// Superfluous en passant squares, the letters of castling rights and the form of counters are
-/// spelling, no difference. Several records that match each other are paired so that equal ones
-/// meet, the others in an order that depends on their content alone.
+/// Superfluous en passant squares, letters of castling rights and the form of counters make no
+/// difference. If several records match, equal records are paired first; the others are paired by
+/// their content, in any order of the input.
 ///
 /// ```
 /// use epdb::library::diff::{Diff, Difference, MatchBy};
@@ -117,11 +117,11 @@ pub struct Diff {
     lens: [u64; 2],
 }
 
-/// The first byte of a payload: of which collection the record is.
+/// The first byte of a payload: the collection of the record.
 const OLD: u8 = 0;
 const NEW: u8 = 1;
 
-/// So many unmatched records of one key are kept at hand to be paired.
+/// Maximum number of unmatched records of one key in memory.
 const WINDOW: usize = 1024;
 
 impl Diff {
@@ -133,24 +133,24 @@ impl Diff {
         Diff { by, directory, memory, sorter, lens: [0; 2] }
     }
 
-    /// Takes the next record of the old collection.
+    /// Adds the next record of the old collection.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add_old(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         self.add(OLD, record, place)
     }
 
-    /// Takes the next record of the new collection.
+    /// Adds the next record of the new collection.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add_new(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         self.add(NEW, record, place)
     }
 
-    /// The key is what makes records match, then the record in the form that is compared, so that
-    /// equal ones come to stand together.
+    /// The sort key: the key that pairs records, then the record in the form that is compared, so
+    /// that equal records are adjacent.
     fn add(&mut self, side: u8, record: &EpdRecord, place: Origin) -> Result<()> {
         let compared = compared_form(record);
         let mut key = Vec::new();
@@ -179,7 +179,7 @@ impl Diff {
     /// Ends the input.
     ///
     /// # Errors
-    /// The temporary files cannot be made, written or read.
+    /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<(Differences, DiffTally)> {
         let out = Sorter::new(&self.directory, self.memory / 2);
         let mut pairing = Pairing { out, tally: DiffTally::default(), lone: VecDeque::new() };
@@ -200,7 +200,7 @@ impl Diff {
                 whole_key.extend_from_slice(next_key);
                 key_len = next_len;
             }
-            // Equal records meet at once, so only those of one side wait.
+            // Equal records are paired at once, so only one side waits.
             match equal.last() {
                 Some((waiting, _)) if *waiting != side => {
                     equal.pop();
@@ -216,7 +216,7 @@ impl Diff {
     }
 }
 
-/// A record without what is mere spelling.
+/// A record in a uniform spelling.
 fn compared_form(record: &EpdRecord) -> EpdRecord {
     let mut compared = EpdRecord::new(record.position().identity());
     for operation in record.with_counter_operations().operations() {
@@ -238,12 +238,12 @@ fn split(payload: &[u8]) -> Result<(usize, u8, &[u8])> {
 struct Pairing {
     out: Sorter,
     tally: DiffTally,
-    /// Records of one side that wait for one of the other.
+    /// Records of one side that wait for the other side.
     lone: VecDeque<(u8, KeyedRecord)>,
 }
 
 impl Pairing {
-    /// Takes records that have no equal.
+    /// Adds records without an equal one.
     fn take(&mut self, records: &mut Vec<(u8, KeyedRecord)>) -> Result<()> {
         for (side, entry) in records.drain(..) {
             if let Some((waiting, _)) = self.lone.front()

@@ -6,8 +6,8 @@ use super::date::utc;
 use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
 use crate::text::{CastlingForm, EnPassantForm, ParseOptions, Profile, epd, fen};
 
-/// What is changed in each record, in this order: what is not to be kept goes, what is to be
-/// dropped goes, names change, values are set, a number is set.
+/// Changes to the operations of a record, in this order: operations are kept, dropped, renamed,
+/// set, and numbered.
 ///
 /// The counters of a six-field FEN are its operations `hmvc` and `fmvn`.
 ///
@@ -27,20 +27,20 @@ use crate::text::{CastlingForm, EnPassantForm, ParseOptions, Profile, epd, fen};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Edit {
-    /// The only opcodes that stay; `None`: all.
+    /// The opcodes that are kept; `None` for all.
     pub keep: Option<Vec<Opcode>>,
-    /// Opcodes that go.
+    /// Opcodes that are dropped.
     pub drop: Vec<Opcode>,
     /// Opcodes with their new names.
     pub rename: Vec<(Opcode, Opcode)>,
-    /// Operations that every record gets.
+    /// Operations that are set.
     pub settings: Vec<Setting>,
-    /// The opcode that gets a number, and how the number is written.
+    /// The opcode that gets a number, and the format of the number.
     pub number: Option<(Opcode, Numbering)>,
 }
 
-/// Notes when a record was changed: `ts`, date and time of day in UTC (section 6.31 of the EPD standard
-/// of 1995).
+/// Sets the operation `ts` to a date and time of day in UTC (section 6.31 of the EPD standard of
+/// 1995).
 ///
 /// ```
 /// use std::time::{Duration, UNIX_EPOCH};
@@ -52,17 +52,17 @@ pub struct Edit {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn stamp(record: &mut EpdRecord, at: SystemTime) {
-    // A clock that is not set shows the first second.
+    // A clock before 1970 gives the first second.
     let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let operands = utc(seconds).split(' ').map(Operand::token).collect();
     record.set(Operation { opcode: Opcode::TS, operands });
 }
 
 impl Edit {
-    /// The changed record; `number` is written where [`Edit::number`] says.
+    /// The changed record; `number` is that of [`Edit::number`].
     ///
     /// # Errors
-    /// What cannot be done with this record, for a person.
+    /// The change that is impossible for this record, as text.
     pub fn apply(&self, record: &EpdRecord, number: u64) -> Result<EpdRecord, String> {
         let mut edited =
             if self.touches_counters() { record.with_counter_operations() } else { record.clone() };
@@ -87,10 +87,10 @@ impl Edit {
         Ok(edited)
     }
 
-    /// Finds what no record could get.
+    /// Checks the changes that would fail for every record.
     ///
     /// # Errors
-    /// What is wrong, for a person.
+    /// The mistake, as text.
     pub fn check(&self) -> Result<(), String> {
         if let Some((opcode, numbering)) = &self.number {
             let text = quoted(*opcode, numbering.write(1).as_bytes())?;
@@ -108,7 +108,7 @@ impl Edit {
     }
 }
 
-/// An operation that is to be set.
+/// An operation to set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setting {
     opcode: Opcode,
@@ -117,11 +117,11 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Reads `opcode=operands`. The operands are written as in EPD, but strings need no quotes; an
-    /// opcode without operands is `opcode=`.
+    /// Parses `opcode=operands`. Operands are written as in EPD, but strings need no quotes;
+    /// `opcode=` has no operands.
     ///
     /// # Errors
-    /// What is wrong, for a person. Whether moves are legal is the question of each record.
+    /// The mistake, as text. Legality of moves is checked for each record.
     pub fn parse(text: &str) -> Result<Setting, String> {
         let (name, operands) = text
             .split_once('=')
@@ -139,7 +139,7 @@ impl Setting {
     }
 }
 
-/// How a number is written into a text: `WAC.%03d`.
+/// A format of numbers: `WAC.%03d`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Numbering {
     before: String,
@@ -150,10 +150,10 @@ pub struct Numbering {
 
 impl Numbering {
     /// Reads a pattern with one `%d`, `%5d` (filled with blanks) or `%05d` (filled with zeros);
-    /// `%%` is a percent sign.
+    /// Parses a format; `%%` is a percent sign.
     ///
     /// # Errors
-    /// What is wrong, for a person.
+    /// The mistake, as text.
     pub fn parse(pattern: &str) -> Result<Numbering, String> {
         let wrong = || format!("`{pattern}` needs exactly one %d, or %03d for three digits");
         let escaped = pattern.replace("%%", "\0");
@@ -171,7 +171,7 @@ impl Numbering {
         Ok(Numbering { before: plain(before), after: plain(after), width, fill })
     }
 
-    /// The text with a number.
+    /// Formats a number.
     pub fn write(&self, number: u64) -> String {
         let digits = number.to_string();
         let fill: String =
@@ -217,7 +217,7 @@ fn is_move_opcode(opcode: Opcode) -> bool {
     Field::Operation(opcode).kind() == Type::Moves
 }
 
-/// The text of operands with the quotes that a string operand needs.
+/// The text of operands; a string operand gets quotes if it needs them.
 fn quoted(opcode: Opcode, text: &[u8]) -> Result<Vec<u8>, String> {
     let has_quotes = matches!(text, [b'"', .., b'"']);
     if has_quotes || !takes_one_string(opcode) {
@@ -229,8 +229,8 @@ fn quoted(opcode: Opcode, text: &[u8]) -> Result<Vec<u8>, String> {
     Ok([b"\"", text, b"\""].concat())
 }
 
-/// Reads operands as the lenient reader does, but repairs nothing except the spelling of moves. What is
-/// wrong is told as the strict reader does, which has nothing to say of repairs.
+/// Parses operands as the lenient reader does, but repairs only the spelling of moves. Errors are
+/// those of the strict reader, which do not mention repairs.
 fn read_operands(position: &Position, opcode: Opcode, text: &[u8]) -> Result<Vec<Operand>, String> {
     let shown = || String::from_utf8_lossy(text).trim().to_owned();
     if text.contains(&b';') && !text.contains(&b'"') {

@@ -1,5 +1,4 @@
-//! What a record says under one name: the fields of expressions, of table columns and of sort
-//! orders.
+//! Fields of records, by name: for expressions, columns of tables and sort orders.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,7 +17,7 @@ use crate::model::{
 use crate::text::fields::CastlingText;
 use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
 
-/// Something that a record has under a name.
+/// A named value of a record.
 ///
 /// ```
 /// use epdb::library::field::Field;
@@ -41,17 +40,17 @@ pub enum Field {
     BuiltinField(BuiltinField),
     /// The operands of an opcode.
     Operation(Opcode),
-    /// The value of a tag: of the game that the record is a position of, else of `ptp`.
+    /// The value of a tag: of the game of the position, or else of `ptp`.
     Tag(TagName),
-    /// A tag, or where the record has no such tag the private opcode of that name.
+    /// A tag, or the private opcode of that name if the record has no such tag.
     TagOrOperation(TagName, Opcode),
     /// The moves of an opcode in coordinates.
     Uci(Opcode),
-    /// `ce` as White sees it.
+    /// `ce` from the point of view of White.
     WhiteScore,
 }
 
-/// The fields that are no opcodes.
+/// The fields that are not opcodes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum BuiltinField {
     /// The number of pieces.
@@ -60,9 +59,9 @@ pub enum BuiltinField {
     Material,
     /// `w` or `b`.
     SideToMove,
-    /// The number of legal moves; missing where moves cannot be generated.
+    /// The number of legal moves; missing if moves cannot be generated.
     LegalMoves,
-    /// The en passant square as it is given, or `-`.
+    /// The en passant square as given, or `-`.
     EnPassant,
     /// The castling field in X-FEN letters.
     Castling,
@@ -74,13 +73,13 @@ pub enum BuiltinField {
     File,
     /// White's points in the game: 1, 0.5 or 0.
     Result,
-    /// The year of the tag `Date`, else of `UTCDate`.
+    /// The year of the tag `Date`, or else of `UTCDate`.
     Year,
     /// The month of the same date.
     Month,
     /// The day of the same date.
     Day,
-    /// The class of the time control, as lichess.org has them.
+    /// The class of the time control, as on lichess.org.
     Speed,
     /// The lower of the two ratings.
     EloMin,
@@ -88,7 +87,7 @@ pub enum BuiltinField {
     EloAverage,
     /// The moves of the game's main line.
     Plies,
-    /// The six fields of FEN; `0 1` stands for counters that are missing.
+    /// The six fields of FEN; missing counters are `0 1`.
     Fen,
     /// The four fields of EPD.
     Epd,
@@ -96,19 +95,19 @@ pub enum BuiltinField {
     Record,
     /// The position key in sixteen hexadecimal digits.
     Key,
-    /// The side to move is in check.
+    /// Whether the side to move is in check.
     Check,
-    /// It is checkmated.
+    /// Whether the side to move is checkmated.
     Mate,
-    /// It has no legal move and is not in check.
+    /// Whether the side to move is stalemated.
     Stalemate,
-    /// Castling needs the notation of Chess960.
+    /// Whether castling needs the notation of Chess960.
     Chess960,
-    /// What the tally says.
+    /// A number of the tally.
     Tally(TallyField),
 }
 
-/// All fields that are no opcodes: the name, the field, and what it holds.
+/// The fields that are not opcodes: name, field, description.
 pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
     ("pieces", BuiltinField::Pieces, "number of pieces on the board"),
     ("material", BuiltinField::Material, "the pieces, as in 'KRPkr': K Q R B N P, White's first"),
@@ -160,12 +159,12 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
 ];
 
 impl Field {
-    /// Finds a field by its name: one of [`BUILTIN_FIELDS`], a standard opcode, `uci(OPCODE)`, `ce:white`,
-    /// `op(OPCODE)`, `tag(NAME)`, or a name that begins with an upper-case letter, which is a tag
-    /// of a game or a private opcode.
+    /// Parses the name of a field: one of [`BUILTIN_FIELDS`], a standard opcode, `uci(OPCODE)`,
+    /// `ce:white`, `op(OPCODE)`, `tag(NAME)`, or a name in upper case, which is a tag of a game or
+    /// a private opcode.
     ///
     /// # Errors
-    /// What is wrong with the name, for a person.
+    /// The mistake in the name, as text.
     pub fn parse(name: &str) -> Result<Field, String> {
         if let Some((function, inner)) = name.strip_suffix(')').and_then(|it| it.split_once('(')) {
             return Field::parse_call(function.trim(), inner.trim());
@@ -211,7 +210,7 @@ impl Field {
         }
     }
 
-    /// What the values of the field are.
+    /// The type of the values.
     pub fn kind(&self) -> Type {
         match self {
             Field::BuiltinField(named) => named.kind(),
@@ -241,8 +240,8 @@ impl Field {
         }
     }
 
-    /// What a record has for the field. Several operands of one opcode become one text with blanks
-    /// between them. `hmvc` and `fmvn` are found in either form.
+    /// The value of a record. Several operands of an opcode become one text with blanks. `hmvc` and
+    /// `fmvn` are found in either form.
     pub fn value<'a>(&self, subject: &EvalContext<'a>) -> Value<'a> {
         match self {
             Field::BuiltinField(named) => named.value(subject),
@@ -274,8 +273,8 @@ impl Field {
         }
     }
 
-    /// How archives of PGN name files by the field, if it is a date or a part of one: `YYYY` by year,
-    /// `YYYYMM` by month, `YYYYMMDD` by day, and other dates as they are; 0 stands in place of `?`.
+    /// The name of a date, or of a part of it, in the names of files of PGN archives: `YYYY` by
+    /// year, `YYYYMM` by month, `YYYYMMDD` by day; 0 replaces `?`.
     pub fn archive_name(&self, subject: &EvalContext<'_>) -> Option<String> {
         let tags = Tags::of(subject);
         let digits = |count| {
@@ -295,8 +294,7 @@ impl Field {
         }
     }
 
-    /// Whether only the user can know that records have the field: a tag, or an opcode that is
-    /// not standard.
+    /// Whether only the user can know that records have the field: a tag, or a non-standard opcode.
     pub fn is_private(&self) -> bool {
         match self {
             Field::Tag(_) | Field::TagOrOperation(..) => true,
@@ -322,7 +320,7 @@ impl Field {
                     | BuiltinField::EloAverage
                     | BuiltinField::Plies
             ),
-            // A position out of a game has no private opcodes.
+            // A position of a game has no private opcodes.
             Field::TagOrOperation(..) => false,
             Field::Operation(_) | Field::Uci(_) | Field::WhiteScore => true,
         }
@@ -330,7 +328,7 @@ impl Field {
 }
 
 impl std::fmt::Display for Field {
-    /// The name by which [`Field::parse`] finds the field.
+    /// The name that [`Field::parse`] parses.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Field::BuiltinField(named) => {
@@ -442,13 +440,13 @@ impl BuiltinField {
     }
 }
 
-/// The opcodes whose operands are moves, as a list for a person.
+/// The opcodes with move operands, as a list in text.
 pub const MOVE_OPCODES: &str = "am, bm, pm, pv, sm and sv";
 
-/// Reads the name of an opcode.
+/// Parses the name of an opcode.
 ///
 /// # Errors
-/// What an opcode may be, for a person.
+/// The syntax of opcodes, as text.
 pub fn parse_opcode(name: &str) -> Result<Opcode, String> {
     Opcode::new(name.as_bytes()).map_err(|_| {
         format!(
@@ -457,13 +455,13 @@ pub fn parse_opcode(name: &str) -> Result<Opcode, String> {
     })
 }
 
-/// Whether a name that begins with an upper-case letter is taken as it is: a tag that games often
-/// have, or one that resembles no known name.
+/// Whether a name in upper case is taken as it is: a common tag, or a name that resembles no known
+/// one.
 fn is_own_name(name: &str) -> bool {
     is_well_known_tag(name) || nearest_name(name).is_none()
 }
 
-/// Whether a name behind a comparison is far more often a text without its quotes than a field.
+/// Whether a name after a comparison is probably a text without its quotes.
 pub(super) fn is_bare_text(name: &str) -> bool {
     match Field::parse(name) {
         Ok(Field::Tag(_) | Field::TagOrOperation(..)) => !is_well_known_tag(name),
@@ -472,7 +470,7 @@ pub(super) fn is_bare_text(name: &str) -> bool {
     }
 }
 
-/// What to say of a name that is none.
+/// The message about an unknown name.
 fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
     let near = match nearest_name(name) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -493,9 +491,9 @@ fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
     }
 }
 
-/// The known name that was probably meant: one that differs in little, a field in another case, or
-/// one of the same letters in another order. Short names that begin with an upper-case letter have
-/// too many neighbours that are opcodes themselves, and `BM` is an opcode of its own.
+/// The known name that was probably meant: one with a small difference, a field in another case, or
+/// one with the same letters in another order. Short names in upper case are excluded: they are
+/// close to too many opcodes, and `BM` is an opcode itself.
 fn nearest_name(name: &str) -> Option<&'static str> {
     let is_private = name.starts_with(|first: char| first.is_ascii_uppercase());
     let most = match name.len() {
@@ -530,8 +528,7 @@ fn letters(name: &str) -> Vec<u8> {
     letters
 }
 
-/// How many bytes must be added, removed, changed or swapped with their neighbour to make one text
-/// of another. Takes texts of opcode length.
+/// The edit distance of two texts of opcode length, with swaps of neighbours.
 fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {
@@ -551,7 +548,7 @@ fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// What operands of an opcode say.
+/// The value of the operands of an opcode.
 pub fn operand_value(opcode: Opcode, operands: &[Operand]) -> Value<'_> {
     match (Field::Operation(opcode).kind(), operands) {
         (Type::Nothing, _) => Value::Flag(true),
@@ -576,7 +573,7 @@ fn operation(record: &EpdRecord, opcode: Opcode) -> Value<'_> {
     operand_value(opcode, operands)
 }
 
-/// The moves of an opcode in coordinates; a text that is no legal move stays as it is.
+/// The moves of an opcode in coordinates; a text that is not a legal move stays as it is.
 fn coordinates(record: &EpdRecord, opcode: Opcode, operands: &[Operand]) -> Vec<Vec<u8>> {
     let is_line = opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
     let mut playable = Playable::new(record.position()).ok();
@@ -610,9 +607,9 @@ fn material(board: &crate::model::Board) -> Vec<u8> {
     pieces
 }
 
-/// White's points in the game a record is from: by that game, else by `c9` (where labels of
-/// training files are kept), else by the Result tag of `ptp`, else by the first comment register
-/// that is a result.
+/// The points of White in the game of a record: of that game, or else of `c9` (where labels of
+/// training files are kept), of the Result tag of `ptp`, or of the first comment register with a
+/// result.
 fn result(subject: &EvalContext<'_>) -> Option<Number> {
     if let Some(game) = subject.game {
         return points(game.result().as_str().as_bytes());
@@ -625,7 +622,7 @@ fn result(subject: &EvalContext<'_>) -> Option<Number> {
         .or_else(|| registers.into_iter().find_map(by))
 }
 
-/// White's points by the text of a result.
+/// The points of White for a result.
 pub fn points(result: &[u8]) -> Option<Number> {
     match result {
         b"1-0" => Some(Number::Fraction(1.0)),
@@ -635,10 +632,9 @@ pub fn points(result: &[u8]) -> Option<Number> {
     }
 }
 
-/// A value of a field: numbers as numbers, flags as true and false, moves as arrays, everything
-/// else as a string, and what is missing as null. An unquoted operand of an opcode that is not
-/// standard is a number where it reads as one. Bytes that are no UTF-8 become a replacement
-/// character.
+/// A value as JSON: numbers as numbers, flags as true and false, moves as arrays, missing values as
+/// null, and everything else as a string. An unquoted operand of a non-standard opcode is a number
+/// if it can be read as one. Invalid UTF-8 becomes replacement characters.
 pub fn json_value(value: &Value<'_>) -> serde_json::Value {
     let text = |text: &[u8]| serde_json::Value::from(String::from_utf8_lossy(text).into_owned());
     match (value, value.number()) {
@@ -653,13 +649,13 @@ pub fn json_value(value: &Value<'_>) -> serde_json::Value {
     }
 }
 
-/// The operands of an opcode, [`json_value`] of them; null where there is no such operation.
+/// The operands of an opcode as JSON; null if there is no such operation.
 pub fn json_operands(opcode: Opcode, operands: Option<&[Operand]>) -> serde_json::Value {
     operands
         .map_or(serde_json::Value::Null, |operands| json_value(&operand_value(opcode, operands)))
 }
 
-/// The first operation of each opcode, [`json_operands`] of it by its name.
+/// The first operation of each opcode, as JSON by its name.
 ///
 /// ```
 /// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke6; id \"A.1\"; ce 20;")?;

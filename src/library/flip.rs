@@ -8,38 +8,37 @@ use crate::model::{
 };
 use crate::text::san;
 
-/// Across which line a position is mirrored.
+/// The axis of a mirror image.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mirror {
-    /// Ranks 1 and 8 change places, and so do the colours: the same position seen by the other
-    /// player.
+    /// Ranks 1 and 8 are swapped, and the colours: the same position from the other side.
     Colors,
-    /// Files a and h change places. Castling rights have no mirror image, because castling ends on
-    /// the files c and g, not on mirrored ones.
+    /// Files a and h are swapped. Castling rights are lost: castling ends on the files c and g, not
+    /// on mirrored ones.
     Files,
     /// Both.
     Both,
 }
 
-/// A mirrored record, and what had no mirror image.
+/// A mirrored record, and its losses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flipped {
     /// The record.
     pub record: EpdRecord,
     /// Castling rights that were dropped.
     pub lost_rights: usize,
-    /// Castling moves that are kept as text, because they are no moves any more.
+    /// Castling moves that are kept as text, as they are no longer moves.
     pub lost_moves: usize,
-    /// Typed operands, which are kept as they are: nothing is known of what they mean.
+    /// Typed operands, which are kept as they are: their meaning is unknown.
     pub kept_typed: usize,
 }
 
 /// Mirrors a record.
 ///
-/// Moves are mirrored with the board. `ce` stays, because the side to move sees it. Where the
-/// colours change, the two clocks of `cc`, the tags of `ptp` that begin with White and Black, and
-/// the results 1-0 and 0-1 (in the Result tag and in comment registers that hold nothing else)
-/// change sides too. All other texts stay as they are.
+/// Moves are mirrored with the board. `ce` stays, as it is relative to the side to move. If the
+/// colours are swapped, so are the two clocks of `cc`, the tags of `ptp` that begin with White and
+/// Black, and the results 1-0 and 0-1 (in the Result tag, and in comment registers with nothing
+/// else). All other texts stay as they are.
 ///
 /// ```
 /// use epdb::library::flip::{Mirror, flip};
@@ -128,7 +127,8 @@ impl Mirror {
         }
         let en_passant = position.en_passant().map(|square| self.square(square));
         let turn = self.color(position.turn());
-        // A mirrored right has its mirrored king and rook, and a mirrored square its side to move.
+        // A mirrored right has a mirrored king and rook, and a mirrored square has its side to
+        // move.
         Position::new(board, turn, castling, en_passant).unwrap_or(*position)
     }
 
@@ -159,7 +159,7 @@ impl Mirror {
         }
     }
 
-    /// The mirrored text of something that stands for a move but is none; a mate target stays.
+    /// The mirrored text in place of a move; a mate target stays.
     fn move_text(self, text: &[u8]) -> Vec<u8> {
         match text {
             [b'#', ..] => return text.to_vec(),
@@ -176,7 +176,7 @@ impl Mirror {
     }
 }
 
-/// The operands of an opcode that is no move opcode, with what is White's given to Black.
+/// The operands of an opcode without moves, with the colours swapped.
 fn with_sides_swapped(opcode: Opcode, operands: &[Operand]) -> Vec<Operand> {
     let mut swapped = operands.to_vec();
     match opcode.as_bytes() {

@@ -1,4 +1,4 @@
-//! Collections of games in which none stands twice, in bounded memory.
+//! Collections of games without duplicates, in bounded memory.
 
 use std::path::PathBuf;
 
@@ -8,21 +8,21 @@ use crate::error::Result;
 use crate::model::Game;
 use crate::spill::Sorter;
 
-/// When two games of a collection count as the same.
+/// The criterion for equal games.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum GamesBy {
     /// They have the same main line from the same position.
     Moves,
-    /// Also the tags White, Black, Date and Result are the same, letter by letter; a Date without a year
-    /// gives way to UTCDate.
+    /// The tags White, Black, Date and Result are equal too, letter by letter; UTCDate replaces a
+    /// Date without a year.
     #[default]
     Players,
-    /// They agree in everything: tags, variations, comments and all else that is written.
+    /// Everything is equal: tags, variations, comments and the rest.
     Exact,
 }
 
 impl GamesBy {
-    /// Bytes that are equal exactly for games that count as the same.
+    /// Bytes that are equal exactly for equal games.
     fn key(self, game: &Game) -> Vec<u8> {
         match self {
             GamesBy::Moves => same_game::main_line(game),
@@ -32,16 +32,16 @@ impl GamesBy {
     }
 }
 
-/// What a [`GameDedupe`] did.
+/// Counts of a [`GameDedupe`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct GameTally {
-    /// Games that came in.
+    /// Games that were added.
     pub read: u64,
-    /// Games that did not stay.
+    /// Games that were dropped.
     pub duplicates: u64,
 }
 
-/// Games of which no two are the same; of those that are, the first one stays.
+/// Drops duplicates of games; the first of equal games stays.
 ///
 /// ```
 /// use epdb::library::game_sets::{GameDedupe, GamesBy};
@@ -65,17 +65,17 @@ pub struct GameDedupe {
 }
 
 impl GameDedupe {
-    /// One that uses about `memory` bytes, and beyond them temporary files in `directory`.
+    /// A set that uses about `memory` bytes, and beyond them temporary files in `directory`.
     pub fn new(by: GamesBy, directory: impl Into<PathBuf>, memory: usize) -> GameDedupe {
         let directory = directory.into();
         let sorter = Sorter::new(&directory, memory / 2);
         GameDedupe { by, directory, memory, sorter }
     }
 
-    /// Takes the next game, and bytes in any form that stand for it.
+    /// Adds the next game, and bytes that stand for it.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, game: &Game, bytes: &[u8]) -> Result<()> {
         let order = self.sorter.len().to_be_bytes();
         Ok(self.sorter.push(&self.by.key(game), &[&order, bytes].concat())?)
@@ -84,7 +84,7 @@ impl GameDedupe {
     /// The bytes of the games that stay, in the order of the input.
     ///
     /// # Errors
-    /// The temporary files cannot be made, written or read.
+    /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<(Ordered, GameTally)> {
         let read = self.sorter.len();
         let mut out = Reorder::new(&self.directory, self.memory / 2);

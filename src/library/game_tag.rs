@@ -1,4 +1,4 @@
-//! Tags of games as values of their types: names, ratings, dates, and what follows from them.
+//! Tags of games as typed values: names, ratings, dates, and values derived from them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::model::{EpdRecord, Game, Opcode, Operand, Speed, is_tag_name};
 
 pub use crate::model::{WELL_KNOWN_TAGS, is_well_known_tag};
 
-/// The name of a tag, which tells the type of its value.
+/// The name of a tag, which decides the type of its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TagName(Arc<str>);
 
 impl TagName {
-    /// Checks a name; `None` when no tag can have it.
+    /// Checks a name; `None` if no tag can have it.
     pub fn new(name: &str) -> Option<TagName> {
         is_tag_name(name).then(|| TagName(name.into()))
     }
@@ -25,9 +25,9 @@ impl TagName {
         &self.0
     }
 
-    /// What the values of the tag are: dates where the name ends in `Date`, numbers where it is
-    /// `PlyCount` or ends in `Elo`, `Rating`, `RatingDiff` or `USCF`, texts where it is one of
-    /// [`WELL_KNOWN_TAGS`], and otherwise anything.
+    /// The type of the values: dates if the name ends in `Date`, numbers if it is `PlyCount` or
+    /// ends in `Elo`, `Rating`, `RatingDiff` or `USCF`, texts if it is one of [`WELL_KNOWN_TAGS`],
+    /// and otherwise any type.
     pub fn kind(&self) -> Type {
         let name = self.as_str();
         let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
@@ -50,7 +50,7 @@ impl TagName {
         self.typed(value.unwrap_or(Value::Missing))
     }
 
-    /// A value in the type of the tag; missing when it cannot be that.
+    /// A value in the type of the tag; missing if it cannot be parsed.
     pub(super) fn typed<'a>(&self, value: Value<'a>) -> Value<'a> {
         match (self.kind(), value) {
             (Type::Number, Value::Word(text) | Value::Text(text)) => {
@@ -66,8 +66,8 @@ impl TagName {
     }
 }
 
-/// Whether a value of `White` or `Black` names a player: the value is the name, or it is one of those
-/// with colons between them, as players in consultation have them.
+/// Whether a value of `White` or `Black` names a player. Consulting players are separated by
+/// colons.
 ///
 /// ```
 /// use epdb::library::game_tag::names_player;
@@ -80,8 +80,7 @@ pub fn names_player(value: &[u8], name: &[u8]) -> bool {
     value == name || value.contains(&b':') && has_name()
 }
 
-/// The tags of a record: those of the game that it is a position of, else those that it keeps as
-/// `ptp`.
+/// The tags of a record: those of its game, or else those in `ptp`.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Tags<'a> {
     OfGame(&'a Game),
@@ -96,7 +95,7 @@ impl<'a> Tags<'a> {
         }
     }
 
-    /// The value of a tag; `None` where it says that nothing is known.
+    /// The value of a tag; `None` if it stands for an unknown value.
     pub(super) fn get(&self, name: &str) -> Option<&'a [u8]> {
         self.text(name).filter(|value| !matches!(*value, b"" | b"?" | b"????.??.??"))
     }
@@ -109,7 +108,7 @@ impl<'a> Tags<'a> {
         }
     }
 
-    /// The tag `Date`, unless its year is not known and that of `UTCDate` is.
+    /// The tag `Date`; or `UTCDate`, if only that has a year.
     pub(super) fn date(&self) -> Option<&'a [u8]> {
         let dates = ["Date", "UTCDate"].map(|name| self.text(name));
         let has_year = |text: &&[u8]| Date::parse(text).is_some_and(|date| date.year().is_some());
@@ -165,8 +164,8 @@ fn kept_tag<'a>(record: &'a EpdRecord, name: &str) -> Option<&'a [u8]> {
     })
 }
 
-/// The class of a time control as the tag `TimeControl` has it: by the time for forty moves
-/// without a pause, as lichess.org has it; `-`, and days for a move, are correspondence.
+/// The class of a time control in the tag `TimeControl`, as on lichess.org: by the time for forty
+/// moves. `-` and days per move are correspondence.
 pub(super) fn speed(control: &[u8]) -> Option<Speed> {
     if control == b"-" {
         return Some(Speed::Correspondence);

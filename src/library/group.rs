@@ -1,4 +1,4 @@
-//! Records in groups by what their fields say, and what each group comes to.
+//! Records grouped by fields, with aggregates of each group.
 //!
 //! ```
 //! use epdb::library::field::Field;
@@ -31,30 +31,31 @@ use super::value::{Number, Value};
 use crate::error::{Error, Result};
 use crate::spill::Sorter;
 
-/// What is asked of a group.
+/// An aggregate of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Aggregate {
-    /// The number of records, or of moves or games where those are the subjects.
+    /// The number of records, moves or games.
     Count,
-    /// The number of games: those of tallies, and one for what has no tally.
+    /// The number of games: those of tallies, and one for a record without a tally.
     Games,
-    /// The share of the points that White made in the games whose result is known.
+    /// The share of White's points, of games with a known result.
     Score,
     /// The sum of a field.
     Sum(Field),
-    /// Its lowest number.
+    /// The minimum.
     Min(Field),
-    /// Its highest number.
+    /// The maximum.
     Max(Field),
-    /// Its mean.
+    /// The mean.
     Mean(Field),
 }
 
 impl Aggregate {
-    /// Reads `count`, `games`, `score`, or `sum`, `min`, `max` or `mean` of a field, as in `mean(ce)`.
+    /// Parses `count`, `games`, `score`, or `sum`, `min`, `max` or `mean` of a field, as in
+    /// `mean(ce)`.
     ///
     /// # Errors
-    /// What is wrong, for a person.
+    /// The mistake, as text.
     pub fn parse(text: &str) -> Result<Aggregate, String> {
         let text = text.trim();
         match text {
@@ -79,7 +80,7 @@ impl Aggregate {
         parts.map_or(Err(String::new()), |(_, field)| Field::parse(field.trim()).map(of))
     }
 
-    /// The field that is asked, where it is one.
+    /// The field, if the aggregate has one.
     pub const fn field(&self) -> Option<&Field> {
         match self {
             Aggregate::Count | Aggregate::Games | Aggregate::Score => None,
@@ -90,7 +91,7 @@ impl Aggregate {
         }
     }
 
-    /// Whether the position of a subject is asked, not only its game.
+    /// Whether the aggregate depends on the position, not only on the game.
     pub fn is_of_record(&self) -> bool {
         self.field().is_some_and(Field::is_of_record)
     }
@@ -128,7 +129,7 @@ fn games(subject: &EvalContext<'_>) -> u64 {
     counts_of(subject).map_or(1, |counts| counts.games())
 }
 
-/// White's half points, over the games whose result is known.
+/// The half points of White, and the games with a known result.
 fn points(subject: &EvalContext<'_>) -> Sum {
     match counts_of(subject) {
         Some(counts) => Sum {
@@ -143,7 +144,7 @@ fn points(subject: &EvalContext<'_>) -> Sum {
     }
 }
 
-/// What numbers come to. The sums of two parts of them, added, are that of all.
+/// Sums of numbers. The sums of two parts, added, are the sums of the whole.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 struct Sum {
     count: u64,
@@ -239,19 +240,19 @@ impl Sum {
 pub struct Groups {
     by: Vec<Field>,
     what: Vec<Aggregate>,
-    /// By the values of the fields, what the groups come to so far.
+    /// Aggregates by the values of the fields.
     sums: HashMap<Vec<u8>, Vec<Sum>>,
     memory: usize,
     used: usize,
-    /// Sums that did not fit, under keys in the order of the values.
+    /// Sums that did not fit into memory, under keys in the order of the values.
     sorter: Sorter,
 }
 
-/// Bytes of memory for a group beside its values and sums.
+/// Memory of a group besides its values and sums, in bytes.
 const GROUP_MEMORY: usize = 128;
 
 impl Groups {
-    /// Groups by these fields, which use about `memory` bytes, and beyond them a temporary file in
+    /// Groups by these fields. They use about `memory` bytes, and beyond them a temporary file in
     /// `directory`.
     pub fn new(
         by: Vec<Field>,
@@ -263,10 +264,10 @@ impl Groups {
         Groups { by, what, sums: HashMap::new(), memory: memory / 2, used: 0, sorter }
     }
 
-    /// Takes a subject.
+    /// Adds a record, a move or a game.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, subject: &EvalContext<'_>) -> Result<()> {
         let mut group = Vec::new();
         for field in &self.by {
@@ -303,10 +304,10 @@ impl Groups {
         Ok(())
     }
 
-    /// Hands on the groups in the order of their values, each with what was asked of it behind them.
+    /// Calls `visit` with the groups in the order of their values, followed by their aggregates.
     ///
     /// # Errors
-    /// What `visit` returns; the temporary file cannot be made, written or read.
+    /// Those of `visit`; the temporary file cannot be created, written or read.
     pub fn finish<E: From<Error>>(
         mut self,
         mut visit: impl FnMut(&[Value<'_>]) -> Result<(), E>,
@@ -337,7 +338,7 @@ impl Groups {
     }
 }
 
-/// The sums and the values of a group that was put out of memory.
+/// The sums and the values of a group from the temporary file.
 fn split(payload: &[u8], sums: usize) -> Result<(Vec<Sum>, &[u8])> {
     let changed = || Error::new("the temporary file of groups was changed");
     let (bytes, group) = payload.split_at_checked(sums * SUM_BYTES).ok_or_else(changed)?;
@@ -350,7 +351,7 @@ const FLAG: u8 = 1;
 const NUMBER: u8 = 2;
 const TEXT: u8 = 3;
 
-/// Appends what a value is, its length and its text.
+/// Appends the type, the length and the text of a value.
 fn put_value(value: &Value<'_>, out: &mut Vec<u8>) {
     let kind = match (value, value.number()) {
         (Value::Missing, _) => MISSING,

@@ -346,10 +346,10 @@ fn is_only_import(store: &Store, name: &str) -> Result<bool, ImportError> {
     Ok(store.imports()?.iter().all(is_this))
 }
 
-/// Records that go into a store.
+/// Records on their way into a store.
 struct Records<'s> {
     importer: Importer<&'s Store>,
-    /// The end of what was read of the source.
+    /// The end of the bytes that were read.
     place: Checkpoint,
     /// Whether a record with a tally is an error.
     refuses_tallies: bool,
@@ -370,7 +370,7 @@ impl Records<'_> {
                 let mut encoded = std::mem::take(&mut self.encoded);
                 encoded.clear();
                 push_keyed(record, &mut encoded)?;
-                // A record that has no bytes of its own, as in an archive, counts by its binary form.
+                // A record without bytes of its own, as in an archive, counts by its binary form.
                 let has_own = !raw.is_empty() || game.is_some();
                 self.place.advance(if has_own { raw } else { &encoded[KEY..] });
                 let pushed = self.push(&encoded);
@@ -396,7 +396,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Imports a record behind its key, unless an interrupted import committed it.
+    /// Imports a record with its key, unless an interrupted import committed it.
     fn push(&mut self, keyed: &[u8]) -> Result<(), ImportError> {
         if self.importer.is_before_resume_point(self.place)? {
             return Ok(());
@@ -416,8 +416,8 @@ fn no_record() -> Error {
 /// The number of bytes of a key.
 const KEY: usize = 8;
 
-/// Records in their binary form behind the key of their position, which takes longer than all else that an
-/// import does with a record before it commits: so all threads make keys.
+/// Records in their binary form after the key of their position. Making keys takes longer than all
+/// else that an import does with a record before a commit, so all threads make them.
 struct KeyedRecords;
 
 impl Encode for KeyedRecords {
@@ -443,7 +443,7 @@ fn push_keyed(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// How games are counted into a store.
+/// Options of counting games into a store.
 #[derive(Clone, Debug)]
 pub struct GameCounting {
     options: TallyOptions,
@@ -466,7 +466,7 @@ impl GameCounting {
         GameCounting { options, settings, directory, memory_bytes, counts_cut_short }
     }
 
-    /// Whether games that end before a move that cannot be made are counted up to that move.
+    /// Whether games that end before an illegal move are counted up to that move.
     #[must_use]
     pub fn counts_cut_short(self, counts: bool) -> GameCounting {
         GameCounting { counts_cut_short: counts, ..self }

@@ -1,4 +1,4 @@
-//! Operations taken over from the records of another collection.
+//! Operations copied from the records of another collection.
 
 use std::path::PathBuf;
 
@@ -9,34 +9,34 @@ use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operation};
 use crate::spill::Sorter;
 
-/// What makes a record of one collection meet one of the other.
+/// The criterion that pairs records of two collections.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Meet {
-    /// They are of one position.
+    /// The same position.
     #[default]
     Position,
-    /// They have the same `id`. Records without one meet nothing.
+    /// The same `id`. Records without one are not paired.
     Id,
 }
 
-/// What a [`Join`] did.
+/// Counts of a [`Join`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct JoinTally {
-    /// Records that met one of the other collection.
+    /// Records with a partner.
     pub matched: u64,
-    /// Records that met none, and were left as they are.
+    /// Records without a partner, which stay as they are.
     pub unmatched: u64,
-    /// Records of which what was taken contradicts what they have, and that were left as they are.
+    /// Records that contradict their partner, and stay as they are.
     pub conflicts: u64,
-    /// Records that lost operations, because their whole analysis gave way to what was taken.
+    /// Records whose analysis as a whole was replaced.
     pub replaced: u64,
 }
 
-/// Every record of a collection, in its order, with operations taken from the records of another
-/// collection that it meets: a left join.
+/// Every record of a collection, in its order, with operations of the records of another collection
+/// that it is paired with: a left join.
 ///
-/// What is taken is merged by the rules of [`merge`], the record being the one that was there
-/// first. Where it meets several records, these are merged before, and the first of them wins.
+/// Operations are merged by the rules of [`merge`]; the record itself counts as the first. If it is
+/// paired with several records, these are merged before, and the first of them wins.
 ///
 /// ```
 /// use epdb::library::join::{Join, Meet};
@@ -63,7 +63,7 @@ pub struct Join {
     len: u64,
 }
 
-/// The last byte of a key: the other collection comes first.
+/// The last byte of a key: the other collection sorts first.
 const OTHER: u8 = 0;
 const OWN: u8 = 1;
 
@@ -81,10 +81,10 @@ impl Join {
         Join { meet, take, rules, directory, memory, sorter, len: 0 }
     }
 
-    /// Takes the next record of the collection that is written.
+    /// Adds the next record of the collection that is written.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         let (mut key, mut entry) = (Vec::new(), Vec::new());
         if !self.meet.push_key(record, &mut key)? {
@@ -96,10 +96,10 @@ impl Join {
         Ok(self.sorter.push(&key, &entry)?)
     }
 
-    /// Takes a record of the collection from which operations are taken.
+    /// Adds a record of the other collection.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add_other(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         let (mut key, mut entry) = (Vec::new(), Vec::new());
         if !self.meet.push_key(record, &mut key)? {
@@ -110,7 +110,7 @@ impl Join {
         Ok(self.sorter.push(&key, &entry)?)
     }
 
-    /// The position of a record with nothing but what is to be taken.
+    /// The position of a record, with only the operations to copy.
     fn taken_from(&self, record: &EpdRecord) -> EpdRecord {
         let with_operations = record.with_counter_operations();
         let mut taken = EpdRecord::new(*record.position());
@@ -123,10 +123,10 @@ impl Join {
         taken
     }
 
-    /// Ends the input. With `only_unmatched` the records that met none come out, and no others.
+    /// Ends the input. With `only_unmatched` only records without a partner are returned.
     ///
     /// # Errors
-    /// The temporary files cannot be made, written or read.
+    /// A temporary file cannot be created, written or read.
     pub fn finish(
         self,
         only_unmatched: bool,
@@ -178,7 +178,7 @@ impl Join {
 }
 
 impl Meet {
-    /// Appends what makes records meet; false for a record that meets nothing.
+    /// Appends the key that pairs records; false if the record has none.
     fn push_key(self, record: &EpdRecord, key: &mut Vec<u8>) -> Result<bool> {
         match self {
             Meet::Position => push_key(By::Position, record, key)?,
@@ -197,8 +197,8 @@ impl Meet {
     }
 }
 
-/// What several records of the other collection give together; where they contradict each other,
-/// the first one.
+/// The merge of several records of the other collection; the first one, if they contradict each
+/// other.
 fn with_more(
     first: KeyedRecord,
     more: KeyedRecord,
@@ -214,8 +214,7 @@ fn with_more(
     }
 }
 
-/// A record with what was taken from another one; its own en passant square and castling letters
-/// stay.
+/// A record with copied operations; its own en passant square and castling letters stay.
 fn joined(record: &EpdRecord, taken: &EpdRecord, rules: &MergeRules) -> Merged {
     if record.position().identity() != taken.position().identity() {
         return Merged::Conflict(Vec::new());

@@ -1,4 +1,4 @@
-//! Games behind a position: those that its records list.
+//! The games that records of a position list.
 
 use serde::Serialize;
 
@@ -11,16 +11,16 @@ use crate::model::{
 };
 use crate::text::san;
 
-/// The games that records of one position list: the best rated and the latest of all; `None` where none
-/// lists any.
+/// The games that records of one position list: the best rated and the latest of all; `None` if no
+/// record lists any.
 pub fn listed(records: &[EpdRecord]) -> Option<KeptGames> {
     let lists =
         records.iter().filter_map(|it| KeptGames::of_operands(it.operands(Opcode::KEPT_GAMES)?));
     lists.reduce(|all, more| all.merged(&more))
 }
 
-/// The move that a game played in a position when it was there first; `None` where it ended there, or did
-/// not reach it.
+/// The move that a game played when it first reached a position; `None` if the game ended there or
+/// did not reach it.
 ///
 /// ```
 /// use epdb::library::kept_games::move_played;
@@ -47,16 +47,16 @@ pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
 /// A game that reached a position.
 #[derive(Clone, Debug)]
 pub struct FoundGame {
-    /// What it was chosen by.
+    /// The rating and the date by which it was chosen.
     pub kept: KeptGame,
-    /// What it played there when it was there first, if it went on.
+    /// Its first move there, if it went on.
     pub played: Option<(Move, San)>,
     /// The game.
     pub game: Game,
 }
 
 impl FoundGame {
-    /// Those of some games of a position that its library has: `game_of` gives them.
+    /// Finds games of a position of a library; `game_of` returns a game by its id.
     ///
     /// # Errors
     /// Those of `game_of`.
@@ -75,12 +75,12 @@ impl FoundGame {
     }
 }
 
-/// The value of a tag that says something.
+/// The value of a tag, unless it is unknown.
 pub fn known_tag<'a>(game: &'a Game, name: &str) -> Option<&'a str> {
     game.tag(name).filter(|value| !["", "?", "-"].contains(value))
 }
 
-/// What the name of an event on lichess.org begins with.
+/// Prefixes of the names of events on lichess.org.
 fn mode(event: &str) -> Option<&'static str> {
     match event.split(' ').next() {
         Some("Rated") => Some("rated"),
@@ -89,37 +89,37 @@ fn mode(event: &str) -> Option<&'static str> {
     }
 }
 
-/// A game in the shape in which the opening explorer of lichess.org lists games, and more. Of what
-/// is not known, its fields are 0 or null, and others are left out.
+/// A game as the opening explorer of lichess.org lists it, with more fields. Unknown values are 0
+/// or null, or left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct GameObject {
-    /// What it is found by.
+    /// Its id.
     pub id: String,
-    /// What it played in the position, as coordinates; castling as the king taking its rook.
+    /// Its move in the position, in coordinates; castling is the king taking its rook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uci: Option<String>,
-    /// The same in canonical SAN.
+    /// Its move in canonical SAN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub san: Option<String>,
-    /// `white` or `black`; null for a draw, and where it is not known.
+    /// `white` or `black`; null for a draw or an unknown result.
     pub winner: Option<&'static str>,
-    /// As PGN has it.
+    /// The result as in PGN.
     pub result: &'static str,
     /// The class of the time control, such as `blitz`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<&'static str>,
-    /// `rated` or `casual`, as the names of events on lichess.org begin.
+    /// `rated` or `casual`, by the name of the event on lichess.org.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<&'static str>,
-    /// Who had White.
+    /// The player with White.
     pub white: PlayerObject,
-    /// Who had Black.
+    /// The player with Black.
     pub black: PlayerObject,
-    /// The year; 0 where it is not known. Typed clients of the explorer expect a number.
+    /// The year; 0 if unknown, as typed clients of the explorer expect a number.
     pub year: u16,
-    /// Year and month, such as `2019-05`; null where it is not known.
+    /// Year and month, such as `2019-05`; null if unknown.
     pub month: Option<String>,
-    /// The date as PGN has it.
+    /// The date as in PGN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// The event.
@@ -127,12 +127,12 @@ pub struct GameObject {
     pub event: Option<String>,
 }
 
-/// Who played.
+/// A player.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct PlayerObject {
-    /// As the game has it.
+    /// The name in the game.
     pub name: String,
-    /// The rating; 0 where it is not known, as with [`GameObject::year`].
+    /// The rating; 0 if unknown, as with [`GameObject::year`].
     pub rating: u16,
 }
 

@@ -1,5 +1,5 @@
-//! Questions for the records of positions, put to several sources: many at once, in bounded memory,
-//! and answered in their order.
+//! Lookups of many positions in several sources, in bounded memory. Answers come in the order of
+//! the questions.
 //!
 //! ```
 //! use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
@@ -59,7 +59,7 @@ use crate::source::{Filter, Lookup, Match};
 use crate::text::FormatOptions;
 use crate::text::epd;
 
-/// Memory that a question takes while it waits, its text and its answer not counted.
+/// Memory of a waiting question besides its text and its answer, in bytes.
 const QUESTION_MEMORY: usize = 512;
 
 /// Questions that are answered together.
@@ -67,19 +67,19 @@ const QUESTION_MEMORY: usize = 512;
 pub struct QuestionBatch {
     queries: Vec<Query>,
     numbers: Vec<u64>,
-    /// The text of the questions, end to end.
+    /// The texts of the questions, concatenated.
     text: Vec<u8>,
-    /// Where each text ends.
+    /// End of each text.
     ends: Vec<usize>,
 }
 
 impl QuestionBatch {
-    /// No questions.
+    /// An empty batch.
     pub fn new() -> QuestionBatch {
         QuestionBatch::default()
     }
 
-    /// Adds a question with a number and its text, by which whoever asks knows it.
+    /// Adds a question with its number and its text.
     pub fn push(&mut self, number: u64, text: &[u8], query: Query) {
         self.queries.push(query);
         self.numbers.push(number);
@@ -87,7 +87,7 @@ impl QuestionBatch {
         self.ends.push(self.text.len());
     }
 
-    /// Takes all questions out.
+    /// Removes all questions.
     pub fn clear(&mut self) {
         self.queries.clear();
         self.numbers.clear();
@@ -95,22 +95,22 @@ impl QuestionBatch {
         self.ends.clear();
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub const fn is_empty(&self) -> bool {
         self.queries.is_empty()
     }
 
-    /// What is looked up, in order.
+    /// The queries, in order.
     pub fn queries(&self) -> &[Query] {
         &self.queries
     }
 
-    /// The number of the question at a place, counted from 0; 0 where there is none.
+    /// The number of the question at an index; 0 if there is none.
     pub fn number(&self, place: usize) -> u64 {
         self.numbers.get(place).copied().unwrap_or_default()
     }
 
-    /// The text of the question at a place, counted from 0; empty where there is none.
+    /// The text of the question at an index; empty if there is none.
     pub fn text(&self, place: usize) -> &[u8] {
         let end = |place: usize| self.ends.get(place).copied();
         let start = place.checked_sub(1).map_or(Some(0), end);
@@ -118,33 +118,32 @@ impl QuestionBatch {
         range.and_then(|range| self.text.get(range)).unwrap_or_default()
     }
 
-    /// The memory that they take, about, in bytes.
+    /// Approximate memory, in bytes.
     pub const fn memory_bytes(&self) -> usize {
         self.queries.len() * QUESTION_MEMORY + self.text.len()
     }
 }
 
-/// How questions are answered.
+/// Options of answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LookupOptions {
-    /// In what form.
+    /// The form of answers.
     pub form: AnswerForm,
-    /// By the first record of each position, of the first source that has one.
+    /// Whether only the first record of each position is wanted, of the first source that has one.
     pub only_first: bool,
-    /// How many bytes of answers are kept for a source that is searched; what is more is looked up
-    /// again when its turn comes.
+    /// Memory for the answers of a source; more answers are looked up again in their turn.
     pub memory_bytes: usize,
 }
 
-/// In what form records are handed on.
+/// The form of records in answers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum AnswerForm {
-    /// Not at all: the question is only whether there are some.
+    /// None: only whether there are records.
     Presence,
-    /// As canonical text, which is mostly had without making a record.
+    /// Canonical text, usually without decoding.
     Text,
-    /// As records.
+    /// Decoded records.
     #[default]
     Record,
 }
@@ -156,12 +155,12 @@ impl Default for LookupOptions {
 }
 
 impl LookupOptions {
-    /// The default: all records, as records, in 64 MiB a source.
+    /// The default: all records, decoded, with 64 MiB for each source.
     pub fn new() -> LookupOptions {
         LookupOptions::default()
     }
 
-    /// In what form questions are answered.
+    /// The form of answers.
     #[must_use]
     pub fn form(self, form: AnswerForm) -> LookupOptions {
         LookupOptions { form, ..self }
@@ -173,29 +172,29 @@ impl LookupOptions {
         LookupOptions { only_first, ..self }
     }
 
-    /// How many bytes of answers are kept for a source that is searched.
+    /// Memory for the answers of a source, in bytes.
     #[must_use]
     pub fn memory_bytes(self, memory_bytes: usize) -> LookupOptions {
         LookupOptions { memory_bytes, ..self }
     }
 }
 
-/// An answer to a question, or a part of it: there is one for each record.
+/// An answer, or a part of it: one for each record.
 #[derive(Copy, Clone, Debug)]
 pub enum Answer<'a> {
-    /// No source has a record of the position.
+    /// No source has the position.
     Missing,
-    /// The canonical text of a record, without line end.
+    /// The canonical text of a record, without a line end.
     Text(&'a [u8]),
     /// A record.
     Record(&'a EpdRecord),
 }
 
-/// Looks a batch of questions up in one source after the other, and answers them in their order:
-/// the example stands [above](self).
+/// Looks up a batch of questions in one source after the other, and answers them in order; see the
+/// example [above](self).
 ///
-/// Stores and archives are [searched](BatchLookup::search); anything else is read once, and each of
-/// its records [compared](BatchLookup::scan) with all questions.
+/// Stores and archives are [searched](BatchLookup::search). Any other source is read once, and each
+/// of its records is [compared](BatchLookup::scan) with all questions.
 pub struct BatchLookup<'s> {
     queries: &'s [Query],
     options: LookupOptions,
@@ -211,13 +210,13 @@ impl fmt::Debug for BatchLookup<'_> {
 }
 
 impl<'s> BatchLookup<'s> {
-    /// Begins with no source.
+    /// A lookup without sources.
     pub const fn new(queries: &'s [Query], options: LookupOptions) -> BatchLookup<'s> {
         BatchLookup { queries, options, sources: Vec::new() }
     }
 
-    /// Looks all questions up in a store or an archive, and takes the records that pass the filter,
-    /// which is told their place by the name of the source.
+    /// Looks up all questions in a store or an archive, and keeps the records that pass the filter.
+    /// `name` is the source in their places.
     ///
     /// # Errors
     /// Those of the source.
@@ -245,10 +244,10 @@ impl<'s> BatchLookup<'s> {
         Ok(())
     }
 
-    /// Reads a source: `read` hands all its records to what it is called with.
+    /// Reads a source: `read` calls its argument with each record.
     ///
     /// # Errors
-    /// Those of `read`, and a record that has no binary form.
+    /// Those of `read`, and a record that cannot be encoded.
     pub fn scan<E>(
         &mut self,
         read: impl FnOnce(&mut dyn FnMut(&EpdRecord) -> Result<()>) -> Result<(), E>,
@@ -277,9 +276,9 @@ impl<'s> BatchLookup<'s> {
         self.sources.push(answers);
     }
 
-    /// Calls `visit` with the place of each question and its answers: in the order of the
-    /// questions, for each question in the order of the sources. Says whether each question had a
-    /// record.
+    /// Calls `visit` with the index of each question and its answers: in the order of the
+    /// questions, and for each question in the order of the sources. Returns whether each question
+    /// had a record.
     ///
     /// # Errors
     /// Those of the sources and of `visit`.
@@ -313,7 +312,7 @@ struct Searched<'s> {
 }
 
 impl Searched<'_> {
-    /// Keeps a record for a question, unless the filter leaves it out.
+    /// Keeps a record of a question, unless the filter excludes it.
     fn put(&self, found: &Match, answers: &mut SourceAnswers, place: usize) -> Result<()> {
         let Some(filter) = self.filter else { return answers.put_match(place, found) };
         let record = found.record()?;
@@ -346,22 +345,22 @@ impl Searched<'_> {
     }
 }
 
-/// What a source has for the questions of a batch.
+/// The answers of a source to the batch.
 struct SourceAnswers<'s> {
-    /// The source, if it can be asked again.
+    /// The source, if it can be searched again.
     searched: Option<Searched<'s>>,
     form: AnswerForm,
     only_first: bool,
-    /// Which questions have a record.
+    /// Whether each question has a record.
     has: Vec<bool>,
-    /// What is kept, end to end, and for which question.
+    /// Answers, concatenated, and the question of each.
     bytes: Vec<u8>,
     records: Vec<(usize, Range<usize>)>,
-    /// How many of these were handed on.
+    /// Number of answers that were returned.
     given: usize,
-    /// How many bytes are kept at the most.
+    /// Maximum number of bytes of answers.
     budget: usize,
-    /// Questions with records for which there was no room: they are looked up again.
+    /// Questions whose records did not fit: they are looked up again.
     overflowing: BTreeSet<usize>,
 }
 
@@ -380,7 +379,7 @@ impl<'s> SourceAnswers<'s> {
         }
     }
 
-    /// Whether another record of this question is of use.
+    /// Whether another record of this question is wanted.
     fn wants(&self, place: usize) -> bool {
         let one_is_enough = self.only_first || self.form == AnswerForm::Presence;
         !(self.has[place] && one_is_enough || self.overflows(place))
@@ -426,7 +425,7 @@ impl<'s> SourceAnswers<'s> {
         Ok(())
     }
 
-    /// Hands on the records of a question; questions are gone through in their order.
+    /// Passes the records of a question on; questions come in order.
     fn give<E: From<Error>>(
         &mut self,
         place: usize,

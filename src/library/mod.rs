@@ -1,5 +1,5 @@
-//! What keepers of openings and suites do with positions: counting, sorting, and, built on these,
-//! everything that needs all records at once in bounded memory.
+//! Operations on records and games: counting, sorting, sets, openings, engine runs. Operations that
+//! need all records at once use bounded memory.
 
 pub mod backsolve;
 pub mod book;

@@ -1,9 +1,8 @@
 //! Names of openings: a code of the Encyclopaedia of Chess Openings and a name, by position.
 //!
-//! [`Names`] is the table, read from files as lichess-org/chess-openings publishes them. A position
-//! that is not in it has the name of the last position on the way to it that is: [`Names::on_line`] for
-//! a line of moves, [`LineNames`] for the positions of games. [`Naming`] writes names into records and
-//! games.
+//! [`Names`] is a table that is read from files of lichess-org/chess-openings. A position without a
+//! name gets that of the last named position before it: [`Names::on_line`] for a line of moves,
+//! [`LineNames`] for the positions of games. [`Naming`] writes names into records and games.
 //!
 //! ```
 //! use epdb::library::names::{Names, Naming};
@@ -37,7 +36,7 @@ use crate::source::{FileFormat, Lines, Source, SourceOptions};
 use crate::text::lines::Next;
 use crate::text::{Diagnostic, PositionLine, Profile, codes};
 
-/// A code and a name.
+/// An ECO code and a name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OpeningName {
     eco: String,
@@ -50,13 +49,13 @@ impl OpeningName {
         &self.eco
     }
 
-    /// The whole name, such as `Sicilian Defense: Najdorf Variation, English Attack`.
+    /// The full name, such as `Sicilian Defense: Najdorf Variation, English Attack`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name in parts: the opening, its variation and the variation of that. The first ends at the
-    /// first `: `, or where there is none at the first `, `; the second at the next `, `.
+    /// The parts of the name: opening, variation and subvariation. The first ends at the first `:
+    /// `, or else at the first `, `; the second ends at the next `, `.
     pub fn parts(&self) -> [Option<&str>; 3] {
         let split = self.name.split_once(": ").or_else(|| self.name.split_once(", "));
         let Some((opening, rest)) = split else { return [Some(&self.name), None, None] };
@@ -69,13 +68,13 @@ impl OpeningName {
 
 /// Names by position.
 ///
-/// A position is known by its identity ([`Position::identity`]), whatever the moves that led to it.
+/// A position is found by its identity ([`Position::identity`]), whatever moves led to it.
 #[derive(Clone, Debug)]
 pub struct Names {
     by_identity: HashMap<Position, OpeningName>,
-    /// No named position has fewer pieces.
+    /// Minimum number of pieces of a named position.
     fewest_pieces: u32,
-    /// What is to be said of the files.
+    /// Warnings about the files.
     warnings: Vec<(Place, Diagnostic)>,
 }
 
@@ -86,20 +85,20 @@ impl Default for Names {
 }
 
 impl Names {
-    /// A table without names.
+    /// An empty table.
     pub fn new() -> Names {
         Names { by_identity: HashMap::new(), fewest_pieces: u32::MAX, warnings: Vec::new() }
     }
 
-    /// Adds the names of a file, which may be compressed; a position that has a name already gets the new
-    /// one.
+    /// Adds the names of a file, which may be compressed. A position that has a name already gets
+    /// the new one.
     ///
-    /// The file has a line for each name, with tabs between the columns. The first line names these:
-    /// `eco`, `name` and `pgn`, the moves that lead to the position, must be among them, in any order. Of
-    /// columns that are not known there are [`Names::warnings`].
+    /// The file has one name per line, with tabs between the columns. The first line names the
+    /// columns: `eco`, `name` and `pgn` (the moves to the position) are required, in any order.
+    /// [`Names::warnings`] reports unknown columns.
     ///
     /// # Errors
-    /// The file cannot be read, or a line of it: names before that line were added.
+    /// The file or a line cannot be read; names before that line were added.
     pub fn add_file(&mut self, path: impl AsRef<Path>) -> Result<()> {
         self.add_source(Source::open(path, &source_options())?)
     }
@@ -134,12 +133,12 @@ impl Names {
         Ok(())
     }
 
-    /// What is to be said of the files that were read: a warning for each column that is not known.
+    /// Warnings about the files: one for each unknown column.
     pub fn warnings(&self) -> &[(Place, Diagnostic)] {
         &self.warnings
     }
 
-    /// Takes a line; the first says what the columns are.
+    /// Adds a line; the first one has the columns.
     fn add_line(&mut self, line: &[u8], columns: &mut Option<Columns>) -> Result<(), String> {
         let line = std::str::from_utf8(line).map_err(|_| "the line is not in UTF-8")?;
         let line = line.trim_start_matches('\u{feff}');
@@ -157,12 +156,12 @@ impl Names {
         Ok(())
     }
 
-    /// The number of positions that have a name.
+    /// Number of positions with a name.
     pub fn len(&self) -> usize {
         self.by_identity.len()
     }
 
-    /// Whether no position has a name.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.by_identity.is_empty()
     }
@@ -175,7 +174,7 @@ impl Names {
         self.by_identity.get(&position.identity())
     }
 
-    /// The name at the end of a line of legal moves: that of the last position on it that has one.
+    /// The name of the last named position on a line of legal moves.
     pub fn on_line(
         &self,
         start: &Start,
@@ -190,13 +189,13 @@ impl Names {
         last
     }
 
-    /// The name of a game: that of the last position of its main line that has one.
+    /// The name of the last named position on the main line of a game.
     pub fn of_game(&self, game: &Game) -> Option<&OpeningName> {
         self.on_line(game.start(), game.main_line())
     }
 }
 
-/// Files whose format nothing shows are taken for lines.
+/// Files of an unknown format are read as lines.
 fn source_options() -> SourceOptions {
     SourceOptions::new().format(FileFormat::Epd)
 }
@@ -205,12 +204,12 @@ const fn pieces(position: &Position) -> u32 {
     position.board().occupied().count_ones()
 }
 
-/// The columns that are read, and those of published tables that say the same in other words.
+/// The columns, with their other names in published tables.
 const KNOWN: [&str; 7] = ["eco", "name", "pgn", "uci", "epd", "eco-volume", "img"];
 
-/// Where the columns are.
+/// The index of each column.
 struct Columns {
-    /// The line that says it, which comes again where files were put behind each other.
+    /// The header, which is repeated where files were concatenated.
     line: String,
     eco: usize,
     name: usize,
@@ -232,7 +231,7 @@ impl Columns {
         Ok(Columns { line: line.to_string(), eco, name, pgn })
     }
 
-    /// Warnings about the columns that are not known.
+    /// Warnings about unknown columns.
     fn unknown(&self) -> impl Iterator<Item = Diagnostic> + use<'_> {
         let title = |at: usize| self.line[..at].rsplit('\t').next().unwrap_or_default();
         let ends = self.line.match_indices('\t').map(|(at, _)| at).chain([self.line.len()]);
@@ -244,7 +243,7 @@ impl Columns {
             })
     }
 
-    /// The name and the moves on a line.
+    /// The name and the moves of a line.
     fn read<'l>(&self, line: &'l str) -> Result<(OpeningName, &'l str), String> {
         let column = |place: usize, title: &str| {
             let text = line.split('\t').nth(place).map(str::trim).filter(|text| !text.is_empty());
@@ -262,13 +261,13 @@ impl Columns {
     }
 }
 
-/// A letter from A to E and two digits; finer divisions may follow, as in `B90a`.
+/// A letter from A to E and two digits; a finer division may follow, as in `B90a`.
 fn is_eco(text: &str) -> bool {
     matches!(text.as_bytes(), [b'A'..=b'E', b'0'..=b'9', b'0'..=b'9', rest @ ..]
         if rest.len() <= 5 && rest.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// The position after moves from the start array, numbered as in PGN or not; a `*` may end them.
+/// The position after moves from the start array, with or without numbers; `*` may end them.
 fn position_after(moves: &str) -> Result<Position, String> {
     let moves = moves.trim_end_matches('*').as_bytes();
     let line =
@@ -276,28 +275,27 @@ fn position_after(moves: &str) -> Result<Position, String> {
     Ok(*line.end())
 }
 
-/// Names positions of games: by the last position on the line that leads to them that has a name.
+/// Names the positions of games: by the last named position on the line to each.
 ///
-/// The positions of a game come one behind the other, so the way through it is kept until another
-/// game comes.
+/// The positions of a game are consecutive, so the names of its lines are kept until the next game.
 #[derive(Clone, Debug)]
 pub struct LineNames<'n> {
     names: &'n Names,
     /// The game of the last position.
     game: Game,
-    /// The names of its positions, by the number of the next move too: a position that comes again may
-    /// have another way behind it.
+    /// The names of its positions. The number of the next move is part of the key, as a repeated
+    /// position may be reached in another way.
     by_place: HashMap<(u32, Position), &'n OpeningName>,
 }
 
 impl<'n> LineNames<'n> {
-    /// Names by this table.
+    /// Names from this table.
     pub fn new(names: &'n Names) -> LineNames<'n> {
         LineNames { names, game: Game::new(), by_place: HashMap::new() }
     }
 
-    /// The name of a position, which may be one of a game. Where lines of a game meet, the main line counts,
-    /// else the first.
+    /// The name of a position. If lines of the game meet there, the main line counts, or else the
+    /// first line.
     pub fn get(&mut self, record: &EpdRecord, game: Option<&Game>) -> Option<&'n OpeningName> {
         let own = self.names.get(record.position());
         let Some(game) = game.filter(|_| own.is_none()) else { return own };
@@ -310,11 +308,11 @@ impl<'n> LineNames<'n> {
         self.by_place.get(&(next_move, record.position().identity())).copied()
     }
 
-    /// Walks through all lines of the game.
+    /// Visits all lines of the game.
     fn follow_lines(&mut self) {
         let Some(mut replay) = Replay::new(self.game.start()) else { return };
         let mut last = self.names.get(replay.position());
-        // The name where the last move was made, to which a variation goes back.
+        // The name before the last move, to which a variation returns.
         let mut before = None;
         let mut outer = Vec::new();
         for element in self.game.elements() {
@@ -353,22 +351,22 @@ impl<'n> LineNames<'n> {
     }
 }
 
-/// The tags that hold the parts of a name.
+/// The tags of the parts of a name.
 const NAME_TAGS: [&str; 3] = ["Opening", "Variation", "SubVariation"];
-/// The opcodes that hold them.
+/// The opcodes of the parts.
 const NAME_OPCODES: [Opcode; 3] = [Opcode::V0, Opcode::V1, Opcode::V2];
 
-/// How names are written: what is there stays, unless it is to be replaced. Nothing is put beside another
-/// code, or a code beside another name.
+/// Rules of writing names. An existing code or name stays unless it is replaced, and nothing is
+/// added to another code or name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Naming {
-    /// Codes and names that are there go.
+    /// Whether existing codes and names are replaced.
     pub replace: bool,
 }
 
 impl Naming {
-    /// Writes the code as `eco` and the whole name as `v0`; says whether the record is another now.
-    /// Quotation marks become apostrophes. With a name that is replaced its variations go (`v1`, `v2`).
+    /// Writes the code as `eco` and the full name as `v0`; returns whether the record changed.
+    /// Quotation marks become apostrophes. A replaced name loses its variations (`v1`, `v2`).
     pub fn name_record(self, record: &mut EpdRecord, name: &OpeningName) -> bool {
         let named = [string(Opcode::ECO, name.eco()), string(Opcode::V0, name.name())];
         let is_other = |opcode: &Opcode| {
@@ -387,7 +385,8 @@ impl Naming {
     }
 
     /// The game with the code as `ECO` and the parts of the name as `Opening`, `Variation` and
-    /// `SubVariation`; `None` when it is as it was. Tags that say nothing, such as `?`, count as missing.
+    /// `SubVariation`; `None` if it did not change. Tags without a value, such as `?`, count as
+    /// missing.
     ///
     /// # Errors
     /// As [`Game::set_tag`].
@@ -417,20 +416,20 @@ fn string(opcode: Opcode, text: &str) -> Operation {
     Operation { opcode, operands: vec![Operand::string(text.replace('"', "'"))] }
 }
 
-/// So many moves back a name is looked for, and among so many positions each time.
+/// Maximum number of moves back, and of positions at each step, that are searched for a name.
 const MAX_MOVES: usize = 16;
 const MAX_POSITIONS: usize = 16;
 
 impl Names {
-    /// The name of the last position on a line that has one.
+    /// The name of the last named position on a line.
     pub fn last_on_line(&self, line: &PositionLine) -> Option<&OpeningName> {
         let positions = (0..=line.moves().len()).rev().filter_map(|moves| line.position(moves));
         positions.filter_map(|position| self.get(position)).next()
     }
 
-    /// The name of the position at the end of a line: its own, else that of the last position on the
-    /// line that has one, else that of the nearest one from which moves of a library lead here: of several
-    /// the one that most games came from, then the first code.
+    /// The name of the position at the end of a line: its own; or else that of the last named
+    /// position on the line; or else that of the nearest position from which moves of a library
+    /// lead here. Of several, the one with most games counts, then the first code.
     ///
     /// # Errors
     /// Those of `ask`.

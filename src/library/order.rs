@@ -12,8 +12,8 @@ use crate::codec::record::{self, PlainRecord};
 use crate::error::Result;
 use crate::spill::Sorter;
 
-/// Compares texts so that `WAC.2` comes before `WAC.10`: runs of digits count as numbers, whatever
-/// their leading zeros. Texts that differ in nothing else are ordered by their bytes.
+/// Compares texts so that `WAC.2` is before `WAC.10`: digits are compared as numbers, without
+/// leading zeros. Otherwise equal texts are ordered by their bytes.
 ///
 /// ```
 /// use epdb::library::order::natural_order;
@@ -57,7 +57,7 @@ fn push_byte(byte: u8, key: &mut Vec<u8>) {
     }
 }
 
-/// By what records are sorted: fields, the first of which decides first.
+/// A sort order: fields, the first of which decides first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SortOrder(Vec<SortField>);
 
@@ -74,11 +74,11 @@ enum SortKey {
 }
 
 impl SortOrder {
-    /// Reads a list such as `-ce,id`: names of fields, `position` (records of one position come to
-    /// stand together), each after a minus sign in descending order.
+    /// Parses a list such as `-ce,id`: names of fields, or `position` to group records by position;
+    /// a minus sign means descending order.
     ///
     /// # Errors
-    /// What is wrong with a name, for a person.
+    /// The mistake in a name, as text.
     pub fn parse(list: &str) -> Result<SortOrder, String> {
         let field = |name: &str| {
             let name = name.trim();
@@ -104,7 +104,7 @@ impl SortOrder {
         })
     }
 
-    /// Whether the order depends on the records, and not only on their games and places.
+    /// Whether the order depends on the records, not only on their games and places.
     pub fn is_of_record(&self) -> bool {
         let is_of_record = |field: &SortField| match &field.what {
             SortKey::Field(field) => field.is_of_record(),
@@ -113,8 +113,8 @@ impl SortOrder {
         self.0.iter().any(is_of_record)
     }
 
-    /// Bytes whose order is the order of records. Numbers come before texts, and records that lack
-    /// the field come last in either direction.
+    /// A key whose byte order is the order of records. Numbers are before texts; records without
+    /// the field are last in either direction.
     pub fn key(&self, subject: &EvalContext<'_>) -> Vec<u8> {
         let mut key = Vec::new();
         self.push_key(subject, &mut key);
@@ -138,11 +138,11 @@ impl SortOrder {
         }
     }
 
-    /// Appends what [`RecordSorter::add_keyed`] takes: the length of the key, the key, the record in
-    /// binary form.
+    /// Appends the input of [`RecordSorter::add_keyed`]: the length of the key, the key, and the
+    /// record in binary form.
     ///
     /// # Errors
-    /// The record has no binary form.
+    /// The record cannot be encoded.
     pub fn encode(&self, subject: &EvalContext<'_>, out: &mut Vec<u8>) -> Result<()> {
         let start = begin_key(out);
         self.push_key(subject, out);
@@ -150,8 +150,8 @@ impl SortOrder {
         push_record(subject.record, out)
     }
 
-    /// [`SortOrder::encode`] for a record that is given by its parts; false, and nothing is appended,
-    /// where the order asks for more than the position.
+    /// [`SortOrder::encode`] of a record that is given by its parts; false, without output, if the
+    /// order needs more than the position.
     pub fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         if self.fields().next().is_some() {
             return false;
@@ -167,7 +167,7 @@ impl SortOrder {
     }
 }
 
-/// Leaves room for the length of a key, which begins at the place that is given.
+/// Reserves space for the length of a key.
 fn begin_key(out: &mut Vec<u8>) -> usize {
     out.extend_from_slice(&[0; 4]);
     out.len()
@@ -178,7 +178,7 @@ fn end_key(start: usize, out: &mut [u8]) {
     out[start - 4..start].copy_from_slice(&len.to_be_bytes());
 }
 
-/// Sorts records in bounded memory; those that no field tells apart stay in their order.
+/// Sorts records in bounded memory; equal records stay in their order.
 #[derive(Debug)]
 pub struct RecordSorter {
     order: SortOrder,
@@ -191,18 +191,17 @@ impl RecordSorter {
         RecordSorter { order, sorter: Sorter::new(directory, memory) }
     }
 
-    /// Takes a record.
+    /// Adds a record.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, subject: &EvalContext<'_>) -> Result<()> {
         let mut bytes = Vec::new();
         push_record(subject.record, &mut bytes)?;
         self.add_encoded(subject, &bytes)
     }
 
-    /// Takes bytes in any form that are sorted as this subject; [`Ordered::next_encoded`] gives
-    /// them back.
+    /// Adds bytes in any form, sorted as this record; [`Ordered::next_encoded`] returns them.
     ///
     /// # Errors
     /// As [`RecordSorter::add`].
@@ -210,7 +209,7 @@ impl RecordSorter {
         Ok(self.sorter.push(&self.order.key(subject), bytes)?)
     }
 
-    /// Takes a record as [`SortOrder::encode`] encodes it.
+    /// Adds a record that [`SortOrder::encode`] encoded.
     ///
     /// # Errors
     /// As [`RecordSorter::add`].
@@ -224,7 +223,7 @@ impl RecordSorter {
     /// Ends the input.
     ///
     /// # Errors
-    /// The temporary file cannot be made, written or read.
+    /// The temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<Ordered> {
         Ok(self.sorter.finish()?.into())
     }
@@ -238,8 +237,8 @@ impl std::str::FromStr for SortOrder {
     }
 }
 
-/// Appends a value; says whether it is missing. The first byte leaves room on both sides, so that
-/// what is missing is last also among descending values.
+/// Appends a value; returns whether it is missing. The first byte leaves space on both sides, so
+/// that missing values are last in descending order too.
 pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
     const NUMBER: u8 = 0x40;
     const TEXT: u8 = 0x41;
@@ -248,7 +247,7 @@ pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
         (Value::Missing, _) => key.push(MISSING),
         (Value::Flag(flag), _) => key.extend_from_slice(&[NUMBER, u8::from(*flag)]),
         (Value::Date(_, date), _) => {
-            // Of dates that begin on one day, the one that says least comes first.
+            // Of dates that begin on one day, the least precise is first.
             key.push(NUMBER);
             push_number(Number::Whole(date.first().into()), key);
             key.extend_from_slice(&(u32::MAX - date.last()).to_be_bytes());
@@ -265,7 +264,7 @@ pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
     *value == Value::Missing
 }
 
-/// Appends the whole part, rounded down, and what is above it.
+/// Appends the integral part, rounded down, and the fraction.
 fn push_number(number: Number, key: &mut Vec<u8>) {
     let (whole, above) = match number {
         Number::Whole(value) => (value, 0.0),

@@ -1,4 +1,4 @@
-//! Records that were taken apart by key and come back in the order of the input.
+//! Records that were grouped by key, back in the order of the input.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -15,30 +15,29 @@ use crate::model::{Board, Castling, Color, EpdRecord, Position};
 use crate::source::{Encode, encode_canonical_line};
 use crate::spill::{Sorted, Sorter};
 
-/// When two records count as the same.
+/// The criterion for equal records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum By {
-    /// They are of one position: board, side to move, castling rights and a legal en
-    /// passant capture.
+    /// The same position: board, side to move, castling rights and a legal en passant capture.
     #[default]
     Position,
-    /// Their pieces stand on the same squares.
+    /// The same board.
     Board,
-    /// They agree in everything.
+    /// Everything is equal.
     Record,
 }
 
-/// Where a record came from.
+/// The place of a record.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Origin {
     /// The number of the source, from 0.
     pub source: u32,
-    /// The line, or the number of the record, in it.
+    /// The line, or the number of the record.
     pub line: u64,
 }
 
 impl Origin {
-    /// The number of its bytes.
+    /// Number of bytes.
     pub(super) const LEN: usize = 12;
 
     pub(super) fn to_bytes(self) -> [u8; Origin::LEN] {
@@ -49,11 +48,10 @@ impl Origin {
     }
 }
 
-/// Appends bytes that are equal exactly for records that count as the same. No such key is the
-/// beginning of another.
+/// Appends a key that is equal exactly for equal records. No key is a prefix of another.
 ///
 /// # Errors
-/// A record that has no binary form.
+/// The record cannot be encoded.
 pub(super) fn push_key(by: By, record: &EpdRecord, key: &mut Vec<u8>) -> Result<()> {
     match by {
         By::Position => {
@@ -66,10 +64,10 @@ pub(super) fn push_key(by: By, record: &EpdRecord, key: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// Bytes that are equal exactly for records that count as the same.
+/// A key that is equal exactly for equal records.
 ///
 /// # Errors
-/// The record has no binary form.
+/// The record cannot be encoded.
 pub fn key(by: By, record: &EpdRecord) -> Result<Vec<u8>> {
     let mut key = Vec::new();
     push_key(by, record, &mut key)?;
@@ -351,11 +349,11 @@ impl Reorder {
 pub struct Ordered {
     /// Records that stayed as they came, in memory. Their numbers are their order.
     kept: Option<Kept>,
-    /// The others, by their order.
+    /// Records that stayed in memory. Their indices are their order.
     sorted: Sorted,
-    /// The number of the one of `sorted` to which it has come; the largest where there is none.
+    /// The other records, by their order.
     order: u64,
-    /// That one was given out.
+    /// The order of the current record of `sorted`; the maximum if there is none.
     is_given: bool,
 }
 
@@ -365,9 +363,9 @@ struct Kept {
     list: List,
     /// The number of bytes before each.
     header: usize,
-    /// Whether lines may stand for records, here and among those that were sorted.
+    /// Size of the header of each.
     has_lines: bool,
-    /// Whether lines stand for all here, so that none has to be looked at.
+    /// Whether some records, here or in the sorter, may be lines.
     only_lines: bool,
 }
 
@@ -405,8 +403,7 @@ impl Ordered {
 
     /// The next record, encoded, or the line that stands for it, or whatever bytes were sorted; `None`
     /// after the last.
-    ///
-    /// # Errors
+    /// The next encoded record or line, or the bytes that were sorted; `None` at the end.
     /// As [`Ordered::next_record`].
     pub fn next_encoded(&mut self) -> Result<Option<&[u8]>> {
         let is_kept = self.is_kept_next()?;
@@ -424,7 +421,7 @@ impl Ordered {
 
     /// Whether a line that stands for its record comes next; `None` when nothing does.
     ///
-    /// # Errors
+    /// Whether the next record is a line; `None` at the end.
     /// As [`Ordered::next_record`].
     pub fn begins_with_line(&mut self) -> Result<Option<bool>> {
         let is_kept = self.is_kept_next()?;
@@ -441,8 +438,7 @@ impl Ordered {
 
     /// The lines that come next and stand for their records, or the first of them; none where another
     /// record comes next.
-    ///
-    /// # Errors
+    /// The next lines, at least one; none if the next record is not a line.
     /// As [`Ordered::next_record`].
     pub fn next_lines(&mut self) -> Result<&[u8]> {
         if self.begins_with_line()? != Some(true) {

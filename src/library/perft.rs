@@ -1,4 +1,4 @@
-//! Counting the lines of legal moves (perft): the proof of a move generator.
+//! Number of lines of legal moves (perft), the test of a move generator.
 
 use rayon::prelude::*;
 
@@ -9,8 +9,8 @@ use crate::model::{EpdRecord, Opcode};
 /// The number of lines of `depth` legal moves; 1 at depth 0. Lines that end earlier in mate or
 /// stalemate do not count.
 ///
-/// Uses all threads of the current rayon pool. A count above 2^64 − 1 is wrong by a multiple of
-/// 2^64; no position of the game reaches it below depth 13.
+/// Uses all threads of the current rayon pool. A count above 2^64 − 1 overflows; no position of the
+/// game reaches it below depth 13.
 ///
 /// ```
 /// use epdb::library::perft::perft;
@@ -31,7 +31,7 @@ pub fn perft(playable: &Playable, depth: u32) -> u64 {
     }
 }
 
-/// The count behind each legal move, in the order of move ordinals; empty at depth 0.
+/// The number of lines after each legal move, in the order of move ordinals; empty at depth 0.
 pub fn divide(playable: &Playable, depth: u32) -> Vec<(Move, u64)> {
     if depth == 0 {
         return Vec::new();
@@ -52,7 +52,7 @@ fn sequential(playable: &Playable, depth: u32) -> u64 {
     nodes
 }
 
-/// The counts that a record gives as `D1 20; D2 400; …`, by depth from 1. An operand that is no
+/// The counts of a record, such as `D1 20; D2 400; …`, by depth from 1. An operand that is not a
 /// count is left out.
 pub fn expected(record: &EpdRecord) -> Vec<(u32, u64)> {
     let mut counts: Vec<_> = record
@@ -68,7 +68,7 @@ pub fn expected(record: &EpdRecord) -> Vec<(u32, u64)> {
     counts
 }
 
-/// The depth that an opcode such as `D6` names.
+/// The depth of an opcode such as `D6`.
 fn depth_of(opcode: Opcode) -> Option<u32> {
     let digits = opcode.as_bytes().strip_prefix(b"D")?;
     let is_depth = !digits.starts_with(b"0") && digits.iter().all(u8::is_ascii_digit);

@@ -1,10 +1,10 @@
-//! The positions to which moves lead.
+//! Positions after moves.
 
 use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation};
 use crate::text::{Profile, san};
 
-/// Whether a line of moves leads to one record or to one after each move.
+/// The number of records that a line of moves leads to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Stops {
     /// The position at the end.
@@ -13,21 +13,21 @@ pub enum Stops {
     Each,
 }
 
-/// What became of the moves of a record.
+/// The positions after the moves of a record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Played {
     /// The records after the moves.
     pub records: Vec<EpdRecord>,
-    /// What could not be played, as it is written.
+    /// The move that cannot be played, as it is written.
     pub illegal: Vec<Vec<u8>>,
 }
 
 /// The records after the moves of an operation: after each move of a set, or at the stops of a
-/// line. Nothing if the record lacks the operation or it has no moves. A line is played up to its
-/// first illegal move.
+/// line. There are none if the record lacks the operation or it has no moves. A line is played up
+/// to its first illegal move.
 ///
-/// The new records have the advanced counters in the form in which the record has them, and the
-/// operations that `keep` names; nothing else that was said of the old position holds for the new.
+/// The new records have the advanced counters, in the form of the record, and the operations that
+/// `keep` names. No other operation is true of the new position.
 ///
 /// ```
 /// use epdb::library::play::{Stops, after_operation};
@@ -59,7 +59,7 @@ pub fn after_operation(
     played
 }
 
-/// The records at the stops of a line that is given as text, such as `["e4", "c7c5"]`.
+/// The records at the stops of a line of texts, such as `["e4", "c7c5"]`.
 pub fn after_moves(
     record: &EpdRecord,
     moves: &[impl AsRef<[u8]>],
@@ -129,7 +129,7 @@ impl PlayedMove {
     }
 }
 
-/// The record with operations of another one; counters are its own business.
+/// The record with operations of another one, without regard to counters.
 fn with_operations(record: &EpdRecord, from: &EpdRecord, keep: &[Opcode]) -> EpdRecord {
     let mut record = record.clone();
     for opcode in keep.iter().filter(|opcode| **opcode != Opcode::HMVC && **opcode != Opcode::FMVN)

@@ -1,22 +1,22 @@
-//! Positions as they are asked for, a line each.
+//! Positions that are searched for, one per line.
 
 use crate::codec::identity;
 use crate::codec::query::Query;
 use crate::model::Position;
 use crate::text::{Diagnostic, ParseOptions, PositionLine, Profile};
 
-/// Reads a position as [`PositionLine`] has them. `None` for a blank line or a comment.
+/// Parses a position as [`PositionLine`] does. `None` for a blank line or a comment.
 ///
 /// # Errors
-/// The reader's error.
+/// Those of the parser.
 pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<Position>, Diagnostic> {
     Ok(PositionLine::parse(text, options)?.map(|line| *line.end()))
 }
 
-/// What [`parse`] reads, as a query: the straight way for the lines that nearly all are.
+/// Parses a query as [`parse`] does, faster for usual lines.
 ///
 /// # Errors
-/// The reader's error.
+/// Those of the parser.
 pub fn parse_query(text: &[u8], options: &ParseOptions) -> Result<Option<Query>, Diagnostic> {
     if options.profile == Profile::Lenient
         && let Some(identity) = identity::read_fields(text)
@@ -27,8 +27,7 @@ pub fn parse_query(text: &[u8], options: &ParseOptions) -> Result<Option<Query>,
     Ok(parse(text, options)?.map(|position| Query::from(&position)))
 }
 
-/// Whether nothing stands behind the four fields, or blanks and digits: counters, or what the
-/// lenient reader keeps when they are none.
+/// Whether the four fields are followed by nothing, or by blanks and digits.
 fn is_counters(tail: &[u8]) -> bool {
     tail.len() <= 64 && tail.iter().all(|&byte| byte == b' ' || byte.is_ascii_digit())
 }

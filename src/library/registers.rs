@@ -1,4 +1,4 @@
-//! The registers as they run through the records of sources.
+//! Values of the registers after each record of sources.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use crate::model::registers::Registers;
 use crate::model::rules::{Playable, after};
 use crate::model::{Color, EpdRecord, Opcode, Operand};
 
-/// The registers after each record of sources, all null again where a fragment begins: with every
-/// source, with every game of a source of games, with `refcom reset`, and, where continuity is asked
-/// for, with a record that no move leads to from the one before.
+/// The registers after each record. They are null at the start of a fragment: of every source, of
+/// every game of a source of games, after `refcom reset`, and with continuity also at a record that
+/// does not follow from the one before by a move.
 ///
 /// ```
 /// use epdb::error::{At, Place};
@@ -29,19 +29,19 @@ use crate::model::{Color, EpdRecord, Opcode, Operand};
 pub struct RunningRegisters {
     by_continuity: bool,
     registers: Registers,
-    /// The last record, and where it came from.
+    /// The last record and its place.
     last: Option<(EpdRecord, Place)>,
 }
 
 impl RunningRegisters {
-    /// Before the first record. With `by_continuity` a fragment is a game: it ends where a record
-    /// cannot come by one move from the one before, or counts moves from 1 again.
+    /// The registers before the first record. With `by_continuity` a fragment is a game: it ends
+    /// before a record that no move leads to, or whose move numbers start again.
     pub fn new(by_continuity: bool) -> RunningRegisters {
         RunningRegisters { by_continuity, ..RunningRegisters::default() }
     }
 
-    /// Lets the next record act; says whether it begins a fragment. The places of a source share its
-    /// name, and the positions of a game their place.
+    /// Applies the next record; returns whether it begins a fragment. Places of a source share its
+    /// name, and positions of a game share their place.
     pub fn take(&mut self, record: &EpdRecord, place: &Place, is_of_game: bool) -> bool {
         let begins = match &self.last {
             None => true,
@@ -66,13 +66,13 @@ impl RunningRegisters {
     }
 }
 
-/// Whether a referee says with it that the game is to be forgotten.
+/// Whether the record is a command of a referee to forget the game.
 fn is_reset(record: &EpdRecord) -> bool {
     let words = record.operands(Opcode::REFCOM).unwrap_or_default();
     matches!(words, [Operand::Token(word)] if **word == *b"reset")
 }
 
-/// Whether a record can be that of the position after one move.
+/// Whether a record can be the position after one move.
 fn goes_on(last: &EpdRecord, next: &EpdRecord) -> bool {
     let target = next.position().identity();
     let leads_there = |playable: &Playable| {
@@ -82,7 +82,7 @@ fn goes_on(last: &EpdRecord, next: &EpdRecord) -> bool {
     !counts_from_one(last, next) && Playable::new(last.position()).is_ok_and(|it| leads_there(&it))
 }
 
-/// Whether the fullmove number begins again.
+/// Whether the fullmove number starts again.
 fn counts_from_one(last: &EpdRecord, next: &EpdRecord) -> bool {
     let first_of_black = last.counters().1 == Some(1) && next.position().turn() == Color::Black;
     next.counters().1 == Some(1) && last.counters().1.is_some() && !first_of_black

@@ -1,5 +1,5 @@
-//! The file that a run of an engine leaves beside its output: which engine, with which options and limits,
-//! and on what.
+//! The run file beside the output of an engine run: the engine with its options and limits, and the
+//! suite.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,46 +11,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// What is put behind the name of the output.
+/// Suffix of the name of the output.
 const SUFFIX: &str = ".run.json";
-/// No run has this much to say.
+/// Maximum size of a run file.
 const LARGEST: u64 = 1 << 20;
 
-/// What is known of a run. Everything may be missing; what is not known here is passed over.
+/// Facts of a run. All members are optional, and unknown members are ignored.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunFile {
-    /// The version of epdb that ran it.
+    /// The version of epdb.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epdb: Option<String>,
-    /// What was asked for: solve, analyze or mate.
+    /// The command: solve, analyze or mate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verb: Option<String>,
     /// The engine.
     pub engine: RunEngine,
-    /// How much each record got.
+    /// The limit for each record.
     pub limit: RunLimit,
-    /// How many lines the engine told.
+    /// Number of lines that the engine reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multipv: Option<u64>,
-    /// How many records were searched at once.
+    /// Number of records searched at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u64>,
-    /// What was searched.
+    /// The suite.
     pub suite: RunSuite,
-    /// What was written.
+    /// The output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
     /// The command line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// When it began, in UTC, as RFC 3339 has it.
+    /// Start of the run in UTC, as in RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
-    /// How long it took.
+    /// Duration of the run, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// How many searches failed.
+    /// Number of searches that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<u64>,
 }
@@ -59,24 +59,24 @@ pub struct RunFile {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunEngine {
-    /// What the person calls it.
+    /// The name that the user gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What it calls itself.
+    /// The name that the engine reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Who made it.
+    /// The author that the engine reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// Where it is.
+    /// The path of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Its options that were set.
+    /// The options that were set.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }
 
-/// How much each record got.
+/// The limit for each record.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunLimit {
@@ -92,10 +92,10 @@ pub struct RunLimit {
     /// Milliseconds of a clock, as a soft limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<u64>,
-    /// Milliseconds that the clock gets after each move.
+    /// Increment after each move, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub increment: Option<u64>,
-    /// Moves for which the clock is.
+    /// Number of moves of the clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_to_go: Option<u64>,
     /// Moves to a mate.
@@ -103,23 +103,23 @@ pub struct RunLimit {
     pub mate: Option<u64>,
 }
 
-/// What was searched.
+/// The suite of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSuite {
-    /// Its file.
+    /// The file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The BLAKE3 hash of its records in canonical text, hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blake3: Option<String>,
-    /// How many records it has.
+    /// Number of records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
 }
 
 impl RunFile {
-    /// Where the run file of an output is: `X.epd.run.json` beside `X.epd`.
+    /// The path of the run file of an output: `X.epd.run.json` beside `X.epd`.
     ///
     /// ```
     /// use std::path::Path;
@@ -132,7 +132,7 @@ impl RunFile {
         name.into()
     }
 
-    /// What the run is called: the label of its engine, else the name of that.
+    /// The name of the run: the label of its engine, or else the name of the engine.
     pub fn label(&self) -> Option<&str> {
         self.engine.label.as_deref().or(self.engine.name.as_deref())
     }
@@ -140,7 +140,7 @@ impl RunFile {
     /// Reads the run file of an output; `None` if it has none.
     ///
     /// # Errors
-    /// It cannot be read, or is no run file.
+    /// The file cannot be read, or is not a run file.
     pub fn beside(output: impl AsRef<Path>) -> Result<Option<RunFile>> {
         let path = RunFile::path_beside(output);
         let named = |error: Error| error.in_source(path.display().to_string());

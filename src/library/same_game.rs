@@ -1,4 +1,4 @@
-//! When two games count as the same.
+//! Criteria for duplicate games, and ids of games.
 
 use super::date::Date;
 use crate::codec::packed;
@@ -6,24 +6,24 @@ use crate::model::rules::Move;
 use crate::model::{Game, Role};
 use crate::text::pgn::{self, PgnFormatOptions};
 
-/// When a library counts two games as the same.
+/// The criterion by which a library counts two games as one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SameGame {
-    /// They have the same id of lichess.org or chess.com. Games without such an id have the same moves,
-    /// date and result, and the same id of another kind or none. If they have no id and fewer than
-    /// [`SHORT_GAME_PLIES`], the tags White, Black, Round and UTCTime are the same too.
+    /// The same id of lichess.org or chess.com. Games without such an id have the same moves, date
+    /// and result, and the same other id or none. If they have no id and fewer than
+    /// [`SHORT_GAME_PLIES`] plies, the tags White, Black, Round and UTCTime are equal too.
     #[default]
     Auto,
-    /// They have the same main line from the same position, the same date, which is UTCDate where Date
-    /// has no year, and the same tag Result.
+    /// The same main line from the same position, the same date (UTCDate if Date has no year), and
+    /// the same tag Result.
     Moves,
-    /// Also the tags White and Black are the same, letter by letter.
+    /// The tags White and Black are equal too, letter by letter.
     Players,
-    /// They agree in everything: tags, variations, comments and all else that is written.
+    /// Everything is equal: tags, variations, comments and the rest.
     Exact,
 }
 
-/// Many games with fewer plies than this have moves that other games have too.
+/// Different games with fewer plies often have the same moves.
 pub const SHORT_GAME_PLIES: usize = 20;
 
 /// First bytes of the keys of [`SameGame::Auto`].
@@ -33,9 +33,9 @@ const SHORT_GAME: u8 = 3;
 const LONG_GAME: u8 = 4;
 
 impl SameGame {
-    /// Bytes that are equal exactly for games that count as the same.
+    /// Bytes that are equal exactly for equal games.
     pub(super) fn key(self, game: &Game, id: Option<&SiteId>) -> Vec<u8> {
-        // The line of a long game fits.
+        // The line of a long game fits into it.
         let mut key = Vec::with_capacity(512);
         match (self, id) {
             (SameGame::Exact, _) => return export_format(game),
@@ -62,7 +62,7 @@ impl SameGame {
         key
     }
 
-    /// Whether games that count as the same may differ in their moves, because their id says so.
+    /// Whether equal games may differ in their moves, because their ids are equal.
     pub(super) fn goes_by_id(self, id: Option<&SiteId>) -> bool {
         self == SameGame::Auto && matches!(id, Some(SiteId::Unique(_)))
     }
@@ -71,7 +71,7 @@ impl SameGame {
 /// The game as PGN, `%` lines included.
 fn export_format(game: &Game) -> Vec<u8> {
     let mut text = Vec::with_capacity(1024);
-    // UTF-8 can say every game.
+    // UTF-8 can express every game.
     pgn::format(game, &PgnFormatOptions::new().escapes(true), &mut text).ok();
     text
 }
@@ -87,9 +87,9 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// The position where the game begins, and its moves.
+/// The start position of a game and its moves.
 pub(super) fn main_line(game: &Game) -> Vec<u8> {
-    // The line of a long game fits.
+    // The line of a long game fits into it.
     let mut bytes = Vec::with_capacity(512);
     put_main_line(game, &mut bytes);
     bytes
@@ -108,7 +108,7 @@ fn date(game: &Game) -> Option<&str> {
 }
 
 fn ply_bytes(ply: Option<Move>) -> [u8; 2] {
-    // No move stays on its square.
+    // A move never stays on its square.
     let Some(mv) = ply else { return [0; 2] };
     let promotion = mv.promotion.map_or(0, |role: Role| role as u8 + 1);
     let squares = (mv.from.index() as u16) << 6 | mv.to.index() as u16;
@@ -134,9 +134,10 @@ fn ply_bytes(ply: Option<Move>) -> [u8; 2] {
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SiteId {
-    /// Id of a game of lichess.org or chess.com. These sites use no id twice.
+    /// Id of a game of lichess.org or chess.com. These sites never reuse an id.
     Unique(String),
-    /// Any other value of `GameId`, `GameURL` or `Link`. Two collections may number their games alike.
+    /// Any other value of `GameId`, `GameURL` or `Link`. Different collections may use the same
+    /// ids.
     Other(String),
 }
 
@@ -147,14 +148,13 @@ impl SiteId {
     ///   and parameters, and for a `GameId` of 8 letters and digits with a letter among them. An id of
     ///   12, which has 4 more for the player, counts by its first 8.
     /// - `lichess.org/broadcast/abcdefgh` for the URL of a game of a broadcast.
-    /// - `chess.com/live/123` for the URL of a game there in any order of the words; so too for `daily`,
-    ///   `computer` and `view`, whose numbers are other ones.
+    /// - `chess.com/live/123` for the URL of a game there, with its words in any order; also for
+    /// `daily`, `computer` and `view`, whose numbers are different.
     /// - Any other URL in `GameURL` or `Link` without scheme, `www.` and slash at its end, with its host
     ///   in lower case, if it has a path; any other `GameId` as it is.
     ///
-    /// `Site` has an id only as the URL of a game of lichess.org or chess.com: one of a study, a
-    /// tournament or the whole site has none. Of several tags with ids the first one of these sites
-    /// counts, else the first one.
+    /// `Site` has an id only as the URL of a game of lichess.org or chess.com. Of several tags with
+    /// ids, the first one of these sites counts, or else the first one.
     pub fn from_game(game: &Game) -> Option<SiteId> {
         let values = ["GameId", "GameURL", "Link"].map(|name| game.tag(name).unwrap_or_default());
         let [id, ..] = values;
@@ -223,16 +223,16 @@ fn lichess(id: &str) -> String {
     format!("lichess.org/{id}")
 }
 
-/// The id of a game that stands alone, in which figures only are the number of some other collection.
+/// The id of a game that stands alone. Digits only are the number of some other collection.
 fn player_game(id: &str) -> Option<String> {
     let id = lichess_id(id.trim()).filter(|id| id.bytes().any(|byte| byte.is_ascii_alphabetic()));
     id.map(lichess)
 }
 
-/// Pages of the site that look like games.
+/// Pages of the site whose paths look like games.
 const LICHESS_PAGES: [&str; 6] =
     ["analysis", "features", "practice", "streamer", "timeline", "training"];
-/// Characters of an id, and of that of a game as one of its players sees it.
+/// Lengths of an id, and of the id of a game for one of its players.
 const LICHESS_ID: usize = 8;
 const LICHESS_PLAYER_ID: usize = 12;
 
@@ -261,7 +261,7 @@ fn chess_com_game(steps: &[&str]) -> Option<String> {
     (is_known && is_number).then(|| format!("chess.com/{kind}/{number}"))
 }
 
-/// What another site or a collection calls a game.
+/// The id of a game in another site or collection.
 fn other(text: &str) -> Option<String> {
     let text = text.trim();
     if ["", "?", "-"].contains(&text) {

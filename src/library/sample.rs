@@ -1,4 +1,4 @@
-//! Shuffles and samples of any size, in bounded memory, the same on every machine.
+//! Shuffles and samples of any size, in bounded memory, and equal on every machine.
 
 use std::collections::BinaryHeap;
 use std::path::PathBuf;
@@ -23,17 +23,17 @@ impl Shuffle {
         Shuffle { seed, sorter: Sorter::new(directory, memory) }
     }
 
-    /// Takes the next record.
+    /// Adds the next record.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         let mut bytes = Vec::new();
         push_record(record, &mut bytes)?;
         self.add_encoded(&bytes)
     }
 
-    /// Takes what comes next as bytes in any form; [`Ordered::next_encoded`] gives them back.
+    /// Adds bytes in any form; [`Ordered::next_encoded`] returns them.
     ///
     /// # Errors
     /// As [`Shuffle::add`].
@@ -45,14 +45,14 @@ impl Shuffle {
     /// Ends the input.
     ///
     /// # Errors
-    /// The temporary file cannot be made, written or read.
+    /// The temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<Ordered> {
         Ok(self.sorter.finish()?.into())
     }
 }
 
-/// A given number of records, each choice of them as likely as any other, in the order of the
-/// input: those that would come first in a [`Shuffle`].
+/// A sample of a given size, in the order of the input; every choice is equally likely. The sample
+/// has the first records of a [`Shuffle`].
 ///
 /// ```
 /// use epdb::library::sample::Sample;
@@ -77,13 +77,13 @@ pub struct Sample {
     /// The candidates, by their random numbers.
     sorter: Sorter,
     seen: u64,
-    /// The least `wanted` numbers met so far, if memory has room for them: what is above them all
-    /// is no candidate.
+    /// The smallest `wanted` numbers so far, if they fit into memory: larger numbers are not
+    /// candidates.
     least: Option<BinaryHeap<u64>>,
 }
 
 impl Sample {
-    /// A sample of `wanted` records, or of all if there are fewer, that uses about `memory` bytes,
+    /// A sample of `wanted` records, or of all if there are fewer. It uses about `memory` bytes,
     /// and beyond them temporary files in `directory`.
     pub fn new(wanted: u64, seed: u64, directory: impl Into<PathBuf>, memory: usize) -> Sample {
         let directory = directory.into();
@@ -93,15 +93,15 @@ impl Sample {
         Sample { wanted, seed, directory, memory, sorter, seen: 0, least }
     }
 
-    /// Takes the next record.
+    /// Adds the next record.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         self.add_with(|entry| push_record(record, entry))
     }
 
-    /// Takes what comes next as bytes in any form; [`Ordered::next_encoded`] gives them back.
+    /// Adds bytes in any form; [`Ordered::next_encoded`] returns them.
     ///
     /// # Errors
     /// As [`Sample::add`].
@@ -133,7 +133,7 @@ impl Sample {
     /// Ends the input.
     ///
     /// # Errors
-    /// The temporary files cannot be made, written or read.
+    /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<Ordered> {
         drop(self.least);
         let mut out = Sorter::new(&self.directory, self.memory / 2);
@@ -147,9 +147,9 @@ impl Sample {
     }
 }
 
-/// Whether a number falls into the first part of all numbers: `fraction` of them, 0 to 1.
+/// Whether a number is in the first `fraction` of all numbers, 0 to 1.
 pub fn is_within(number: u64, fraction: f64) -> bool {
-    // The largest 53 bits make a fraction below 1 without rounding.
+    // The upper 53 bits give a fraction below 1 without rounding.
     ((number >> 11) as f64) < fraction * (1_u64 << 53) as f64
 }
 
@@ -166,11 +166,11 @@ pub fn part_of(number: u64, weights: &[u64]) -> usize {
     weights.iter().position(is_before_end).unwrap_or(0)
 }
 
-/// The number that belongs to one place of one sequence: the output number `place` (from 0) of
-/// the SplitMix64 generator (Steele, Lea and Flood 2014) that begins in state `seed`.
+/// The number at a place of a sequence: output `place` (from 0) of the SplitMix64 generator
+/// (Steele, Lea and Flood 2014) with the state `seed`.
 ///
-/// Any place can be asked for without the ones before it, so the result does not depend on how
-/// work is shared between threads.
+/// A number does not depend on those before it, so results do not depend on the division of work
+/// among threads.
 ///
 /// ```
 /// use epdb::library::sample::random_number;

@@ -1,7 +1,7 @@
 //! Union, intersection and difference of collections of records, in bounded memory.
 //!
-//! Records are sorted by what makes them the same, dealt with group by group, and sorted back into
-//! the order of the input.
+//! Records are grouped by key, each group is processed, and the results are sorted back into the
+//! order of the input.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::model::{EpdRecord, Opcode, Operand};
 use crate::source::{Encode, EncodedRecords};
 use crate::spill::{Sorted, Sorter};
 
-/// What becomes of two records of one position that contradict each other.
+/// Treatment of two records of one position that contradict each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum OnConflict {
     /// Both stay, and the conflict is reported.
@@ -33,12 +33,11 @@ pub enum OnConflict {
 /// Two records that contradict each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecordConflict {
-    /// Where the first came from.
+    /// Place of the first record.
     pub first: Origin,
-    /// Where the second came from.
+    /// Place of the second record.
     pub second: Origin,
-    /// The opcodes in which they do, with the operands of both; none when the records are of
-    /// different positions.
+    /// The opcodes that contradict, with the operands of both; none if the positions differ.
     pub operations: Vec<ConflictingOperation>,
 }
 
@@ -72,8 +71,7 @@ impl RecordConflict {
     }
 }
 
-/// Conflicts in the order of the first records, of those with one first record in that of the
-/// second ones.
+/// Conflicts in the order of the first records, then of the second ones.
 #[derive(Debug)]
 pub struct Conflicts(Sorted);
 
@@ -100,7 +98,7 @@ impl Conflicts {
     }
 }
 
-/// Puts a conflict away until all are there.
+/// Stores a conflict until the end.
 fn push_conflict(
     sorter: &mut Sorter,
     first: &KeyedRecord,
@@ -120,27 +118,27 @@ fn push_conflict(
     Ok(sorter.push(&key, &payload)?)
 }
 
-/// What a [`Union`] did.
+/// Counts of a [`Union`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct UnionStats {
-    /// Records that came in.
+    /// Records that were added.
     pub read: u64,
-    /// Records that said nothing new.
+    /// Records without new information.
     pub duplicates: u64,
-    /// Records that went into another one that said less.
+    /// Records that were merged into another one.
     pub merged: u64,
-    /// Records of the same board, but of another position, that were dropped ([`By::Board`]).
+    /// Records of the same board but another position, which were dropped ([`By::Board`]).
     pub same_board: u64,
     /// Records that contradict another one.
     pub conflicts: u64,
 }
 
-/// Records of which no two are the same: duplicates are taken out, records of one position are
-/// merged ([`merge`]) where they do not contradict each other. A merged record takes the place of
-/// its first part.
+/// A collection without equal records: duplicates are dropped, and records of one position are
+/// merged ([`merge`]) unless they contradict each other. A merged record has the place of its first
+/// part.
 ///
-/// A record is held against the last 64 different records of its position, so that any number of
-/// contradicting ones pass in bounded memory and time.
+/// A record is compared with the last 64 different records of its position, which bounds memory and
+/// time for any number of conflicts.
 ///
 /// ```
 /// use epdb::library::sets::{By, OnConflict, Origin, Union};
@@ -164,21 +162,21 @@ pub struct Union {
     directory: PathBuf,
     memory: usize,
     records: Records,
-    /// Whether lines stand for records; as records they take less memory.
+    /// Whether lines may stand for records; records take less memory.
     keeps_lines: bool,
-    /// Whether lines stand for all records so far.
+    /// Whether all records so far are lines.
     only_lines: bool,
     origins: Origins,
     tally: UnionStats,
 }
 
-/// Where the records in memory came from: as those of a file stand one behind the other, only where they
-/// do not is kept.
+/// The places of the records in memory. Records of a file follow each other, so only the start of
+/// each run is stored.
 #[derive(Debug, Default)]
 struct Origins(Vec<(Number, Origin)>);
 
 impl Origins {
-    /// The origin of the next record, and its number.
+    /// Adds the place of the next record.
     fn push(&mut self, number: Number, origin: Origin) {
         if self.0.last().is_none_or(|last| after(*last, number) != origin) {
             self.0.push((number, origin));
@@ -195,29 +193,28 @@ impl Origins {
     }
 }
 
-/// The origin of a record, if it and those before it stand behind the first of them.
+/// The place of a record in a run.
 fn after((first, origin): (Number, Origin), number: Number) -> Origin {
     Origin { line: origin.line + u64::from(number - first), ..origin }
 }
 
-/// The records of a set by their keys.
+/// The records of a set, by key.
 #[derive(Debug)]
 enum Records {
-    /// In memory, in the order in which they came.
+    /// In memory, in order of insertion.
     Kept(ByKey),
-    /// More than that.
+    /// In a temporary file.
     Sorted(Sorter),
 }
 
 impl Records {
-    /// Whether records that are in memory have no room for others, beside so many bytes.
+    /// Whether these records do not fit into memory together with this many other bytes.
     fn is_full(&self, records: EncodedRecords<'_>, beside: usize) -> bool {
         let bytes = beside + records.total_len() + SIDE * records.count();
         matches!(self, Records::Kept(kept) if !kept.has_room(records.count(), bytes))
     }
 
-    /// Has the places at hand where encoded records will be looked for, and asks for those of the next
-    /// ones.
+    /// Loads the cache lines of these records, and prefetches those of the next ones.
     fn touch(&self, records: EncodedRecords<'_>, next: Option<&EncodedRecords<'_>>) {
         if let Records::Kept(kept) = self {
             kept.touch(hashes(records));
@@ -230,7 +227,7 @@ fn hashes(records: EncodedRecords<'_>) -> impl Iterator<Item = u32> {
     records.iter().map(|encoded| split_hash(encoded).0)
 }
 
-/// So many different records of one position are kept at hand.
+/// Maximum number of different records of one position in memory.
 const WINDOW: usize = 64;
 
 impl Union {
@@ -259,7 +256,7 @@ impl Union {
         }
     }
 
-    /// Says that about so many records will come, of so many bytes, before the first comes.
+    /// Sets the expected number of records and bytes, before the first record.
     #[must_use]
     pub fn expecting(mut self, records: usize, bytes: usize) -> Union {
         if let Records::Kept(kept) = &mut self.records {
@@ -268,17 +265,17 @@ impl Union {
         self
     }
 
-    /// Takes the next record.
+    /// Adds the next record.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         let encoded = encoded(self.by, record)?;
         self.add_encoded(EncodedRecords::new(&encoded, &[encoded.len()]), place)
     }
 
-    /// Takes the next records as their [`By`] or [`ByLines`] encodes them. The first came from this place,
-    /// the others from the lines behind it.
+    /// Adds records that a [`By`] or [`ByLines`] encoded. `first` is the place of the first one;
+    /// the others are on the following lines.
     ///
     /// # Errors
     /// As [`Union::add`].
@@ -302,11 +299,11 @@ impl Union {
     }
 
     fn is_full(&self, records: EncodedRecords<'_>) -> bool {
-        // A list that is full is there twice and half full for a while.
+        // A full list exists twice while it grows.
         self.records.is_full(records, 3 * self.origins.memory_used())
     }
 
-    /// Keeps no lines any more.
+    /// Replaces lines by records.
     fn replace_lines(&mut self) {
         (self.keeps_lines, self.only_lines) = (false, false);
         let Records::Kept(kept) = &mut self.records else { return };
@@ -347,7 +344,7 @@ impl Union {
         Ok(())
     }
 
-    /// Goes on with a temporary file.
+    /// Moves the records to a temporary file.
     fn spill(&mut self) -> Result<()> {
         let mut sorter = Sorter::new(&self.directory, self.memory / 2);
         if let Records::Kept(kept) = &mut self.records {
@@ -366,7 +363,7 @@ impl Union {
     /// Ends the input.
     ///
     /// # Errors
-    /// The temporary files cannot be made, written or read.
+    /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<(Ordered, Conflicts, UnionStats)> {
         let Union { by, rules, on_conflict: policy, directory, memory, .. } = self;
         let Union { records, only_lines, origins, tally, .. } = self;
@@ -389,15 +386,15 @@ impl Union {
     }
 }
 
-/// Which of two lines that are alike says what both say.
+/// The more complete of two lines that differ only in counters.
 fn merged_line<'l>(line: &'l [u8], next: &'l [u8], rules: &MergeRules) -> &'l [u8] {
     let (chosen, other) = if rules.prefers_later() { (next, line) } else { (line, next) };
     let has_counters = chosen.len() > fields(chosen).len() + 1;
     if has_counters { chosen } else { other }
 }
 
-/// Merges the next record of a key with the only one if lines stand for both that are alike, and the
-/// merged one has room where the first stands; says whether it has done so.
+/// Merges a line into the only line of its key, if they differ only in counters and have the same
+/// length; returns whether it did.
 fn merges_lines(kept: &mut ByKey, only: Number, next: &[u8], rules: &MergeRules) -> bool {
     let line = kept.entry(only);
     if !are_alike(line, next) {
@@ -411,7 +408,7 @@ fn merges_lines(kept: &mut ByKey, only: Number, next: &[u8], rules: &MergeRules)
     has_room
 }
 
-/// Pushes an encoded record, its hash aside, with its order and its place; as a record, if it is a line.
+/// Adds an encoded record without its hash, with its order and place. A line becomes a record.
 fn push_sorted(
     sorter: &mut Sorter,
     by: By,
@@ -425,14 +422,14 @@ fn push_sorted(
     Ok(sorter.push(by.key_of(&encoded), &entry)?)
 }
 
-/// A record as [`By`] encodes it.
+/// A record in the encoding of [`By`].
 fn encoded(by: By, record: &EpdRecord) -> Result<Vec<u8>> {
     let mut encoded = Vec::new();
     by.encode(record, &Place::new("", At::Line(0)), &mut encoded)?;
     Ok(encoded)
 }
 
-/// The records of one key that stay, decoded when there is more than one.
+/// The records of a key that stay, decoded if there are several.
 #[derive(Default)]
 struct Group(VecDeque<KeyedRecord>);
 
@@ -446,7 +443,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// Deals with the keys that several records have, and gives the other records.
+    /// Processes the keys with several records; returns the other records.
     fn take_kept(&mut self, kept: ByKey, origins: &Origins) -> Result<List> {
         let keyed = |number: Number, out: &mut Vec<u8>| {
             out.clear();
@@ -471,8 +468,8 @@ impl Groups {
         Ok(kept.into_list())
     }
 
-    /// Deals with the records of a key if lines stand for them that differ in nothing but their counters,
-    /// as [`Groups::take`] does; says whether it has done so.
+    /// Processes the lines of a key if they differ only in counters, as [`Groups::take`] does;
+    /// returns whether it did.
     fn take_lines(
         &mut self,
         kept: &ByKey,
@@ -496,7 +493,7 @@ impl Groups {
         Ok(true)
     }
 
-    /// Deals with all keys.
+    /// Processes all keys.
     fn take_sorted(&mut self, mut sorted: Sorted) -> Result<()> {
         let (mut key, mut first) = (Vec::new(), Vec::new());
         let mut group = Group::default();
@@ -521,7 +518,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Takes another record of a key whose first one is `first`.
+    /// Adds a record to the group of `first`.
     fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> Result<()> {
         if group.0.is_empty() {
             let encoded = KeyedRecord::split(entry)?.1;
@@ -564,7 +561,7 @@ impl Groups {
         self.settle(group, entry)
     }
 
-    /// Decides about a record that could not be merged.
+    /// Treats a record that could not be merged.
     fn settle(&mut self, group: &mut Group, entry: KeyedRecord) -> Result<()> {
         let drops = self.by == By::Board;
         match self.policy {
@@ -600,16 +597,16 @@ fn same_position(a: &KeyedRecord, b: &KeyedRecord) -> bool {
     a.record.position().identity() == b.record.position().identity()
 }
 
-/// Which records of a collection a [`Selection`] keeps.
+/// The records that a [`Selection`] keeps.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Keep {
-    /// Those that are in every other collection: the intersection.
+    /// Records that are in every other collection: the intersection.
     InAll,
-    /// Those that are in no other collection: the difference.
+    /// Records that are in no other collection: the difference.
     InNone,
 }
 
-/// The records of one collection, unchanged and in their order, that are or are not in others.
+/// The records of one collection, unchanged and in their order, that are in others or are not.
 ///
 /// ```
 /// use epdb::library::sets::{By, Keep, Selection};
@@ -630,18 +627,16 @@ pub struct Selection {
     directory: PathBuf,
     memory: usize,
     records: Records,
-    /// The number of records of the own side that were taken.
+    /// Number of records of the own collection.
     len: u64,
     others: u32,
 }
 
-/// The last byte of a key, and the first of an entry: other collections come before the one that is
-/// selected from.
+/// The last byte of a key, and the first of an entry: other collections sort before the own one.
 const OTHER: u8 = 0;
 const OWN: u8 = 1;
 
-/// What stands before an encoded record, or the key of another collection, in memory: the side and
-/// the number of the collection.
+/// The header of an entry in memory: the side, and the number of the collection.
 const SIDE: usize = 5;
 
 impl Selection {
@@ -652,16 +647,16 @@ impl Selection {
         Selection { keep, by, directory, memory, records, len: 0, others: 1 }
     }
 
-    /// Takes the next record of the collection that is selected from.
+    /// Adds the next record of the own collection.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         let encoded = encoded(self.by, record)?;
         self.add_encoded(EncodedRecords::new(&encoded, &[encoded.len()]))
     }
 
-    /// Takes the next records of the collection that is selected from, as their [`By`] encodes them.
+    /// Adds records of the own collection that a [`By`] encoded.
     ///
     /// # Errors
     /// As [`Selection::add`].
@@ -675,16 +670,16 @@ impl Selection {
         })
     }
 
-    /// Takes a record of another collection.
+    /// Adds a record of another collection.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add_other(&mut self, record: &EpdRecord) -> Result<()> {
         let encoded = encoded(self.by, record)?;
         self.add_other_encoded(EncodedRecords::new(&encoded, &[encoded.len()]))
     }
 
-    /// Takes records of another collection, as their [`By`] encodes them.
+    /// Adds records of another collection that a [`By`] encoded.
     ///
     /// # Errors
     /// As [`Selection::add_other`].
@@ -696,7 +691,7 @@ impl Selection {
         })
     }
 
-    /// Says that what [`Selection::add_other`] takes from now on belongs to a further collection.
+    /// Begins a further collection for [`Selection::add_other`].
     pub const fn next_other(&mut self) {
         self.others += 1;
     }
@@ -717,8 +712,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Takes an encoded record of the own side, or a key of another one, whose parts come to stand
-    /// together.
+    /// Adds an encoded record of the own collection, or a key of another one, in parts.
     fn take_entry(
         &mut self,
         hash: u32,
@@ -741,7 +735,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Goes on with a temporary file.
+    /// Moves the records to a temporary file.
     fn spill(&mut self) -> Result<()> {
         let mut sorter = Sorter::new(&self.directory, self.memory / 2);
         if let Records::Kept(kept) = &mut self.records {
@@ -761,7 +755,7 @@ impl Selection {
     /// Ends the input.
     ///
     /// # Errors
-    /// The temporary files cannot be made, written or read.
+    /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<Ordered> {
         let out = Reorder::new(&self.directory, self.memory / 2);
         match self.records {
@@ -775,7 +769,7 @@ impl Selection {
 }
 
 impl Keep {
-    /// Whether a record is kept that is in so many of the others.
+    /// Whether a record is kept that is in `found` of the others.
     const fn takes(self, found: u32, others: u32) -> bool {
         match self {
             Keep::InAll => found == others,
@@ -793,7 +787,8 @@ fn behind_side(entry: &[u8]) -> &[u8] {
     entry.get(SIDE..).unwrap_or_default()
 }
 
-/// Pushes an encoded record of the own side with its order, or a key of another one with its number.
+/// Adds an encoded record of the own collection with its order, or a key of another one with its
+/// number.
 fn push_side(
     sorter: &mut Sorter,
     by: By,
@@ -813,7 +808,7 @@ fn push_side(
     Ok(sorter.push(&key, &payload)?)
 }
 
-/// The own records that are kept. The numbers of the others of a key ascend.
+/// The own records that are kept. The numbers of the other collections of a key ascend.
 fn select_kept(kept: ByKey, keep: Keep, others: u32) -> List {
     let mut stays = vec![false; kept.len()];
     let mut own = Vec::new();
@@ -859,7 +854,7 @@ fn select_sorted(mut sorted: Sorted, keep: Keep, others: u32, mut out: Reorder) 
     out.finish()
 }
 
-/// Whether two records that are encoded as this are not one: their tallies add.
+/// Whether two equal records are not duplicates, because their tallies are added.
 fn adds_up(by: By, encoded: &[u8]) -> bool {
     by != By::Record && !is_line(encoded) && has_tally(record_of(encoded))
 }

@@ -1,13 +1,13 @@
-//! What the tally of a record says under a name.
+//! Values of the tally of a record.
 
 use super::value::EvalContext;
 use super::value::{Number, Value};
 use crate::model::{EpdRecord, GameCounts, Opcode, Ratings, Tally, TallyPart};
 
-/// Something that a tally says: of all moves together, or of one move where a subject is of one.
+/// A value of a tally, or of one of its moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TallyField {
-    /// The move that a subject is of, in SAN.
+    /// The move, in SAN.
     Move,
     /// Games that reached the position.
     Reached,
@@ -19,7 +19,7 @@ pub enum TallyField {
     Draws,
     /// Games that Black won.
     Black,
-    /// The share of the points that White made, 0 to 1.
+    /// The share of White's points, 0 to 1.
     Score,
     /// The mean rating of the side to move.
     Elo,
@@ -29,12 +29,12 @@ pub enum TallyField {
     Years,
 }
 
-/// The tally of a record, all its games together.
+/// The sum of all games of the tally of a record.
 pub fn tally_of(record: &EpdRecord) -> Option<TallyPart> {
     Some(Tally::of_operands(record.operands(Opcode::TALLY)?)?.total())
 }
 
-/// The games of a subject: of one move where it is that, else of all moves of its tally.
+/// The games of one move, or of all moves of the tally.
 pub(super) fn counts_of(subject: &EvalContext<'_>) -> Option<GameCounts> {
     match subject.move_tally {
         Some(one) => Some(one.counts),

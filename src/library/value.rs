@@ -8,7 +8,7 @@ use crate::error::Place;
 use crate::model::{EpdRecord, Game, MoveTally, Operand};
 use crate::text::{FormatOptions, pgn};
 
-/// What the values of a field are.
+/// The type of the values of a field.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Type {
     /// True or false.
@@ -17,17 +17,17 @@ pub enum Type {
     Number,
     /// Text.
     Text,
-    /// A date of which parts may be missing.
+    /// A date whose parts may be missing.
     Date,
     /// Moves.
     Moves,
-    /// The operands of an opcode that is not standard: a number where they read as one.
+    /// The operands of a non-standard opcode: a number if they can be read as one.
     Any,
-    /// The opcode takes no operands; a record has it or not.
+    /// Presence of an opcode without operands.
     Nothing,
 }
 
-/// What one record has for a field.
+/// The value of a field of one record.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value<'a> {
     /// Nothing.
@@ -36,11 +36,11 @@ pub enum Value<'a> {
     Flag(bool),
     /// A number.
     Number(Number),
-    /// Text that is no number even if it looks like one.
+    /// Text that is never a number.
     Text(Cow<'a, [u8]>),
-    /// Text that is a number if it looks like one.
+    /// Text that is a number if it can be read as one.
     Word(Cow<'a, [u8]>),
-    /// A date as it is written, and what it says.
+    /// A date, as text and parsed.
     Date(&'a [u8], Date),
     /// Moves: the operands of a move opcode.
     Moves(&'a [Operand]),
@@ -66,7 +66,7 @@ impl Value<'_> {
         Value::Text(Cow::Owned(text))
     }
 
-    /// The value as text; nothing for what is missing.
+    /// The value as text; empty if it is missing.
     pub fn text(&self) -> Vec<u8> {
         match self {
             Value::Missing => Vec::new(),
@@ -79,7 +79,7 @@ impl Value<'_> {
         }
     }
 
-    /// The value as a number, if it is one or reads as one and is no text.
+    /// The value as a number, if it is one or can be read as one.
     pub fn number(&self) -> Option<Number> {
         match self {
             Value::Number(number) => Some(*number),
@@ -90,7 +90,7 @@ impl Value<'_> {
 }
 
 impl Number {
-    /// Reads `12`, `-3`, `+4`, `0.25`: a sign, digits, and at most one point between digits.
+    /// Parses `12`, `-3`, `+4`, `0.25`: a sign, digits, and at most one point between digits.
     pub fn parse(text: &[u8]) -> Option<Number> {
         let text = std::str::from_utf8(text).ok()?;
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -110,7 +110,7 @@ impl Number {
         Number::Fraction((value * 1e4).round() / 1e4)
     }
 
-    /// Which number is larger.
+    /// Compares two numbers.
     pub fn compare(self, other: Number) -> Ordering {
         match (self, other) {
             (Number::Whole(a), Number::Whole(b)) => a.cmp(&b),
@@ -118,7 +118,7 @@ impl Number {
         }
     }
 
-    /// The number without its sign.
+    /// The absolute value.
     pub fn abs(self) -> Number {
         match self {
             Number::Whole(value) => Number::Whole(value.saturating_abs()),
@@ -126,7 +126,7 @@ impl Number {
         }
     }
 
-    /// The nearest fraction that 64 bits hold.
+    /// The nearest 64-bit fraction.
     pub const fn as_f64(self) -> f64 {
         match self {
             Number::Whole(value) => value as f64,
@@ -144,17 +144,17 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// The texts of operands, with blanks between.
+/// The texts of operands, separated by blanks.
 pub(super) fn joined(operands: &[Operand]) -> Vec<u8> {
     operands.iter().map(Operand::text).collect::<Vec<_>>().join(&b' ')
 }
 
-/// A record, what is known of where it came from, and how its text is to look.
+/// A record with its place, its game, and the form of its text.
 #[derive(Copy, Clone, Debug)]
 pub struct EvalContext<'a> {
     /// The record.
     pub record: &'a EpdRecord,
-    /// The line, or the number of the record, in its source, from 1.
+    /// The line, or the number of the record, from 1.
     pub line: u64,
     /// The name of its source.
     pub file: &'a str,
@@ -162,26 +162,26 @@ pub struct EvalContext<'a> {
     pub forms: FormatOptions,
     /// The game that the record is a position of.
     pub game: Option<&'a Game>,
-    /// One move of its tally, where the subject is that.
+    /// One move of its tally.
     pub move_tally: Option<&'a MoveTally>,
 }
 
 impl<'a> EvalContext<'a> {
-    /// A record of which nothing else is known, in canonical form.
+    /// A record alone, in canonical form.
     pub fn of(record: &'a EpdRecord) -> EvalContext<'a> {
         let forms = FormatOptions::default();
         EvalContext { record, line: 1, file: "-", forms, game: None, move_tally: None }
     }
 
-    /// A record from a place, and the game that it is a position of.
+    /// A record with its place and its game.
     pub fn new(record: &'a EpdRecord, game: Option<&'a Game>, place: &'a Place) -> EvalContext<'a> {
         let (line, file) = (place.number(), &*place.source);
         EvalContext { line, file, game, ..EvalContext::of(record) }
     }
 }
 
-/// The record whose fields are those of a game: the position in which it ends, or where
-/// positions are not asked about, the one in which it begins.
+/// The record that stands for a game: its last position, or its first one if positions do not
+/// matter.
 pub fn record_of_game(game: &Game, is_asked: bool) -> EpdRecord {
     match is_asked {
         true => pgn::final_position(game),
