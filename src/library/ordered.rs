@@ -114,8 +114,8 @@ impl Encode for By {
     }
 }
 
-/// As [`By`] encodes, but of a record whose line is its canonical text the line stays, behind the hash
-/// and with an LF: it need not be made again.
+/// The encoding of [`By`], but a canonical line stays as text, after the hash and with an LF: it
+/// need not be formatted again.
 #[derive(Copy, Clone, Debug)]
 pub struct ByLines(pub By);
 
@@ -145,19 +145,19 @@ impl Encode for ByLines {
     }
 }
 
-/// Whether an encoded record behind its hash is the line that stands for it. Otherwise it begins with
-/// the length of a key that the record does not show.
+/// Whether an encoded record, without its hash, is a line. Otherwise it begins with the length of a
+/// separate key.
 pub(super) fn is_line(encoded: &[u8]) -> bool {
     const { assert!(packed::MAX_LEN < b'1' as usize) };
     encoded.first().is_some_and(|first| (b'1'..=b'z').contains(first))
 }
 
-/// Whether lines stand for two records that differ in nothing but their counters.
+/// Whether two lines differ only in counters.
 pub(super) fn are_alike(line: &[u8], other: &[u8]) -> bool {
     is_line(line) && is_line(other) && fields(line) == fields(other)
 }
 
-/// An encoded record behind its hash without a line that stands for it.
+/// An encoded record without its hash, as a record even if it is a line.
 pub(super) fn without_line(encoded: &[u8]) -> Cow<'_, [u8]> {
     if !is_line(encoded) {
         return encoded.into();
@@ -167,23 +167,23 @@ pub(super) fn without_line(encoded: &[u8]) -> Cow<'_, [u8]> {
     record.into()
 }
 
-/// The number of bytes of a hash.
+/// Number of bytes of a hash.
 const HASH: usize = 4;
 
-/// Unforeseeable, so that nobody can make a file of records of one hash.
+/// Random, so that nobody can construct records of one hash.
 static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 pub(super) fn hash_of(key: &[u8]) -> u32 {
     HASHES.hash_one(key) as u32
 }
 
-/// The hash of the key that an encoded record begins with, and the rest.
+/// The hash of an encoded record, and the rest.
 pub(super) fn split_hash(encoded: &[u8]) -> (u32, &[u8]) {
     encoded.split_first_chunk().map_or((0, &[]), |(hash, rest)| (u32::from_le_bytes(*hash), rest))
 }
 
 fn push_shown_key(key: &[u8], out: &mut Vec<u8>) {
-    // A packed board has few bytes.
+    // A packed board is short.
     out.push(key.len() as u8);
     out.extend_from_slice(key);
 }
@@ -195,12 +195,12 @@ impl By {
         }
     }
 
-    /// The hash of the key of an encoded record, which is no line.
+    /// The hash of the key of an encoded record that is not a line.
     pub(super) fn hash_of(self, encoded: &[u8]) -> u32 {
         hash_of(self.key_of(encoded))
     }
 
-    /// Whether two encoded records, of which only the hashes were compared, have one key.
+    /// Whether two encoded records with equal hashes have one key.
     pub(super) fn is_same(self, one: &[u8], other: &[u8]) -> bool {
         match (is_line(one), is_line(other)) {
             (false, false) => self.key_of(one) == self.key_of(other),
@@ -210,7 +210,7 @@ impl By {
         }
     }
 
-    /// The key of an encoded record behind its hash, which is no line: what [`push_key`] gives.
+    /// The key of an encoded record, without its hash, that is not a line; see [`push_key`].
     pub(super) fn key_of(self, encoded: &[u8]) -> &[u8] {
         match (split_shown_key(encoded), self) {
             (([], record), By::Position) => record::board_of(record).unwrap_or_default(),
@@ -219,16 +219,15 @@ impl By {
         }
     }
 
-    /// The key of an encoded record behind its hash, and what has to stand before it for it to be told
-    /// by itself.
+    /// The key of an encoded record, and the byte that has to stand before the key alone.
     pub(super) fn key_alone(self, encoded: &[u8]) -> ([u8; 1], &[u8]) {
         let key = self.key_of(encoded);
-        // A packed board has few bytes.
+        // A packed board is short.
         ([if self == By::Record { 0 } else { key.len() as u8 }], key)
     }
 }
 
-/// The four fields of a line: behind them is nothing, or two numbers.
+/// The four fields of a line; counters may follow them.
 pub(super) fn fields(line: &[u8]) -> &[u8] {
     let text = line.strip_suffix(b"\n").unwrap_or(line);
     let before_last = |text: &[u8]| text.iter().rposition(|byte| *byte == b' ').unwrap_or(0);
@@ -239,7 +238,7 @@ pub(super) fn fields(line: &[u8]) -> &[u8] {
     }
 }
 
-/// The record of an encoded record behind its hash, which is no line.
+/// The record of an encoded record, without its hash, that is not a line.
 pub(super) fn record_of(encoded: &[u8]) -> &[u8] {
     split_shown_key(encoded).1
 }
@@ -249,7 +248,7 @@ fn split_shown_key(encoded: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at_checked(usize::from(*len)).unwrap_or_default()
 }
 
-/// A record on its way through a sorter, with its place in the order and where it came from.
+/// A record in a sorter, with its order and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct KeyedRecord {
     pub(super) order: u64,
@@ -257,7 +256,7 @@ pub(super) struct KeyedRecord {
     pub(super) record: EpdRecord,
 }
 
-/// The size of what stands before the record.
+/// Size of the header of a record.
 const HEADER: usize = 20;
 
 impl KeyedRecord {
@@ -272,7 +271,7 @@ impl KeyedRecord {
         push_record(record, out)
     }
 
-    /// The same of an encoded record; the place is in bytes.
+    /// [`KeyedRecord::encode`] of an encoded record and a place in bytes.
     pub(super) fn join(order: u64, place: &[u8], record: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&order.to_be_bytes());
         out.extend_from_slice(place);
@@ -288,7 +287,7 @@ impl KeyedRecord {
         Ok(KeyedRecord { order: number(0..8), place, record: decode(record)? })
     }
 
-    /// The part of an encoded entry by which [`Ordered`] sorts, and the record.
+    /// The order of an encoded entry, by which [`Ordered`] sorts, and the record.
     pub(super) fn split(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
         let order = bytes.get(..8).ok_or_else(changed)?;
         Ok((order, bytes.get(HEADER..).ok_or_else(changed)?))
@@ -302,12 +301,12 @@ pub(super) fn decode(bytes: &[u8]) -> Result<EpdRecord> {
     }
 }
 
-/// The error of a temporary file whose content is not what was written.
+/// The error of a changed temporary file.
 pub(super) fn changed() -> Error {
     Error::new("the temporary file of a sort was changed")
 }
 
-/// Collects records with numbers that say their order.
+/// Collects records by their numbers in the order.
 #[derive(Debug)]
 pub(super) struct Reorder(Sorter);
 
@@ -322,7 +321,7 @@ impl Reorder {
         Ok(self.0.push(&order.to_be_bytes(), &bytes)?)
     }
 
-    /// Takes a number and what has its place by it.
+    /// Adds a number followed by a payload.
     pub(super) fn push_payload(&mut self, numbered: &[u8]) -> Result<()> {
         let (order, payload) = numbered.split_at_checked(8).ok_or_else(changed)?;
         Ok(self.0.push(order, payload)?)
@@ -334,7 +333,7 @@ impl Reorder {
         Ok(self.0.push(order, record)?)
     }
 
-    /// Takes a line that stands for its record.
+    /// Adds a line.
     pub(super) fn push_line(&mut self, order: u64, line: &[u8]) -> Result<()> {
         Ok(self.0.push(&order.to_be_bytes(), line)?)
     }
@@ -344,28 +343,28 @@ impl Reorder {
     }
 }
 
-/// Records in the order in which they are to be written.
+/// Records in the order of the output.
 #[derive(Debug)]
 pub struct Ordered {
-    /// Records that stayed as they came, in memory. Their numbers are their order.
-    kept: Option<Kept>,
     /// Records that stayed in memory. Their indices are their order.
-    sorted: Sorted,
+    kept: Option<Kept>,
     /// The other records, by their order.
-    order: u64,
+    sorted: Sorted,
     /// The order of the current record of `sorted`; the maximum if there is none.
+    order: u64,
+    /// Whether the current record of `sorted` was returned.
     is_given: bool,
 }
 
-/// Entries of encoded records.
+/// Encoded records in memory.
 #[derive(Debug)]
 struct Kept {
     list: List,
-    /// The number of bytes before each.
-    header: usize,
     /// Size of the header of each.
-    has_lines: bool,
+    header: usize,
     /// Whether some records, here or in the sorter, may be lines.
+    has_lines: bool,
+    /// Whether all records here are lines.
     only_lines: bool,
 }
 
@@ -376,14 +375,13 @@ impl From<Sorted> for Ordered {
 }
 
 impl Ordered {
-    /// Entries of a list, whose encoded records stand behind so many other bytes, and what was sorted
-    /// by numbers among theirs.
+    /// The records of a list, after headers of this size, merged with sorted ones.
     pub(super) fn merged(list: List, header: usize, others: Ordered) -> Ordered {
         let kept = Kept { list, header, has_lines: false, only_lines: false };
         Ordered { kept: Some(kept), ..others }
     }
 
-    /// [`Ordered::merged`] where lines may stand for records; for all of the list, if `only_lines`.
+    /// [`Ordered::merged`] with lines; if `only_lines`, all of the list are lines.
     pub(super) fn merged_lines(list: List, only_lines: bool, others: Ordered) -> Ordered {
         let kept = Kept { list, header: 0, has_lines: true, only_lines };
         Ordered { kept: Some(kept), ..others }
@@ -401,9 +399,9 @@ impl Ordered {
         decode(record_of(&without_line(line))).map(Some)
     }
 
-    /// The next record, encoded, or the line that stands for it, or whatever bytes were sorted; `None`
-    /// after the last.
     /// The next encoded record or line, or the bytes that were sorted; `None` at the end.
+    ///
+    /// # Errors
     /// As [`Ordered::next_record`].
     pub fn next_encoded(&mut self) -> Result<Option<&[u8]>> {
         let is_kept = self.is_kept_next()?;
@@ -419,9 +417,9 @@ impl Ordered {
         }
     }
 
-    /// Whether a line that stands for its record comes next; `None` when nothing does.
-    ///
     /// Whether the next record is a line; `None` at the end.
+    ///
+    /// # Errors
     /// As [`Ordered::next_record`].
     pub fn begins_with_line(&mut self) -> Result<Option<bool>> {
         let is_kept = self.is_kept_next()?;
@@ -436,9 +434,9 @@ impl Ordered {
         })
     }
 
-    /// The lines that come next and stand for their records, or the first of them; none where another
-    /// record comes next.
     /// The next lines, at least one; none if the next record is not a line.
+    ///
+    /// # Errors
     /// As [`Ordered::next_record`].
     pub fn next_lines(&mut self) -> Result<&[u8]> {
         if self.begins_with_line()? != Some(true) {
@@ -458,7 +456,7 @@ impl Ordered {
         }
     }
 
-    /// Whether a kept record comes before those that were sorted, which are gone on with if need be.
+    /// Whether the next record comes from memory. Advances the sorted records if needed.
     fn is_kept_next(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.is_given) {
             let order = self.sorted.next_entry()?.and_then(|(order, _)| order.try_into().ok());

@@ -1,4 +1,4 @@
-//! What a record says of its value, before and after.
+//! Operations that document the value of a record.
 
 use super::positions::OwnScore;
 use crate::model::merge::depth;
@@ -7,14 +7,14 @@ use crate::model::score::Score;
 use crate::model::{Color, EpdRecord, Opcode, Operand, Operation, Position};
 use crate::text::san;
 
-/// `ce_own`: what `ce` was before it was solved; without an operand where there was none. Whoever has
-/// it has a `ce` and a `pm` that were solved.
+/// `ce_own`: `ce` before the solving; without an operand if there was none. A record with it has a
+/// solved `ce` and `pm`.
 pub const CE_OWN: Opcode = named("ce_own");
-/// `ce_repeats`, without an operand: `ce` is 0 because a side does best to repeat positions.
+/// `ce_repeats`, without an operand: `ce` is 0 because repeating positions is best for a side.
 pub const CE_REPEATS: Opcode = named("ce_repeats");
-/// `ce_leaf`: the position whose own value `ce` is, as a string of the four fields.
+/// `ce_leaf`: the four fields of the position whose own value `ce` is, as a string.
 pub const CE_LEAF: Opcode = named("ce_leaf");
-/// `ce_plies`: how many plies on from here that position is.
+/// `ce_plies`: number of plies to that position.
 pub const CE_PLIES: Opcode = named("ce_plies");
 
 const fn named(name: &str) -> Opcode {
@@ -36,20 +36,20 @@ fn as_ce(value: i128) -> Option<i16> {
     }
 }
 
-/// A record's own score and its depth.
+/// The own score of a record, and its depth.
 pub(super) fn own_score(record: &EpdRecord) -> OwnScore {
     let Some(ce) = ce_of(record) else { return OwnScore::NONE };
     let depth = depth(record).unwrap_or_default().max(0);
     OwnScore { depth: Some(u32::try_from(depth).unwrap_or(u32::MAX)), ce }
 }
 
-/// Undoes what an earlier solving did to a record, so that it has its own score again.
+/// Restores the own score of a record that was solved before.
 pub(super) fn restore(record: &mut EpdRecord) {
     let own = match record.operands(CE_OWN) {
         Some([]) => None,
         Some([operand]) => {
             let value = String::from_utf8(operand.text()).ok().and_then(|text| text.parse().ok());
-            // Something else of the same name is none of ours.
+            // A user may have an operation of the same name.
             let Some(value) = value.and_then(as_ce) else { return };
             Some(value)
         }
@@ -63,24 +63,24 @@ pub(super) fn restore(record: &mut EpdRecord) {
     }
 }
 
-/// Turns a score that is seen by White into one seen by the side to move.
+/// Converts a score of White into one of the side to move.
 pub(super) fn turn_view(record: &mut EpdRecord) {
     if let (Color::Black, Some(ce)) = (record.position().turn(), ce_of(record)) {
         set(record, Opcode::CE, vec![Operand::Integer(-i128::from(ce))]);
     }
 }
 
-/// A value that was found for a position.
+/// The solved value of a position.
 #[derive(Debug)]
 pub(super) struct Solved {
     pub(super) value: i16,
     pub(super) best: Option<Move>,
     pub(super) is_repetition: bool,
-    /// Where the value is from, and how many plies on.
+    /// The position that the value is from, and the number of plies to it.
     pub(super) leaf: Option<(Position, u32)>,
 }
 
-/// Writes a value that was found into a record.
+/// Writes a solved value into a record.
 pub(super) fn annotate(record: &mut EpdRecord, solved: &Solved) {
     let own = ce_of(record).map(|own| Operand::token(own.to_string())).into_iter();
     set(record, CE_OWN, own.collect());

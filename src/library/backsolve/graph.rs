@@ -5,70 +5,70 @@ use std::ops::Range;
 use crate::error::error_from;
 use crate::model::score::Score;
 
-/// The number of a position: its place in the order in which positions were added.
+/// Index of a position, in order of insertion.
 pub type Node = u32;
 
-/// What is known of a position itself. Values are those of `ce`, seen by the side to move.
+/// Facts of a position by itself. Values are those of `ce`, relative to the side to move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Known {
-    /// Nothing.
+    /// No fact.
     #[default]
     Nothing,
-    /// What the rules of chess say, whatever moves there are.
+    /// A value by the rules of chess, whatever the moves.
     Fact(i16),
-    /// What somebody thinks of it.
+    /// A score of a person or an engine.
     Score(i16),
 }
 
-/// What cannot be solved.
+/// The reason why a graph cannot be solved.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// A value is none that a legal position may have.
+    /// A value that no legal position has.
     #[error("{0} is no ce of a legal position")]
     Value(i16),
-    /// A move leads to a position that is not there.
+    /// A move to a position that does not exist.
     #[error("a move leads to position {target} of {positions}")]
     Target {
-        /// Where it leads.
+        /// The target of the move.
         target: Node,
-        /// How many positions there are.
+        /// Number of positions.
         positions: usize,
     },
-    /// There are more positions or moves than numbers for them.
+    /// More positions or moves than indices.
     #[error("there are more than 4294967295 positions or moves")]
     Size,
-    /// A mate is further away than `ce` can say.
+    /// A mate that is too far away for `ce`.
     #[error("a mate is more than 766 plies away, which ce cannot say")]
     MateTooFar,
 }
 
 error_from!(GraphError);
 
-/// Positions and the moves that lead from one of them to another.
+/// Positions, and the moves between them.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     known: Vec<Known>,
     legal_moves: Vec<u16>,
-    /// Where the moves of each position end in `targets`; they begin where those before end.
+    /// The end of the moves of each position in `targets`; they start at the end of those before.
     ends: Vec<u32>,
     targets: Vec<Node>,
 }
 
 impl Graph {
-    /// The bytes that a position takes, its moves aside.
+    /// Memory of a position without its moves, in bytes.
     pub(super) const NODE_BYTES: usize = size_of::<Known>() + size_of::<u16>() + size_of::<u32>();
 
-    /// A graph without positions.
+    /// An empty graph.
     pub fn new() -> Graph {
         Graph::default()
     }
 
-    /// Adds a position with so many legal moves, and where those lead that stay in the graph, be it
-    /// to positions that are not added yet. Moves of a position that has a fact do not count.
+    /// Adds a position with the number of its legal moves, and the targets of those that stay in
+    /// the graph. The targets may be added later. Moves of a position with a fact do not count.
     ///
     /// # Errors
-    /// The value is no `ce` or that of an illegal position; there are too many positions or moves.
+    /// The value is not that of a legal position, or there are too many positions or moves.
     pub fn add(
         &mut self,
         known: Known,
@@ -97,7 +97,7 @@ impl Graph {
         self.known.len()
     }
 
-    /// Whether there are no positions.
+    /// Whether the graph is empty.
     pub const fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
@@ -109,7 +109,7 @@ impl Graph {
 
     /// All positions.
     pub(super) fn nodes(&self) -> Range<Node> {
-        // No more were added than there are numbers.
+        // There are no more positions than indices.
         0..self.len() as Node
     }
 
@@ -121,17 +121,17 @@ impl Graph {
         self.legal_moves[node as usize].into()
     }
 
-    /// The places of the moves of a position among all moves.
+    /// The range of the moves of a position among all moves.
     pub(super) fn places(&self, node: Node) -> Range<usize> {
         places(&self.ends, node)
     }
 
-    /// Where the moves of a position lead.
+    /// The targets of the moves of a position.
     pub(super) fn targets(&self, node: Node) -> &[Node] {
         &self.targets[self.places(node)]
     }
 
-    /// Where the move at a place leads.
+    /// The target of the move at an index.
     pub(super) fn target(&self, place: usize) -> Node {
         self.targets[place]
     }
@@ -145,7 +145,7 @@ impl Graph {
     }
 }
 
-/// From where moves lead to each position.
+/// The positions before each position.
 #[derive(Debug)]
 pub(super) struct Parents {
     ends: Vec<u32>,
@@ -153,7 +153,7 @@ pub(super) struct Parents {
 }
 
 impl Parents {
-    /// The parents in a graph whose targets are there.
+    /// The parents in a graph whose targets exist.
     pub(super) fn new(graph: &Graph) -> Parents {
         let mut ends = vec![0_u32; graph.len()];
         for target in &graph.targets {
@@ -163,7 +163,7 @@ impl Parents {
         for end in &mut ends {
             before += std::mem::replace(end, before);
         }
-        // Each is where its parents begin, and becomes where they end.
+        // Each is the start of its parents, and becomes their end.
         let mut sources = vec![0; graph.targets.len()];
         for node in graph.nodes() {
             for target in graph.targets(node) {
@@ -175,7 +175,7 @@ impl Parents {
         Parents { ends, sources }
     }
 
-    /// The positions from which moves lead here, once a move.
+    /// The positions with moves to this one, once for each move.
     pub(super) fn of(&self, node: Node) -> &[Node] {
         &self.sources[places(&self.ends, node)]
     }
@@ -186,16 +186,16 @@ fn places(ends: &[u32], node: Node) -> Range<usize> {
     start as usize..ends[node as usize] as usize
 }
 
-/// The sides of a position: its mover, who may choose, and the other one.
+/// The sides of a position: the mover, who may choose, and the other side.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Side {
     Mover,
     Other,
 }
 
-/// The positions worth zero in which not both sides can force the play, along moves worth zero, into
-/// a position that is a draw by itself. Were a repetition worth a little more or less than a draw,
-/// these, and no others, would have another value.
+/// The positions of value zero where not both sides can force the play, along moves of value zero,
+/// into a position that is a draw by itself. If a repetition were worth a little more or less than
+/// a draw, exactly these positions would change their values.
 pub(super) fn hang_on_repetition(
     graph: &Graph,
     parents: &Parents,
@@ -206,7 +206,7 @@ pub(super) fn hang_on_repetition(
         let moves = graph.targets(node).iter().filter(|target| is_zero(**target));
         moves.count() as u32
     };
-    // Of each position, the moves after which the mover might go on for ever.
+    // The moves of each position after which the mover might continue for ever.
     let mut left: Vec<u32> =
         graph.nodes().map(|node| if is_zero(node) { zero_moves(node) } else { 0 }).collect();
     let mut can_end = vec![[false; 2]; graph.len()];

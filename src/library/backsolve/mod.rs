@@ -1,8 +1,8 @@
 //! Scores carried back from the ends of lines to the positions before them.
 //!
-//! [`solve`] gives every position of a [`Graph`] its value. [`Backsolver`] makes the graph of records,
-//! in which each position is there once and the moves are all legal ones from one of them to another,
-//! and gives the records back with their new `ce`.
+//! [`solve`] gives every position of a [`Graph`] its value. [`Backsolver`] builds the graph of the
+//! positions of records, with all legal moves between them, and returns the records with their new
+//! `ce`.
 
 mod annotate;
 mod graph;
@@ -24,26 +24,26 @@ use crate::library::ordered::{self, changed};
 use crate::model::{EpdRecord, Position};
 use crate::spill::{Sorted, Sorter};
 
-/// How positions are solved.
+/// Options of solving.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct BacksolveOptions {
-    /// What of a record's own score counts.
+    /// The use of the own score of a record.
     pub own_scores: OwnScores,
-    /// Whether records say where their values are from.
+    /// Whether records document the origin of their values.
     pub provenance: bool,
-    /// Whether scores that come in are seen by White.
+    /// Whether the scores of the input are relative to White.
     pub white_view: bool,
 }
 
-/// Takes records in any order, and gives them back in that order with the `ce` that the positions
-/// among them which moves lead to give them.
+/// Takes records in any order, and returns them in that order with a `ce` that follows from the
+/// positions their moves lead to.
 ///
-/// A value goes back one ply with its sign turned and mates one ply further away; of several records
-/// of one position the score of the deepest (`acd`) counts, of equally deep ones the highest. What the
-/// rules say goes before any score: mate, stalemate, and what nobody can mate with. `pm` becomes the
-/// best move, of equal ones that of the lowest ordinal; a `pv` that begins otherwise and a `dm` that
-/// says otherwise are dropped; the `ce` from before stays as [`CE_OWN`](super::CE_OWN). Records whose
-/// own score stands are not changed.
+/// A value goes back one ply with its sign changed, and mates become one ply longer. Of several
+/// records of one position, the score of the deepest (`acd`) counts; of equally deep ones, the
+/// highest. The rules of chess override any score: mate, stalemate, and insufficient material. `pm`
+/// becomes the best move; of equal ones, that of the lowest ordinal. A `pv` that begins with
+/// another move and a `dm` that contradicts are dropped. The earlier `ce` stays as
+/// [`CE_OWN`](super::CE_OWN). Records whose own score holds do not change.
 ///
 /// ```
 /// use epdb::library::backsolve::{BacksolveOptions, Backsolver};
@@ -65,18 +65,18 @@ pub struct Backsolver {
 }
 
 impl Backsolver {
-    /// No records yet. Records that do not fit a quarter of `memory` go to a temporary file in
-    /// `directory`; the positions must fit the rest.
+    /// An empty solver. Records beyond a quarter of `memory` go to a temporary file in `directory`;
+    /// the positions must fit into the rest.
     pub fn new(options: BacksolveOptions, directory: &Path, memory: usize) -> Backsolver {
         let records = Sorter::new(directory, memory / 4);
         let positions = Positions::new(memory - memory / 4);
         Backsolver { options, positions, records, scored: 0 }
     }
 
-    /// Takes a record.
+    /// Adds a record.
     ///
     /// # Errors
-    /// It has no binary form, or the temporary file cannot be written.
+    /// The record cannot be encoded, or the temporary file cannot be written.
     pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         let before = ce_of(record);
         let mut own = record.clone();
@@ -94,8 +94,8 @@ impl Backsolver {
     /// Solves all positions.
     ///
     /// # Errors
-    /// They do not fit the memory, a mate is too far away for `ce`, or the temporary file cannot be
-    /// read.
+    /// The positions do not fit into memory, a mate is too long for `ce`, or the temporary file
+    /// cannot be read.
     pub fn solve(self) -> Result<Backsolved> {
         let graph = self.positions.graph()?;
         let solution = solve(&graph.graph, self.options.own_scores)?;
@@ -114,10 +114,10 @@ impl Backsolver {
     }
 }
 
-/// A record on its way through the sorter.
+/// A record in the sorter.
 struct Entry {
     node: Node,
-    /// Its `ce` as it came.
+    /// Its `ce` in the input.
     before: Option<i16>,
     record: EpdRecord,
 }
@@ -140,7 +140,7 @@ impl Entry {
     }
 }
 
-/// How many of what there were.
+/// Counts of a [`Backsolver`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BacksolveCounts {
     /// Positions.
@@ -151,37 +151,37 @@ pub struct BacksolveCounts {
     pub scored: u64,
     /// Positions that keep their own score.
     pub own: u64,
-    /// Positions whose value the rules say.
+    /// Positions whose value follows from the rules.
     pub facts: u64,
     /// Positions whose value is that of their best move.
     pub solved: u64,
-    /// Positions whose best move is to repeat positions: draws that are not among those.
+    /// Positions whose best move repeats positions: other draws.
     pub repetitions: u64,
     /// Positions without a value.
     pub unknown: u64,
-    /// Records that were read back.
+    /// Records that were returned.
     pub records: u64,
-    /// Those of them that got another `ce`.
+    /// Records of these with another `ce` than before.
     pub changed: u64,
-    /// Those of them that had none.
+    /// Records of these without a `ce` before.
     pub new: u64,
     /// The largest changes, the largest first.
     pub largest: Vec<ScoreChange>,
 }
 
-/// A `ce` that became another one.
+/// A changed `ce`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ScoreChange {
     size: Reverse<u32>,
     /// The position, as text.
     pub position: String,
-    /// What `ce` was.
+    /// The `ce` before.
     pub before: i16,
-    /// What it is now.
+    /// The `ce` now.
     pub after: i16,
 }
 
-/// So many of the largest changes are kept.
+/// Maximum number of changes that are kept.
 const LARGEST: usize = 20;
 
 impl BacksolveCounts {
@@ -215,13 +215,13 @@ impl BacksolveCounts {
     }
 }
 
-/// The records of a [`Backsolver`] with what was found, in the order in which they came.
+/// The records of a [`Backsolver`] with their results, in order of insertion.
 #[derive(Debug)]
 pub struct Backsolved {
     options: BacksolveOptions,
     graph: PositionGraph,
     solution: Solution,
-    /// The places of the best moves of all positions.
+    /// The indices of the best moves of all positions.
     best: Vec<Option<u32>>,
     records: Sorted,
     counts: BacksolveCounts,
@@ -248,15 +248,16 @@ impl Backsolved {
         Ok(Some(record))
     }
 
-    /// How many of what there were; of records, as far as they were read back.
+    /// The counts; those of records cover the records that were returned.
     pub const fn counts(&self) -> &BacksolveCounts {
         &self.counts
     }
 
-    /// Where the best moves lead, and after how many plies; `None` where they lead in a circle.
+    /// The position that the best moves lead to, and the number of plies; `None` if they lead in a
+    /// circle.
     fn leaf(&self, node: Node) -> Result<Option<(Position, u32)>> {
         let (mut at, mut plies) = (node, 0_u32);
-        // The place at which a walk in a circle must come by again (Brent's method).
+        // In a circle, the walk returns to this position (Brent's method).
         let (mut mark, mut limit) = (node, 1_u32);
         while let Some(place) = self.best[at as usize] {
             at = self.graph.graph.target(place as usize);

@@ -1,4 +1,4 @@
-//! The positions of records, each once, and the moves between them.
+//! The different positions of records, and the moves between them.
 
 use rayon::prelude::*;
 
@@ -11,23 +11,23 @@ use crate::library::ordered::hash_of;
 use crate::model::rules::{Move, PROMOTIONS, Playable, after, is_bare};
 use crate::model::{Position, Square};
 
-/// The moves of so many positions are looked for together.
+/// Number of positions whose moves are searched together.
 const BATCH: Node = 1 << 14;
 
-/// The positions of records by their identity, with the best score that each has of its own.
+/// Positions by identity, with the best own score of each.
 #[derive(Debug)]
 pub(super) struct Positions {
     index: ByKey,
     own: Vec<OwnScore>,
     memory: usize,
-    /// Positions that did not fit, those that came again included.
+    /// Positions that did not fit, with repetitions.
     left_out: u64,
 }
 
-/// A score and how deep it was searched. Of two the larger one counts.
+/// A score and its depth; the larger one of two counts.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct OwnScore {
-    /// `None` where there is no score.
+    /// `None` without a score.
     pub(super) depth: Option<u32>,
     pub(super) ce: i16,
 }
@@ -36,7 +36,7 @@ impl OwnScore {
     pub(super) const NONE: OwnScore = OwnScore { depth: None, ce: 0 };
 }
 
-/// The graph of positions, and its moves in the order of their places.
+/// The graph of positions, and its moves in order.
 #[derive(Debug)]
 pub(super) struct PositionGraph {
     index: ByKey,
@@ -45,13 +45,12 @@ pub(super) struct PositionGraph {
 }
 
 impl Positions {
-    /// No positions; with their graph they will take no more than about `memory` bytes.
+    /// An empty set; it uses at most about `memory` bytes, its graph included.
     pub(super) fn new(memory: usize) -> Positions {
         Positions { index: ByKey::new(memory), own: Vec::new(), memory, left_out: 0 }
     }
 
-    /// The number of a position; `None` where there is no room for it, which [`Positions::graph`]
-    /// reports.
+    /// The index of a position; `None` if it does not fit, which [`Positions::graph`] reports.
     pub(super) fn add(&mut self, position: &Position, own: OwnScore) -> Option<Node> {
         let board = packed::encode(&position.identity());
         let hash = hash_of(board.as_bytes());
@@ -73,11 +72,11 @@ impl Positions {
     /// The moves between the positions.
     ///
     /// # Errors
-    /// Positions or moves do not fit the memory; it says how much they would take.
+    /// The positions or moves do not fit into memory; the error has the memory that they need.
     pub(super) fn graph(self) -> Result<PositionGraph> {
         let Positions { index, own, memory, left_out } = self;
         let per_node = Graph::NODE_BYTES + Solution::NODE_BYTES + size_of::<OwnScore>();
-        // Lists that grow are there twice for a while.
+        // Lists exist twice while they grow.
         let per_edge = 2 * (size_of::<Node>() + size_of::<PackedMove>()) + Solution::EDGE_BYTES;
         if left_out > 0 {
             let all = own.len() as u64 + left_out;
@@ -118,12 +117,12 @@ impl Positions {
 }
 
 fn does_not_fit(what: &str, bytes: u64) -> Error {
-    // The graph has three quarters of the memory.
+    // The graph may use three quarters of the memory.
     let megabytes = (bytes / 3 * 4).div_ceil(1 << 20) + 1;
     Error::new(format!("{what} do not fit the memory: they need about {megabytes}M"))
 }
 
-/// What a position is by itself, and its moves to other positions.
+/// The facts of a position, and its moves to other positions.
 #[derive(Default)]
 struct Moves {
     known: Option<Known>,
@@ -165,7 +164,7 @@ impl PositionGraph {
         Ok(packed::decode(self.index.entry(node))?.0)
     }
 
-    /// For each position the place of its best move: of several the one with the lowest ordinal.
+    /// The index of the best move of each position: of several, the one with the lowest ordinal.
     pub(super) fn best_moves(&self, solution: &Solution) -> Result<Vec<Option<u32>>> {
         self.graph.nodes().into_par_iter().map(|node| self.best_move(solution, node)).collect()
     }
@@ -186,11 +185,11 @@ impl PositionGraph {
                     .min_by_key(|&place| ordinal::ordinal(&playable, self.move_at(place)))
             }
         };
-        // There are no more moves than numbers for them.
+        // There are no more moves than indices.
         Ok(place.map(|place| place as u32))
     }
 
-    /// The move at a place.
+    /// The move at an index.
     pub(super) fn move_at(&self, place: usize) -> Move {
         self.moves[place].unpack()
     }
@@ -198,7 +197,7 @@ impl PositionGraph {
 
 const CHECKMATED: i16 = -32_767;
 
-/// A move in 15 bits: from, to, and what a pawn becomes.
+/// A move in 15 bits: from, to, and promotion.
 #[derive(Copy, Clone, Debug)]
 struct PackedMove(u16);
 

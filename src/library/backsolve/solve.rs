@@ -1,18 +1,17 @@
-//! Minimax over a graph of positions, exact also where moves lead in circles.
+//! Minimax over a graph of positions, which is exact for moves in circles too.
 //!
-//! Play that never ends is a draw. Then a side can have at least some value above zero exactly if it
-//! can force the play into a position that has it; and so the positions are settled backwards, those
-//! whose values are furthest from zero first:
+//! Play that never ends is a draw. So a side can reach some value above zero exactly if it can
+//! force the play into a position of that value. The positions are therefore settled backwards, the
+//! values furthest from zero first:
 //!
-//! - A move to a settled position that is good for the mover settles the position it comes from: all
-//!   better values are settled already.
-//! - A move that is bad for the mover is counted off; when no other is left, the last one, which is
-//!   the least bad, gives the value.
-//! - What is never settled is worth zero: neither side can force anything better.
+//! - A move to a settled position that is good for the mover settles the position before it: all
+//! better values are settled already.
+//! - A move that is bad for the mover is counted off. The last one, which is the least bad, gives
+//! the value if no other is left.
+//! - Positions that are never settled have value zero: neither side can force anything better.
 //!
-//! Mates go the same way, since each ply brings them one nearer to zero. Every move is looked at once.
-//! The values are those to which the repeated minimax of all positions, begun from zero, comes to
-//! rest.
+//! Mates work the same way, since each ply brings them one nearer to zero. Every move is visited
+//! once. The values are the fixed point of repeated minimax over all positions, starting from zero.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -21,20 +20,20 @@ use super::graph::hang_on_repetition;
 use super::graph::{Graph, GraphError, Known, Node, Parents};
 use crate::model::score::child_to_parent;
 
-/// What of a position's own score counts.
+/// The use of the own score of a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum OwnScores {
-    /// It is a lower bound for what moves are worth whose value is not known.
+    /// A lower bound for the moves whose value is unknown.
     #[default]
     LowerBound,
-    /// It counts only where no move has a value: plain minimax.
+    /// The value if no move has one: plain minimax.
     Replaced,
 }
 
-/// Where the value of a position is from.
+/// The origin of the value of a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// It has none.
+    /// No value.
     Unknown,
     /// Its own score.
     Own,
@@ -42,7 +41,7 @@ pub enum Origin {
     Fact,
     /// The best move.
     Move,
-    /// The best move, which is to repeat positions: one of the sides has no other way to a draw.
+    /// The best move, which repeats positions: one side has no other way to a draw.
     Repetition,
 }
 
@@ -55,23 +54,23 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// The bytes that a position takes while a graph is solved, the graph aside.
+    /// Memory of a position during the solving, besides the graph, in bytes.
     pub(super) const NODE_BYTES: usize = 40;
-    /// The bytes that a move takes while a graph is solved, the graph aside.
+    /// Memory of a move during the solving, besides the graph, in bytes.
     pub(super) const EDGE_BYTES: usize = size_of::<Node>();
 
-    /// The value of a position as `ce`, seen by the side to move; `None` where nothing is known.
+    /// The value of a position as `ce`, relative to the side to move; `None` if unknown.
     pub fn value(&self, node: Node) -> Option<i16> {
         (self.origin(node) != Origin::Unknown).then(|| self.values[node as usize])
     }
 
-    /// Where the value is from.
+    /// The origin of the value.
     pub fn origin(&self, node: Node) -> Origin {
         self.origins[node as usize]
     }
 
-    /// Whether the move to `target` gives `node` its value, and brings the play nearer to where that
-    /// is from.
+    /// Whether the move to `target` gives `node` its value and leads towards the origin of the
+    /// value.
     pub(super) fn is_best(&self, node: Node, target: Node) -> bool {
         let (value, known) = (self.values[node as usize], self.value(target));
         let nearer = || self.distances[target as usize] + 1 == self.distances[node as usize];
@@ -79,16 +78,16 @@ impl Solution {
     }
 }
 
-/// Whether a value says neither a mate nor a draw.
+/// Whether a value is neither a mate nor a draw.
 const fn is_plain(value: i16) -> bool {
     value != 0 && value.unsigned_abs() <= LARGEST_PLAIN
 }
 
 const LARGEST_PLAIN: u16 = 32_000;
 
-/// What a value is worth to the side that moves into it.
+/// The value for the side that moves there.
 fn seen_before(value: i16) -> i16 {
-    // All values of a graph are of legal positions.
+    // All values of a graph belong to legal positions.
     let before = child_to_parent(value.into()).ok().flatten();
     before.and_then(|before| i16::try_from(before).ok()).unwrap_or_default()
 }
@@ -96,7 +95,7 @@ fn seen_before(value: i16) -> i16 {
 /// The values of all positions.
 ///
 /// # Errors
-/// A move leads out of the graph, or a mate is too far away for `ce`.
+/// A move leads out of the graph, or a mate is too long for `ce`.
 ///
 /// ```
 /// use epdb::library::backsolve::{Graph, Known, Origin, OwnScores, solve};
@@ -139,7 +138,7 @@ pub fn solve(graph: &Graph, own_scores: OwnScores) -> Result<Solution, GraphErro
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
-    /// Nothing that is known can be reached.
+    /// No known value can be reached.
     Unknown,
     Open,
     Settled,
@@ -149,12 +148,12 @@ struct Solver<'g> {
     graph: &'g Graph,
     parents: &'g Parents,
     states: Vec<State>,
-    /// What the position is worth by itself, as far as that counts.
+    /// The own value of the position, as far as it counts.
     own: Vec<Option<i16>>,
-    /// How many moves with a value, and values of its own, are not counted off as bad.
+    /// Number of moves with a value, and of own values, that are not counted off as bad.
     left: Vec<u32>,
     values: Vec<i16>,
-    /// Plies to the position that the value is from; of mates, which tell that themselves, 0.
+    /// Plies to the origin of the value; 0 for mates, whose value shows the distance.
     distances: Vec<u32>,
 }
 
@@ -176,7 +175,7 @@ impl<'g> Solver<'g> {
         Solver { graph, parents, states, own, left, values, distances }
     }
 
-    /// Settles what is worth more or less than zero.
+    /// Settles the values above or below zero.
     fn settle_all(&mut self) -> Result<(), GraphError> {
         let size_of_own =
             |own: &[Option<i16>], node: Node| own[node as usize].map(i16::unsigned_abs);
@@ -209,7 +208,7 @@ impl<'g> Solver<'g> {
         Ok(())
     }
 
-    /// Has a position that was settled looked at when what it is worth to its parents is due.
+    /// Queues a settled position until the turn of its value for its parents.
     fn queue(&self, node: Node, size: u16, now: &mut VecDeque<Node>, later: &mut Vec<Node>) {
         if seen_before(self.values[node as usize]).unsigned_abs() == size {
             now.push_back(node);
@@ -218,8 +217,8 @@ impl<'g> Solver<'g> {
         }
     }
 
-    /// Tells a position what one of its moves, or its own score, is worth: nothing better will come.
-    /// Whether that settled it.
+    /// Offers a position the value of one of its moves, or its own score; nothing better will
+    /// follow. Returns whether that settled it.
     fn offer(&mut self, node: Node, value: i16, distance: u32) -> Result<bool, GraphError> {
         let at = node as usize;
         if self.states[at] != State::Open {
@@ -235,7 +234,7 @@ impl<'g> Solver<'g> {
         Ok(true)
     }
 
-    /// Refuses a value that should say a mate one ply further away than a value can.
+    /// Refuses a mate that is one ply longer than a value can express.
     fn check_mates(&self, node: Node) -> Result<(), GraphError> {
         let value = self.values[node as usize];
         let is_furthest = |target: &Node| {
@@ -252,8 +251,9 @@ impl<'g> Solver<'g> {
     }
 }
 
-/// Which positions have a value, and how many moves of each lead to one that has: no value have those
-/// of which nothing is known and whose moves lead nowhere else. Moves in a circle lead to a draw.
+/// Finds the positions with a value, and counts their moves to such positions. A position has no
+/// value if nothing is known of it and its moves lead only to such positions. Moves in a circle
+/// lead to a draw.
 fn find_unknown(graph: &Graph, parents: &Parents) -> (Vec<State>, Vec<u32>) {
     let mut left: Vec<u32> = graph.nodes().map(|node| graph.targets(node).len() as u32).collect();
     let mut states = vec![State::Open; graph.len()];

@@ -1,20 +1,21 @@
-//! Which games of a tally are asked for.
+//! Selections of the games of a tally.
 
 use std::str::FromStr;
 
 use crate::library::tally::RATING_GROUPS;
 use crate::model::{Cell, Speed, Tally};
 
-/// Games by what tallies keep apart. What was not known of a game is in no selection.
+/// A selection of games by the properties that tallies are split by. A game whose property is
+/// unknown is in no selection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CellFilter {
-    /// Not earlier.
+    /// The first month or year.
     pub since: Option<YearMonth>,
-    /// Not later.
+    /// The last month or year.
     pub until: Option<YearMonth>,
-    /// Only these classes of time controls; all where there is none.
+    /// Classes of time controls; empty for all.
     pub speeds: Vec<Speed>,
-    /// Only these groups of mean ratings, by the lowest of each; all where there is none.
+    /// Groups of mean ratings, by the lower bound of each; empty for all.
     pub ratings: Vec<u16>,
 }
 
@@ -29,11 +30,11 @@ pub struct CellFilter {
 pub struct YearMonth {
     /// The year.
     pub year: u16,
-    /// The month, 1 to 12; the whole year where there is none.
+    /// The month, 1 to 12; `None` for the whole year.
     pub month: Option<u8>,
 }
 
-/// What is no year and no month.
+/// The error for text that is neither a year nor a month.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a year such as 2020, or a month such as 2020-05")]
 pub struct YearMonthError;
@@ -54,12 +55,12 @@ impl FromStr for YearMonth {
 }
 
 impl CellFilter {
-    /// Whether all games are asked for.
+    /// Whether all games are selected.
     pub fn is_empty(&self) -> bool {
         *self == CellFilter::default()
     }
 
-    /// Whether the games of a cell are asked for.
+    /// Whether the games of a cell are selected.
     pub fn takes(&self, cell: &Cell) -> bool {
         let lies = |bound: Option<YearMonth>, sign: i32| {
             bound.is_none_or(|bound| {
@@ -80,8 +81,7 @@ impl CellFilter {
             && (self.ratings.is_empty() || cell.rating.is_some_and(|it| self.ratings.contains(&it)))
     }
 
-    /// What is asked for although a tally keeps it together in all its parts: the word of it in
-    /// `tally --by`.
+    /// A selected property that no part of the tally is split by, as a word of `tally --by`.
     pub fn not_told_apart(&self, tally: &Tally) -> Option<&'static str> {
         let has = |name: &str| {
             let has = KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, has)| has);
@@ -90,7 +90,7 @@ impl CellFilter {
         self.asks_by().find(|name| !has(name))
     }
 
-    /// By what games are asked for: words of `tally --by`.
+    /// The selected properties, as words of `tally --by`.
     pub fn asks_by(&self) -> impl Iterator<Item = &'static str> + use<> {
         let bounds = [self.since, self.until];
         let asked = [
@@ -103,7 +103,7 @@ impl CellFilter {
     }
 }
 
-/// By what games can be told apart: the words of `tally --by`, and whether a cell says it.
+/// The properties, as words of `tally --by`, and whether a cell has each.
 const KINDS: [(&str, Has); 4] = [
     ("year", |cell| cell.year.is_some()),
     ("month", |cell| cell.month.is_some()),
@@ -111,13 +111,13 @@ const KINDS: [(&str, Has); 4] = [
     ("rating", |cell| cell.rating.is_some()),
 ];
 
-/// Whether a cell says something of its games.
+/// Whether a cell has a property.
 type Has = fn(&Cell) -> bool;
 
-/// Reads the lowest mean rating of a group.
+/// Parses the lower bound of a group of mean ratings.
 ///
 /// # Errors
-/// It is the lowest of none; which ones there are.
+/// There is no such group; the error lists the groups.
 pub fn parse_rating_group(text: &str) -> Result<u16, String> {
     let rating = text.parse().ok().filter(|rating| RATING_GROUPS.contains(rating));
     let names = RATING_GROUPS.map(|group| group.to_string()).join(", ");

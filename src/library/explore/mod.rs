@@ -141,13 +141,13 @@ pub struct Explored {
     pub entry: Option<Entry>,
     /// The games that were asked for; `None` where there is no tally.
     pub games: Option<TallyPart>,
-    /// What is known of its moves.
+    /// The moves.
     pub rows: Vec<MoveRow>,
-    /// Moves that are not among the rows, since there were more or they were played too rarely.
+    /// Moves without a row, because of the limit or the minimum number of games.
     pub left_out: usize,
 }
 
-/// What is known of a move.
+/// A move of a position.
 #[derive(Clone, Debug)]
 pub struct MoveRow {
     /// The move.
@@ -156,18 +156,18 @@ pub struct MoveRow {
     pub san: San,
     /// The games in which it was played.
     pub counts: GameCounts,
-    /// What the records of the position that it leads to say.
+    /// Operations of the records of the position after the move.
     pub child: Option<Entry>,
-    /// The games that reached that position, by whatever moves; `None` where no tally tells.
+    /// Number of games that reached that position by any moves; `None` without a tally.
     pub reached: Option<u64>,
-    /// The evaluation of that position from the view of who makes the move.
+    /// The evaluation of that position from the point of view of the mover.
     pub ce: Option<i32>,
-    /// What is known of that position, where it was asked for.
+    /// The moves of that position, if they were requested.
     pub next: Option<Explored>,
     after: Position,
 }
 
-/// A position from which a move leads to the one that is explored.
+/// A position before the explored one.
 #[derive(Clone, Debug)]
 pub struct ParentRow {
     /// The position.
@@ -178,14 +178,14 @@ pub struct ParentRow {
     pub san: San,
     /// The games in which it was played there.
     pub counts: GameCounts,
-    /// The games that reached that position; `None` where no tally tells.
+    /// Number of games that reached that position; `None` without a tally.
     pub reached: Option<u64>,
 }
 
-/// Gives the records of each position that it is asked for, in their order.
+/// Returns the records of each position of a request, in order.
 pub type Ask<'a, E> = dyn FnMut(&[Query]) -> Result<Vec<Vec<EpdRecord>>, E> + 'a;
 
-/// All records of positions in a store or an archive: what answers [`explore`].
+/// All records of positions in a store or an archive: an answer for [`explore`].
 ///
 /// # Errors
 /// Those of the source.
@@ -198,7 +198,8 @@ pub fn records_of(source: &dyn Lookup, queries: &[Query]) -> Result<Vec<Vec<EpdR
     Ok(records)
 }
 
-/// The positions that [`explore`] may ask for at depth 1: a position, and those that it leads to.
+/// The positions that [`explore`] may request at depth 1: a position, and the positions after its
+/// moves.
 pub fn neighbourhood(position: &Position) -> Vec<Query> {
     let mut queries = vec![Query::from(position)];
     if let Ok(playable) = Playable::new(position) {
@@ -208,11 +209,11 @@ pub fn neighbourhood(position: &Position) -> Vec<Query> {
     queries
 }
 
-/// Tells what is known of a position, and of those that its moves lead to as far as `depth` plies.
+/// Explores a position, and the positions after its moves up to `depth` plies.
 ///
 /// # Errors
-/// Those of `ask`, tallies with more games than can be counted, and a selection of games by what the
-/// tally of the position does not tell apart.
+/// Those of `ask`, tallies with more games than can be counted, and a selection by a property that
+/// the tally of the position is not split by.
 pub fn explore<E: From<Error>>(
     position: &Position,
     depth: u32,
@@ -228,8 +229,8 @@ pub fn explore<E: From<Error>>(
     explore_from(position, &records, depth, options, ask)
 }
 
-/// [`explore`] where the records of the position are known, whatever their tallies tell apart: games of which
-/// something is not known that is asked for do not count.
+/// [`explore`] of a position whose records are known. Games with an unknown property do not count
+/// in a selection.
 ///
 /// # Errors
 /// Those of `ask`, and tallies with more games than can be counted.
@@ -251,7 +252,7 @@ pub fn explore_from<E: From<Error>>(
     Ok(root)
 }
 
-/// Asks for the positions that all moves of some positions lead to, and settles which moves are told.
+/// Requests the positions after all moves of some positions, and selects the moves that get rows.
 fn ask_for_children<E: From<Error>>(
     explored: &mut [&mut Explored],
     options: &ExploreOptions,
@@ -267,7 +268,7 @@ fn ask_for_children<E: From<Error>>(
     Ok(())
 }
 
-/// The positions that the moves of some positions lead to, as far as there are records of them.
+/// The positions after the moves of some positions, as far as they have records.
 fn next_positions<'e, E: From<Error>>(
     explored: Vec<&'e mut Explored>,
     options: &ExploreOptions,
@@ -285,8 +286,8 @@ fn next_positions<'e, E: From<Error>>(
     Ok(next)
 }
 
-/// The positions of the source from which a legal move leads to a position, the move that was
-/// played most first. At most `limit` of `options`, played in `min_games` games.
+/// The positions of the source with a legal move to a position, the most played move first. At most
+/// `limit` of `options`, and only moves played in `min_games` games.
 ///
 /// # Errors
 /// Those of `ask`, and tallies with more games than can be counted.
@@ -304,10 +305,10 @@ pub fn parents<E: From<Error>>(
     Ok(rows)
 }
 
-/// [`parents`] of several positions, all of them and in no order.
+/// [`parents`] of several positions, all of them, unordered.
 ///
 /// # Errors
-/// As there.
+/// As [`parents`].
 pub fn parents_of<E: From<Error>>(
     positions: &[Position],
     cells: &CellFilter,
@@ -330,25 +331,25 @@ pub fn parents_of<E: From<Error>>(
     Ok(rows)
 }
 
-/// The rating that a player shows with a score against opponents: their mean rating, and
-/// 400 · log10(score / (1 - score)) more, but never more than 800 above or below. The score is the
-/// mover's in all games whose result is known.
+/// The performance rating of a player: the mean rating of the opponents, plus 400 · log10(score /
+/// (1 - score)), but at most 800 above or below. The score is that of the mover in all games with a
+/// known result.
 pub fn performance(counts: &GameCounts, mover: Color) -> Option<f64> {
     let (score, opponents) = (score_of(counts, mover)?, counts.opponents.mean()?);
     Some(opponents + (400.0 * (score / (1.0 - score)).log10()).clamp(-800.0, 800.0))
 }
 
-/// The share of the points that a side made.
+/// The share of the points of a side.
 pub fn score_of(counts: &GameCounts, side: Color) -> Option<f64> {
     let white = counts.score_of_white()?;
     Some(if side == Color::White { white } else { 1.0 - white })
 }
 
 impl Entry {
-    /// What records of one position say; `None` where there are none.
+    /// The entry of the records of one position; `None` if there are none.
     ///
     /// # Errors
-    /// There are more games in the tallies than can be counted.
+    /// The tallies have more games than can be counted.
     pub fn of(records: &[EpdRecord]) -> Result<Option<Entry>> {
         let mut entry = Entry::default();
         for operation in records.iter().flat_map(EpdRecord::operations) {
@@ -357,7 +358,7 @@ impl Entry {
                 _ => None,
             };
             match (tally, &mut entry.tally) {
-                // `games` shows these.
+                // `games` shows them.
                 (None, _) if operation.opcode == Opcode::KEPT_GAMES => {}
                 (None, _) => entry.operations.push(operation.clone()),
                 (Some(tally), None) => entry.tally = Some(tally.clone()),
@@ -369,12 +370,12 @@ impl Entry {
         Ok((!records.is_empty()).then_some(entry))
     }
 
-    /// The games of a selection; `None` where there is no tally.
+    /// The games of a selection; `None` without a tally.
     pub fn games(&self, cells: &CellFilter) -> Option<TallyPart> {
         self.tally.as_ref().map(|tally| tally.total_of(|cell| cells.takes(cell)))
     }
 
-    /// The first evaluation, from the view of the side that moved into the position.
+    /// The first evaluation, from the point of view of the side that moved into the position.
     fn ce_of_parent(&self) -> Option<i32> {
         let ce = self.operations.iter().find(|operation| operation.opcode == Opcode::CE)?;
         match ce.operands.first()? {
@@ -385,12 +386,12 @@ impl Entry {
 }
 
 impl Explored {
-    /// All moves together.
+    /// The sum of all moves.
     pub fn counts(&self) -> GameCounts {
         self.games.as_ref().map(TallyPart::counts).unwrap_or_default()
     }
 
-    /// What the records of a position say, without those of the positions that its moves lead to.
+    /// The entry of a position, without the positions after its moves.
     fn new(
         position: Position,
         records: &[EpdRecord],
@@ -412,7 +413,7 @@ impl Explored {
         Ok(Explored { position, entry, games, rows, left_out: 0 })
     }
 
-    /// Leaves out what is not asked for, and puts the rest in order.
+    /// Removes the rows that the options exclude, and sorts the others.
     fn settle(&mut self, options: &ExploreOptions) {
         let (rows, mover) = (&mut self.rows, self.position.turn());
         rows.retain(|row| row.counts.games() > 0 || row.child.is_some());
@@ -430,7 +431,8 @@ impl Explored {
         self.rows.iter().find(|row| row.mv == mv)
     }
 
-    /// The rows of another library whose moves have no row here and were not played in the games.
+    /// The rows of another library for moves without a row here that were not played in these
+    /// games.
     pub fn rows_only_in<'o>(&self, other: &'o Explored) -> impl Iterator<Item = &'o MoveRow> {
         let is_played = |san| {
             let mut played = self.games.iter().flat_map(|games| &games.moves);
@@ -441,7 +443,7 @@ impl Explored {
 }
 
 impl MoveRow {
-    /// The position that the move leads to.
+    /// The position after the move.
     pub const fn leads_to(&self) -> &Position {
         &self.after
     }
@@ -450,7 +452,7 @@ impl MoveRow {
         MoveRow { mv, san, counts, child: None, reached: None, ce: None, next: None, after }
     }
 
-    /// Takes what the records of the position that the move leads to say.
+    /// Adds the entry of the position after the move.
     fn set_child(&mut self, records: &[EpdRecord], cells: &CellFilter) -> Result<()> {
         self.child = Entry::of(records)?;
         let games = self.child.as_ref().and_then(|child| child.games(cells));

@@ -1,5 +1,5 @@
-//! What is known of a position as JSON: in the shape of the opening explorer of lichess.org, and more. What is
-//! not known is left out; of an opening and a game, null.
+//! The explorer's answer as JSON: the format of the opening explorer of lichess.org, with more
+//! members. Unknown members are left out, or null for an opening and a game.
 //!
 //! ```
 //! use epdb::library::explore::object::{PositionObject, Shown};
@@ -29,25 +29,25 @@ use crate::library::kept_games::GameObject;
 use crate::library::names::{Names, OpeningName};
 use crate::model::{Color, GameCounts};
 
-/// All that is shown of a position.
+/// The parts of an answer.
 #[derive(Copy, Clone, Debug)]
 pub struct Shown<'a> {
-    /// What is known of it.
+    /// The explored position.
     pub explored: &'a Explored,
-    /// The positions from which a move leads to it, where they were asked for.
+    /// The positions before it, if they were requested.
     pub parents: Option<&'a [ParentRow]>,
-    /// Names for the positions that its moves lead to.
+    /// Names of the positions after its moves.
     pub names: &'a Names,
     /// Its name, or the nearest one.
     pub opening: Option<&'a OpeningName>,
-    /// What another library knows of it.
+    /// The same position in another library.
     pub other: Option<&'a Explored>,
-    /// Whether the operations of the positions that its moves lead to are shown.
+    /// Whether the operations of the positions after its moves are included.
     pub with_operations: bool,
 }
 
 impl<'a> Shown<'a> {
-    /// What is known of a position, and nothing beside it.
+    /// An answer with the explored position only.
     pub const fn new(explored: &'a Explored, names: &'a Names) -> Shown<'a> {
         let (parents, opening, other) = (None, None, None);
         Shown { explored, parents, names, opening, other, with_operations: false }
@@ -57,21 +57,21 @@ impl<'a> Shown<'a> {
 /// A position.
 #[derive(Clone, Debug, Serialize)]
 pub struct PositionObject {
-    /// What became of the games.
+    /// Results of the games.
     #[serde(flatten)]
     pub results: Results,
     /// Games that reached it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
-    /// What another library knows of it.
+    /// The counts of another library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vs: Option<OtherResults>,
     /// Its moves.
     pub moves: Vec<MoveObject>,
-    /// The positions from which a move leads here.
+    /// The positions before this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parents: Option<Vec<ParentObject>>,
-    /// What else its records say.
+    /// Other operations of its records.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, serde_json::Value>,
     /// The name of the position, or the nearest one.
@@ -83,11 +83,11 @@ pub struct PositionObject {
 pub struct OpeningObject {
     /// The code of the Encyclopaedia of Chess Openings.
     pub eco: String,
-    /// The whole name.
+    /// The full name.
     pub name: String,
 }
 
-/// What became of games.
+/// Results of games.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Results {
     /// Games that White won.
@@ -96,18 +96,18 @@ pub struct Results {
     pub draws: u64,
     /// Games that Black won.
     pub black: u64,
-    /// Games whose result is not known.
+    /// Games with an unknown result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<u64>,
 }
 
-/// What another library knows.
+/// Counts of another library.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OtherResults {
-    /// What became of the games.
+    /// Results of the games.
     #[serde(flatten)]
     pub results: Results,
-    /// Games that reached the position, or that to which the move leads.
+    /// Games that reached the position, or the position after the move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
 }
@@ -115,39 +115,39 @@ pub struct OtherResults {
 /// A move.
 #[derive(Clone, Debug, Serialize)]
 pub struct MoveObject {
-    /// Coordinates; castling as the king taking its rook.
+    /// The move in coordinates; castling is the king taking its rook.
     pub uci: String,
     /// Canonical SAN.
     pub san: String,
-    /// The mean rating of who made it.
+    /// The mean rating of the mover.
     #[serde(rename = "averageRating", skip_serializing_if = "Option::is_none")]
     pub average_rating: Option<u64>,
-    /// The mean rating of whom it was made against.
+    /// The mean rating of the opponent.
     #[serde(rename = "averageOpponentRating", skip_serializing_if = "Option::is_none")]
     pub average_opponent_rating: Option<u64>,
-    /// The rating that the mover showed; see [`performance`].
+    /// The performance rating of the mover; see [`performance`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub performance: Option<i64>,
-    /// What became of the games.
+    /// Results of the games.
     #[serde(flatten)]
     pub results: Results,
-    /// The game, where it is a single one that is known.
+    /// The game, if there is only one and it is known.
     pub game: Option<GameObject>,
-    /// The name of the position that it leads to.
+    /// The name of the position after the move.
     pub opening: Option<OpeningObject>,
-    /// What another library knows of the move.
+    /// The counts of another library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vs: Option<OtherResults>,
     /// The first and the last year.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub years: Option<(u16, u16)>,
-    /// The evaluation of the position that it leads to, from the mover's view.
+    /// The evaluation of the position after the move, from the point of view of the mover.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce: Option<i32>,
     /// Games that reached that position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
-    /// What else is known of that position.
+    /// Other operations of that position.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, serde_json::Value>,
     /// The moves of that position.
@@ -155,7 +155,7 @@ pub struct MoveObject {
     pub moves: Option<Vec<MoveObject>>,
 }
 
-/// A position from which a move leads to another.
+/// A position before another one.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParentObject {
     /// The position.
@@ -164,7 +164,7 @@ pub struct ParentObject {
     pub uci: String,
     /// Its canonical SAN.
     pub san: String,
-    /// What became of the games in which it was played there.
+    /// Results of the games with the move.
     #[serde(flatten)]
     pub results: Results,
     /// Games that reached the position.
@@ -173,7 +173,7 @@ pub struct ParentObject {
 }
 
 impl PositionObject {
-    /// Puts the object together.
+    /// Builds the object.
     pub fn new(shown: &Shown<'_>) -> PositionObject {
         let Shown { explored, parents, opening, other, .. } = *shown;
         PositionObject {
@@ -202,7 +202,7 @@ fn operations(entry: &Entry) -> BTreeMap<String, serde_json::Value> {
     json_operations(&entry.operations)
 }
 
-/// The moves of a position, and those that only another library knows.
+/// The moves of a position, and the moves that only another library has.
 fn moves(shown: &Shown<'_>, explored: &Explored) -> Vec<MoveObject> {
     let mover = explored.position.turn();
     let rows = explored.rows.iter();

@@ -1,4 +1,4 @@
-//! The positions from which a legal move leads to a position.
+//! Positions before a position.
 
 use crate::model::rules::{Move, PROMOTIONS, Playable, after, en_passant_is_possible};
 use crate::model::rules::{pawn_attacks, role_attacks};
@@ -15,8 +15,8 @@ pub struct Predecessor {
     pub mv: Move,
 }
 
-/// Every position from which a legal move leads to a position, with that move: also those that no
-/// game can reach. None where no move can have led there.
+/// Every position with a legal move to a position, and that move, whether or not a game can reach
+/// it. Empty if no move can have led there.
 ///
 /// ```
 /// use epdb::library::explore::predecessors;
@@ -38,15 +38,15 @@ pub fn predecessors(position: &Position) -> Vec<Predecessor> {
     found
 }
 
-/// What moves are taken back from.
+/// The position whose last move is taken back.
 struct Retraction {
     target: Position,
-    /// Who made the move.
+    /// The side that made the move.
     mover: Color,
 }
 
 impl Retraction {
-    /// Calls `take` with each board that a move may have been made on, and the move.
+    /// Calls `take` with each board before a move, and the move.
     fn each_board(&self, take: &mut dyn FnMut(Board, Move)) {
         let board = self.target.board();
         for role in Role::ALL {
@@ -81,7 +81,7 @@ impl Retraction {
             Color::Black => |set| set << 8,
         };
         let one = back(to.bit()) & free;
-        // A double step goes where the en passant square is one step behind it.
+        // A double step passes over the en passant square.
         let is_double = |one: &Square| one.rank() == en_passant_rank(!self.mover);
         let stepped_over = Square::lowest(one).filter(is_double).map_or(0, Square::bit);
         for from in Square::each(one | back(stepped_over) & free) {
@@ -100,14 +100,14 @@ impl Retraction {
         }
     }
 
-    /// The boards on which a move took something on its square.
+    /// The boards before a capture on this square.
     fn captures(&self, mv: Move, role: Role, take: &mut dyn FnMut(Board, Move)) {
         for captured in Role::ALL.into_iter().filter(|&role| role != Role::King) {
             take(self.taken_back(mv, role, Some(captured)), mv);
         }
     }
 
-    /// The board before a move of a piece that took another, or none, on its square.
+    /// The board before a move of a piece, with or without a capture.
     fn taken_back(&self, mv: Move, role: Role, captured: Option<Role>) -> Board {
         let mut board = *self.target.board();
         board.put(mv.to, captured.map(|role| Piece { color: !self.mover, role }));
@@ -115,7 +115,7 @@ impl Retraction {
         board
     }
 
-    /// The boards on which the mover may have castled, from wherever king and rook stood.
+    /// The boards before a castling, from all squares of king and rook.
     fn castlings(&self, side: Side, take: &mut dyn FnMut(Board, Move)) {
         let board = self.target.board();
         let (king_to, rook_to) = side.targets(self.mover);
@@ -140,8 +140,8 @@ impl Retraction {
         }
     }
 
-    /// Takes each position of a board, with all rights and en passant squares that it may have had,
-    /// from which the move leads to the target.
+    /// Takes each position of a board, with all possible rights and en passant squares, from which
+    /// the move leads to the target.
     fn complete(&self, board: &Board, mv: Move, found: &mut Vec<Predecessor>) {
         for castling in self.rights_before(board, mv) {
             let with = |square| Position::new(*board, self.mover, castling, square).ok();
@@ -164,7 +164,7 @@ impl Retraction {
         }
     }
 
-    /// The rights of the target, with each choice of those that the move may have ended.
+    /// The rights of the target, with each choice of rights that the move may have ended.
     fn rights_before(&self, board: &Board, mv: Move) -> Vec<Castling> {
         let mut all = vec![*self.target.castling()];
         for (color, side) in Color::ALL.into_iter().flat_map(|it| Side::ALL.map(|side| (it, side)))

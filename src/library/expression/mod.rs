@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A constant is a number (`12`, `-0.5`) or a text in single or double quotes, without escapes; a
-//! field is what [`Field::parse`] takes. Types are checked before the first record is read. A
-//! comparison with something that the record lacks is false, `!=` too.
+//! field is a name that [`Field::parse`] accepts. Types are checked before the first record is
+//! read. A comparison with a value that the record lacks is false, also with `!=`.
 
 mod parse;
 mod tree;
@@ -29,7 +29,7 @@ use crate::model::{EpdRecord, Game};
 use crate::source::Filter;
 use tree::Test;
 
-/// An expression that was read and whose types fit.
+/// A parsed expression whose types are checked.
 ///
 /// ```
 /// use epdb::library::expression::Expression;
@@ -46,12 +46,12 @@ pub struct Expression {
     text: String,
     root: Test,
     is_of_record: bool,
-    /// The fields that only the user knows of, and whether a record had one. Clones share it.
+    /// The fields that only the user knows, and whether a record had each. Clones share this.
     private: Arc<[(Field, AtomicBool)]>,
 }
 
 impl Expression {
-    /// Reads an expression and checks its types.
+    /// Parses an expression and checks its types.
     ///
     /// # Errors
     /// [`ExpressionError`] with the column.
@@ -66,7 +66,7 @@ impl Expression {
         Ok(Expression { text: text.into(), root, is_of_record, private })
     }
 
-    /// The expression as it was written.
+    /// The text of the expression.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -81,13 +81,12 @@ impl Expression {
         self.root.holds(subject)
     }
 
-    /// Whether the answer depends on the record, and not only on its game and its place.
+    /// Whether the result depends on the record, and not only on its game and its place.
     pub const fn is_of_record(&self) -> bool {
         self.is_of_record
     }
 
-    /// The tags and private opcodes that no record had for which this expression, or a clone of
-    /// it, was asked.
+    /// The tags and private opcodes that no record had so far, for this expression and its clones.
     pub fn never_met(&self) -> impl Iterator<Item = &Field> {
         let unmet = self.private.iter().filter(|(_, was_met)| !was_met.load(Relaxed));
         unmet.map(|(field, _)| field)
@@ -99,7 +98,7 @@ impl Filter for Expression {
         self.holds(&EvalContext::new(record, game, place))
     }
 
-    /// Fields of positions are those of the one in which the game ends.
+    /// The position of a game is the last one.
     fn takes_game(&self, game: &Game, place: &Place) -> bool {
         let record = record_of_game(game, self.is_of_record);
         self.holds(&EvalContext::new(&record, Some(game), place))

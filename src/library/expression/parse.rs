@@ -1,4 +1,4 @@
-//! From the text of an expression to its tests.
+//! Parser of expressions.
 
 use regex::bytes::Regex;
 
@@ -8,7 +8,7 @@ use crate::library::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, poi
 use crate::library::value::{Number, Type};
 use crate::model::Square;
 
-/// How deep parentheses, negations and `abs` may nest.
+/// Maximum depth of parentheses, negations and `abs`.
 const MAX_DEPTH: u32 = 64;
 
 pub(super) fn parse(text: &str) -> Result<Test, ExpressionError> {
@@ -91,7 +91,7 @@ impl Comparison {
     }
 }
 
-/// Signs that are tokens by themselves; of two that begin alike the longer comes first.
+/// Signs that are tokens; the longer of two with the same start comes first.
 const SIGNS: [(&str, TokenKind<'static>); 15] = [
     ("==", TokenKind::Compare(Comparison::Equal)),
     ("!=", TokenKind::Compare(Comparison::Unequal)),
@@ -110,7 +110,7 @@ const SIGNS: [(&str, TokenKind<'static>); 15] = [
     (",", TokenKind::Comma),
 ];
 
-/// What people write who know another language, and what it is called here.
+/// Operators of other languages, with those of this one.
 const FOREIGN_SIGNS: [(&str, &str); 8] = [
     ("<>", "`<>` compares nothing: write `!=`"),
     ("=~", "`=~` compares nothing: write `~`"),
@@ -153,7 +153,7 @@ fn tokenize(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
     Ok(tokens)
 }
 
-/// The token at the start of a text that is neither empty nor blank, and its length in bytes.
+/// The first token of a text that does not begin with a blank, and its length in bytes.
 fn token(text: &str) -> Result<(TokenKind<'_>, usize), String> {
     if let Some(quote) = text.chars().next().filter(|first| matches!(first, '\'' | '"')) {
         let Some((content, _)) = text[1..].split_once(quote) else {
@@ -198,12 +198,12 @@ fn token(text: &str) -> Result<(TokenKind<'_>, usize), String> {
 struct Parser<'p, 't> {
     tokens: &'p [Token<'t>],
     next: usize,
-    /// The column behind the last character.
+    /// The column after the last character.
     end: usize,
     depth: u32,
 }
 
-/// A value with the place where it stands.
+/// A value with its column.
 struct PlacedTerm {
     term: Term,
     column: usize,
@@ -236,7 +236,7 @@ impl<'p, 't> Parser<'p, 't> {
         Err(ExpressionError { column: self.column(), message: message.into() })
     }
 
-    /// What stands here, for a message.
+    /// The current token, for a message.
     fn found(&self) -> String {
         self.peek().map_or_else(|| "the end".into(), |token| token.kind.shown())
     }
@@ -355,8 +355,8 @@ impl<'p, 't> Parser<'p, 't> {
         }
     }
 
-    /// Refuses `stm == w`: behind a comparison a name that no standard knows is a text without its
-    /// quotes far more often than an opcode.
+    /// Refuses `stm == w`: after a comparison, a name that is not standard is usually a text
+    /// without quotes.
     fn refuse_bare_text(&self) -> Parsed<()> {
         let Some(TokenKind::Name(name)) = self.peek().map(|token| token.kind) else {
             return Ok(());
@@ -427,7 +427,7 @@ impl<'p, 't> Parser<'p, 't> {
         }
     }
 
-    /// The rest of a list whose `[` was taken.
+    /// The rest of a list after its `[`.
     fn list(&mut self, left: PlacedTerm) -> Parsed<Test> {
         let mut list = Vec::new();
         loop {
@@ -530,7 +530,7 @@ impl Term {
     }
 }
 
-/// A value with nothing behind it is a test only if it is a flag.
+/// A value alone is a test only if it is a flag.
 fn alone(value: PlacedTerm) -> Parsed<Test> {
     let message = match value.term {
         Term::Field(field) => match field.kind() {
@@ -545,7 +545,7 @@ fn alone(value: PlacedTerm) -> Parsed<Test> {
     Err(ExpressionError { column: value.column, message })
 }
 
-/// Puts a comparison together if both sides can be compared.
+/// Builds a comparison if the two sides can be compared.
 fn compare(left: PlacedTerm, comparison: Comparison, right: PlacedTerm) -> Parsed<Test> {
     let place = if matches!(left.term, Term::Number(_) | Term::Text(_)) {
         left.column
@@ -591,7 +591,7 @@ fn compare(left: PlacedTerm, comparison: Comparison, right: PlacedTerm) -> Parse
     Ok(Test::Compare(left, comparison, right))
 }
 
-/// Why two values of different types cannot be compared.
+/// The reason why values of two types cannot be compared.
 fn mismatch(left: &Term, right: &Term) -> String {
     let describe = |term: &Term| {
         let kind = match term.kind() {
@@ -612,8 +612,8 @@ fn mismatch(left: &Term, right: &Term) -> String {
     format!("{}, but {}{hint}", describe(left), describe(right))
 }
 
-/// Checks the constant that is compared with a field of few possible values, and gives it the form
-/// in which the field has it.
+/// Checks the constant of a comparison with a field of few possible values, and converts it to the
+/// form of the field.
 fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
     match terms {
         [Term::Field(field), constant @ Term::Text(_)]
@@ -657,7 +657,7 @@ fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
     }
 }
 
-/// [`settle_constant`] for a text that is compared with a tag.
+/// [`settle_constant`] of a text that is compared with a tag.
 fn settle_tag(field: &Field, constant: &mut Term) -> Result<(), String> {
     let (Field::Tag(name) | Field::TagOrOperation(name, _), Term::Text(text)) = (field, &constant)
     else {
@@ -681,18 +681,18 @@ fn settle_tag(field: &Field, constant: &mut Term) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with an expression, and where.
+/// A mistake in an expression, with its column.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("column {column}: {message}")]
 pub struct ExpressionError {
-    /// The place in the expression: characters, counted from 1.
+    /// The column in the expression: characters, from 1.
     pub column: usize,
-    /// What was met and what was expected.
+    /// The token that was found, and the expected one.
     pub message: String,
 }
 
 impl ExpressionError {
-    /// The same error; of a message that quotes a long part of the expression, the begin and the end.
+    /// The same error, with a long quotation of the expression shortened.
     pub(super) fn shortened(self) -> ExpressionError {
         const EACH: usize = 150;
         let count = self.message.chars().count();

@@ -1,4 +1,4 @@
-//! An expression as a tree, and whether it holds for a record.
+//! Expressions as trees, and their evaluation.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -108,13 +108,13 @@ impl Test {
     }
 }
 
-/// One side of a comparison: its value, and the field it came from.
+/// One side of a comparison: its value, and its field.
 struct Comparand<'a> {
     value: Value<'a>,
     field: Option<Field>,
 }
 
-/// A move in the spellings in which it may be asked for.
+/// A move in all spellings that a user may write.
 struct Spelled {
     san: Vec<u8>,
     coordinates: Vec<u8>,
@@ -126,7 +126,7 @@ impl Spelled {
     }
 }
 
-/// A move without what may stand behind it; a mate target such as `#5` stays.
+/// A move without suffixes; a mate target such as `#5` stays.
 fn without_marks(mv: &[u8]) -> &[u8] {
     let mut text = mv;
     while let [rest @ .., b'+' | b'#' | b'!' | b'?'] = text {
@@ -149,7 +149,7 @@ impl Comparand<'_> {
         moves.iter().zip(coordinates).map(spelled).collect()
     }
 
-    /// Whether these are players of a game, and the text is the name of one of them.
+    /// Whether these are players of a game, and the text is the name of one.
     fn names(&self, text: &Value<'_>) -> bool {
         let (Some(Field::Tag(tag) | Field::TagOrOperation(tag, _)), Value::Text(names)) =
             (&self.field, &self.value)
@@ -159,8 +159,8 @@ impl Comparand<'_> {
         tag.is_of_players() && names_player(names, &text.text())
     }
 
-    /// Whether these moves are those of a text or of another opcode. The order matters only in
-    /// lines; sets are sorted in the record, but not in the text.
+    /// Whether these moves are equal to a text or to another opcode. The order matters only in
+    /// lines: sets are sorted in the record, but not in the text.
     fn are_moves(&self, other: &Value<'_>, subject: &EvalContext<'_>) -> bool {
         let text = other.text();
         let mut asked: Vec<&[u8]> =
@@ -211,7 +211,7 @@ impl Comparison {
         self.fits(order)
     }
 
-    /// Whether a day stands so to a period, whichever of its possible days it is.
+    /// Whether a day compares so with a period, for each possible day.
     fn holds_for_period(self, day: &Date, period: &Date) -> bool {
         let is_before = day.last() < period.first();
         let is_after = day.first() > period.last();
@@ -225,7 +225,7 @@ impl Comparison {
         }
     }
 
-    /// Whether one day stands so to another, whichever of their possible days they are.
+    /// Whether one day compares so with another, for all possible days.
     fn holds_for_days(self, a: &Date, b: &Date) -> bool {
         match self {
             Comparison::Equal => a.is_one_day() && a == b,
@@ -237,7 +237,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison that holds from right to left when this one does from left to right.
+    /// The comparison with swapped sides.
     const fn turned(self) -> Comparison {
         match self {
             Comparison::Equal => Comparison::Equal,
@@ -289,8 +289,8 @@ impl Term {
     }
 }
 
-/// Whether the operand of a move opcode is no legal move. A mate target (`#5`) is none, but does
-/// not claim to be one.
+/// Whether the operand of a move opcode is an illegal move. A mate target (`#5`) is not meant as a
+/// move.
 fn is_illegal_move(operand: &Operand) -> bool {
     match operand {
         Operand::Move { .. } => false,

@@ -1,11 +1,11 @@
-//! The moves played from a record on, and the records of the positions on the way.
+//! A line of moves from a record, with the records of its positions; and errors of the processor.
 
 use super::verb::Verb;
 use crate::model::rules::Move;
 use crate::model::{BuildError, Counters, EpdRecord, Game, GameBuilder, Start};
 use crate::text::{Diagnostic, Profile, parse_moves};
 
-/// A record, moves from it on, and the record after each; one of them is the current one.
+/// A record, the moves after it, and the record after each; one record is the current one.
 ///
 /// ```
 /// use epdb::library::kit::Line;
@@ -21,15 +21,15 @@ pub struct Line {
     start: EpdRecord,
     /// Each move with the record after it.
     played: Vec<(Move, EpdRecord)>,
-    /// How many of the moves lead to the current record.
+    /// Number of moves to the current record.
     at: usize,
 }
 
 impl Line {
-    /// More than any game has by the rule of seventy-five moves.
+    /// A limit above that of any game under the rule of seventy-five moves.
     pub const MAX_MOVES: usize = 20_000;
 
-    /// A record without moves behind it.
+    /// A record without moves.
     pub const fn new(start: EpdRecord) -> Line {
         Line { start, played: Vec::new(), at: 0 }
     }
@@ -49,22 +49,23 @@ impl Line {
         self.records().take(self.at + 1)
     }
 
-    /// Plays moves, before which numbers may stand, from the current record on. Moves that were taken
-    /// back and are made again keep their records; others are forgotten.
+    /// Plays moves, with or without numbers, from the current record. Moves that were taken back
+    /// keep their records if they are played again; other moves are forgotten.
     ///
     /// # Errors
-    /// A word is no legal move, or there are more than [`Line::MAX_MOVES`]; none is made then.
+    /// A word is not a legal move, or there are more than [`Line::MAX_MOVES`]; then no move is
+    /// played.
     pub fn play(&mut self, text: &[u8]) -> Result<(), KitError> {
         let moves = self.read(text).map_err(KitError::Move)?;
         self.make(&moves)
     }
 
-    /// The moves that a text says.
+    /// The moves in a text.
     pub(super) fn read(&self, text: &[u8]) -> Result<Vec<Move>, Diagnostic> {
         parse_moves(self.record().position(), text, Profile::Lenient)
     }
 
-    /// Makes moves that are legal.
+    /// Plays legal moves.
     pub(super) fn make(&mut self, moves: &[Move]) -> Result<(), KitError> {
         if self.at + moves.len() > Line::MAX_MOVES {
             return Err(KitError::Full(Line::MAX_MOVES));
@@ -83,16 +84,16 @@ impl Line {
     /// Takes moves back.
     ///
     /// # Errors
-    /// Fewer were made.
+    /// There are fewer moves.
     pub fn back(&mut self, moves: usize) -> Result<(), KitError> {
         self.at = self.at.checked_sub(moves).ok_or(KitError::End(self.at))?;
         Ok(())
     }
 
-    /// Makes moves again that were taken back.
+    /// Plays moves again that were taken back.
     ///
     /// # Errors
-    /// Fewer were.
+    /// There are fewer moves.
     pub fn forward(&mut self, moves: usize) -> Result<(), KitError> {
         let there = self.played.len() - self.at;
         if moves > there {
@@ -107,7 +108,7 @@ impl Line {
         self.at = 0;
     }
 
-    /// Puts other operations to the current position.
+    /// Replaces the operations of the current position.
     pub(super) fn edit(&mut self, edited: EpdRecord) {
         match self.at.checked_sub(1).and_then(|before| self.played.get_mut(before)) {
             Some((_, record)) => *record = edited,
@@ -115,10 +116,10 @@ impl Line {
         }
     }
 
-    /// The moves as a game of which nothing else is known.
+    /// The moves as a game without tags.
     ///
     /// # Errors
-    /// No moves can be made from the first position, or it is not one of which a game can begin.
+    /// The first position has no moves, or cannot be the start of a game.
     pub fn game(&self) -> Result<Game, BuildError> {
         let mut game = GameBuilder::new();
         let position = *self.start.position();
@@ -139,7 +140,8 @@ impl Line {
         game.finish()
     }
 
-    /// The current position as a person may ask for it: the first one, and the moves from there.
+    /// The current position in a form that can be entered: the first position, and the moves from
+    /// it.
     pub fn question(&self) -> String {
         let mut text = self.start.position().to_string();
         if self.at > 0 {
@@ -157,38 +159,39 @@ impl Line {
     }
 }
 
-/// Why a command was not carried out. Nothing has changed then.
+/// The reason why a command failed. The session has not changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KitError {
-    /// A control character at a byte of the line, counted from 1.
+    /// A control character, at a byte of the line from 1.
     #[error("a control character, and a command is one line of text")]
     ControlCharacter(usize),
-    /// The first word is no command, and the line no moves; and the command that the word is like.
+    /// The first word is not a command and the line is not moves. The command is one with a similar
+    /// name.
     #[error("error[{}]: {}; nor is it a command{}", .0.code, .0.message, advice(*.1))]
     Unknown(Diagnostic, Option<Verb>),
-    /// A word is no move of the position.
+    /// A word is not a move of the position.
     #[error("error[{}]: {}", .0.code, .0.message)]
     Move(Diagnostic),
-    /// The text is no position.
+    /// The text is not a position.
     #[error("error[{}]: {}", .0.code, .0.message)]
     Position(Diagnostic),
-    /// A command lacks what it needs, or has what it cannot use.
+    /// A command lacks an operand, or has one too many.
     #[error("expected `{}`", .0.usage())]
     Operands(Verb),
     /// An operation cannot be set or removed.
     #[error("{0}")]
     Operation(String),
-    /// More moves are to be taken back, or made again, than there are.
+    /// There are fewer moves to take back or play again.
     #[error("there are only {0} moves to go")]
     End(usize),
-    /// The line has as many moves as it can have.
+    /// The line has the maximum number of moves.
     #[error("a line has at most {0} moves; `svfe` begins another one")]
     Full(usize),
 }
 
 impl KitError {
-    /// Where in the line the error is, in bytes from 1, if it is somewhere in particular.
+    /// The byte of the line with the error, from 1, if it has a place.
     pub const fn column(&self) -> Option<usize> {
         match self {
             KitError::ControlCharacter(column) => Some(*column),
@@ -199,7 +202,7 @@ impl KitError {
         }
     }
 
-    /// The same error behind so many bytes.
+    /// The same error, after this many bytes.
     pub(super) fn behind(mut self, bytes: usize) -> KitError {
         if let KitError::Unknown(found, _) | KitError::Move(found) | KitError::Position(found) =
             &mut self
@@ -210,7 +213,7 @@ impl KitError {
     }
 }
 
-/// What the word of no command may have been meant for.
+/// The suggestion for an unknown command.
 fn advice(near: Option<Verb>) -> String {
     match near {
         Some(verb) => format!("; is it `{}`?", verb.name()),

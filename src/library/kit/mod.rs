@@ -1,8 +1,8 @@
-//! The command processor of the SAN Kit: one command a line, which sets a position, plays moves and
-//! takes them back, and changes the record that is being made.
+//! The command processor of the SAN Kit. A line is a command: it sets a position, plays moves,
+//! takes them back, or changes the current record.
 //!
-//! It does no input or output of its own: what a command shows comes back as a [`Reply`], and a command
-//! that needs files or other programs is given back to who runs the processor.
+//! It does no input or output: a command returns a [`Reply`]. A command that needs files or other
+//! programs is returned to the caller.
 //!
 //! ```
 //! use epdb::library::kit::{Reply, Session};
@@ -36,12 +36,12 @@ use crate::text::{
     san,
 };
 
-/// What a command has to show.
+/// The output of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
-    /// Nothing.
+    /// No output.
     Done,
-    /// Another position, or the same one seen from the other side; and what is doubtful about it.
+    /// Another position, or the same one from the other side, with warnings.
     Position(Vec<Diagnostic>),
     /// The board.
     Board,
@@ -49,16 +49,15 @@ pub enum Reply {
     Text(Vec<u8>),
     /// Another record of the sources.
     Go(Step),
-    /// Whatever the caller does for this command with these operands: it needs files, a terminal or
-    /// other programs.
+    /// A command for the caller, with its operands: it needs files, a terminal or other programs.
     Outside(Verb, String),
 }
 
 impl Reply {
-    /// Another position, about which nothing is doubtful.
+    /// Another position without warnings.
     const POSITION: Reply = Reply::Position(Vec::new());
 
-    /// The same reply to what stands behind so many bytes.
+    /// The same reply, after this many bytes.
     fn behind(mut self, bytes: usize) -> Reply {
         if let Reply::Position(warnings) = &mut self {
             warnings.iter_mut().for_each(|warning| warning.column += bytes);
@@ -67,19 +66,19 @@ impl Reply {
     }
 }
 
-/// Which record of the sources is wanted.
+/// A record of the sources.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// So many behind the current one.
+    /// The n-th after the current one.
     On(u64),
-    /// So many before it.
+    /// The n-th before it.
     Back(u64),
-    /// The one of this number, from 1.
+    /// The n-th, from 1.
     To(u64),
 }
 
-/// The position on the board with its record, the moves played, and the side that the board is seen
-/// from. An error of a command changes none of it.
+/// The position on the board with its record, the moves played, and the side of the board's view. A
+/// failing command changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Session {
     line: Line,
@@ -95,7 +94,7 @@ impl Default for Session {
 }
 
 impl Session {
-    /// The start array, seen from White's side.
+    /// The start array, from White's side.
     pub fn new() -> Session {
         let (line, before) = (Line::new(start_array()), Registers::default());
         Session { line, before, bottom: Color::White }
@@ -116,30 +115,29 @@ impl Session {
         self.record().position()
     }
 
-    /// The side whose first rank is at the bottom of the board.
+    /// The side at the bottom of the board.
     pub const fn bottom(&self) -> Color {
         self.bottom
     }
 
-    /// Begins a line with a record, before which the registers were as they are given.
+    /// Begins a line with a record; `before` are the registers before it.
     pub fn set_record(&mut self, record: EpdRecord, before: Registers) {
         self.line = Line::new(record);
         self.before = before;
     }
 
-    /// The registers after the current record: those before the line, and what the records of the line
-    /// make of them.
+    /// The registers after the current record.
     pub fn registers(&self) -> Registers {
         let mut registers = self.before.clone();
         self.line.records_so_far().for_each(|record| registers.apply(record));
         registers
     }
 
-    /// Carries a line out: a command with its operands, or moves. A blank line and a comment, which
-    /// begins with `#`, do nothing.
+    /// Executes a line: a command with its operands, or moves. Blank lines and comments, which
+    /// begin with `#`, do nothing.
     ///
     /// # Errors
-    /// Why it cannot be carried out; then nothing has changed.
+    /// The reason of the failure; nothing has changed then.
     pub fn run(&mut self, line: &str) -> Result<Reply, KitError> {
         if let Some(place) = line.find(|letter: char| letter.is_control() && letter != '\t') {
             return Err(KitError::ControlCharacter(place + 1));
@@ -214,7 +212,7 @@ impl Session {
         }
     }
 
-    /// Plays a line that is no command.
+    /// Plays a line that is not a command.
     fn play_only(&mut self, word: &str, text: &str) -> Result<Reply, KitError> {
         let unknown = |found| KitError::Unknown(found, Verb::nearest(word));
         let moves = self.line.read(text.as_bytes()).map_err(unknown)?;
@@ -247,17 +245,17 @@ impl Session {
     }
 }
 
-/// What is behind the warning of a position without moves.
+/// The text after the warning about a position without moves.
 const NO_MOVES: &str = "; it is set, but no moves can be played from it";
 
-/// The first record of a session, whose moves are counted.
+/// The first record of a session, with counters.
 fn start_array() -> EpdRecord {
     let mut record = EpdRecord::new(Position::START);
     record.set_fen_counters(Some(Counters::default()));
     record
 }
 
-/// A number of moves or records, 1 where it is not said.
+/// A number of moves or records; 1 by default.
 fn count<N: FromStr>(verb: Verb, operands: &str) -> Result<N, KitError> {
     let text = if operands.is_empty() { "1" } else { operands };
     text.parse().map_err(|_| KitError::Operands(verb))
@@ -269,7 +267,7 @@ fn formatted(record: &EpdRecord, options: &FormatOptions) -> Vec<u8> {
     text
 }
 
-/// The registers that are not null, as the operations that set them.
+/// The registers that are set, as operations.
 fn shown_registers(registers: &Registers) -> Vec<u8> {
     let mut text = Vec::new();
     for operation in registers.operations() {
@@ -284,23 +282,22 @@ fn shown_registers(registers: &Registers) -> Vec<u8> {
     text
 }
 
-/// What can complete a line.
+/// Completions of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Completion {
-    /// Words in the place of the one that begins at a byte of the line.
+    /// Replacements of the word at a byte of the line.
     Words {
-        /// Where the word begins.
+        /// Start of the word.
         start: usize,
-        /// The whole words, in order.
+        /// The complete words, in order.
         words: Vec<String>,
     },
     /// Names of files.
     Files,
 }
 
-/// What can complete the beginning of a line: commands and legal moves, operations, commands to ask
-/// about, or files.
+/// Completes the start of a line: commands and legal moves, opcodes, topics of help, or files.
 ///
 /// ```
 /// use epdb::library::kit::{Completion, Session, complete};
@@ -332,7 +329,7 @@ pub fn complete(session: &Session, line: &str) -> Completion {
     Completion::Words { start, words }
 }
 
-/// Whether a command has names of files behind it.
+/// Whether a command takes names of files.
 const fn takes_files(verb: Verb) -> bool {
     matches!(
         verb,
@@ -351,7 +348,7 @@ fn names() -> Vec<String> {
     Verb::all().map(|verb| verb.name().to_string()).collect()
 }
 
-/// The legal moves after others: their SAN, then their coordinates.
+/// The legal moves after others: first in SAN, then in coordinates.
 fn moves(start: &Position, played: &str) -> Vec<String> {
     let Ok(played) = parse_moves(start, played.as_bytes(), Profile::Lenient) else {
         return Vec::new();

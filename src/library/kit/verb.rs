@@ -50,19 +50,19 @@ pub enum Verb {
     Get,
     /// Shows what a library knows of the position.
     Explore,
-    /// Shows from where a library reaches the position.
+    /// Shows the positions before this one in a library.
     Parents,
-    /// Shows the games behind the position.
+    /// Shows the games that reached the position.
     Games,
-    /// Makes games regular.
+    /// Normalizes games.
     Tfgg,
-    /// Shows what commands there are.
+    /// Lists the commands.
     Help,
     /// Ends.
     Quit,
 }
 
-/// What is known of a command.
+/// Properties of a command.
 struct Facts {
     verb: Verb,
     name: &'static str,
@@ -84,7 +84,7 @@ const fn or(alias: &'static str, facts: Facts) -> Facts {
     Facts { alias: Some(alias), ..facts }
 }
 
-/// One row a command, in the order of [`Verb`].
+/// One row per command, in the order of [`Verb`].
 const FACTS: [Facts; 28] = [
     or("svde", facts(Verb::Svfe, "svfe", "FEN", "set the position, operations behind it included")),
     facts(Verb::Dvfe, "dvfe", "", "show the position as FEN"),
@@ -165,7 +165,7 @@ impl Verb {
         FACTS.iter().find(has_name).map(|facts| facts.verb)
     }
 
-    /// The command whose name is like a word that is none, if one is.
+    /// The command with a name similar to an unknown word.
     ///
     /// ```
     /// use epdb::library::kit::Verb;
@@ -180,27 +180,27 @@ impl Verb {
         nearest.filter(|(likeness, _)| *likeness > ALIKE).map(|(_, verb)| verb)
     }
 
-    /// Its name.
+    /// The name.
     pub const fn name(self) -> &'static str {
         self.facts().name
     }
 
-    /// Another name.
+    /// The alias.
     pub const fn alias(self) -> Option<&'static str> {
         self.facts().alias
     }
 
-    /// What follows the name, in brackets where it may be missing.
+    /// The operands; optional ones are in brackets.
     pub const fn operands(self) -> &'static str {
         self.facts().operands
     }
 
-    /// Its name with what follows.
+    /// The name and the operands.
     pub fn usage(self) -> String {
         format!("{} {}", self.name(), self.operands()).trim_end().to_string()
     }
 
-    /// What it does, for a person.
+    /// The description.
     pub const fn about(self) -> &'static str {
         self.facts().about
     }
