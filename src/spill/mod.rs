@@ -1,10 +1,8 @@
-//! Sorting more records than memory holds: the one external sort of the crate, which knows nothing
-//! of chess.
+//! External sorting: the one sorter of the crate for more records than fit into memory.
 //!
-//! Records that fit the budget are sorted where they are. Otherwise each budget full of them is
-//! sorted and appended to one unnamed temporary file as a run, and the runs are merged when they
-//! are read. However much there is to sort, no more than two files are open at a time: a process
-//! may have few, 256 in all on some systems.
+//! Records that fit into the budget are sorted in memory. Otherwise each full budget is sorted and
+//! appended to an unnamed temporary file as a run, and the runs are merged when they are read. At
+//! most two files are open at a time, whatever the size: some systems allow a process only 256.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -14,12 +12,12 @@ use rayon::slice::ParallelSliceMut;
 
 use crate::new_file::ScratchFile;
 
-/// Takes records in any order and gives them back in the byte order of their keys; records of
-/// equal keys stay in the order in which they came.
+/// Takes records in any order and returns them in the byte order of their keys; records of equal
+/// keys stay in their order.
 ///
-/// A record is a key and a payload, any bytes, either may be empty. What the order should be is
-/// the business of whoever makes the keys: numbers big-endian, signed ones with the sign bit
-/// turned, descending ones with all bits turned, texts followed by a byte that sorts first.
+/// A record is a key and a payload, of any bytes, both possibly empty. Keys are encoded for the
+/// order: numbers big-endian, signed ones with the sign bit inverted, descending ones with all bits
+/// inverted, texts followed by a byte that sorts first.
 ///
 /// ```
 /// use epdb::spill::Sorter;
@@ -40,28 +38,27 @@ pub struct Sorter {
     directory: PathBuf,
     memory: usize,
     records: Records,
-    /// Runs that were written already.
+    /// Runs in the file.
     runs: Option<Runs>,
     len: u64,
 }
 
 impl Sorter {
-    /// A sorter that keeps its temporary file in `directory` and uses about `memory` bytes, or, if
-    /// that is more, as much as its largest record needs twice. While it merges it uses at least
-    /// 128 KiB.
+    /// A sorter with its temporary file in `directory`. It uses about `memory` bytes, or twice the
+    /// size of its largest record if that is more. Merging uses at least 128 KiB.
     ///
-    /// The file has no name, so it vanishes with the process however that ends. It takes the size
-    /// of all records, 8 bytes more for each, and while runs are merged into longer ones (only if
-    /// there are more than `memory` / 64 KiB of them) twice that.
+    /// The file has no name, so it vanishes with the process. Its size is that of all records and 8
+    /// bytes for each. If there are more than `memory` / 64 KiB runs, they are first merged into
+    /// longer ones, which takes twice that size.
     pub fn new(directory: impl Into<PathBuf>, memory: usize) -> Sorter {
         let directory = directory.into();
         Sorter { directory, memory, records: Records::default(), runs: None, len: 0 }
     }
 
-    /// Takes one record.
+    /// Adds a record.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written, or key or payload is of 4 GiB or more.
+    /// The temporary file cannot be created or written, or key or payload has 4 GiB or more.
     pub fn push(&mut self, key: &[u8], payload: &[u8]) -> io::Result<()> {
         if self.records.count > 0 && self.records.cost_with(key, payload) > self.memory {
             self.spill()?;
@@ -71,12 +68,12 @@ impl Sorter {
         Ok(())
     }
 
-    /// The number of records taken.
+    /// Number of records.
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether no record was taken.
+    /// Whether it has no records.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -84,7 +81,7 @@ impl Sorter {
     /// Ends the input.
     ///
     /// # Errors
-    /// The temporary file cannot be made, written or read.
+    /// The temporary file cannot be created, written or read.
     pub fn finish(mut self) -> io::Result<Sorted> {
         if self.runs.is_some() && self.records.count > 0 {
             self.spill()?;
@@ -130,7 +127,7 @@ enum Source {
 }
 
 impl Sorted {
-    /// Goes on to the next record: its key and payload, or `None` after the last.
+    /// The next record: its key and payload, or `None` at the end.
     ///
     /// # Errors
     /// The temporary file cannot be read.
@@ -142,8 +139,8 @@ impl Sorted {
         Ok(self.current())
     }
 
-    /// The record to which [`Sorted::next_entry`] came last; `None` before the first and after the
-    /// last.
+    /// The current record, which [`Sorted::next_entry`] returned; `None` before the first and after
+    /// the last.
     pub fn current(&self) -> Option<(&[u8], &[u8])> {
         let record = match &self.0 {
             Source::Memory { records, order, next } => {
@@ -155,14 +152,14 @@ impl Sorted {
     }
 }
 
-/// What a read of one run of a merge should bring at least, so that seeking does not dominate.
+/// Minimum size of a read of one run, so that seeking does not dominate.
 const BLOCK: usize = 64 << 10;
-/// A read never needs to bring more than this.
+/// Maximum size of a read.
 const LARGEST_BLOCK: usize = 4 << 20;
 /// Two little-endian lengths of 32 bits: of the key and of the payload, which follow.
 const HEADER: usize = 8;
 
-/// A record as it lies in memory and in the temporary file.
+/// A record in memory and in the temporary file.
 struct Record<'a> {
     key: &'a [u8],
     payload: &'a [u8],
@@ -171,7 +168,7 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// The record at a place where one was put.
+    /// The record at an offset.
     fn at(bytes: &[u8], offset: usize) -> Record<'_> {
         let (key_len, payload_len) = lengths(&bytes[offset..]);
         let end_of_key = HEADER + key_len;
@@ -189,7 +186,7 @@ fn lengths(bytes: &[u8]) -> (usize, usize) {
     (length(0), length(4))
 }
 
-/// The first eight bytes of a key as a number that sorts as they do. Most comparisons end here.
+/// The first eight bytes of a key as a number of the same order, which decides most comparisons.
 fn prefix(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let len = key.len().min(8);
@@ -197,14 +194,14 @@ fn prefix(key: &[u8]) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// Records in memory, in the order in which they came.
+/// Records in memory, in order of insertion.
 #[derive(Debug, Default)]
 struct Records {
     bytes: Vec<u8>,
     count: usize,
 }
 
-/// Where a record lies in memory. Sorted by key, then by place, which keeps equal keys in order.
+/// The offset of a record. Sorted by key, then by offset, which keeps equal keys in order.
 #[derive(Copy, Clone, Debug)]
 struct Slot {
     prefix: u64,
@@ -212,7 +209,7 @@ struct Slot {
 }
 
 impl Records {
-    /// The memory that is needed to hold and sort these records and one more.
+    /// Memory to hold and sort these records and one more.
     fn cost_with(&self, key: &[u8], payload: &[u8]) -> usize {
         let bytes = self.bytes.len() + HEADER + key.len() + payload.len();
         bytes + (self.count + 1) * size_of::<Slot>()
@@ -274,7 +271,7 @@ impl Runs {
         Ok(Runs { file: ScratchFile::create(directory)?, ranges: Vec::new() })
     }
 
-    /// Adds one run, which `write` writes.
+    /// Adds a run, which `write` writes.
     fn append(
         &mut self,
         write: impl FnOnce(&mut BufWriter<&mut ScratchFile>) -> io::Result<()>,
@@ -288,7 +285,7 @@ impl Runs {
         Ok(())
     }
 
-    /// The same records in fewer runs, each made of up to `most` neighbours.
+    /// The same records in fewer runs, each merged from up to `most` neighbours.
     fn merged_by(self, most: usize, directory: &PathBuf, memory: usize) -> io::Result<Runs> {
         let mut fewer = Runs::new(directory)?;
         let mut file = self.file;
@@ -309,12 +306,12 @@ impl Runs {
     }
 }
 
-/// Several runs read as one.
+/// Several runs, read as one.
 #[derive(Debug)]
 struct Merge {
     file: ScratchFile,
     runs: Vec<Run>,
-    /// Indices of the runs that are not at their end, as a heap with the least record on top.
+    /// Indices of the runs that have records left, as a heap with the smallest record on top.
     heap: Vec<usize>,
     started: bool,
 }
@@ -368,7 +365,8 @@ impl Merge {
         }
     }
 
-    /// Whether the record of one run comes before that of another: the older run first when the
+    /// Whether the record of one run precedes that of another; of equal keys, the older run is
+    /// first.
     /// keys are equal.
     fn is_before(&self, a: usize, b: usize) -> bool {
         let (run_a, run_b) = (&self.runs[a], &self.runs[b]);
@@ -381,13 +379,13 @@ impl Merge {
     }
 }
 
-/// One run, read block by block.
+/// A run, read block by block.
 #[derive(Debug)]
 struct Run {
-    /// What was not read from the file yet.
+    /// The rest of the run in the file.
     rest: Range<u64>,
     buffer: Vec<u8>,
-    /// The bytes of the buffer that are read but not passed.
+    /// The bytes that were read and not returned.
     filled: Range<usize>,
     /// The size of the record at the start of `filled`; 0 before the first.
     record_len: usize,
@@ -404,7 +402,7 @@ impl Run {
         Record::at(&self.buffer, self.filled.start)
     }
 
-    /// Goes on to the next record; false at the end of the run.
+    /// Advances to the next record; false at the end of the run.
     fn advance(&mut self, file: &mut ScratchFile) -> io::Result<bool> {
         self.filled.start += self.record_len;
         self.record_len = 0;
@@ -420,7 +418,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Sees to it that at least `wanted` bytes are filled.
+    /// Fills the buffer with at least `wanted` bytes.
     fn fill(&mut self, wanted: usize, file: &mut ScratchFile) -> io::Result<()> {
         if self.filled.len() >= wanted {
             return Ok(());

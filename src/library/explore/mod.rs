@@ -1,5 +1,5 @@
-//! What a library knows of a position: the moves that were played there and what became of them,
-//! where they lead, and from where it is reached.
+//! Exploration of positions in a library: the moves played there with their results, the positions
+//! after them, and the positions before.
 //!
 //! ```
 //! use epdb::archive::{Archive, ArchiveWriter, PackOptions};
@@ -43,29 +43,29 @@ use crate::text::san;
 pub use cells::{CellFilter, YearMonth, YearMonthError, parse_rating_group};
 pub use parents::{Predecessor, predecessors};
 
-/// Which moves are told, and in what order.
+/// Options of an exploration.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct ExploreOptions {
-    /// Which games count.
+    /// The selection of games.
     pub cells: CellFilter,
     /// The order of the moves.
     pub sort: SortBy,
-    /// At most so many moves of a position.
+    /// Maximum number of moves of a position.
     pub limit: Option<usize>,
-    /// Only moves that were played in so many games.
+    /// Minimum number of games of a move.
     pub min_games: u64,
-    /// Also moves that no tally names, where they lead to a position with records.
+    /// Whether moves without games are included if they lead to a position with records.
     pub children: bool,
 }
 
 impl ExploreOptions {
-    /// All moves of all games, the most played first.
+    /// All moves of all games, the most played move first.
     pub fn new() -> ExploreOptions {
         ExploreOptions::default()
     }
 
-    /// Which games count.
+    /// The selection of games.
     #[must_use]
     pub fn cells(self, cells: CellFilter) -> ExploreOptions {
         ExploreOptions { cells, ..self }
@@ -77,19 +77,19 @@ impl ExploreOptions {
         ExploreOptions { sort, ..self }
     }
 
-    /// At most so many moves of a position.
+    /// Maximum number of moves of a position.
     #[must_use]
     pub fn limit(self, limit: Option<usize>) -> ExploreOptions {
         ExploreOptions { limit, ..self }
     }
 
-    /// Only moves that were played in so many games.
+    /// Minimum number of games of a move.
     #[must_use]
     pub fn min_games(self, min_games: u64) -> ExploreOptions {
         ExploreOptions { min_games, ..self }
     }
 
-    /// Whether moves come that no tally names, where they lead to a position with records.
+    /// Whether moves without games are included if they lead to a position with records.
     #[must_use]
     pub fn children(self, children: bool) -> ExploreOptions {
         ExploreOptions { children, ..self }
@@ -100,7 +100,7 @@ impl ExploreOptions {
 /// those that lack it, last.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SortBy {
-    /// Games in which it was played.
+    /// Games with the move.
     #[default]
     Games,
     /// The mover's share of the points.
@@ -111,35 +111,35 @@ pub enum SortBy {
     Draws,
     /// Games that Black won.
     Black,
-    /// The mover's mean rating.
+    /// The mean rating of the mover.
     Elo,
-    /// The mover's performance.
+    /// The performance rating of the mover.
     Performance,
-    /// Games that reached the position that it leads to.
+    /// Games that reached the position after the move.
     Reached,
-    /// The evaluation of that position, from the mover's view.
+    /// The evaluation of that position, from the point of view of the mover.
     Ce,
-    /// The name of the move, from A on.
+    /// The SAN of the move, from A on.
     Name,
 }
 
-/// What the records of a position say, taken together.
+/// The records of a position, combined.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Entry {
-    /// The tallies, added.
+    /// The sum of the tallies.
     pub tally: Option<Tally>,
     /// All other operations, in the order of the records.
     pub operations: Vec<Operation>,
 }
 
-/// What is known of a position.
+/// An explored position.
 #[derive(Clone, Debug)]
 pub struct Explored {
     /// The position.
     pub position: Position,
-    /// What its records say; `None` where there are none.
+    /// Its entry; `None` without records.
     pub entry: Option<Entry>,
-    /// The games that were asked for; `None` where there is no tally.
+    /// The selected games; `None` without a tally.
     pub games: Option<TallyPart>,
     /// The moves.
     pub rows: Vec<MoveRow>,

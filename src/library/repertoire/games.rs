@@ -1,4 +1,4 @@
-//! Repertoires out of games with variations.
+//! Repertoires from games with variations.
 
 use super::graph::Evaluation;
 use super::graph::{Node, Repertoire};
@@ -7,41 +7,41 @@ use crate::model::rules::{Move, Playable, after};
 use crate::model::{Color, Element, Game, Position};
 use crate::text::{Profile, san};
 
-/// What a comment begins with that says where a position goes on.
+/// Prefix of a comment that refers to the line where a position continues.
 pub(super) const REFERENCE: &str = "as after ";
-/// The same of the position that a tree begins with.
+/// The same comment for the first position of a tree.
 pub(super) const REFERENCE_TO_START: &str = "as at the start";
 
-/// The NAGs of a poor move, a blunder and a dubious one.
+/// The NAGs of a poor move, a blunder and a dubious move.
 pub(super) const BAD: [u8; 3] = [2, 4, 6];
-/// NAGs below judge the move, the others the position.
+/// Smaller NAGs judge the move, the others the position.
 const FIRST_OF_POSITION: u8 = 10;
 
-/// A position of a line, and the branch by which it came there.
+/// A position of a line, and the branch that led to it.
 #[derive(Copy, Clone)]
 struct Step {
     node: Node,
     by: Option<(Node, usize)>,
 }
 
-/// Where a line is, and where its last move was made: a variation begins there. Behind a null move it
-/// is nowhere.
+/// The current position, and the position before the last move, where a variation begins. There is
+/// none after a null move.
 #[derive(Copy, Clone)]
 struct Line {
     before: Option<Step>,
     now: Option<Step>,
-    /// It is a variation that has no move yet.
+    /// Whether it is a variation without moves so far.
     is_new: bool,
 }
 
 impl Repertoire {
-    /// Takes all lines of a game, each up to its first null move. Moves of `side` that are marked `$2`, `$4` or `$6` are no candidates
-    /// from then on; without a side no move is left out for its mark. A comment is of the position that
-    /// the move before it leads to, one that begins a variation of the position after its first
-    /// move.
+    /// Adds all lines of a game, each up to its first null move. Moves of `side` that are marked
+    /// `$2`, `$4` or `$6` are no longer candidates; without a side, marks are ignored. A comment
+    /// belongs to the position after the move before it; one that begins a variation belongs to the
+    /// position after its first move.
     ///
     /// # Errors
-    /// The repertoire does not fit the memory.
+    /// The repertoire does not fit into memory.
     pub fn add_game(&mut self, game: &Game, side: Option<Color>) -> Result<()> {
         let start = &game.start().position;
         let root = Some(Step { node: self.add(start)?, by: None });
@@ -106,13 +106,13 @@ impl Repertoire {
         insert(&mut self.places[node as usize].nags, nag);
     }
 
-    /// How many moves of games stand behind null moves and were left out.
+    /// Number of moves after null moves, which were left out.
     pub const fn moves_left_out(&self) -> u64 {
         self.moves_left_out
     }
 
-    /// Takes a comment of a position, its evaluation apart. One that says where the position goes on is
-    /// passed over, since that is known.
+    /// Adds a comment of a position without its evaluation. A reference to the line where the
+    /// position continues is ignored.
     fn take_comment(&mut self, step: Option<Step>, comment: &str, start: &Position) -> Result<()> {
         let Some(Step { node, .. }) = step else { return Ok(()) };
         let position = self.place(node).position;
@@ -131,7 +131,7 @@ impl Repertoire {
         }
     }
 
-    /// Gives a position its evaluation; false where it has another one.
+    /// Sets the evaluation of a position; false if it has another one.
     pub(super) fn take_evaluation(&mut self, node: Node, evaluation: Evaluation) -> bool {
         *self.places[node as usize].evaluation.get_or_insert(evaluation) == evaluation
     }
@@ -143,7 +143,7 @@ fn insert(nags: &mut Vec<u8>, nag: u8) {
     }
 }
 
-/// Whether a text is moves with numbers that lead from one position to another.
+/// Whether a text is numbered moves that lead from one position to another.
 fn leads_to(start: &Position, line: &str, end: &Position) -> bool {
     let mut position = *start;
     for word in line.split(' ').filter(|word| !word.ends_with('.')) {

@@ -1,4 +1,4 @@
-//! The positions, each once, and the moves between them.
+//! Positions of a repertoire, and the moves between them.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::model::rules::{Move, after};
 use crate::model::score::{Score, mated_in, mates_in};
 use crate::model::{Color, Position};
 
-/// The number of a position, from 0 on, in the order in which they came.
+/// Index of a position, in order of insertion.
 pub type Node = u32;
 
 /// A move of a position.
@@ -18,25 +18,25 @@ pub type Node = u32;
 pub struct Branch {
     /// The move.
     pub mv: Move,
-    /// The position that it leads to.
+    /// The position after it.
     pub to: Node,
-    /// It is marked as bad, so it is no candidate.
+    /// Whether it is marked as bad, and so not a candidate.
     pub is_avoided: bool,
-    /// A line goes on behind it. Where none does, though the position has moves, the line ends there
-    /// because it goes on elsewhere.
+    /// Whether a line continues after it. Otherwise the line ends there because the position
+    /// continues elsewhere.
     pub goes_on: bool,
     /// The NAGs that judge the move, `$1` to `$9`.
     pub nags: Vec<u8>,
 }
 
-/// What a repertoire says of a position.
+/// A position of a repertoire.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The identity of the position.
     pub position: Position,
     /// Its moves, the main one first.
     pub branches: Vec<Branch>,
-    /// What is said of it, each text once.
+    /// Its comments, without repetitions.
     pub comments: Vec<String>,
     /// Its evaluation.
     pub evaluation: Option<Evaluation>,
@@ -44,24 +44,24 @@ pub struct Place {
     pub nags: Vec<u8>,
 }
 
-/// Positions by identity, with the moves that are played there.
+/// Positions by identity, with their moves.
 #[derive(Clone, Debug)]
 pub struct Repertoire {
     index: HashMap<PackedBoard, Node>,
     pub(super) places: Vec<Place>,
     bytes: usize,
     memory: usize,
-    /// Operations of records that a repertoire has no place for.
+    /// Number of operations of records that a repertoire cannot keep.
     pub(super) other_operations: u64,
-    /// Moves of games behind null moves.
+    /// Number of moves after null moves.
     pub(super) moves_left_out: u64,
 }
 
-/// What a position takes, its place in the index included.
+/// Memory of a position with its index entry, in bytes.
 const PLACE_BYTES: usize = size_of::<Place>() + 2 * size_of::<(PackedBoard, Node)>();
 
 impl Repertoire {
-    /// One without positions, which takes no more than about `memory` bytes.
+    /// An empty repertoire, which uses at most about `memory` bytes.
     pub fn new(memory: usize) -> Repertoire {
         Repertoire {
             index: HashMap::new(),
@@ -73,12 +73,12 @@ impl Repertoire {
         }
     }
 
-    /// How many positions there are.
+    /// Number of positions.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -88,12 +88,12 @@ impl Repertoire {
         0..self.places.len() as Node
     }
 
-    /// What is said of a position.
+    /// A position by its index.
     pub fn place(&self, node: Node) -> &Place {
         &self.places[node as usize]
     }
 
-    /// The number of a position, if it is there.
+    /// The index of a position, if it is present.
     pub fn find(&self, position: &Position) -> Option<Node> {
         self.index.get(&packed::encode(&position.identity())).copied()
     }
@@ -108,12 +108,12 @@ impl Repertoire {
         self.place(node).position.turn() == side
     }
 
-    /// Whether a line that comes by a move ends, because the position goes on elsewhere.
+    /// Whether a line ends after a move because the position continues elsewhere.
     pub fn is_transposition(&self, branch: &Branch) -> bool {
         !branch.goes_on && !self.place(branch.to).branches.is_empty()
     }
 
-    /// The number of a position, which is added where it is not there.
+    /// The index of a position, which is added if it is new.
     pub(super) fn add(&mut self, position: &Position) -> Result<Node> {
         let position = position.identity();
         let board = packed::encode(&position);
@@ -133,7 +133,7 @@ impl Repertoire {
         Ok(node)
     }
 
-    /// The place of a legal move among those of a position, which is added where it is not there.
+    /// The index of a legal move of a position, which is added if it is new.
     pub(super) fn add_move(&mut self, node: Node, mv: Move) -> Result<usize> {
         let Place { position, branches, .. } = self.place(node);
         if let Some(place) = branches.iter().position(|branch| branch.mv == mv) {
@@ -147,7 +147,7 @@ impl Repertoire {
         Ok(branches.len() - 1)
     }
 
-    /// Adds what is said of a position, once.
+    /// Adds a comment to a position, unless it has it.
     pub(super) fn add_comment(&mut self, node: Node, comment: &str) -> Result<()> {
         let is_new = !self.place(node).comments.iter().any(|known| known == comment);
         if is_new && !comment.is_empty() {
@@ -169,10 +169,10 @@ impl Repertoire {
     }
 }
 
-/// What a position is worth.
+/// The evaluation of a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Evaluation {
-    /// As `ce`, so the side to move sees it.
+    /// The score as `ce`, relative to the side to move.
     pub ce: i32,
     /// The depth of the analysis in plies, if it is known.
     pub depth: Option<u32>,
@@ -181,8 +181,8 @@ pub struct Evaluation {
 const COMMAND: &str = "[%eval ";
 
 impl Evaluation {
-    /// Takes the first `[%eval 0.35]`, `[%eval -1.2,18]` or `[%eval #-3]` out of a comment, where a side
-    /// is to move; White sees it there. The rest of the comment comes too.
+    /// Takes the first `[%eval 0.35]`, `[%eval -1.2,18]` or `[%eval #-3]` out of a comment; its
+    /// score is that of White. Returns the rest of the comment too.
     pub(super) fn take(comment: &str, turn: Color) -> Option<(Evaluation, String)> {
         let (before, behind) = comment.split_once(COMMAND)?;
         let (value, behind) = behind.split_once(']')?;
@@ -196,7 +196,7 @@ impl Evaluation {
         Some((Evaluation { ce, depth }, rest))
     }
 
-    /// The command in a comment where this side is to move.
+    /// The command in a comment if this side is to move.
     pub(super) fn command(&self, turn: Color) -> String {
         let turned = if turn == Color::White { None } else { turned(self.ce) };
         let ce = turned.unwrap_or(self.ce);
@@ -205,7 +205,7 @@ impl Evaluation {
     }
 }
 
-/// The score of a `ce` that White sees, in pawns or as a mate.
+/// A score of White as text, in pawns or as a mate.
 struct Pawns(i32);
 
 impl fmt::Display for Pawns {
@@ -232,7 +232,7 @@ fn of_white(text: &str) -> Option<i32> {
     (centipawns.abs() <= 32_000.0).then_some(centipawns as i32)
 }
 
-/// The same value seen by the other side, a mate in as many moves; none for mate on the board.
+/// The score for the other side, with mates of the same length; none for mate on the board.
 const fn turned(ce: i32) -> Option<i32> {
     match ce {
         32_001.. | -32_766..=-32_001 => Some(1 - ce),

@@ -1,11 +1,11 @@
-//! Repertoires: the positions of annotated lines, each once, with the moves that are played there.
+//! Repertoires: the positions of annotated lines, each once, with their moves.
 //!
-//! A [`Repertoire`] is put together from games with variations and from records, and given back as
-//! records or as one game with variations ([`Repertoire::tree`]). [`report`](Repertoire::report) and
-//! its companions tell what is missing in it.
+//! A [`Repertoire`] is built from games with variations and from records. It is written as records,
+//! or as one game with variations ([`Repertoire::tree`]). [`report`](Repertoire::report) and its
+//! companions find gaps.
 //!
-//! In records the candidates of the own side are `bm`, with the first of several as `pm`; its moves
-//! that are marked as bad are `am`, the moves of the other side [`REPLIES`].
+//! In records, `bm` has the candidates of the own side, and `pm` the first of several; `am` has its
+//! moves that are marked as bad, and [`REPLIES`] the moves of the other side.
 //!
 //! ```
 //! use epdb::library::repertoire::{Repertoire, TreeOptions};
@@ -46,50 +46,52 @@ use crate::model::rules::{Move, Playable, after};
 use crate::model::{Color, Game, MoveTally, Position, Replay, San, TallyPart};
 use crate::text::san;
 
-/// What a finding is about.
+/// The kind of a finding.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Part {
     /// A position with more than one candidate of the own side: `moves`.
     Choice,
-    /// A move `mv` of the other side, played in a library, that leads nowhere; `moves` lead on.
+    /// A move `mv` of the other side, played in a library, that the repertoire does not have; it
+    /// has `moves`.
     Unanswered,
     /// A position without a candidate and without an evaluation.
     Leaf,
-    /// A position that is not reached.
+    /// A position that no line reaches.
     Unreached,
-    /// Games in which the own side played `mv` in place of the candidates `moves`.
+    /// Games in which the own side played `mv` instead of the candidates `moves`.
     OwnMove,
-    /// Games in which the other side played `mv`, which leads nowhere; `moves` lead on.
+    /// Games in which the other side played `mv`, which the repertoire does not have; it has
+    /// `moves`.
     OtherMove,
-    /// Games that went on with `mv` where a line ends.
+    /// Games that continued with `mv` where a line ends.
     LineEnd,
 }
 
-/// Something about a position.
+/// A finding about a position.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
-    /// What it is.
+    /// The kind.
     pub part: Part,
     /// The position.
     pub position: Position,
-    /// A way to it; `None` where there is none.
+    /// A line to it; `None` if there is none.
     pub line: Option<Vec<San>>,
-    /// The move that was played there.
+    /// The move of the games.
     pub mv: Option<San>,
     /// The moves of the repertoire.
     pub moves: Vec<San>,
-    /// In how many games.
+    /// Number of games.
     pub games: Option<u64>,
-    /// In which share of all games, 0 to 1, if the own side plays each of its candidates as often as
-    /// the others and the other side as in the library.
+    /// Share of all games, 0 to 1, if the own side plays all its candidates equally often, and the
+    /// other side plays as in the library.
     pub share: Option<f64>,
-    /// Where the first of the games is.
+    /// Place of the first game.
     pub first: Option<String>,
 }
 
 impl Repertoire {
-    /// Choices, leaves and what is not reached, each in the order of the positions. What is only
-    /// reached by moves that are marked as bad is not told: nobody is to come there.
+    /// Choices, leaves and unreached positions, each in the order of the positions. Positions that
+    /// only bad moves reach are left out: nobody should reach them.
     pub fn report(&self, side: Color, root: &Position) -> Vec<Finding> {
         let paths = Paths::of_play(self, root, side);
         let branches = Paths::of_branches(self, root);
@@ -105,7 +107,7 @@ impl Repertoire {
         choices.chain(leaves).chain(unreached.map(|node| finding(Part::Unreached, node))).collect()
     }
 
-    /// Whether a position has nothing behind it and no judgement, though moves could be made.
+    /// Whether a position has neither a move nor a judgement, although moves are possible.
     fn is_leaf(&self, side: Color, node: Node) -> bool {
         let place = self.place(node);
         let is_judged = place.evaluation.is_some() || !place.nags.is_empty();
@@ -123,7 +125,7 @@ impl Repertoire {
         has_move && !goes_on
     }
 
-    /// What there is to say of a position by itself.
+    /// A finding about a position by itself.
     pub(super) fn finding(&self, part: Part, node: Node, paths: &Paths) -> Finding {
         let position = self.place(node).position;
         let line = paths.reaches(node).then(|| paths.line(self, node));
@@ -131,7 +133,7 @@ impl Repertoire {
         Finding { part, position, line, mv: None, moves, games: None, share: None, first: None }
     }
 
-    /// The names of moves of a position.
+    /// The SAN of moves of a position.
     fn names<'r>(&self, node: Node, branches: impl Iterator<Item = &'r Branch>) -> Vec<San> {
         let playable = Playable::new(&self.place(node).position);
         let name = |branch: &Branch| Some(san::format(playable.as_ref().ok()?, branch.mv));
@@ -139,20 +141,19 @@ impl Repertoire {
     }
 }
 
-/// What a repertoire covers.
+/// The coverage of a repertoire.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Coverage {
-    /// The moves that it has no answer to, the most frequent first.
+    /// Moves without an answer, the most frequent first.
     pub unanswered: Vec<Finding>,
-    /// The share of the games that meet no such move; `None` where the library has none of the
-    /// positions.
+    /// The share of games without such moves; `None` if the library has none of the positions.
     pub share: Option<f64>,
 }
 
-/// Lines do not go on for more plies than these: they come round in circles.
+/// Maximum length of a line in plies, as lines may go in circles.
 const MAX_PLIES: usize = 1_000;
 
-/// A move that was played, and where it leads.
+/// A move of the library, and its target.
 struct Played {
     mv: Move,
     san: San,
@@ -162,23 +163,23 @@ struct Played {
 
 #[derive(Copy, Clone, PartialEq)]
 enum End {
-    /// To a position for which the repertoire has an answer, or in which the game is over.
+    /// A position with an answer, or the end of the game.
     Answered(Node),
-    /// Out of the repertoire.
+    /// A position outside the repertoire.
     Unanswered,
 }
 
 impl Repertoire {
-    /// The positions in which the other side is to move, as far as `side` comes there.
+    /// The positions that `side` can reach with the other side to move.
     pub fn of_other_side(&self, root: &Position, side: Color) -> Vec<Node> {
         let reached = Paths::of_play(self, root, side);
         let is_other = |node: &Node| !self.is_turn_of(side, *node);
         reached.reached().iter().copied().filter(is_other).collect()
     }
 
-    /// What is covered of games that were played in positions [`of_other_side`](Self::of_other_side). A
-    /// line that ends is covered: moves of the position where it ends are no gaps. Moves that were
-    /// played in fewer than `min_games` games are not told.
+    /// The coverage of games from the positions of [`of_other_side`](Self::of_other_side). A line
+    /// that ends is covered: moves after its end are not gaps. Moves with fewer than `min_games`
+    /// games are left out.
     pub fn coverage(
         &self,
         root: &Position,
@@ -227,7 +228,7 @@ impl Repertoire {
         }
     }
 
-    /// The share of all games that each unanswered move takes out of the repertoire.
+    /// The share of all games that each move without an answer takes out of the repertoire.
     fn lost(
         &self,
         root: Node,
@@ -268,38 +269,38 @@ impl Repertoire {
     }
 }
 
-/// How games ended, as a repertoire sees it.
+/// Ends of games in a repertoire.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct GameEnds {
     /// All games.
     pub games: u64,
-    /// Those whose last position it has.
+    /// Games whose last position is in the repertoire.
     pub within: u64,
-    /// Those that come to none of its positions.
+    /// Games that reach none of its positions.
     pub never: u64,
 }
 
-/// Where games leave a repertoire: at the last of their positions that a side may come to which plays
-/// it. A game that comes back by other moves has not left it.
+/// Departures of games from a repertoire: after the last position that its side can reach. A game
+/// that returns by other moves has not departed.
 #[derive(Debug)]
 pub struct Departures<'r> {
     repertoire: &'r Repertoire,
     side: Color,
     paths: Paths,
-    /// By position and move how many games, and the first.
+    /// The number of games and the first game, by position and move.
     by_move: BTreeMap<(Node, Move), (u64, String)>,
     ends: GameEnds,
 }
 
 impl<'r> Departures<'r> {
-    /// Of no games yet; a side plays the repertoire from a position on.
+    /// Starts without games; a side plays the repertoire from a position on.
     pub fn new(repertoire: &'r Repertoire, root: &Position, side: Color) -> Departures<'r> {
         let paths = Paths::of_play(repertoire, root, side);
         let (by_move, ends) = (BTreeMap::new(), GameEnds::default());
         Departures { repertoire, side, paths, by_move, ends }
     }
 
-    /// Takes the main line of a game up to its first null move, which stands at `place`.
+    /// Adds the main line of a game up to its first null move; `place` is the place of the game.
     pub fn add(&mut self, game: &Game, place: &str) {
         self.ends.games += 1;
         let Some(mut replay) = Replay::new(game.start()) else {
@@ -325,12 +326,12 @@ impl<'r> Departures<'r> {
         self.repertoire.find(replay.position()).filter(|&node| self.paths.reaches(node))
     }
 
-    /// How the games ended.
+    /// The ends of the games.
     pub const fn ends(&self) -> GameEnds {
         self.ends
     }
 
-    /// By which moves games left, those of most games first.
+    /// The moves by which games departed, those of most games first.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.by_move.iter().map(|it| self.finding(it)).collect();
         findings.sort_by_key(|finding| {

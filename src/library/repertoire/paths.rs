@@ -1,4 +1,4 @@
-//! How positions are reached.
+//! Lines to positions.
 
 use std::collections::VecDeque;
 
@@ -7,33 +7,33 @@ use crate::model::rules::{Move, Playable, after};
 use crate::model::{Color, Position, San};
 use crate::text::san;
 
-/// A shortest way to each position that is reached.
+/// A shortest line to each reached position.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    /// For each position how it is reached; `None` where it is not.
+    /// The last step to each position; `None` if it is not reached.
     last: Vec<Option<Last>>,
-    /// The positions in the order in which they are reached.
+    /// The reached positions, in order.
     reached: Vec<Node>,
 }
 
-/// The last move of a way.
+/// The last move of a line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Last {
-    /// None: the way begins here.
+    /// None: the line begins here.
     Root,
     Move(Node, Move),
 }
 
 impl Paths {
-    /// No way but that to the position where all begin.
+    /// The line to the root only.
     fn from(repertoire: &Repertoire, root: Node) -> Paths {
         let mut last = vec![None; repertoire.len()];
         last[root as usize] = Some(Last::Root);
         Paths { last, reached: vec![root] }
     }
 
-    /// What a side may come to that plays candidates, whatever the other side plays. Nothing where the
-    /// repertoire does not have the position that it begins with.
+    /// The positions that a side can reach by its candidates, whatever the other side plays. Empty
+    /// if the repertoire does not have the root.
     pub fn of_play(repertoire: &Repertoire, root: &Position, side: Color) -> Paths {
         let Some(root) = repertoire.find(root) else {
             return Paths { last: vec![None; repertoire.len()], reached: Vec::new() };
@@ -52,7 +52,7 @@ impl Paths {
         paths
     }
 
-    /// All to which branches lead, those marked as bad too.
+    /// All positions that branches lead to, also those marked as bad.
     pub fn of_branches(repertoire: &Repertoire, root: &Position) -> Paths {
         let Some(root) = repertoire.find(root) else {
             return Paths { last: vec![None; repertoire.len()], reached: Vec::new() };
@@ -68,8 +68,8 @@ impl Paths {
         paths
     }
 
-    /// A way on which the lines go on: a line that ends since its position goes on elsewhere is only
-    /// followed where no other leads there.
+    /// Follows lines that continue. A line that ends because its position continues elsewhere is
+    /// followed only if no other line leads there.
     pub(super) fn of_lines(repertoire: &Repertoire, root: Node) -> Paths {
         let mut paths = Paths::from(repertoire, root);
         let (mut next, mut ends) = (0, VecDeque::new());
@@ -90,7 +90,7 @@ impl Paths {
         }
     }
 
-    /// The other side may play anything, also what leads to a known position by another way.
+    /// The other side may play any move, also a transposition.
     fn reach_by_any_move(&mut self, repertoire: &Repertoire, node: Node) {
         let position = &repertoire.place(node).position;
         let Ok(playable) = Playable::new(position) else { return };
@@ -110,7 +110,7 @@ impl Paths {
         }
     }
 
-    /// The positions that are reached, those of the fewest moves first.
+    /// The reached positions, those with the fewest moves first.
     pub fn reached(&self) -> &[Node] {
         &self.reached
     }
@@ -120,12 +120,12 @@ impl Paths {
         self.last[node as usize].is_some()
     }
 
-    /// Whether the way to a position ends with this move from there.
+    /// Whether the line to a position ends with this move from that node.
     pub(super) fn ends_with(&self, node: Node, from: Node, mv: Move) -> bool {
         self.last[node as usize] == Some(Last::Move(from, mv))
     }
 
-    /// The moves of the way to a position that is reached.
+    /// The moves to a reached position.
     pub fn line(&self, repertoire: &Repertoire, node: Node) -> Vec<San> {
         let (mut line, mut node) = (Vec::new(), node);
         while let Some(Last::Move(from, mv)) = self.last[node as usize] {
@@ -138,7 +138,7 @@ impl Paths {
     }
 }
 
-/// Moves with their numbers, as a game has them that begins with this side: `1. e4 e5 2. Nf3`.
+/// Moves with numbers, in a game that begins with this side: `1. e4 e5 2. Nf3`.
 pub fn numbered(begins: Color, moves: &[San]) -> String {
     let black_began = usize::from(begins == Color::Black);
     let mut text = String::new();

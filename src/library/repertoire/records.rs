@@ -1,4 +1,4 @@
-//! Repertoires out of records, and records of repertoires.
+//! Repertoires from records, and as records.
 
 use super::games::BAD;
 use super::graph::Evaluation;
@@ -9,16 +9,16 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Color, EpdRecord, Opcode, Operand, Operation};
 use crate::text::{Profile, san};
 
-/// `replies`: the moves of the other side that a repertoire goes on with, the main one first.
+/// `replies`: the moves of the other side that a repertoire continues with, the main one first.
 pub const REPLIES: Opcode = named("replies");
-/// `transposes`: moves behind which a line ends, because the position goes on in another.
+/// `transposes`: moves after which a line ends, because the position continues elsewhere.
 pub const TRANSPOSES: Opcode = named("transposes");
 /// `nags`: the Numeric Annotation Glyphs of a position.
 pub const NAGS: Opcode = named("nags");
 
-/// The opcodes of what is said of a position beside its moves.
+/// Opcodes of the other properties of a position.
 const REMARKS: [Opcode; 3] = [Opcode::C0, Opcode::CE, NAGS];
-/// The opcodes whose moves are candidates, the main ones first.
+/// Opcodes of candidates, the main ones first.
 const CANDIDATES: [Opcode; 4] = [Opcode::PM, Opcode::BM, REPLIES, Opcode::SM];
 
 const fn named(name: &str) -> Opcode {
@@ -29,12 +29,13 @@ const fn named(name: &str) -> Opcode {
 }
 
 impl Repertoire {
-    /// Takes what a record says: `pm`, `bm`, `replies`, `sm` and the moves that its tally has in at least
-    /// so many games are candidates, `am` are moves marked as bad; `c0`, `ce` with `acd`, and `nags`.
-    /// A record whose tally has no such move is passed over if it says nothing else.
+    /// Adds a record. Candidates are `pm`, `bm`, `replies`, `sm` and the moves of its tally with at
+    /// least `min_games` games; `am` has moves marked as bad. `c0`, `ce` with `acd`, and `nags` are
+    /// properties of the position. A record whose tally has no such move is ignored if it has
+    /// nothing else.
     ///
     /// # Errors
-    /// The repertoire does not fit the memory.
+    /// The repertoire does not fit into memory.
     pub fn add_record(&mut self, record: &EpdRecord, min_games: u64) -> Result<()> {
         let (candidates, avoided, ends) = match Playable::new(record.position()) {
             Ok(playable) => (
@@ -78,18 +79,18 @@ impl Repertoire {
         Ok(())
     }
 
-    /// The records of all positions, in the order in which they came. What judges a move, but for marks
-    /// of own bad moves, is not in them ([`Repertoire::judged_moves`]).
+    /// The records of all positions, in order of insertion. Judgements of moves are not included,
+    /// except marks of bad own moves ([`Repertoire::judged_moves`]).
     pub fn records(&self, side: Color) -> impl Iterator<Item = EpdRecord> {
         self.nodes().map(move |node| self.record(node, side))
     }
 
-    /// How many operations of the records that were added are left out.
+    /// Number of operations of added records that are left out.
     pub const fn other_operations(&self) -> u64 {
         self.other_operations
     }
 
-    /// How many NAGs of moves no record has.
+    /// Number of NAGs of moves, which records cannot express.
     pub fn judged_moves(&self) -> usize {
         let is_told = |branch: &Branch, nag: &u8| branch.is_avoided && BAD.contains(nag);
         let left_out =
@@ -129,7 +130,7 @@ impl Repertoire {
     }
 }
 
-/// Whether a repertoire takes what an operation says.
+/// Whether a repertoire keeps an operation.
 fn is_read(opcode: Opcode) -> bool {
     let others = [Opcode::AM, TRANSPOSES, Opcode::ACD, Opcode::TALLY];
     [&REMARKS[..], &CANDIDATES, &others].iter().any(|read| read.contains(&opcode))
@@ -149,7 +150,7 @@ fn set_remarks(place: &Place, set: &mut impl FnMut(Opcode, Vec<Operand>)) {
     set(NAGS, place.nags.iter().map(|nag| Operand::token(nag.to_string())).collect());
 }
 
-/// The operands of an opcode that is not standard.
+/// The operands of a non-standard opcode.
 fn tokens(moves: &[Operand]) -> Vec<Operand> {
     moves.iter().map(|mv| Operand::token(mv.text())).collect()
 }
@@ -158,7 +159,7 @@ fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The legal moves among the operands of an opcode.
+/// The legal moves in the operands of an opcode.
 fn moves_of(playable: &Playable, record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
     let operands = record.operands(opcode).unwrap_or_default();
     let legal = |operand: &Operand| match operand {
@@ -173,7 +174,7 @@ fn candidates(playable: &Playable, record: &EpdRecord, min_games: u64) -> Vec<Mo
     named.chain(played(playable, record, min_games)).collect()
 }
 
-/// The moves of a tally, the most played first.
+/// The moves of a tally, the most played move first.
 fn played(playable: &Playable, record: &EpdRecord, min_games: u64) -> Vec<Move> {
     let Some(tally) = tally_of(record) else { return Vec::new() };
     let often = tally.moves.iter().filter(|one| one.counts.games() >= min_games);

@@ -6,15 +6,15 @@ use super::paths::{Paths, numbered};
 use crate::error::{Error, Result};
 use crate::model::{BuildError, Counters, Game, GameBuilder, Position, Start};
 
-/// How much of a repertoire a tree has.
+/// Options of a tree.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct TreeOptions {
-    /// Lines end after so many plies.
+    /// Maximum number of plies of a line.
     pub depth: usize,
-    /// What follows a position that is reached in several ways stands behind one of them only. Else it
-    /// comes each time, but where the source said that the line ends there.
+    /// Whether the moves after a position with several lines to it are written only once. Otherwise
+    /// they are repeated, except where the source ended the line.
     pub once: bool,
-    /// A tree of more moves is refused.
+    /// Maximum number of moves; a larger tree is refused.
     pub max_moves: u64,
 }
 
@@ -29,9 +29,10 @@ impl Default for TreeOptions {
 pub struct Tree {
     /// The game.
     pub game: Game,
-    /// Its moves, those of variations too.
+    /// Number of moves, those of variations included.
     pub moves: u64,
-    /// The lines that end with a comment `as after ...`, because their position stands elsewhere.
+    /// Number of lines that end with a comment `as after ...`, because their position continues
+    /// elsewhere.
     pub references: u64,
 }
 
@@ -80,11 +81,11 @@ fn begin(game: &mut GameBuilder, position: &Position) -> Result<(), BuildError> 
     Ok(())
 }
 
-/// What is to be written next.
+/// A step of the output.
 enum Step {
-    /// A move of a position: its place among the branches.
+    /// A move of a position: its index among the branches.
     Move(Node, usize),
-    /// What follows behind it, if anything.
+    /// The moves after it, if any.
     Behind(Node, usize),
     BeginVariation,
     EndVariation,
@@ -94,13 +95,13 @@ struct Writer<'r> {
     repertoire: &'r Repertoire,
     paths: Paths,
     options: TreeOptions,
-    /// Where the game begins.
+    /// Start of the game.
     begins: Node,
     game: GameBuilder,
-    /// The positions of the line, and how often each stands on it.
+    /// The positions of the line, with their number of occurrences.
     line: Vec<Node>,
     on_line: Vec<u32>,
-    /// For each open variation how long the line was before it, and what it replaces.
+    /// The length of the line before each open variation, and the position that it replaces.
     outer: Vec<(usize, Node)>,
     moves: u64,
     references: u64,
@@ -150,7 +151,7 @@ impl Writer<'_> {
         )))
     }
 
-    /// What is to be written from a position on, the first last.
+    /// The steps from a position, in reverse order.
     fn steps_from(&self, node: Node) -> Vec<Step> {
         if self.line.len() > self.options.depth {
             return Vec::new();
@@ -174,7 +175,7 @@ impl Writer<'_> {
         steps
     }
 
-    /// Writes a move with all that is said of it.
+    /// Writes a move with its judgements.
     fn play(&mut self, node: Node, place: usize) -> Result<(), BuildError> {
         let branch = &self.repertoire.place(node).branches[place];
         self.game.play(branch.mv)?;
@@ -200,7 +201,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes what is said of a position.
+    /// Writes the properties of a position.
     fn remark(&mut self, node: Node) -> Result<(), BuildError> {
         let place = self.repertoire.place(node);
         if self.game.has_move() {
@@ -212,7 +213,7 @@ impl Writer<'_> {
         place.comments.iter().try_for_each(|comment| self.game.add_comment(comment))
     }
 
-    /// Whether the moves of the position follow to which a branch led that was just written.
+    /// Whether the moves follow the position of the branch that was just written.
     fn is_followed(&self, node: Node, branch: &Branch) -> bool {
         let is_way = self.paths.ends_with(branch.to, node, branch.mv);
         let is_repeated = self.on_line[branch.to as usize] > 1;

@@ -1,4 +1,4 @@
-//! Visits become one tally a position.
+//! Combines visits into one tally per position.
 
 use byteorder::{BigEndian, ByteOrder};
 
@@ -10,15 +10,15 @@ use crate::error::Result;
 use crate::library::ordered::changed;
 use crate::model::{Cell, KeptGame, KeptGames, Opcode, Operation, TallyOverflow};
 
-/// The tally of a position while games are added. It is used for one position after the other, since
-/// most have one visit only, which must not cost memory of its own.
+/// The tally of a position while games are added. It is reused, since most positions have only one
+/// visit, which must not allocate memory.
 #[derive(Default, Debug)]
 pub(super) struct Sum {
     counted: Cells,
-    /// What copies counted that others took the place of.
+    /// Counts of copies of games that other copies replaced.
     less: Cells,
     first: Option<Place>,
-    /// How many games are kept of each kind, where they are, and those so far.
+    /// Number of games to keep of each kind, if any, and the games so far.
     limit: Option<u8>,
     kept: Option<KeptGames>,
 }
@@ -26,7 +26,8 @@ pub(super) struct Sum {
 /// The parts of a tally.
 #[derive(Default, Debug)]
 struct Cells {
-    /// Those in use are those that `order` names, by ascending cells; the others lend their memory.
+    /// `order` has the indices of the parts in use, by ascending cells; the other parts keep their
+    /// memory.
     parts: Vec<OrdinalTally>,
     order: Vec<usize>,
 }
@@ -62,13 +63,13 @@ impl Cells {
         self.order.iter().map(|&at| &self.parts[at])
     }
 
-    /// Appends the tally in its short form, and forgets it.
+    /// Appends the tally in its short form, and clears it.
     fn put(&mut self, out: &mut Vec<u8>) {
         record::put_tally(self.sorted(), out);
         self.order.clear();
     }
 
-    /// The parts without those of another tally; `None` where it has more.
+    /// The parts minus those of another tally; `None` if that has more.
     fn minus(&self, less: &Cells) -> Option<Vec<OrdinalTally>> {
         let mut left: Vec<OrdinalTally> =
             self.order.iter().map(|&at| self.parts[at].clone()).collect();
@@ -81,15 +82,15 @@ impl Cells {
     }
 }
 
-/// Games of which positions keep the best rated and the latest, so many of each.
+/// The games that positions list, and the number of each kind.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Kept<'a> {
     pub(super) limit: u8,
-    /// By their numbers; `None` for one that cannot be kept.
+    /// By index; `None` for a game that cannot be kept.
     pub(super) games: &'a [Option<KeptGame>],
 }
 
-/// A place in the games: the number of the game and the ply.
+/// A place in the games: the index of the game and the ply.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Place {
     pub(super) game: u64,
@@ -115,12 +116,12 @@ impl Place {
 }
 
 impl Sum {
-    /// One that keeps so many games of each kind, if any.
+    /// An empty sum; it keeps this many games of each kind, if any.
     pub(super) fn keeping(limit: Option<u8>) -> Sum {
         Sum { limit, ..Sum::default() }
     }
 
-    /// Keeps games of these visits, which all are of one position.
+    /// Keeps games of visits of one position.
     fn keep(&mut self, visits: &[&Visit], kept: Option<Kept<'_>>) {
         let Some(Kept { limit, games }) = kept else { return };
         let game = |visit: &&Visit| *games.get(visit.game as usize)?;
@@ -134,7 +135,7 @@ impl Sum {
         };
     }
 
-    /// Appends the games that were kept, where games are kept, and forgets them.
+    /// Appends the games that were kept, if games are kept, and clears them.
     fn put_kept(&mut self, out: &mut Vec<u8>) {
         if self.limit.is_some() {
             let kept = self.kept.take();
@@ -172,12 +173,12 @@ impl Sum {
         self.first = Some(self.first.map_or(place, |first| first.min(place)));
     }
 
-    /// Where the position came first.
+    /// The first visit of the position.
     pub(super) fn first(&self) -> Place {
         self.first.unwrap_or(Place::START)
     }
 
-    /// Adds what [`Tallied::put_with_place`] put.
+    /// Adds the output of [`Tallied::put_with_place`].
     pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         let (place, bytes) = bytes.split_first_chunk().ok_or_else(changed)?;
         self.came(Place::of_bytes(*place));
@@ -190,7 +191,7 @@ impl Sum {
         Ok(())
     }
 
-    /// Takes off what is counted here; what is counted elsewhere stays to be taken off there.
+    /// Subtracts the part that is counted here; the rest stays to be subtracted elsewhere.
     fn settle(&mut self) -> Result<()> {
         if self.less.is_empty() {
             return Ok(());
@@ -203,7 +204,7 @@ impl Sum {
         Ok(())
     }
 
-    /// Appends the tally in its short form, behind it what is to be taken off, and forgets it.
+    /// Appends the tally in its short form and the rest to subtract, and clears it.
     fn put(&mut self, out: &mut Vec<u8>) {
         self.first = None;
         self.counted.put(out);
@@ -212,8 +213,8 @@ impl Sum {
         }
     }
 
-    /// Appends the record of the position with this board, and forgets all; false, and nothing is
-    /// appended, where copies say the same of the position as those that counted elsewhere.
+    /// Appends the record of the position with this board, and clears the sum. Returns false,
+    /// without output, if the copies of games change nothing here.
     pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         self.settle()?;
         self.first = None;
@@ -249,9 +250,9 @@ pub(super) fn too_many(error: TallyOverflow) -> crate::Error {
 
 /// The tally of a position whose visits are in memory.
 pub(super) enum Tallied<'t> {
-    /// It has one visit, as most have, and no games are kept.
+    /// One visit, as usual, without games to keep.
     One { visit: &'t Visit, game: &'t CountedGame, place: Place },
-    /// It has several.
+    /// Several visits.
     Many(&'t mut Sum),
 }
 
@@ -273,7 +274,7 @@ impl Tallied<'_> {
         }
     }
 
-    /// Appends what [`Sum::add_encoded`] takes, and forgets the tally.
+    /// Appends the input of [`Sum::add_encoded`], and clears the tally.
     pub(super) fn put_with_place(self, out: &mut Vec<u8>) {
         match self {
             Tallied::One { visit, game, place } => {
@@ -295,13 +296,13 @@ fn put_one(visit: &Visit, game: &CountedGame, out: &mut Vec<u8>) {
     record::put_one_game(&game.facts.cell, visit.is_first().into(), played, out);
 }
 
-/// The games that visits are of.
+/// The games of visits.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Games<'g> {
-    /// So many were before.
+    /// Number of games before these.
     pub(super) before: u64,
     pub(super) games: &'g [CountedGame],
-    /// Those that are kept.
+    /// The games to keep.
     pub(super) kept: Option<Kept<'g>>,
     pub(super) visits: &'g [Visits],
 }
@@ -316,11 +317,11 @@ impl Games<'_> {
     }
 }
 
-/// How many visits ahead memory is asked for.
+/// Number of visits to prefetch.
 const AHEAD: usize = 8;
 
-/// Hands on each position of a part of the visits with its tally, by ascending keys; those of one key
-/// by their boards.
+/// Calls `visit` with each position of a part of the visits and its tally, by ascending keys, then
+/// by boards.
 pub(super) fn each_position(
     part: usize,
     games: Games<'_>,
@@ -363,7 +364,7 @@ fn by_key(visits: &[Visits], part: usize) -> Vec<(u64, &Visit)> {
     let parts = || visits.iter().map(|visits| &visits.parts[part]);
     let len = parts().map(Part::len).sum();
     let all = || parts().flat_map(Part::iter);
-    // About as many buckets as visits, so that most of them have one or two.
+    // About one bucket per visit, so that most buckets have one or two.
     let bits = (usize::BITS - usize::leading_zeros(len)).clamp(1, u64::BITS - 1 - PART_BITS);
     let bucket = |visit: &Visit| (visit.key << PART_BITS >> (u64::BITS - bits)) as usize;
     let mut ends = vec![0_u32; 1 << bits];

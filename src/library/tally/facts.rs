@@ -1,4 +1,4 @@
-//! What a game adds to the tally of each of its positions.
+//! Contribution of a game to the tallies of its positions.
 
 use crate::codec::record;
 use crate::library::date::Date;
@@ -6,42 +6,42 @@ use crate::library::game_tag::{self, Tags};
 use crate::model::{Cell, Color, Game, GameCounts, GameResult, LARGEST_RATING, Ratings, Speed};
 use crate::simd::prefetch;
 
-/// By what the games of a tally are told apart.
+/// The properties that a tally is split by.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Split {
-    /// By the year.
+    /// The year.
     pub year: bool,
-    /// By the month, and so by the year.
+    /// The month, and so the year.
     pub month: bool,
-    /// By the class of the time control.
+    /// The class of the time control.
     pub speed: bool,
-    /// By the mean rating of the players, in [`RATING_GROUPS`].
+    /// The mean rating of the players, in [`RATING_GROUPS`].
     pub rating: bool,
 }
 
-/// Bits of what a game says: of a rating, and of a class of time controls.
+/// Bit widths of a rating and of a class of time controls.
 const BLACK_BITS: u32 = 14;
 const SPEED_BITS: u32 = 3;
 const _: () = assert!(LARGEST_RATING < 1 << BLACK_BITS && Speed::ALL.len() < 1 << SPEED_BITS);
 
-/// The lowest mean ratings of the groups, as lichess.org has them.
+/// The lower bounds of the rating groups, as on lichess.org.
 pub const RATING_GROUPS: [u16; 9] = [0, 1000, 1200, 1400, 1600, 1800, 2000, 2200, 2500];
 
-/// What is known of a game beside its moves.
+/// Facts of a game besides its moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct GameFacts {
-    /// How it ended.
+    /// The result.
     pub result: GameResult,
-    /// The ratings of White and Black; what is no number from 1 to 9999 is missing.
+    /// The ratings of White and Black; a value that is not a number from 1 to 9999 is missing.
     pub ratings: [Option<u16>; 2],
-    /// The year of the tag `Date`, else of `UTCDate`.
+    /// The year of the tag `Date`, or else of `UTCDate`.
     pub year: Option<u16>,
-    /// With which games it is counted.
+    /// The cell of the game.
     pub cell: Cell,
 }
 
 impl GameFacts {
-    /// Those of a game.
+    /// The facts of a game.
     pub fn of(game: &Game, split: Split) -> GameFacts {
         let tags = Tags::OfGame(game);
         let date = date(&tags);
@@ -58,15 +58,15 @@ impl GameFacts {
         GameFacts { result: game.result(), ratings, year, cell }
     }
 
-    /// What copies of the game may say otherwise, as a number: the ratings, and the class of the time
-    /// control where games are told apart by it.
+    /// The facts that copies of the game may differ in, as a number: the ratings, and the class of
+    /// the time control if the tally is split by it.
     pub(super) fn said(&self) -> u32 {
         let [white, black] = self.ratings.map(|rating| u32::from(rating.unwrap_or(0)));
         let speed = self.cell.speed.map_or(0, |speed| speed as u32 + 1);
         white << (BLACK_BITS + SPEED_BITS) | black << SPEED_BITS | speed
     }
 
-    /// The facts of a copy of the game that says this.
+    /// The facts of a copy of the game with this number.
     pub(super) fn with_said(self, said: u32, split: Split) -> GameFacts {
         let rating = |shift: u32| {
             let rating = (said >> shift) as u16 & ((1 << BLACK_BITS) - 1);
@@ -82,7 +82,7 @@ impl GameFacts {
         GameFacts { ratings, cell, ..self }
     }
 
-    /// What the game counts for a position where this side is to move.
+    /// The contribution of the game to a position with this side to move.
     pub(super) fn counts(&self, turn: Color) -> GameCounts {
         let ratings = |color: Color| match self.ratings[color as usize] {
             Some(rating) => Ratings { games: 1, sum: rating.into() },
@@ -101,16 +101,16 @@ impl GameFacts {
     }
 }
 
-/// A game with the tally of a position that it alone reached, by the side to move there.
+/// A game, with the tally of a position that only it reached, by the side to move.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct CountedGame {
     lone: [LoneTally; 2],
     pub(super) facts: GameFacts,
-    /// It is taken off: another copy of it counts.
+    /// Whether it is subtracted: another copy of it counts.
     pub(super) is_less: bool,
 }
 
-/// A tally of one visit in its short form, but for the ordinal of the move.
+/// A tally of one visit in its short form, without the ordinal of the move.
 #[derive(Copy, Clone, Debug)]
 #[repr(align(32))]
 struct LoneTally {
@@ -119,7 +119,7 @@ struct LoneTally {
     len: u8,
 }
 
-/// Room for the tally of one visit.
+/// Capacity for the tally of one visit.
 const LONE_ROOM: usize = 30;
 
 impl CountedGame {
@@ -139,7 +139,7 @@ impl CountedGame {
         CountedGame { lone, facts, is_less }
     }
 
-    /// Asks for the memory of [`CountedGame::lone_tally`].
+    /// Prefetches [`CountedGame::lone_tally`].
     #[inline]
     pub(super) fn ask_for(&self, turn: Color) {
         prefetch(&self.lone[turn as usize]);
@@ -151,8 +151,8 @@ impl CountedGame {
         &bytes[usize::from(*ordinal_at) + 1..usize::from(*len)]
     }
 
-    /// The tally of a position that the game alone reached, once, and went on from with this move, in
-    /// its short form: zeros behind it, and its length.
+    /// The tally of a position that only this game reached, once, and left with this move. In short
+    /// form, padded with zeros; returns its length too.
     #[inline]
     pub(super) fn lone_tally(&self, turn: Color, ordinal: u8) -> ([u8; LONE_ROOM], usize) {
         let LoneTally { mut bytes, ordinal_at, len } = self.lone[turn as usize];
@@ -161,7 +161,7 @@ impl CountedGame {
     }
 }
 
-/// The date by the tag `Date`, else by `UTCDate`; its year is known.
+/// The date of the tag `Date`, or else of `UTCDate`, if its year is known.
 pub(super) fn date(tags: &Tags) -> Option<Date> {
     let mut dates = ["Date", "UTCDate"].into_iter().filter_map(|name| Date::parse(tags.get(name)?));
     dates.find(|date| date.year().is_some())
@@ -184,7 +184,7 @@ pub(super) fn mean(ratings: [Option<u16>; 2]) -> Option<u16> {
     Some((ratings[0]? + ratings[1]?) / 2)
 }
 
-/// The month, where the date tells it.
+/// The month, if the date has one.
 fn month(date: &Date) -> Option<u8> {
     let [first, last] = [date.first(), date.last()].map(|day| day / 100);
     (first == last).then_some((first % 100) as u8).filter(|month| (1..=12).contains(month))

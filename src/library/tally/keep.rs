@@ -1,4 +1,4 @@
-//! The games that a library keeps for the positions that list them.
+//! The games of a library that positions list.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::library::game_tag::Tags;
 use crate::model::{Game, GameDate, GameId, KeptGame, LARGEST_RATING};
 use crate::spill::Sorter;
 
-/// Takes the games that count, and gives those back that positions list.
+/// Takes the games that count, and returns those that positions list.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    /// Of the games whose positions were not looked at yet; `None` for one that cannot be kept.
+    /// Games whose positions are not counted yet; `None` for one that cannot be kept.
     waiting: Vec<Option<KeptGame>>,
     games: Sorter,
     listed: HashSet<GameId>,
@@ -30,7 +30,7 @@ impl Keeper {
         }
     }
 
-    /// Takes the next game; whether it can be kept.
+    /// Adds the next game; returns whether it can be kept.
     pub(super) fn add(&mut self, game: &Game, facts: &GameFacts) -> Result<bool> {
         self.encoded.clear();
         if kept_game::encode(game, &mut self.encoded).is_err() {
@@ -45,17 +45,17 @@ impl Keeper {
         Ok(true)
     }
 
-    /// Passes over the next game.
+    /// Skips the next game.
     pub(super) fn pass(&mut self) {
         self.waiting.push(None);
     }
 
-    /// Hands the games that wait over to those whose positions were looked at.
+    /// Moves the waiting games to those whose positions are counted.
     pub(super) fn looked_at(&mut self, games: &mut Vec<Option<KeptGame>>) {
         games.append(&mut self.waiting);
     }
 
-    /// Takes note of the games that a record lists.
+    /// Notes the games that a record lists.
     pub(super) fn note(&mut self, record: &[u8]) -> Result<()> {
         if let Some(kept) = record::kept_games_of(record)? {
             self.listed.extend(kept.games().iter().map(|game| game.id));
@@ -63,8 +63,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Gives the games back that were listed since this was done, their ids ascending, and forgets
-    /// all.
+    /// Returns the games that were listed since the last call, by ascending ids, and clears them.
     pub(super) fn give_back(
         &mut self,
         empty: Sorter,
@@ -72,7 +71,7 @@ impl Keeper {
     ) -> Result<()> {
         let mut sorted = std::mem::replace(&mut self.games, empty).finish()?;
         while let Some((id, game)) = sorted.next_entry()? {
-            // Listed once, it comes once.
+            // A game that is listed once is returned once.
             if id.first_chunk().is_some_and(|&id| self.listed.remove(&GameId(id))) {
                 visit(game)?;
             }
@@ -82,7 +81,7 @@ impl Keeper {
     }
 }
 
-/// What is known of the date of a game.
+/// The known part of the date of a game.
 fn date_of(game: &Game) -> Option<GameDate> {
     let date = facts::date(&Tags::OfGame(game))?;
     let year =

@@ -1,37 +1,37 @@
-//! Libraries that are added up: whether their tallies may be.
+//! Ledgers of libraries, and the check whether libraries can be added.
 
 use crate::codec::tally_origin::TallyLedger;
 
-/// What adding up libraries may pass over.
+/// Differences that adding libraries may ignore.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct Allowed {
-    /// That they were built differently, are pruned, or say nothing of it.
+    /// Libraries that were built differently, are pruned, or have no ledger.
     pub mixed: bool,
-    /// That they count the same games, or may: one of them does not keep which.
+    /// Libraries that count the same games, or may: one of them has no digests.
     pub overlap: bool,
 }
 
-/// Why libraries must not be added up.
+/// The reason why libraries must not be added.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unlike {
-    /// Others games count, or otherwise.
+    /// Different games count, or they count in another way.
     #[error("built with `{theirs}`, the library before with `{ours}`")]
     Settings {
         /// The settings of the first.
         ours: String,
-        /// Those of the one that is added.
+        /// The settings of the added library.
         theirs: String,
     },
-    /// Libraries that were built differently were added up in it.
+    /// The library is a sum of libraries that were built differently.
     #[error("added up of libraries that were built differently")]
     Mixed,
     /// Positions may be missing.
     #[error("pruned ({0})")]
     Pruned(String),
-    /// So many games are in both.
+    /// Number of games in both libraries.
     #[error("shares {0} games with the library before: they would count twice")]
     Shared(u64),
-    /// Nobody knows which games they share.
+    /// The common games are unknown.
     #[error(
         "without the digests of its games, or the library before is: games that are in both would count twice"
     )]
@@ -39,16 +39,16 @@ pub enum Unlike {
 }
 
 impl Unlike {
-    /// Whether [`Allowed::overlap`] allows it; else [`Allowed::mixed`] does.
+    /// Whether [`Allowed::overlap`] permits it; otherwise [`Allowed::mixed`] does.
     pub const fn is_overlap(&self) -> bool {
         matches!(self, Unlike::Shared(_) | Unlike::NoDigests)
     }
 }
 
-/// Whether games counted with these settings may be added to a library.
+/// Checks whether games counted with these settings may be added to a library.
 ///
 /// # Errors
-/// Why not.
+/// The difference.
 pub fn check_settings(ledger: &TallyLedger, settings: &str) -> Result<(), Unlike> {
     let origin = &ledger.origin;
     if let Some(pruned) = &origin.pruned {
@@ -64,7 +64,7 @@ pub fn check_settings(ledger: &TallyLedger, settings: &str) -> Result<(), Unlike
     Ok(())
 }
 
-/// Adds the ledger of a library to that of another, as their tallies are added.
+/// Adds the ledger of a library to another one, as their tallies are added.
 ///
 /// ```
 /// use epdb::codec::tally_origin::{GameDigests, TallyLedger};
@@ -77,7 +77,7 @@ pub fn check_settings(ledger: &TallyLedger, settings: &str) -> Result<(), Unlike
 /// ```
 ///
 /// # Errors
-/// Why they must not be added; the first one is as it was then.
+/// The difference; `all` has not changed then.
 pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Result<(), Unlike> {
     let pruned = all.origin.pruned.clone().or(other.origin.pruned.clone());
     let is_alike = match (&other.origin.pruned, other.origin.is_mixed) {

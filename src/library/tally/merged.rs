@@ -1,4 +1,4 @@
-//! Differences between the copies of a game, of which a library counts one.
+//! Differences between the copies of a game that counts once.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -13,31 +13,31 @@ use crate::library::same_game::SiteId;
 use crate::model::Game;
 use crate::spill::{Sorted, Sorter};
 
-/// Numbers of games that were counted before, by what they have otherwise than the copy that came first.
+/// Numbers of duplicates by their difference from the first copy.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct MergedGames {
-    /// Another White, Black or Round.
+    /// Different White, Black or Round.
     pub other_names: u64,
-    /// Another id of a site or a collection, or an id where the other has none.
+    /// A different id of a site or a collection, or an id that the first copy lacks.
     pub other_ids: u64,
-    /// Other moves, another date or another result, under the same id.
+    /// Different moves, date or result under the same id.
     pub other_moves: u64,
-    /// Games of which the first copy was counted by an earlier import: its tags are not kept.
+    /// Duplicates of a game of an earlier import, whose tags are not kept.
     pub not_compared: u64,
 }
 
-/// Takes all games that are counted or were counted before.
+/// Takes all games that count, and all duplicates.
 #[derive(Debug)]
 pub(super) struct Comparison(Sorter);
 
-/// Hashes of what copies of a game may differ in. What cannot differ is 0.
+/// Hashes of the properties that copies may differ in; 0 for those that cannot differ.
 #[derive(Copy, Clone, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Labels {
     names: [u8; 8],
     id: [u8; 8],
     moves: [u8; 8],
-    /// 1 for a game that counts, 0 for one that was counted before.
+    /// 1 for a game that counts, 0 for a duplicate.
     counts: u8,
 }
 
@@ -60,17 +60,17 @@ fn hash(value: &impl Hash) -> [u8; 8] {
 }
 
 impl Comparison {
-    /// One that uses about so many bytes, and beyond them a temporary file.
+    /// A comparison that uses about this many bytes, and beyond them a temporary file.
     pub(super) fn new(directory: &Path, memory: usize) -> Comparison {
         Comparison(Sorter::new(directory, memory))
     }
 
-    /// Takes a game.
+    /// Adds a game.
     pub(super) fn add(&mut self, game: &GameDigest, labels: Labels, counts: bool) -> Result<()> {
         Ok(self.0.push(hash_of(game), Labels { counts: counts.into(), ..labels }.as_bytes())?)
     }
 
-    /// Compares the copies of each game with the one that came first.
+    /// Compares the copies of each game with the first one.
     pub(super) fn finish(self) -> Result<MergedGames> {
         compare(self.0.finish()?)
     }
@@ -84,7 +84,7 @@ fn compare(mut sorted: Sorted) -> Result<MergedGames> {
         match &first {
             Some((known, first)) if known == game => merged.add(first, &labels),
             _ => {
-                // A game whose first copy is not here was counted by an earlier import.
+                // A game whose first copy is missing was counted by an earlier import.
                 merged.not_compared += u64::from(labels.counts == 0);
                 first = Some((game.to_vec(), labels));
             }

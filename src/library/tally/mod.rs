@@ -1,7 +1,7 @@
-//! Libraries of positions: what became of the games that reached each.
+//! Libraries of positions: results of the games that reached each position.
 //!
-//! [`TallyBuilder`] takes games in any order and gives a record for each position, with the operation
-//! `tally`, by ascending keys.
+//! [`TallyBuilder`] takes games in any order and returns a record for each position, with the
+//! operation `tally`, by ascending keys.
 
 mod aggregate;
 mod facts;
@@ -33,28 +33,28 @@ use crate::model::{Color, Game, KeptGame, Start};
 use crate::source::{EncodedBatch, Item};
 use crate::spill::{Sorted, Sorter};
 
-/// Which games count, and how.
+/// Options of counting.
 #[derive(Clone, Debug)]
 pub struct TallyOptions {
-    /// By what games are told apart.
+    /// The properties that tallies are split by.
     pub split: Split,
-    /// Positions after more plies do not count.
+    /// Maximum number of plies before a position.
     pub max_ply: u32,
-    /// A position that a game reaches again, and a move that it plays there again, count again.
+    /// Whether repeated positions in a game, and moves repeated in them, count again.
     pub count_repeats: bool,
-    /// Only games of these players, by the tags `White` and `Black`: each in all spellings that are
-    /// given. Empty for all games.
+    /// Names of players in the tags `White` and `Black`, in all spellings; only their games count.
+    /// Empty for all games.
     pub players: Vec<String>,
-    /// Of the games of `players`, only those in which they had this colour.
+    /// The colour of `players` in games that count.
     pub color: Option<Color>,
-    /// Only games from the start array.
+    /// Whether only games from the start array count.
     pub standard_only: bool,
-    /// Boards keep an en passant square where a pawn stands beside, even if it cannot capture, as
-    /// Polyglot's keys have it; the records are for books only then.
+    /// Whether boards keep an en passant square beside a pawn that cannot capture, as Polyglot's
+    /// keys do; the records are only for books then.
     pub polyglot_en_passant: bool,
-    /// When a game was counted already; `None` counts every game.
+    /// The criterion for duplicates; `None` counts every game.
     pub same_game: Option<SameGame>,
-    /// So many of the best rated and of the latest games are kept for each position, 1 to
+    /// Number of the best rated and of the latest games that are kept for each position, 1 to
     /// [`MOST_KEPT`](crate::model::MOST_KEPT); `None` for none.
     pub keep_games: Option<u8>,
 }
@@ -76,7 +76,7 @@ impl Default for TallyOptions {
 }
 
 impl TallyOptions {
-    /// The part of the options that a library keeps for programs.
+    /// The scope of the options, which a library stores for programs.
     pub fn scope(&self) -> TallyScope {
         let Split { year, month, speed, rating } = self.split;
         let mut players: Vec<String> =
@@ -88,19 +88,19 @@ impl TallyOptions {
     }
 }
 
-/// What became of a game.
+/// The outcome of adding a game.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum GameOutcome {
     /// It counts.
     Counted,
     /// It was counted before.
     Duplicate,
-    /// The options leave it out.
+    /// The options exclude it.
     LeftOut,
 }
 
 impl GameOutcome {
-    /// The one of these counts that the game belongs to.
+    /// The counter of this outcome.
     fn count_of<'c>(
         self,
         games: &'c mut u64,
@@ -115,30 +115,30 @@ impl GameOutcome {
     }
 }
 
-/// What a [`TallyBuilder`] did.
+/// Counts of a [`TallyBuilder`].
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct TallyCounts {
     /// Games that count.
     pub games: u64,
     /// Games that were counted before.
     pub duplicates: u64,
-    /// Games that the options, or whoever reads them, leave out.
+    /// Games that the options or the caller exclude.
     pub left_out: u64,
-    /// Those of them that have a move that cannot be made.
+    /// Excluded games with an illegal move.
     pub cut_short: u64,
     /// Games that count up to a null move.
     pub at_null_move: u64,
     /// Moves made in the games that count.
     pub plies: u64,
-    /// Moves that are not counted: their positions have more than 256.
+    /// Moves that are not counted, because their positions have more than 256.
     pub wide_moves: u64,
-    /// Games that count and cannot be kept, because they have a move that has no byte.
+    /// Counted games that cannot be kept, because a move has no byte.
     pub not_kept: u64,
     /// Positions.
     pub positions: u64,
 }
 
-/// Takes games and gives the positions that they reached.
+/// Takes games and returns the positions that they reached.
 ///
 /// ```
 /// use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
@@ -168,52 +168,52 @@ pub struct TallyBuilder {
     options: TallyOptions,
     directory: PathBuf,
     memory: usize,
-    /// Games that were counted before, and those that this one counted since.
+    /// Games that were counted before, and those that were counted since.
     known_games: GameDigests,
     new_games: GameDigests,
     sources: Vec<TallySource>,
-    /// Games whose positions were not looked at yet.
+    /// Games whose positions are not counted yet.
     lines: Vec<Line>,
     moves: Vec<Move>,
     counted: CountedGames,
-    /// Tallies of visits that did not fit.
+    /// Tallies of visits that did not fit into memory.
     spilled: Option<Sorter>,
     keeper: Option<Keeper>,
     comparison: Comparison,
     counts: TallyCounts,
 }
 
-/// Visits, and the games they are of.
+/// Visits, and their games.
 #[derive(Default, Debug)]
 struct CountedGames {
-    /// Those of each thread.
+    /// The visits of each thread.
     visits: Vec<Visits>,
     games: Vec<CountedGame>,
-    /// What is kept of them, where games are kept.
+    /// The kept form of the games, if games are kept.
     kept: Vec<Option<KeptGame>>,
-    /// Games whose visits are elsewhere.
+    /// Number of games whose visits are elsewhere.
     before: u64,
 }
 
-/// In which order positions are given.
+/// The order of the positions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum TallyOrder {
     /// By ascending keys, those of one key by their boards.
     #[default]
     Key,
-    /// As the games reached them first: most follow from the one before by a move, which archives
-    /// make use of.
+    /// By the first game that reached each: most positions follow from the one before by a move,
+    /// which makes archives small.
     Games,
 }
 
-/// Games are looked at together on all threads: so many plies, or what a part of the memory holds.
+/// Games are counted together on all threads: this many plies, or this part of the memory.
 const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
-/// Games that are kept wait in this part of the memory.
+/// Part of the memory for games to keep.
 const KEPT_OF_MEMORY: usize = 8;
-/// What copies of games are compared by waits in this part of the memory.
+/// Part of the memory for comparing copies of games.
 const COMPARED_OF_MEMORY: usize = 16;
-/// So many games at least are worth a thread.
+/// Minimum number of games per thread.
 const MIN_GAMES: usize = 64;
 
 impl CountedGames {
@@ -237,7 +237,7 @@ impl CountedGames {
             .for_each(|(nth, (lines, visits))| visits.add(lines, moves, first + nth * many, which));
     }
 
-    /// Hands on each position of a part; so many games of each kind are kept, if any.
+    /// Calls `visit` with each position of a part; keeps this many games of each kind, if any.
     fn each_position(
         &self,
         part: usize,
@@ -251,9 +251,9 @@ impl CountedGames {
 }
 
 impl TallyBuilder {
-    /// One that uses about `memory` bytes, and beyond them temporary files in `directory`. The
-    /// digests of the games, some twenty-five bytes each, and where games are kept the ids of those that
-    /// positions list, some ten bytes each, are in memory beside that.
+    /// A builder that uses about `memory` bytes, and beyond them temporary files in `directory`.
+    /// Further memory holds the digests of the games, some 25 bytes each, and the ids of kept
+    /// games, some 10 bytes each.
     pub fn new(
         options: TallyOptions,
         directory: impl Into<PathBuf>,
@@ -280,13 +280,13 @@ impl TallyBuilder {
         }
     }
 
-    /// Games that were counted already, whose tallies are elsewhere.
+    /// Sets the games that were counted before, whose tallies are elsewhere.
     #[must_use]
     pub fn with_games(self, known_games: GameDigests) -> TallyBuilder {
         TallyBuilder { known_games, ..self }
     }
 
-    /// The games that come next are of this file.
+    /// Begins the games of a file.
     pub fn begin_source(&mut self, name: &str) {
         if self.sources.last().is_none_or(|source| source.name != name) {
             self.sources.push(TallySource { name: name.to_string(), ..TallySource::default() });
@@ -296,7 +296,7 @@ impl TallyBuilder {
     /// Takes a game.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn add(&mut self, game: &Game) -> Result<GameOutcome> {
         let facts = GameFacts::of(game, self.options.split);
         let known = self.look_at(game, &facts)?;
@@ -314,8 +314,8 @@ impl TallyBuilder {
         Ok(taken)
     }
 
-    /// Takes the game of an item of a source, or notes that the filter leaves it out. A game that ends
-    /// before a move that cannot be made is left out unless `counts_cut_short`.
+    /// Adds the game of an item of a source, or notes that the filter excludes it. A game that ends
+    /// before an illegal move is left out unless `counts_cut_short`.
     ///
     /// # Errors
     /// As [`TallyBuilder::add`].
@@ -332,7 +332,7 @@ impl TallyBuilder {
         Ok(())
     }
 
-    /// Notes a game that whoever reads them leaves out.
+    /// Notes a game that the caller excludes.
     pub fn leave_out(&mut self) {
         self.note(GameOutcome::LeftOut);
     }
@@ -345,7 +345,7 @@ impl TallyBuilder {
         }
     }
 
-    /// What is known of a game; `None` where the options leave it out.
+    /// The known facts of a game; `None` if the options exclude it.
     fn look_at(&mut self, game: &Game, facts: &GameFacts) -> Result<Option<KnownGame>> {
         if !self.options.takes(game) {
             return Ok(None);
@@ -353,12 +353,12 @@ impl TallyBuilder {
         let Some(same) = self.options.same_game else { return Ok(Some(KnownGame::New)) };
         let id = SiteId::from_game(game);
         let hash = blake3::hash(&same.key(game, id.as_ref()));
-        // A copy with other moves cannot take the place of one that counts.
+        // A copy with other moves cannot replace one that counts.
         let said = if same.goes_by_id(id.as_ref()) { 0 } else { facts.said() };
         let digest = digest_of(hash.as_bytes(), said);
         let known = match self.known_games.find(&digest) {
             KnownGame::Counted => KnownGame::Counted,
-            // A copy that came since may say more than the one that was counted earlier.
+            // A later copy may be more complete than the one of an earlier import.
             earlier => match self.new_games.insert(digest) {
                 KnownGame::New => earlier,
                 newer => newer,
@@ -379,7 +379,8 @@ impl TallyBuilder {
         self.make_room()
     }
 
-    /// Counts a copy of a game instead of the one that said this. Of both, positions list the first.
+    /// Counts a copy of a game in place of the one with these facts. Positions list the first of
+    /// both.
     fn replace(&mut self, game: &Game, facts: GameFacts, said: u32) -> Result<()> {
         let before = facts.with_said(said, self.options.split);
         for (facts, role) in [(facts, Role::CountsInstead), (before, Role::Retracted)] {
@@ -396,7 +397,7 @@ impl TallyBuilder {
         self.lines.push(Line { start: *game.start(), moves, facts, role });
     }
 
-    /// Looks at the games that wait when they are many, and spills when memory is spent.
+    /// Counts the waiting games if they are many, and spills if memory is full.
     fn make_room(&mut self) -> Result<()> {
         if self.moves.len() + self.lines.len() < BATCH_PLIES.min(self.memory / BATCH_OF_MEMORY) {
             return Ok(());
@@ -408,19 +409,20 @@ impl TallyBuilder {
         Ok(())
     }
 
-    /// Whether memory is spent, so that the next games go to a temporary file unless
-    /// [`TallyBuilder::drain`] makes room.
+    /// Whether memory is full: the next games go to a temporary file unless [`TallyBuilder::drain`]
+    /// is called.
     pub fn is_full(&self) -> bool {
         self.counted.bytes() > self.memory / 2
     }
 
-    /// Uses at most so many bytes, if it was given more.
+    /// Limits the memory.
     #[must_use]
     pub fn at_most(self, memory: usize) -> TallyBuilder {
         TallyBuilder { memory: self.memory.min(memory), ..self }
     }
 
-    /// The files and the games that were counted since this was asked. They are not known any more.
+    /// Returns and clears the files and the games that were counted since the last call. The games
+    /// are no longer known.
     pub fn take_games(&mut self) -> (Vec<TallySource>, GameDigests) {
         let sources = self.sources.iter_mut().map(|source| {
             let name = source.name.clone();
@@ -430,12 +432,12 @@ impl TallyBuilder {
         (sources, std::mem::take(&mut self.new_games))
     }
 
-    /// Games that were counted already.
+    /// Adds games that were counted before.
     pub fn know(&mut self, games: &GameDigests) {
         self.known_games.extend(games);
     }
 
-    /// Looks at the positions of the games that wait.
+    /// Counts the positions of the waiting games.
     fn visit_lines(&mut self) {
         self.counted.add(&self.lines, &self.moves, self.options.positions());
         for visits in &mut self.counted.visits {
@@ -448,7 +450,7 @@ impl TallyBuilder {
         self.moves.clear();
     }
 
-    /// Makes room for other visits.
+    /// Frees memory for other visits.
     fn spill(&mut self) -> Result<()> {
         let before = self.counted.before + self.counted.games.len() as u64;
         let others = CountedGames { before, ..CountedGames::default() };
@@ -470,7 +472,7 @@ impl TallyBuilder {
         Ok(())
     }
 
-    /// Gives the records of all positions in their binary form.
+    /// Passes the records of all positions, in their binary form, to `visit`.
     ///
     /// # Errors
     /// As [`TallyBuilder::drain`].
@@ -483,12 +485,12 @@ impl TallyBuilder {
         Ok(self.counts)
     }
 
-    /// Gives the records of the positions of the games so far in their binary form, and forgets them:
-    /// games that follow make others.
+    /// Passes the records of the positions of the games so far, in their binary form, to `visit`,
+    /// and clears them; further games make new records.
     ///
     /// # Errors
-    /// The temporary file cannot be made, written or read, a position was reached by too many games,
-    /// or what `visit` says.
+    /// The temporary file cannot be created, written or read, a position was reached by too many
+    /// games, and those of `visit`.
     pub fn drain(
         &mut self,
         order: TallyOrder,
@@ -527,26 +529,26 @@ impl TallyBuilder {
         out.finish()
     }
 
-    /// Gives the games back, as [`kept_game`](crate::codec::kept_game) encodes them, that the positions
-    /// list which were given since this was asked.
+    /// Passes the games that positions list, and that were added since the last call, to `visit`,
+    /// encoded by [`kept_game`](crate::codec::kept_game).
     ///
     /// # Errors
-    /// The temporary file cannot be made, written or read, and what `visit` says.
+    /// The temporary file cannot be created, written or read, and those of `visit`.
     pub fn drain_games(&mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let empty = Sorter::new(&self.directory, self.memory / KEPT_OF_MEMORY);
         self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.give_back(empty, visit))
     }
 
-    /// Compares the games that were counted before with the copies that came first, and forgets both.
+    /// Compares duplicates with their first copies, and clears both.
     ///
     /// # Errors
-    /// The temporary file cannot be made, written or read.
+    /// The temporary file cannot be created, written or read.
     pub fn take_merged_games(&mut self) -> Result<MergedGames> {
         let empty = Comparison::new(&self.directory, self.memory / COMPARED_OF_MEMORY);
         std::mem::replace(&mut self.comparison, empty).finish()
     }
 
-    /// What was done so far.
+    /// The counts so far.
     pub const fn counts(&self) -> TallyCounts {
         self.counts
     }
@@ -576,10 +578,10 @@ impl TallyOptions {
     }
 }
 
-/// Parts whose records are made at the same time; a part of their number.
+/// Number of parts whose records are made together.
 const PARTS_AT_ONCE: usize = 16;
 
-/// The records of visits that all are in memory.
+/// The records of visits that are all in memory.
 fn visit_parts(
     counted: &CountedGames,
     limit: Option<u8>,
@@ -599,7 +601,7 @@ fn visit_parts(
     Ok(())
 }
 
-/// Records on their way out, many at a time.
+/// Records in batches.
 struct Batches<'v> {
     batch: EncodedBatch,
     visit: &'v mut dyn FnMut(&EncodedBatch) -> Result<()>,
@@ -621,7 +623,7 @@ impl Batches<'_> {
     }
 }
 
-/// The records of tallies that were sorted.
+/// The records of sorted tallies.
 fn visit_sorted(
     mut sorted: Sorted,
     limit: Option<u8>,

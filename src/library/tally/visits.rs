@@ -1,4 +1,4 @@
-//! The positions of games, each once in a game.
+//! The positions of games, each once per game.
 
 use std::ops::Range;
 
@@ -14,50 +14,50 @@ use crate::model::{Color, Position, Replay, Start};
 use crate::simd::prefetch;
 use crate::simd::{InstructionSet, Kernel};
 
-/// The main line of a game and what is known of it.
+/// The main line of a game and its facts.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) start: Start,
-    /// The place of its moves among those of the lines that it stands with.
+    /// The range of its moves.
     pub(super) moves: Range<usize>,
     pub(super) facts: GameFacts,
     pub(super) role: Role,
 }
 
-/// What a line is for.
+/// The role of a line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// A game that counts.
     Counts,
-    /// A copy of a game that counted as another copy says; this one counts.
+    /// A copy of a game that replaces another copy with these facts.
     CountsInstead,
-    /// The copy that counted before, and is taken off.
+    /// The copy that is subtracted.
     Retracted,
 }
 
-/// Which positions of a game count.
+/// The positions of a game that count.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Which {
-    /// Those after so many plies and before.
+    /// Maximum number of plies.
     pub(super) max_ply: u32,
-    /// Those that come again, and moves that are played again in them.
+    /// Whether repeated positions and repeated moves count.
     pub(super) repeats: bool,
-    /// An en passant square counts where a pawn stands beside.
+    /// Whether an en passant square counts beside a pawn.
     pub(super) polyglot_en_passant: bool,
 }
 
-/// A position that a game reached, and the move that was played there.
+/// A position of a game, and the move played there.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Visit {
     pub(super) key: u64,
-    /// The number of the game among those that are counted together.
+    /// Index of the game.
     pub(super) game: u32,
-    /// The moves that the game had made.
+    /// Number of moves before.
     pub(super) ply: u16,
     /// The ordinal, the bits below, and from [`LEN_SHIFT`] on the length of the board.
     what: u16,
-    /// The packed identity board, zeros behind it; of one that is longer, which has no length here,
-    /// zero, its number and that of the [`Visits`] that have it.
+    /// The packed identity board, padded with zeros. A longer board has length zero: here are its
+    /// index, and that of its [`Visits`].
     board: [U64; PLAIN_MAX / 8],
 }
 
@@ -69,7 +69,7 @@ const LEN_SHIFT: u32 = 11;
 const _: () = assert!(PLAIN_MAX < 1 << (u16::BITS - LEN_SHIFT));
 
 impl Visit {
-    /// The game had not reached the position before.
+    /// The first visit of the game to the position.
     pub(super) const fn is_first(&self) -> bool {
         self.what & IS_FIRST != 0
     }
@@ -79,12 +79,12 @@ impl Visit {
         if self.what & BLACK != 0 { Color::Black } else { Color::White }
     }
 
-    /// The move, if it had not been played there before in the game.
+    /// The move, unless the game played it there before.
     pub(super) const fn ordinal(&self) -> Option<u8> {
         if self.what & HAS_MOVE != 0 { Some(self.what as u8) } else { None }
     }
 
-    /// The packed identity board; these are the visits that this one is among.
+    /// The packed identity board; `visits` are those that this one belongs to.
     pub(super) fn board<'a>(&'a self, all: &'a [Visits]) -> &'a [u8] {
         match self.plain_board() {
             Some((board, len)) => &board[..len],
@@ -92,27 +92,27 @@ impl Visit {
         }
     }
 
-    /// The number of its board that is longer, and that of the visits that keep it.
+    /// The index of a longer board, and that of its visits.
     fn long_place(&self) -> [usize; 2] {
         let [_, number, of] = self.board.map(|word| word.get() as usize);
         [number, of]
     }
 
-    /// The packed identity board with zeros behind it, and its length; `None` where it is longer.
+    /// The packed identity board padded with zeros, and its length; `None` if it is longer.
     #[inline]
     pub(super) fn plain_board(&self) -> Option<(&[u8; PLAIN_MAX], usize)> {
         let len = usize::from(self.what >> LEN_SHIFT);
         self.board.as_bytes().first_chunk().map(|board| (board, len)).filter(|_| len > 0)
     }
 
-    /// Asks for its memory, which two cache lines may share.
+    /// Prefetches it; it may lie in two cache lines.
     #[inline]
     pub(super) fn ask_for(&self) {
         prefetch(self);
         prefetch(&self.board[PLAIN_MAX / 8 - 1]);
     }
 
-    /// Whether both are of one board; `long` gives one that is longer, by its place.
+    /// Whether both have one board; `long` returns a longer board.
     pub(super) fn is_of_board<'a>(
         &self,
         other: &Visit,
@@ -120,18 +120,18 @@ impl Visit {
     ) -> bool {
         match (self.plain_board(), other.plain_board()) {
             (None, None) => long(self.long_place()) == long(other.long_place()),
-            // The place of a long board begins as no board does.
+            // The index of a long board begins as no board does.
             _ => self.board == other.board,
         }
     }
 }
 
-/// The board that some of these visits keep at a place.
+/// A board of these visits, by its index.
 pub(super) fn long_board(all: &[Visits], [number, of]: [usize; 2]) -> &PackedBoard {
     &all[of].long[number]
 }
 
-/// Visits in pieces of one size, so that none is ever copied to grow.
+/// Visits in chunks of one size, so that growing copies nothing.
 #[derive(Default, Debug)]
 pub(super) struct Part {
     full: Vec<Vec<Visit>>,
@@ -166,30 +166,30 @@ impl Part {
     }
 }
 
-/// The visits of the games that one thread looks at.
+/// The visits of the games of one thread.
 #[derive(Debug)]
 pub(super) struct Visits {
     /// By the first bits of their keys.
     pub(super) parts: Vec<Part>,
     pub(super) len: usize,
-    /// The boards that have more pieces than a game begins with.
+    /// Boards with more pieces than the start array.
     pub(super) long: Vec<PackedBoard>,
     /// Plies of the main lines, up to the last that counts.
     pub(super) plies: u64,
     /// Moves that are not counted, because their positions have more than 256.
     pub(super) wide_moves: u64,
-    /// The visits of the game since the last move that cannot be taken back.
+    /// The visits of the game since its last irreversible move.
     recent: Vec<Visit>,
-    /// Its number among those of all threads.
+    /// The index among all threads.
     number: usize,
 }
 
-/// So many first bits of the key tell the part that a visit belongs to.
+/// Number of key bits that select the part of a visit.
 pub(super) const PART_BITS: u32 = 8;
-/// A position comes again after so many others at the earliest.
+/// Minimum number of plies between repetitions.
 const SOONEST_REPEAT: usize = 4;
 
-/// Lines whose visits are added, and the number of the first game.
+/// Lines to add, and the index of the first game.
 struct Added<'a> {
     visits: &'a mut Visits,
     lines: &'a [Line],
@@ -215,7 +215,7 @@ impl Kernel for Added<'_> {
 }
 
 impl Visits {
-    /// None yet; so many threads have others.
+    /// Empty visits; `number` threads come before.
     pub(super) fn new(number: usize) -> Visits {
         let mut parts = Vec::new();
         parts.resize_with(1 << PART_BITS, Part::default);
@@ -228,7 +228,7 @@ impl Visits {
         self.len * size_of::<Visit>() + size_of_val(&self.long[..])
     }
 
-    /// Adds those of games, numbered from the first on, whose moves are among these.
+    /// Adds the visits of games, numbered from `first` on; `moves` has their moves.
     pub(super) fn add(&mut self, lines: &[Line], moves: &[Move], first: usize, which: Which) {
         let visits = self;
         InstructionSet::fastest().run(Added { visits, lines, moves, first, which });
@@ -252,7 +252,7 @@ impl Visits {
         }
     }
 
-    /// Adds that of a position unless it counts already.
+    /// Adds the visit of a position, unless it counts already.
     #[inline(always)]
     fn add_position(
         &mut self,
@@ -268,7 +268,7 @@ impl Visits {
                 false => replay.position().identity(),
             });
         let identity = with_en_passant.as_ref().unwrap_or(replay.position());
-        // Not in a closure, which would have no instructions of its own.
+        // A closure would be compiled without these instructions.
         let ordinal = match mv {
             Some(mv) => ordinal::ordinal_in(&replay.playable(), *mv),
             None => None,
@@ -298,8 +298,8 @@ impl Visits {
         }
     }
 
-    /// What of a visit the game did not count before. It is taken whole: one that is lent is first
-    /// written to memory, and read again from there before it has arrived.
+    /// The parts of a visit that are new in the game. It is passed by value: a borrowed one would
+    /// be written to memory and read again before it arrives.
     fn without_repeats(&self, visit: Visit) -> u16 {
         let mut what = visit.what;
         for other in &self.recent {
@@ -314,7 +314,7 @@ impl Visits {
         what
     }
 
-    /// Keeps a long board, and gives what stands for it.
+    /// Stores a long board and returns its reference.
     #[cold]
     fn keep_long(&mut self, identity: &Position) -> [U64; PLAIN_MAX / 8] {
         let place = [0, self.long.len() as u64, self.number as u64];
