@@ -165,16 +165,16 @@ impl Journal {
             if number == 1 {
                 let written = serde_json::from_slice(text);
                 let written: Header =
-                    written.map_err(|_| damaged(1, "this is no journal of a run"))?;
+                    written.map_err(|_| damaged(1, "not the journal of a run"))?;
                 check_same(&written, &run.header()?).map_err(|what| damaged(1, &what))?;
                 continue;
             }
             let (record, bytes) =
-                parse_line(text).ok_or_else(|| damaged(number, "this is no line of a journal"))?;
+                parse_line(text).ok_or_else(|| damaged(number, "not a line of a journal"))?;
             recovered.0.insert(record, bytes);
         }
         match len {
-            0 => Err(damaged(1, "this is no journal of a run")),
+            0 => Err(damaged(1, "not the journal of a run")),
             len => Ok((recovered, len)),
         }
     }

@@ -519,7 +519,7 @@ mod tests {
         key.iter().fold(0, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x9e37_79b1))
     }
 
-    /// Keys of one hash are told apart, and rings keep their order, whatever the bits of hashes.
+    /// Keys of one hash are kept apart, and rings keep their order, for all bits of hashes.
     #[test]
     fn keys_that_share_a_hash_are_told_apart() {
         for hash_mask in [0, 1, 7, u32::MAX] {

@@ -198,7 +198,7 @@ impl Field {
             "op" => parse_opcode(inner).map(Field::Operation),
             "tag" => TagName::new(inner)
                 .map(Field::Tag)
-                .ok_or_else(|| format!("`{inner}` is no name of a tag, such as White")),
+                .ok_or_else(|| format!("`{inner}` is not the name of a tag, such as White")),
             "uci" => {
                 let opcode = parse_opcode(inner)?;
                 match Field::Operation(opcode).kind() {
@@ -450,7 +450,7 @@ pub const MOVE_OPCODES: &str = "am, bm, pm, pv, sm and sv";
 pub fn parse_opcode(name: &str) -> Result<Opcode, String> {
     Opcode::new(name.as_bytes()).map_err(|_| {
         format!(
-            "`{name}` is no opcode: one is a letter and up to 14 letters, digits and underscores"
+            "`{name}` is not an opcode: an opcode is a letter and up to 14 letters, digits and underscores"
         )
     })
 }

@@ -307,7 +307,7 @@ impl Groups {
     /// Calls `visit` with the groups in the order of their values, followed by their aggregates.
     ///
     /// # Errors
-    /// Those of `visit`; the temporary file cannot be created, written or read.
+    /// Errors of `visit`; the temporary file cannot be created, written or read.
     pub fn finish<E: From<Error>>(
         mut self,
         mut visit: impl FnMut(&[Value<'_>]) -> Result<(), E>,

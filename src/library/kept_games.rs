@@ -59,7 +59,7 @@ impl FoundGame {
     /// Finds games of a position of a library; `game_of` returns a game by its id.
     ///
     /// # Errors
-    /// Those of `game_of`.
+    /// Errors of `game_of`.
     pub fn find(
         games: &[&KeptGame],
         position: &Position,

@@ -219,7 +219,7 @@ impl<'s> BatchLookup<'s> {
     /// `name` is the source in their places.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors of the source.
     pub fn search(
         &mut self,
         source: &'s dyn Lookup,
@@ -247,7 +247,7 @@ impl<'s> BatchLookup<'s> {
     /// Reads a source: `read` calls its argument with each record.
     ///
     /// # Errors
-    /// Those of `read`, and a record that cannot be encoded.
+    /// Errors of `read`, and a record that cannot be encoded.
     pub fn scan<E>(
         &mut self,
         read: impl FnOnce(&mut dyn FnMut(&EpdRecord) -> Result<()>) -> Result<(), E>,
@@ -281,7 +281,7 @@ impl<'s> BatchLookup<'s> {
     /// had a record.
     ///
     /// # Errors
-    /// Those of the sources and of `visit`.
+    /// Errors of the sources and of `visit`.
     pub fn answer<E: From<Error>>(
         mut self,
         mut visit: impl FnMut(usize, Answer<'_>) -> Result<(), E>,

@@ -251,7 +251,7 @@ impl Columns {
         };
         let (eco, name) = (column(self.eco, "eco")?, column(self.name, "name")?);
         if !is_eco(eco) {
-            return Err(format!("`{eco}` is no code of an opening, such as B90"));
+            return Err(format!("`{eco}` is not an opening code, such as B90"));
         }
         if name.contains(char::is_control) {
             return Err("a control character in a name".to_string());
@@ -432,7 +432,7 @@ impl Names {
     /// lead here. Of several, the one with most games counts, then the first code.
     ///
     /// # Errors
-    /// Those of `ask`.
+    /// Errors of `ask`.
     pub fn nearest<E: From<Error>>(
         &self,
         line: &PositionLine,
@@ -527,7 +527,7 @@ mod tests {
             ("A00\tAmar Opening\t1. Nh3\n", "0.tsv:1: there is no column `eco`"),
             ("eco\tname\tpgn\nA00\tAmar\t1. Nh9\n", "0.tsv:2: `Nh9`: "),
             ("eco\tname\tpgn\nA00\tAmar\t1. Nh3\nA00\tAmar\n", "0.tsv:3: the column `pgn`"),
-            ("eco\tname\tpgn\nZ00\tAmar\t1. Nh3\n", "0.tsv:2: `Z00` is no code"),
+            ("eco\tname\tpgn\nZ00\tAmar\t1. Nh3\n", "0.tsv:2: `Z00` is not an opening code"),
             ("eco\tname\tpgn\nA00\t \t1. Nh3\n", "0.tsv:2: the column `name`"),
             ("eco\tname\tpgn\nA00\tA\u{1}\t1. Nh3\n", "0.tsv:2: a control character"),
         ] {

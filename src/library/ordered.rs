@@ -84,7 +84,7 @@ pub(super) fn push_record(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     Ok(record::encode(record, out)?)
 }
 
-/// What sets take of a record: the hash of the key, which is another one in each process, the length of
+/// The encoding of records for sets: the hash of the key, which differs in each process, the length of
 /// the key where the record does not show it, that key, the record in binary form.
 impl Encode for By {
     fn encode(&self, record: &EpdRecord, _: &Place, out: &mut Vec<u8>) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::text::{Diagnostic, ParseOptions, PositionLine, Profile};
 /// Parses a position as [`PositionLine`] does. `None` for a blank line or a comment.
 ///
 /// # Errors
-/// Those of the parser.
+/// Errors of the parser.
 pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<Position>, Diagnostic> {
     Ok(PositionLine::parse(text, options)?.map(|line| *line.end()))
 }
@@ -16,7 +16,7 @@ pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<Position>, Di
 /// Parses a query as [`parse`] does, faster for usual lines.
 ///
 /// # Errors
-/// Those of the parser.
+/// Errors of the parser.
 pub fn parse_query(text: &[u8], options: &ParseOptions) -> Result<Option<Query>, Diagnostic> {
     if options.profile == Profile::Lenient
         && let Some(identity) = identity::read_fields(text)

@@ -153,10 +153,10 @@ impl RunFile {
             }
         };
         if bytes.len() as u64 > LARGEST {
-            return Err(named(Error::new("this is no run file: it is larger than 1 MiB")));
+            return Err(named(Error::new("not a run file: larger than 1 MiB")));
         }
         let parsed = serde_json::from_slice(&bytes);
-        let what = "this is no file of a run as `epdb solve` writes it; mend it or take it away";
+        let what = "not a run file as `epdb solve` writes it: repair or remove it";
         parsed.map(Some).map_err(|error| named(Error::new(what).because(error)))
     }
 }

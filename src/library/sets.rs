@@ -1045,7 +1045,7 @@ mod tests {
         assert_eq!(select(Keep::InNone, By::Position, &own, &[]), own);
     }
 
-    /// What a union makes of a text whose records are encoded like this; its tally, its conflicts.
+    /// The union of a text with this encoding of its records, with counts and conflicts.
     fn union_of_text(
         encode: Arc<dyn Encode>,
         mut union: Union,
@@ -1091,7 +1091,7 @@ mod tests {
     }
 
     proptest! {
-        /// What fits the memory and what goes through a file comes out the same, and so does what
+        /// The result is the same in memory and through a file, and so is that of records that
         /// begins in memory and goes on in a file.
         #[test]
         fn sets_are_the_same_in_memory_and_in_a_file(

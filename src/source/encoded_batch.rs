@@ -63,7 +63,7 @@ impl EncodedBatch {
     /// Calls `visit` with each record.
     ///
     /// # Errors
-    /// Those of `visit`.
+    /// Errors of `visit`.
     pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.records().iter().try_for_each(visit)
     }

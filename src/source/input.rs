@@ -166,7 +166,7 @@ fn find_compression(
         _ if is_foreign => Ok(Compression::None),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "skippable frames and no zstd data behind them",
+            "skippable frames without zstd data after them",
         )),
     }
 }

@@ -72,7 +72,7 @@ impl Lines {
     /// Reads on without blocking; returns whether a line, or the end, is available.
     ///
     /// # Errors
-    /// Those of the input.
+    /// Errors of the input.
     pub fn has_line(&mut self) -> io::Result<bool> {
         let Some(ready) = &self.ready else { return Ok(true) };
         while !self.reader.is_waiting() && ready.is_ready() {

@@ -290,7 +290,7 @@ impl OpenLookup {
     /// An archive in a temporary file that `write` fills; `name` is its name in errors.
     ///
     /// # Errors
-    /// Those of `write` and of the file.
+    /// Errors of `write` and of the file.
     pub fn built(
         name: &str,
         options: PackOptions,

@@ -94,7 +94,7 @@ impl Output {
     /// Writes the buffer, unless it belongs to a file that appears at the end.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn hand_on(&mut self) -> io::Result<()> {
         match self.sink.get_ref() {
             Sink::Plain(Destination::File(_)) | Sink::Gzip(_) | Sink::Zstd(_) => Ok(()),

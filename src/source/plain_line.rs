@@ -139,7 +139,7 @@ mod tests {
     use crate::text::ParseOptions;
     use crate::text::epd::{Line, parse_line};
 
-    /// What is read is what the text reader makes of the line, and it has nothing to say of it.
+    /// The result is that of the text reader, which has no warning about the line.
     #[test]
     fn a_plain_line_is_a_record_of_which_nothing_is_to_be_said() {
         let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";

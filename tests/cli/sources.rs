@@ -292,19 +292,24 @@ fn bad_lines_of_puzzles_are_rejected() {
     let good = format!("p1,{FOOL},g2g4 d8h4,612,81,97,1234,mate,https://lichess.org/abc#3,");
     for (from, to, place, wanted) in [
         (",g2g4 d8h4", ",", 65, "E-LINE-CSV]: expected the opponent's move and the solution"),
-        ("g2g4 d8h4", "g2g5 d8h4", 65, "E-MOVE-ILLEGAL]: `g2g5` is no legal move of the position"),
-        ("g2g4 d8h4", "g2g4", 69, "E-LINE-CSV]: expected the solution behind the opponent's move"),
+        (
+            "g2g4 d8h4",
+            "g2g5 d8h4",
+            65,
+            "E-MOVE-ILLEGAL]: `g2g5` is not a legal move of the position",
+        ),
+        ("g2g4 d8h4", "g2g4", 69, "E-LINE-CSV]: expected the solution after the opponent's move"),
         (
             "g2g4 d8h4",
             "g2g4 d8h3",
             70,
-            "E-MOVE-ILLEGAL]: `d8h3` is no legal move after the opponent's",
+            "E-MOVE-ILLEGAL]: `d8h3` is not a legal move after the opponent's",
         ),
         (",612,", ",many,", 75, "E-LINE-CSV]: Rating `many`: expected a number"),
         (",612,", ",,", 75, "E-LINE-CSV]: Rating ``: expected a number"),
         (",612,", ",", 86, "E-LINE-CSV]: NbPlays `mate`: expected a number"),
         (",mate,", ",\"mate,", 90, "E-LINE-CSV]: the quoted field is not closed"),
-        (",mate,", ",\"mate\"x,", 96, "E-LINE-CSV]: expected a comma behind the quoted field"),
+        (",mate,", ",\"mate\"x,", 96, "E-LINE-CSV]: expected a comma after the quoted field"),
         (",mate,", ",ma\u{7}te,", 90, "E-LINE-CSV]: expected text in UTF-8 without control"),
         (",mate,", ",,,,,,", 1, "E-LINE-CSV]: 14 columns; expected the 10 that the header names"),
         (",81,97,", ",97,", 87, "E-LINE-CSV]: NbPlays `mate`: expected a number"),
@@ -716,7 +721,7 @@ fn skippable_frames_are_recognised_by_the_next_frame() {
     assert!(status == 2 && err.contains("- is lz4, which is not read: `lz4 -dc`"), "{err}");
     let (status, out, err) = run(&line);
     assert!(status == 2 && out.is_empty(), "{out}");
-    assert!(err.contains("skippable frames and no zstd data behind them"), "{err}");
+    assert!(err.contains("skippable frames without zstd data after them"), "{err}");
     let (status, _, err) = run(&skippable(3, &[0; 20])[..15]);
     assert!(status == 2 && err.contains("cut off"), "{err}");
 }

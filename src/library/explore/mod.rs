@@ -188,7 +188,7 @@ pub type Ask<'a, E> = dyn FnMut(&[Query]) -> Result<Vec<Vec<EpdRecord>>, E> + 'a
 /// All records of positions in a store or an archive: an answer for [`explore`].
 ///
 /// # Errors
-/// Those of the source.
+/// Errors of the source.
 pub fn records_of(source: &dyn Lookup, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
     let mut records = vec![Vec::new(); queries.len()];
     source.get_batch(queries, &mut |place, found| {
@@ -212,7 +212,7 @@ pub fn neighbourhood(position: &Position) -> Vec<Query> {
 /// Explores a position, and the positions after its moves up to `depth` plies.
 ///
 /// # Errors
-/// Those of `ask`, tallies with more games than can be counted, and a selection by a property that
+/// Errors of `ask`, tallies with more games than can be counted, and a selection by a property that
 /// the tally of the position is not split by.
 pub fn explore<E: From<Error>>(
     position: &Position,
@@ -233,7 +233,7 @@ pub fn explore<E: From<Error>>(
 /// in a selection.
 ///
 /// # Errors
-/// Those of `ask`, and tallies with more games than can be counted.
+/// Errors of `ask`, and tallies with more games than can be counted.
 pub fn explore_from<E: From<Error>>(
     position: &Position,
     records: &[EpdRecord],
@@ -290,7 +290,7 @@ fn next_positions<'e, E: From<Error>>(
 /// `limit` of `options`, and only moves played in `min_games` games.
 ///
 /// # Errors
-/// Those of `ask`, and tallies with more games than can be counted.
+/// Errors of `ask`, and tallies with more games than can be counted.
 pub fn parents<E: From<Error>>(
     position: &Position,
     options: &ExploreOptions,

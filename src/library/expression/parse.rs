@@ -129,8 +129,8 @@ const FOREIGN_WORDS: [(&str, &str); 8] = [
     ("OR", "`OR` joins nothing: write `||`"),
     ("not", "`not` is written `!`"),
     ("NOT", "`NOT` is written `!`"),
-    ("true", "there is no `true`: a flag such as `check` stands by itself"),
-    ("false", "there is no `false`: the contrary of `check` is `!check`"),
+    ("true", "there is no `true`: a flag such as `check` is a test by itself"),
+    ("false", "there is no `false`: the negation of `check` is `!check`"),
 ];
 
 fn tokenize(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
@@ -176,7 +176,7 @@ fn token(text: &str) -> Result<(TokenKind<'_>, usize), String> {
         let written = &text[..number_len];
         return match Number::parse(written.as_bytes()) {
             Some(number) => Ok((TokenKind::Number(number), number_len)),
-            None => Err(format!("`{written}` is no number; texts stand in quotes: '{written}'")),
+            None => Err(format!("`{written}` is not a number; put texts in quotes: '{written}'")),
         };
     }
     let starts = |sign: &str| text.starts_with(sign);
@@ -188,7 +188,7 @@ fn token(text: &str) -> Result<(TokenKind<'_>, usize), String> {
         Some((sign, kind)) => Ok((*kind, sign.len())),
         None => Err(match text.chars().next() {
             Some(letter @ ('’' | '‘' | '“' | '”' | '`' | '´')) => {
-                format!("`{letter}` is no quote: texts stand in ' or \"")
+                format!("`{letter}` is not a quotation mark: put texts in ' or \"")
             }
             first => format!("`{}` has no meaning here", first.unwrap_or(' ')),
         }),
@@ -311,7 +311,7 @@ impl<'p, 't> Parser<'p, 't> {
         let column = self.column();
         let field = self.field("an opcode or a field")?;
         if field.kind() == Type::Flag {
-            let message = "every record has it: it stands by itself, as in `check`".into();
+            let message = "every record has it: use it alone, as in `check`".into();
             return Err(ExpressionError { column, message });
         }
         self.expect(TokenKind::Close, "`)`")?;
@@ -374,7 +374,7 @@ impl<'p, 't> Parser<'p, 't> {
                 if matches!(left.term, Term::Field(_)) => {}
             _ => {
                 let message =
-                    format!("`~` looks into a field of text, and {} is none", left.term.shown());
+                    format!("`~` needs a field of text, and {} is not text", left.term.shown());
                 return Err(ExpressionError { column: left.column, message });
             }
         }
@@ -419,7 +419,7 @@ impl<'p, 't> Parser<'p, 't> {
             Type::Text | Type::Moves | Type::Any => Ok(Test::InMoves(left.term, opcode)),
             _ => {
                 let message = format!(
-                    "{} is no move: moves stand in quotes, as in 'e4' in {opcode}",
+                    "{} is not a move: put moves in quotes, as in 'e4' in {opcode}",
                     left.term.shown()
                 );
                 Err(ExpressionError { column: left.column, message })
@@ -473,7 +473,8 @@ impl<'p, 't> Parser<'p, 't> {
         self.expect(TokenKind::Open, "`(`, as in `abs(ce)`")?;
         let inner = self.nested(Parser::value)?;
         if !matches!(inner.term.kind(), Type::Number | Type::Any) {
-            let message = format!("abs() takes a number, and {} is none", inner.term.shown());
+            let message =
+                format!("abs() needs a number, and {} is not a number", inner.term.shown());
             return Err(ExpressionError { column: inner.column, message });
         }
         self.expect(TokenKind::Close, "`)`")?;
@@ -537,10 +538,10 @@ fn alone(value: PlacedTerm) -> Parsed<Test> {
             Type::Flag => return Ok(Test::Flag(field)),
             Type::Nothing => return Ok(Test::Has(field)),
             Type::Moves | Type::Text | Type::Date | Type::Any | Type::Number => {
-                format!("`{field}` by itself says nothing: compare it, or ask `has({field})`")
+                format!("`{field}` is not a test: compare it, or use `has({field})`")
             }
         },
-        other => format!("{} by itself says nothing: compare it with a field", other.shown()),
+        other => format!("{} is not a test: compare it with a field", other.shown()),
     };
     Err(ExpressionError { column: value.column, message })
 }
@@ -569,7 +570,7 @@ fn compare(left: PlacedTerm, comparison: Comparison, right: PlacedTerm) -> Parse
             Type::Flag => {
                 let name = term.shown();
                 let bare = name.trim_matches('`');
-                return error(format!("{name} stands by itself: `{bare}` or `!{bare}`"));
+                return error(format!("{name} is a test by itself: `{bare}` or `!{bare}`"));
             }
             _ => {}
         }
@@ -674,7 +675,9 @@ fn settle_tag(field: &Field, constant: &mut Term) -> Result<(), String> {
             }
         },
         _ if matches!(&**text, b"" | b"?") => {
-            return Err(format!("a tag that says '{written}' is missing: ask `!has({field})`"));
+            return Err(format!(
+                "a tag with the value '{written}' counts as missing: use `!has({field})`"
+            ));
         }
         _ => {}
     }

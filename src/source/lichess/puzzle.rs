@@ -128,7 +128,7 @@ impl Columns {
         let first = &fields[0].part();
         if *self != Columns::of_header(fields) {
             let message = "a header that is not the first line, with other columns than before: \
-                           what stands behind it is another file";
+                           another file follows it";
             return Err(first.error(codes::E_LINE_CSV, message));
         }
         if let Some(name) = self.missing() {
@@ -248,7 +248,7 @@ fn play_first<'l>(
         .and_then(|playable| san::parse(&playable, first.text, Profile::Lenient).ok())
         .and_then(|read| before.play(read.mv));
     let refused = || {
-        let message = format!("{} is no legal move of the position", shown(first.text));
+        let message = format!("{} is not a legal move of the position", shown(first.text));
         first.error(codes::E_MOVE_ILLEGAL, message)
     };
     Ok((played.ok_or_else(refused)?, solution))
@@ -261,12 +261,12 @@ fn read_solution(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Operand>, Diagnostic> {
     let (first, _) = solution.split_word().ok_or_else(|| {
-        solution.error(codes::E_LINE_CSV, "expected the solution behind the opponent's move")
+        solution.error(codes::E_LINE_CSV, "expected the solution after the opponent's move")
     })?;
     let mut found = Vec::new();
     let moves = solution.read_moves(record.position(), &mut found);
     if moves.is_empty() {
-        let message = format!("{} is no legal move after the opponent's", shown(first.text));
+        let message = format!("{} is not a legal move after the opponent's", shown(first.text));
         return Err(first.error(codes::E_MOVE_ILLEGAL, message));
     }
     warnings.extend(found);
@@ -331,7 +331,7 @@ fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
             Some(_) => {
                 let place = Part { at: line.at + at + len, text: rest };
                 return Err(
-                    place.error(codes::E_LINE_CSV, "expected a comma behind the quoted field")
+                    place.error(codes::E_LINE_CSV, "expected a comma after the quoted field")
                 );
             }
         }
