@@ -27,7 +27,7 @@ fn everything_may_be_missing_and_more_may_be_there() {
         write(wrong);
         let error = RunFile::beside(&output).unwrap_err().to_string();
         assert!(
-            error.contains("wac.sf.epd.run.json") && error.contains("no file of a run"),
+            error.contains("wac.sf.epd.run.json") && error.contains("not a run file"),
             "{error}"
         );
     }
