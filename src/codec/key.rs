@@ -5,6 +5,8 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::error::DecodeError;
+#[cfg(feature = "source")]
+use super::error::EncodeError;
 use super::packed::{self, PlainCodes};
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
 use crate::model::{Color, Position, Role, Side, Square};
@@ -118,6 +120,15 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
         0 => packed::decode(board).map(|(position, _)| hash(&position, position.en_passant())),
         occupied => Ok(hash_plain(occupied, codes)),
     }
+}
+
+/// The [`position_key`] of a record in its binary form.
+///
+/// # Errors
+/// The bytes are not a record.
+#[cfg(feature = "source")]
+pub(crate) fn record_key(record: &[u8]) -> Result<u64, EncodeError> {
+    super::record::board_of(record).and_then(board_key).map_err(|_| EncodeError::NoRecord)
 }
 
 /// The hash of the plain form of a packed board.

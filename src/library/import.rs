@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::tally::ledger::{self, Allowed, Unlike};
 use super::tally::{MergedGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use crate::codec::error::EncodeError;
-use crate::codec::key::board_key;
+use crate::codec::key::{board_key, record_key};
 use crate::codec::record::{self, PlainRecord};
 use crate::codec::tally_origin::{GameDigest, TallyLedger, TallyOrigin};
 use crate::error::{Error, Place, Result};
@@ -192,13 +192,12 @@ impl Import {
         Ok((report, summary))
     }
 
-    /// The ledger of the store with the source added, and the games that are new then; `None` for a source
-    /// without a ledger.
+    /// The ledger of the store with the source added; `None` for a source without a ledger.
     fn ledger_with(
         &self,
         store: &Store,
         source: &Source,
-    ) -> Result<Option<(TallyOrigin, Option<Vec<GameDigest>>)>, ImportError> {
+    ) -> Result<Option<AddedLedger>, ImportError> {
         let Some(mut theirs) =
             source.library().map_or(Ok(None), |library| library.tally_ledger())?
         else {
@@ -346,6 +345,9 @@ fn is_only_import(store: &Store, name: &str) -> Result<bool, ImportError> {
     Ok(store.imports()?.iter().all(is_this))
 }
 
+/// The origin of the tallies after an import, and the games that are new then, if games are kept.
+type AddedLedger = (TallyOrigin, Option<Vec<GameDigest>>);
+
 /// Records on their way into a store.
 struct Records<'s> {
     importer: Importer<&'s Store>,
@@ -401,16 +403,13 @@ impl Records<'_> {
         if self.importer.is_before_resume_point(self.place)? {
             return Ok(());
         }
-        let (key, record) = keyed.split_first_chunk::<KEY>().ok_or_else(no_record)?;
+        let (key, record) =
+            keyed.split_first_chunk::<KEY>().ok_or(EncodeError::NoRecord).map_err(Error::from)?;
         if self.refuses_tallies && record::tally_bytes(record).map_err(Error::from)?.is_some() {
             return Err(ImportError::NoOrigin { name: self.name.to_string() });
         }
         Ok(self.importer.push_keyed(u64::from_le_bytes(*key), record, self.place)?)
     }
-}
-
-fn no_record() -> Error {
-    EncodeError::NoRecord.into()
 }
 
 /// The number of bytes of a key.
@@ -438,7 +437,7 @@ fn push_keyed(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(&[0; KEY]);
     record::encode(record, out)?;
-    let key = record::board_of(&out[start + KEY..]).and_then(board_key).map_err(|_| no_record())?;
+    let key = record_key(&out[start + KEY..])?;
     out[start..start + KEY].copy_from_slice(&key.to_le_bytes());
     Ok(())
 }

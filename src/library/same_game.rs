@@ -149,7 +149,7 @@ impl SiteId {
     ///   12, which has 4 more for the player, counts by its first 8.
     /// - `lichess.org/broadcast/abcdefgh` for the URL of a game of a broadcast.
     /// - `chess.com/live/123` for the URL of a game there, with its words in any order; also for
-    /// `daily`, `computer` and `view`, whose numbers are different.
+    ///   `daily`, `computer` and `view`, whose numbers are different.
     /// - Any other URL in `GameURL` or `Link` without scheme, `www.` and slash at its end, with its host
     ///   in lower case, if it has a path; any other `GameId` as it is.
     ///

@@ -180,8 +180,7 @@ impl Source {
 
     /// Calls `read` with all bytes of a file, decompressed and in UTF-8, and rewinds the file.
     /// `None` for a source that can be read only once.
-    #[cfg(feature = "library")]
-    pub(crate) fn read_bytes_first<R>(
+    pub fn read_bytes_first<R>(
         &mut self,
         read: impl FnOnce(Box<dyn Read + Send>) -> R,
     ) -> Result<Option<R>> {

@@ -1,17 +1,17 @@
 //! Minimax over a graph of positions, which is exact for moves in circles too.
 //!
-//! Play that never ends is a draw. So a side can reach some value above zero exactly if it can
-//! force the play into a position of that value. The positions are therefore settled backwards, the
-//! values furthest from zero first:
+//! Play that never ends is a draw. So a side can reach some value above zero exactly if it can force
+//! the play into a position of that value. The positions are therefore settled backwards, the values
+//! furthest from zero first:
 //!
 //! - A move to a settled position that is good for the mover settles the position before it: all
-//! better values are settled already.
-//! - A move that is bad for the mover is counted off. The last one, which is the least bad, gives
-//! the value if no other is left.
+//!   better values are settled already.
+//! - A move that is bad for the mover is counted off. The last one, which is the least bad, gives the
+//!   value if no other is left.
 //! - Positions that are never settled have value zero: neither side can force anything better.
 //!
-//! Mates work the same way, since each ply brings them one nearer to zero. Every move is visited
-//! once. The values are the fixed point of repeated minimax over all positions, starting from zero.
+//! Mates work the same way, since each ply brings them one nearer to zero. Every move is visited once.
+//! The values are the fixed point of repeated minimax over all positions, starting from zero.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;

@@ -11,9 +11,7 @@ use super::batch::Batch;
 use super::merge::merge;
 use super::options::{ImportConflict, ImportOptions, ImportReport};
 use super::resolve::Resolver;
-use crate::codec::error::EncodeError;
-use crate::codec::key::{board_key, position_key};
-use crate::codec::record;
+use crate::codec::key::position_key;
 use crate::codec::tally_origin::{GameDigest, TallyOrigin};
 use crate::model::EpdRecord;
 use crate::store::error::{StoreError, guarded};
@@ -281,8 +279,8 @@ impl<S: Borrow<Store>> Importer<S> {
     pub(crate) fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.check()?;
         let shared = &self.store.borrow().shared;
-        let key = record::board_of(record).and_then(board_key);
-        let key = key.map_err(|_| shared.cannot_encode(EncodeError::NoRecord))?;
+        let key = crate::codec::key::record_key(record);
+        let key = key.map_err(|error| shared.cannot_encode(error))?;
         let key = (shared.key)(key);
         self.batch.push_encoded(key, record).map_err(|error| shared.cannot_encode(error))
     }
