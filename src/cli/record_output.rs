@@ -161,7 +161,8 @@ impl RecordOutput {
 
     /// Writes records, before some of which there are comments, in their order.
     fn write_with_comments(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
-        while let Some(record) = records.next_record()? {
+        for record in records.by_ref() {
+            let record = record?;
             self.put(self.comments.of(&record))?;
             self.write(&record)?;
         }

@@ -104,7 +104,7 @@ pub struct DiffTally {
 /// diff.add_new(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; ce 9; id \"1\";")?, Origin::default())?;
 /// let (mut differences, tally) = diff.finish()?;
 /// assert_eq!(tally.changed, 1);
-/// let Some(Difference::Changed(change)) = differences.next_difference()? else { panic!("a change") };
+/// let Some(Difference::Changed(change)) = differences.next().transpose()? else { panic!("a change") };
 /// assert_eq!(change.operations()[0].opcode, epdb::model::Opcode::CE);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -299,12 +299,16 @@ fn key(side: u8, order: u64) -> Vec<u8> {
 #[derive(Debug)]
 pub struct Differences(Sorted);
 
+impl Iterator for Differences {
+    type Item = Result<Difference>;
+
+    fn next(&mut self) -> Option<Result<Difference>> {
+        self.read_next().transpose()
+    }
+}
+
 impl Differences {
-    /// The next difference; `None` after the last.
-    ///
-    /// # Errors
-    /// The temporary file cannot be read.
-    pub fn next_difference(&mut self) -> Result<Option<Difference>> {
+    fn read_next(&mut self) -> Result<Option<Difference>> {
         let Some((key, payload)) = self.0.next_entry()? else { return Ok(None) };
         let changed = || Error::new("a temporary file was changed");
         let (entries, len) = payload.split_last_chunk::<4>().ok_or_else(changed)?;
@@ -347,7 +351,8 @@ mod tests {
         }
         let (mut differences, tally) = diff.finish().unwrap();
         let mut shown = Vec::new();
-        while let Some(difference) = differences.next_difference().unwrap() {
+        for difference in differences.by_ref() {
+            let difference = difference.unwrap();
             shown.push(match difference {
                 Difference::Removed(place, _) => format!("-{}", place.line),
                 Difference::Added(place, _) => format!("+{}", place.line),

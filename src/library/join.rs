@@ -48,7 +48,7 @@ pub struct JoinTally {
 /// join.add(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - ce 0;")?, Origin::default())?;
 /// let (mut records, tally) = join.finish(false, &mut |_conflict| {})?;
 /// assert_eq!((tally.matched, tally.unmatched), (1, 0));
-/// let joined = records.next_record()?.map(|record| epdb::format_epd(&record));
+/// let joined = records.next().transpose()?.map(|record| epdb::format_epd(&record));
 /// assert_eq!(joined, Some(b"7k/8/8/8/8/8/8/K7 w - - ce 0; fmvn 40; hmvc 3;".to_vec()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -251,7 +251,8 @@ mod tests {
         let mut conflicts = 0;
         let (mut records, tally) = join.finish(only_unmatched, &mut |_| conflicts += 1).unwrap();
         let mut lines = Vec::new();
-        while let Some(record) = records.next_record().unwrap() {
+        for record in records.by_ref() {
+            let record = record.unwrap();
             lines.push(String::from_utf8(crate::format_epd(&record)).unwrap());
         }
         (lines, tally, conflicts)

@@ -341,7 +341,8 @@ mod tests {
             let [a, b] = sorters.map(|sorter| {
                 let mut sorted = sorter.finish().unwrap();
                 let mut records = Vec::new();
-                while let Some(record) = sorted.next_record().unwrap() {
+                for record in sorted.by_ref() {
+                    let record = record.unwrap();
                     records.push(record);
                 }
                 records

@@ -374,6 +374,14 @@ impl From<Sorted> for Ordered {
     }
 }
 
+impl Iterator for Ordered {
+    type Item = Result<EpdRecord>;
+
+    fn next(&mut self) -> Option<Result<EpdRecord>> {
+        self.read_next().transpose()
+    }
+}
+
 impl Ordered {
     /// The records of a list, after headers of this size, merged with sorted ones.
     pub(super) fn merged(list: List, header: usize, others: Ordered) -> Ordered {
@@ -387,11 +395,7 @@ impl Ordered {
         Ordered { kept: Some(kept), ..others }
     }
 
-    /// The next record; `None` after the last.
-    ///
-    /// # Errors
-    /// The temporary file cannot be read.
-    pub fn next_record(&mut self) -> Result<Option<EpdRecord>> {
+    fn read_next(&mut self) -> Result<Option<EpdRecord>> {
         if self.begins_with_line()? != Some(true) {
             return self.next_encoded()?.map(decode).transpose();
         }
@@ -402,7 +406,7 @@ impl Ordered {
     /// The next encoded record or line, or the bytes that were sorted; `None` at the end.
     ///
     /// # Errors
-    /// As [`Ordered::next_record`].
+    /// The temporary file cannot be read.
     pub fn next_encoded(&mut self) -> Result<Option<&[u8]>> {
         let is_kept = self.is_kept_next()?;
         match &mut self.kept {
@@ -420,7 +424,7 @@ impl Ordered {
     /// Whether the next record is a line; `None` at the end.
     ///
     /// # Errors
-    /// As [`Ordered::next_record`].
+    /// The temporary file cannot be read.
     pub fn begins_with_line(&mut self) -> Result<Option<bool>> {
         let is_kept = self.is_kept_next()?;
         let sorted = self.sorted.current().map(|(_, payload)| payload);
@@ -437,7 +441,7 @@ impl Ordered {
     /// The next lines, at least one; none if the next record is not a line.
     ///
     /// # Errors
-    /// As [`Ordered::next_record`].
+    /// The temporary file cannot be read.
     pub fn next_lines(&mut self) -> Result<&[u8]> {
         if self.begins_with_line()? != Some(true) {
             return Ok(&[]);

@@ -62,7 +62,8 @@ impl Shuffle {
 ///     sample.add(&epdb::parse_epd(format!("7k/8/8/8/8/8/8/K7 w - - id \"{file}\";").as_bytes())?)?;
 /// }
 /// let (mut records, mut ids) = (sample.finish()?, Vec::new());
-/// while let Some(record) = records.next_record()? {
+/// for record in records.by_ref() {
+///     let record = record?;
 ///     ids.extend(record.text_of(Opcode::ID));
 /// }
 /// assert_eq!(ids, [b"a", b"b"]);
@@ -211,7 +212,8 @@ mod tests {
 
     fn ids(mut records: Ordered) -> Vec<usize> {
         let mut ids = Vec::new();
-        while let Some(record) = records.next_record().unwrap() {
+        for record in records.by_ref() {
+            let record = record.unwrap();
             ids.push(
                 String::from_utf8(record.text_of(Opcode::ID).unwrap()).unwrap().parse().unwrap(),
             );

@@ -75,12 +75,16 @@ impl RecordConflict {
 #[derive(Debug)]
 pub struct Conflicts(Sorted);
 
+impl Iterator for Conflicts {
+    type Item = Result<RecordConflict>;
+
+    fn next(&mut self) -> Option<Result<RecordConflict>> {
+        self.read_next().transpose()
+    }
+}
+
 impl Conflicts {
-    /// The next conflict; `None` after the last.
-    ///
-    /// # Errors
-    /// The temporary file cannot be read.
-    pub fn next_conflict(&mut self) -> Result<Option<RecordConflict>> {
+    fn read_next(&mut self) -> Result<Option<RecordConflict>> {
         let Some((_, payload)) = self.0.next_entry()? else { return Ok(None) };
         let (len, entries) = payload.split_first_chunk::<4>().ok_or_else(changed)?;
         let len = u32::from_be_bytes(*len) as usize;
@@ -149,8 +153,8 @@ pub struct UnionStats {
 /// }
 /// let (mut records, mut conflicts, tally) = union.finish()?;
 /// assert_eq!(tally.merged, 1);
-/// assert_eq!(conflicts.next_conflict()?, None);
-/// let first = records.next_record()?.map(|record| epdb::format_epd(&record));
+/// assert_eq!(conflicts.next().transpose()?, None);
+/// let first = records.next().transpose()?.map(|record| epdb::format_epd(&record));
 /// assert_eq!(first, Some(b"7k/8/8/8/8/8/8/K7 w - - ce 0; id \"a\";".to_vec()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -616,8 +620,8 @@ pub enum Keep {
 /// difference.add(&b)?;
 /// difference.add_other(&a)?;
 /// let mut records = difference.finish()?;
-/// assert_eq!(records.next_record()?, Some(b));
-/// assert_eq!(records.next_record()?, None);
+/// assert_eq!(records.next().transpose()?, Some(b));
+/// assert_eq!(records.next().transpose()?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -882,7 +886,8 @@ mod tests {
 
     fn lines(mut records: Ordered) -> Vec<String> {
         let mut lines = Vec::new();
-        while let Some(record) = records.next_record().unwrap() {
+        for record in records.by_ref() {
+            let record = record.unwrap();
             lines.push(String::from_utf8(crate::format_epd(&record)).unwrap());
         }
         lines
@@ -901,7 +906,8 @@ mod tests {
         }
         let (records, mut found, tally) = union.finish().unwrap();
         let mut conflicts = Vec::new();
-        while let Some(conflict) = found.next_conflict().unwrap() {
+        for conflict in found.by_ref() {
+            let conflict = conflict.unwrap();
             conflicts.push(conflict);
         }
         (lines(records), tally, conflicts)
@@ -1062,8 +1068,8 @@ mod tests {
                 _ => Ok(ControlFlow::Continue(())),
             })
             .unwrap();
-        let (records, mut found, tally) = union.finish().unwrap();
-        let conflicts = std::iter::from_fn(|| found.next_conflict().unwrap()).collect();
+        let (records, found, tally) = union.finish().unwrap();
+        let conflicts = found.map(Result::unwrap).collect();
         (lines(records), tally, conflicts)
     }
 

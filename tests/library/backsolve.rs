@@ -163,8 +163,7 @@ fn record(line: &str) -> EpdRecord {
 fn solved_with(records: &[EpdRecord], options: BacksolveOptions) -> Vec<EpdRecord> {
     let mut backsolver = Backsolver::new(options, &std::env::temp_dir(), 64 << 20);
     records.iter().for_each(|record| backsolver.add(record).unwrap());
-    let mut solved = backsolver.solve().unwrap();
-    std::iter::from_fn(|| solved.next_record().unwrap()).collect()
+    backsolver.solve().unwrap().map(Result::unwrap).collect()
 }
 
 fn solved(lines: &[&str]) -> Vec<String> {

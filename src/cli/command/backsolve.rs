@@ -78,7 +78,8 @@ fn write_records(
     mut solved: Backsolved,
     mut output: Option<RecordOutput>,
 ) -> anyhow::Result<Outcome> {
-    while let Some(record) = solved.next_record()? {
+    for record in solved.by_ref() {
+        let record = record?;
         if let Some(output) = &mut output {
             output.write(&record)?;
         }

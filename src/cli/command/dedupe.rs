@@ -180,7 +180,8 @@ fn report_conflicts(
     if let (Some(file), false) = (&mut file, args.json) {
         file.write_all(b"#first\tsecond\topcode\tfirst value\tsecond value\n")?;
     }
-    while let Some(conflict) = conflicts.next_conflict()? {
+    for conflict in conflicts.by_ref() {
+        let conflict = conflict?;
         findings.report(|| shown_conflict(&conflict, places));
         match &mut file {
             Some(file) if args.json => json::line(file, &json::Conflict::new(&conflict, places))?,

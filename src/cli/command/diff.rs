@@ -64,7 +64,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Ok(ControlFlow::Continue(()))
     })?;
     let (mut differences, tally) = diff.finish()?;
-    while let Some(difference) = differences.next_difference()? {
+    for difference in differences.by_ref() {
+        let difference = difference?;
         match args.json {
             true => json::line(&mut out, &Object::new(&difference, &places))?,
             false => write_text(&mut out, &difference, &places)?,

@@ -52,7 +52,7 @@ pub struct BacksolveOptions {
 ///     backsolver.add(&epdb::parse_epd(line.as_bytes())?)?;
 /// }
 /// let mut solved = backsolver.solve()?;
-/// let first = solved.next_record()?.expect("a record");
+/// let first = solved.next().transpose()?.expect("a record");
 /// assert_eq!(epdb::format_epd(&first), b"4k3/8/8/8/8/8/4P3/4K3 w - - ce 25; ce_own 10; pm e4;");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -227,12 +227,16 @@ pub struct Backsolved {
     counts: BacksolveCounts,
 }
 
+impl Iterator for Backsolved {
+    type Item = Result<EpdRecord>;
+
+    fn next(&mut self) -> Option<Result<EpdRecord>> {
+        self.read_next().transpose()
+    }
+}
+
 impl Backsolved {
-    /// The next record; `None` after the last.
-    ///
-    /// # Errors
-    /// The temporary file cannot be read.
-    pub fn next_record(&mut self) -> Result<Option<EpdRecord>> {
+    fn read_next(&mut self) -> Result<Option<EpdRecord>> {
         let Some((_, bytes)) = self.records.next_entry()? else { return Ok(None) };
         let Entry { node, before, mut record } = Entry::decode(bytes)?;
         let origin = self.solution.origin(node);
