@@ -1,17 +1,17 @@
-//! Lookups in an archive of level fast beside SQLite, LMDB, plain redb and epdb's own store.
+//! Lookups in an archive of level fast, compared with SQLite, LMDB, plain redb and epdb's own store.
 //!
-//! Everyone is asked with the same lines of FEN text, read within the measured time by the same
-//! parser into packed board and key; so only the lookup differs. The peers hold encoded records
-//! by key, one a position, and compare the packed board of every hit, as epdb does; they have one
-//! read transaction and one prepared statement for all questions. Questions come in random order,
-//! all of them hits or all of them misses, one by one, or all at once: then the peers sort them
-//! by key, which is what they like best. The archive does not, and checks two checksums a lookup;
-//! it gives records (as values, not bytes) or only their numbers, and has its rows in the order of
-//! their keys or as they were given. One thread, rounds interleaved, the best of each counts: whatever
-//! disturbs a round makes it slower. In the end all threads ask one archive side by side, each for its
-//! part of the lines. What a lookup adds to the reading of its line is also told in
-//! loads of cache lines, from as many bytes as the archive has: loads that do not wait for each
-//! other where all is asked at once, loads that do one by one.
+//! All contestants get the same lines of FEN text. The same parser reads them into packed board and key within the
+//! measured time, so only the lookup differs. The peers hold encoded records by key, one per position. They compare
+//! the packed board of every hit, as epdb does, and use one read transaction and one prepared statement for all
+//! queries. Queries come in random order, all hits or all misses, one by one or all at once; if all at once, the
+//! peers sort them by key, which suits them best. The archive does not sort, and checks two checksums per lookup. It
+//! returns records (as values, not bytes) or only their numbers, and has its rows in the order of their keys or of
+//! the input.
+//!
+//! One thread, interleaved rounds, and the best round of each counts, because disturbances only slow a round down.
+//! In the end all threads query one archive, each with its part of the lines. The cost of a lookup beyond reading
+//! its line is also given in loads of cache lines, from as many bytes as the archive has: independent loads for
+//! batches, dependent loads for single queries.
 //!
 //! `cargo bench --manifest-path benches/peers/Cargo.toml --bench archive -- --positions 5000000
 //! --rounds 5 --lookups 1000000 --cache-mib 1024`

@@ -1,5 +1,5 @@
-//! The stores that are held against each other. Each keeps one record a position, found by the
-//! position's key, and compares the packed board of what it finds.
+//! The compared stores. Each keeps one record per position, found by the position's key, and compares the packed
+//! board of each hit.
 
 use std::ops::ControlFlow;
 use std::fs;

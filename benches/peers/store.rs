@@ -1,16 +1,15 @@
-//! epdb's store beside SQLite, LMDB and plain redb: loading records of different positions and
-//! finding them again.
+//! epdb's store compared with SQLite, LMDB and plain redb: loading records of different positions and finding
+//! them again.
 //!
-//! Everything is equal that can be: the same records in the same encoding, given in the order of
-//! the games they come from, encoded, then sorted by key on all cores, then committed durably;
-//! the same budget of cache for all that have one (LMDB has none: it maps its file and may use
-//! all of memory); the same questions, each made from a position or from FEN text within the
-//! measured time, on one thread, one by one or 4,096 at once: then epdb takes them as a batch, and
-//! the peers sort them by key, which is what they like best; and every hit is verified by comparing
-//! its packed board, and its last bytes are read. epdb checks a checksum on top of that, and could keep many records a key;
-//! the peers are laid out so that they cannot. Rounds are interleaved; each figure is the median
-//! of its rounds. What making the questions takes alone, and what loads of cache lines take from as
-//! many bytes as epdb's file has, is told too.
+//! Conditions are equal as far as possible. All get the same records in the same encoding, in the order of their
+//! games, then sorted by key on all cores and committed durably. All have the same cache budget, if they have one
+//! (LMDB maps its file and may use all of memory). All get the same queries, each made from a position or from FEN
+//! text within the measured time, on one thread, one by one or 4,096 at once. epdb takes those as a batch, and the
+//! peers sort them by key, which suits them best. Every hit is verified by comparing its packed board, and its last
+//! bytes are read. epdb also checks a checksum, and could keep many records per key; the peers' layouts cannot.
+//!
+//! Rounds are interleaved; each figure is the median of its rounds. The cost of making the queries alone is given
+//! too, and that of loads of cache lines from as many bytes as epdb's file has.
 //!
 //! `cargo bench --manifest-path benches/peers/Cargo.toml --bench store -- --positions 10000000 --rounds 5
 //! --lookups 500000 --cache-mib 256`

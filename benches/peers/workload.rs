@@ -1,4 +1,4 @@
-//! The records, the questions and the clock that all stores are measured with.
+//! The records, the queries and the clock for measuring all stores.
 
 pub mod contestants;
 

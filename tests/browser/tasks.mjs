@@ -1,8 +1,8 @@
-// What people do with the explorer, done in a browser:
+// Tasks of people with the explorer, in a browser:
 //
 //     node tasks.mjs BASE_URL [BROWSER]
 //
-// BASE_URL is that of a server of the libraries that tests/server/page.rs makes.
+// BASE_URL is the address of a server with the libraries of tests/server/page.rs.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
