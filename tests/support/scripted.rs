@@ -1,8 +1,8 @@
-//! A program that plays engine from a script, and misbehaves as the script says.
+//! A UCI engine that plays from a script, and misbehaves as the script says.
 //!
-//! A script has a rule a line, `WORD: ACTION | ACTION ...`, for what is said to the engine; `WORD` is the
-//! first word of that, and may end in `@TEXT`, for positions whose FEN has this text. The first rule that
-//! fits counts; there are usual ones behind those of the script. An action is a line to say, or:
+//! Each line of a script is a rule, `WORD: ACTION | ACTION ...`, for a command to the engine. `WORD` is the first
+//! word of the command, and may end in `@TEXT` for positions whose FEN contains this text. The first matching rule
+//! counts; default rules follow those of the script. An action is a line of output, or:
 //!
 //! - `!first`: a whole search, with the first legal move in the order of coordinates;
 //! - `!endless TEXT`: this line until nobody reads any more;
@@ -10,9 +10,9 @@
 //! - `!long`: a line of a million letters;
 //! - `!complain TEXT`: a line on standard error; `!complain-long`: one of a million letters;
 //!   `!complain-much`: 40 megabytes of lines;
-//! - `!log FILE`: adds what was said to a file; `!pid FILE`: writes the number of the process there;
+//! - `!log FILE`: appends the command to a file; `!pid FILE`: writes the process ID there;
 //! - `!write FILE TEXT`: writes a file, such as the script for the next start;
-//! - `!hang`: does nothing more, not even read; `!exit`: ends.
+//! - `!hang`: does nothing more, does not even read; `!exit`: exits.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Write};
