@@ -50,7 +50,7 @@
 //!   `src/archive/reader/archive.rs` (or `src/archive/reader/segments.rs`) opens it, `src/archive/reader/lookup.rs`
 //!   uses it, and `src/archive/reader/verify.rs` checks it. Its page is `formats/archive.md`.
 //! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser next to
-//!   `src/source/lichess`; `src/source/line_kind.rs` if each line is a record; then one match arm each in
+//!   `src/source/lichess`; `src/source/lines.rs` if each line is a record; then one match arm each in
 //!   `src/source/open.rs` (read) and `src/source/target.rs` (write or refuse). Its page is
 //!   `formats/sources.md`; options that apply to it are in `src/cli/obeyed.rs`.
 //!

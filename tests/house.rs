@@ -482,20 +482,17 @@ const BANNED_OPENINGS: &[&str] = &["What", "How", "Where", "So many", "Those", "
 /// What is left of banned words and of banned openings in each module. These numbers only go down.
 const LEFT_IN_MODULES: &[(&str, usize, usize)] = &[
     ("archive", 27, 112),
-    ("cli", 50, 202),
+    ("cli", 50, 201),
     ("codec", 13, 73),
     ("engine", 19, 59),
     ("error", 0, 8),
-    ("library", 73, 273),
     ("model", 14, 61),
     ("new_file", 0, 8),
     ("referee", 46, 251),
     ("report", 3, 75),
     ("server", 51, 110),
-    ("source", 12, 98),
-    ("spill", 0, 3),
     ("store", 0, 4),
-    ("text", 44, 133),
+    ("text", 22, 80),
 ];
 
 /// The same for words of pages; pages that are not listed have none.
@@ -503,7 +500,7 @@ const LEFT_IN_PAGES: &[(&str, usize)] =
     &[("CHANGELOG.md", 1), ("formats/archive.md", 1), ("formats/epd_text.md", 3)];
 
 /// Files with at most [`SMALL`] lines of code. This number only goes down.
-const MAX_SMALL_FILES: usize = 103;
+const MAX_SMALL_FILES: usize = 89;
 const SMALL: usize = 40;
 const MAX_LINES: usize = 1500;
 
