@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-/// How characters are written as bytes.
+/// A character set for the bytes of text.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Charset {
-    /// UTF-8, which can say everything.
+    /// UTF-8, which has every character.
     #[default]
     Utf8,
     /// ISO 8859-1, the character set of the standard and of PGC.
     Latin1,
 }
 
-/// Reads text: as Latin-1 if that is declared; otherwise as UTF-8, or as Windows-1252 if it is not
-/// UTF-8.
+/// Decodes text: as Latin-1 if that is declared; otherwise as UTF-8, or as Windows-1252 if it is not
+/// valid UTF-8.
 pub(super) fn decode(bytes: &[u8], declared: Option<Charset>) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if declared != Some(Charset::Latin1) || bytes.is_ascii() => Cow::Borrowed(text),
@@ -22,12 +22,12 @@ pub(super) fn decode(bytes: &[u8], declared: Option<Charset>) -> Cow<'_, str> {
     }
 }
 
-/// The text of Latin-1 bytes.
+/// Decodes Latin-1.
 pub fn from_latin1(bytes: &[u8]) -> String {
     bytes.iter().map(|&byte| char::from(byte)).collect()
 }
 
-/// The character of a byte in Windows-1252: that of Latin-1 where it has none of its own.
+/// The character of a byte in Windows-1252; that of Latin-1 for the five bytes without one.
 pub(super) fn of_windows_1252(byte: u8) -> char {
     match WINDOWS_1252.get(usize::from(byte.wrapping_sub(0x80))) {
         Some(&character) => character,
@@ -35,7 +35,7 @@ pub(super) fn of_windows_1252(byte: u8) -> char {
     }
 }
 
-/// The characters of the bytes 0x80 to 0x9F in Windows-1252. Five of them have none and stay the control
+/// The characters of the bytes 0x80 to 0x9F in Windows-1252. Five bytes have none and stay the control
 /// characters of Latin-1.
 const WINDOWS_1252: [char; 32] = [
     '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}',
@@ -44,22 +44,22 @@ const WINDOWS_1252: [char; 32] = [
     '\u{2dc}', '\u{2122}', '\u{161}', '\u{203a}', '\u{153}', '\u{9d}', '\u{17e}', '\u{178}',
 ];
 
-/// A character that text in Latin-1 cannot have (E-PGC-CHARSET).
+/// A character that Latin-1 does not have (E-PGC-CHARSET).
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0:?} is not in Latin-1")]
 pub struct NotLatin1(pub char);
 
-/// Appends text as Latin-1 bytes; with `translit` characters that Latin-1 does not have become
-/// `?`. Returns how many did.
+/// Appends text as Latin-1. With `translit`, characters that Latin-1 lacks become `?`. Returns the number
+/// of these.
 ///
 /// # Errors
-/// [`NotLatin1`], with the first such character; nothing is appended then.
+/// [`NotLatin1`] with the first such character; nothing is appended then.
 pub fn put_latin1(text: &str, translit: bool, out: &mut Vec<u8>) -> Result<u64, NotLatin1> {
     put_bytes(text, translit, out, |c| u8::try_from(c).ok())
 }
 
-/// The same for a text that is read again as [`decode`] reads it: a control character whose byte is
-/// another character in Windows-1252 cannot be written.
+/// [`put_latin1`] for text that [`decode`] reads again: a control character whose byte is another
+/// character in Windows-1252 cannot be written.
 pub(super) fn put_latin1_text(
     text: &str,
     translit: bool,
@@ -96,7 +96,7 @@ fn put_bytes(
     Ok(replaced)
 }
 
-/// Appends text in ASCII, with `?` for all other characters. Returns how many there were.
+/// Appends text as ASCII, with `?` for all other characters. Returns the number of these.
 pub(super) fn put_ascii(text: &str, out: &mut Vec<u8>) -> u64 {
     out.extend(text.chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }));
     text.chars().filter(|c| !c.is_ascii()).count() as u64

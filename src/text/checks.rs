@@ -1,4 +1,4 @@
-//! What is checked of every line, whatever its format.
+//! Checks of every line, in any format.
 
 use super::codes;
 use super::diagnostic::{Diagnostic, shown};
@@ -6,7 +6,7 @@ use super::scan::{is_blank, is_white_space};
 use crate::model::Position;
 use crate::model::rules::legality;
 
-/// The error of the strict profile when a text is not its own canonical form.
+/// The error of the strict profile if a text is not in canonical form.
 pub(super) fn refuse_other_than(
     canonical: &[u8],
     text: &[u8],
@@ -24,7 +24,7 @@ pub(super) fn refuse_other_than(
     Err(Diagnostic::error(code, same + 1, message))
 }
 
-/// Refuses control bytes that are no white space, and a byte order mark.
+/// Refuses control bytes other than white space, and a byte order mark.
 pub(super) fn refuse_control_bytes(line: &[u8]) -> Result<(), Diagnostic> {
     let (place, what) = if line.starts_with(BYTE_ORDER_MARK) {
         (0, "byte order mark".into())
@@ -49,7 +49,7 @@ pub(super) fn illegal_position(position: &Position, at: usize) -> Option<Diagnos
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether a byte is a control byte and no white space.
+/// Whether a byte is a control byte other than white space.
 pub(super) const fn is_control(byte: u8) -> bool {
     is_blank(byte) && !is_white_space(byte)
 }

@@ -1,4 +1,4 @@
-//! Positions and records as the standard library reads and displays them.
+//! `Display` and `FromStr` of positions and records.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use super::{codes, epd, fen};
 use crate::model::{EpdRecord, Opcode, Position};
 
 impl fmt::Display for Position {
-    /// The first four fields of FEN, in X-FEN.
+    /// Writes the first four fields of FEN, in X-FEN.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = Vec::with_capacity(80);
         fen::format_fields(self, CastlingForm::XFen, EnPassantForm::Keep, &mut fields);
@@ -20,8 +20,8 @@ impl fmt::Display for Position {
 impl FromStr for Position {
     type Err = Diagnostic;
 
-    /// Reads four or six fields, as [`crate::parse_epd`] does. Counters are no part of a position
-    /// and are passed over; other operations are refused.
+    /// Parses four or six fields, as [`crate::parse_epd`] does. Counters are not part of a position and
+    /// are ignored; other operations are refused.
     ///
     /// ```
     /// use epdb::model::Position;
@@ -43,8 +43,8 @@ impl FromStr for Position {
 }
 
 impl fmt::Display for EpdRecord {
-    /// The record in canonical form. Bytes that are not UTF-8 show as U+FFFD;
-    /// [`crate::format_epd`] has them as they are.
+    /// Writes the record in canonical form. Bytes that are not UTF-8 become U+FFFD; [`crate::format_epd`]
+    /// keeps them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = Vec::new();
         epd::format(self, &FormatOptions::default(), &mut line);
@@ -55,7 +55,7 @@ impl fmt::Display for EpdRecord {
 impl FromStr for EpdRecord {
     type Err = Diagnostic;
 
-    /// Reads a line as [`crate::parse_epd`] does.
+    /// Parses a line as [`crate::parse_epd`] does.
     ///
     /// ```
     /// use epdb::model::EpdRecord;

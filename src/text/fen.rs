@@ -10,14 +10,14 @@ use super::options::{Format, FormatOptions, ParseOptions, Profile};
 use super::scan::Word;
 use crate::model::EpdRecord;
 
-/// Reads one FEN record.
+/// Parses one FEN record.
 ///
-/// `Strict` and `Standard` take exactly six fields. `Lenient` takes whatever is a record there
-/// ([`epd::parse_line`]), so also four fields and operations; its warnings are dropped, and who
-/// wants them reads the text as a line.
+/// `Strict` and `Standard` accept exactly six fields. `Lenient` accepts any record that
+/// [`epd::parse_line`] accepts,
+/// also four fields with operations, and drops its warnings.
 ///
 /// # Errors
-/// The first thing that is wrong, with its column.
+/// The first error of the text, with its column.
 ///
 /// ```
 /// use epdb::text::{Profile, fen};
@@ -44,11 +44,11 @@ pub fn parse(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnostic> {
     Ok(record)
 }
 
-/// Reads one line of a file of FEN records, without its line end: six fields and nothing else; in
-/// the lenient profile as [`epd::parse_line`] does.
+/// Parses one line of a file of FEN records, without its line end: six fields and nothing else. In the
+/// lenient profile it does the same as [`epd::parse_line`].
 ///
 /// # Errors
-/// Why the profile does not take the line, with the column.
+/// The reason why the profile refuses the line, with the column.
 ///
 /// ```
 /// use epdb::text::{Profile, ParseOptions, fen};

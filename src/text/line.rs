@@ -1,4 +1,4 @@
-//! Positions as people ask for them: as FEN, or by the moves that lead there.
+//! Positions in user input: as FEN, or by the moves that lead to them.
 
 use super::codes;
 use super::diagnostic::{Diagnostic, shown};
@@ -8,7 +8,7 @@ use super::san::{self, SanRead};
 use crate::model::rules::{Move, Playable};
 use crate::model::{Position, San};
 
-/// A position, and the moves that lead to it as far as they were given.
+/// A position, with the moves that lead to it if they are given.
 ///
 /// ```
 /// use epdb::text::{ParseOptions, PositionLine, Profile};
@@ -26,27 +26,28 @@ use crate::model::{Position, San};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PositionLine {
-    /// The one that the line begins with.
+    /// The first position of the line.
     start: Position,
     moves: Vec<San>,
-    /// The same moves.
+    /// The same moves in coordinates.
     coordinates: Vec<Move>,
     /// The position after each move.
     after: Vec<Position>,
 }
 
 impl PositionLine {
-    /// A position without moves that lead to it.
+    /// A position without moves before it.
     pub const fn new(start: Position) -> PositionLine {
         PositionLine { start, moves: Vec::new(), coordinates: Vec::new(), after: Vec::new() }
     }
 
-    /// Reads a position: FEN or EPD, whose operations do not matter, with or without the word
-    /// `moves` and moves behind it; or moves from the start array, before which numbers may stand.
-    /// `None` for a blank line or a comment.
+    /// Parses a position. The text is a FEN or EPD, optionally followed by the word `moves` and moves, or
+    /// just moves from the start array with or without move numbers. Operations are ignored. `None` for a
+    /// blank line or a comment.
     ///
     /// # Errors
-    /// The error of the EPD reader; where the text begins with a move, why a later one is none.
+    /// The error of the EPD reader. If the text begins with a move, the error of the first word that is
+    /// not a legal move.
     pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, Diagnostic> {
         if let Some(place) = moves_behind(text, options) {
             let Some(mut line) = of_epd(&text[..place.start], options)? else { return Ok(None) };
@@ -65,32 +66,32 @@ impl PositionLine {
         played.map(|()| Some(line))
     }
 
-    /// Reads moves from the start array, before which numbers may stand.
+    /// Parses moves from the start array, with or without move numbers.
     ///
     /// # Errors
-    /// Why one of them is none.
+    /// The error of the first word that is not a legal move.
     pub fn parse_moves(text: &[u8], profile: Profile) -> Result<PositionLine, Diagnostic> {
         let mut line = PositionLine::new(Position::START);
         line.play(text, 0, profile)?;
         Ok(line)
     }
 
-    /// The position that is asked for, to which the moves lead.
+    /// The position after all moves.
     pub fn end(&self) -> &Position {
         self.after.last().unwrap_or(&self.start)
     }
 
-    /// The moves that lead to it.
+    /// The moves.
     pub fn moves(&self) -> &[San] {
         &self.moves
     }
 
-    /// The same as coordinates; castling as the king taking its rook.
+    /// The moves in coordinates, with castling as the king taking its rook.
     pub fn coordinates(&self) -> &[Move] {
         &self.coordinates
     }
 
-    /// The position after so many moves, if there are so many.
+    /// The position after a number of moves; `None` if the line is shorter.
     pub fn position(&self, moves: usize) -> Option<&Position> {
         match moves.checked_sub(1) {
             None => Some(&self.start),
@@ -98,7 +99,7 @@ impl PositionLine {
         }
     }
 
-    /// Plays the moves from a byte of a text on, as far as they are some.
+    /// Plays the moves of a text from a byte on.
     fn play(&mut self, text: &[u8], from: usize, profile: Profile) -> Result<(), Diagnostic> {
         each_move(*self.end(), text, from, profile, &mut |read| {
             self.moves.push(read.san);
@@ -108,7 +109,7 @@ impl PositionLine {
     }
 }
 
-/// Reads moves of a line that begins in a position, before which numbers may stand, as in `1. e4 c5`.
+/// Parses moves from a position, with or without move numbers, as in `1. e4 c5`.
 ///
 /// ```
 /// use epdb::model::Position;
@@ -120,7 +121,7 @@ impl PositionLine {
 /// ```
 ///
 /// # Errors
-/// Which word is no move, and why.
+/// The first word that is not a legal move, and the reason.
 pub fn parse_moves(
     start: &Position,
     text: &[u8],
@@ -131,7 +132,7 @@ pub fn parse_moves(
     Ok(moves)
 }
 
-/// Hands on the moves of a line from a byte of a text on, as far as they are some.
+/// Calls a function with each move of a text from a byte on.
 fn each_move(
     mut position: Position,
     text: &[u8],
@@ -166,8 +167,8 @@ fn of_epd(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, D
     })
 }
 
-/// Where the word `moves` stands between a position and moves to be played. Among operations it is
-/// none.
+/// The place of the word `moves` between a position and moves to be played. Among operations the word has
+/// no such meaning.
 fn moves_behind(text: &[u8], options: &ParseOptions) -> Option<std::ops::Range<usize>> {
     const WORD: &[u8] = b" moves ";
     let has_operations = memchr::memchr2(b';', b'"', text).is_some();
@@ -178,7 +179,7 @@ fn moves_behind(text: &[u8], options: &ParseOptions) -> Option<std::ops::Range<u
     Some(start..start + WORD.len())
 }
 
-/// A word without the number of a move before it: `Nf3` of `2.Nf3`, nothing of `2...`.
+/// A word without a move number at its start: `Nf3` of `2.Nf3`, nothing of `2...`.
 fn without_number(word: &[u8]) -> &[u8] {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let dots = word[digits..].iter().take_while(|&&byte| byte == b'.').count();

@@ -9,11 +9,11 @@ use super::codes;
 use super::diagnostic::Diagnostic;
 use super::options::Profile;
 
-/// The number of bytes that the specification lets a line have without its end.
+/// Maximum length of a line in the specification, in bytes without its end.
 pub const SPEC_LINE_LIMIT: usize = 4095;
 
-/// The number of bytes a line may have, without its end, unless something else is asked for:
-/// [`SPEC_LINE_LIMIT`] in the strict profile, 1 MiB in the others.
+/// The default maximum length of a line in bytes, without its end: [`SPEC_LINE_LIMIT`] in the strict
+/// profile, 1 MiB in the others.
 pub const fn default_limit(profile: Profile) -> usize {
     match profile {
         Profile::Strict => SPEC_LINE_LIMIT,
@@ -23,9 +23,8 @@ pub const fn default_limit(profile: Profile) -> usize {
 
 const CHUNK: usize = 64 * 1024;
 
-/// Splits a stream into lines. LF, CR LF and a lone CR end a line; the last one may lack its end
-///. A line over the limit is announced and can be copied away in pieces, so memory stays
-/// below the limit plus 128 KiB.
+/// Splits a stream into lines. LF, CR LF and a lone CR end a line; the last line may lack its end. A line
+/// over the limit is reported and can be copied in pieces, so memory stays below the limit plus 128 KiB.
 ///
 /// ```
 /// use epdb::text::lines::{LineReader, Next};
@@ -43,14 +42,14 @@ pub struct LineReader<R> {
     input: R,
     limit: usize,
     buffer: Vec<u8>,
-    /// What has been read and not given out: `buffer[start..filled]`.
+    /// The bytes that were read and not returned yet: `buffer[start..filled]`.
     start: usize,
     filled: usize,
     at_end: bool,
     number: u64,
-    /// Bytes of the stream before `buffer[start]`.
+    /// Number of bytes of the stream before `buffer[start]`.
     offset: u64,
-    /// Whether the rest of a line over the limit is still to be taken.
+    /// The rest of a line over the limit has not been read yet.
     in_long_line: bool,
 }
 
@@ -63,25 +62,25 @@ impl<R> fmt::Debug for LineReader<R> {
     }
 }
 
-/// What comes next in the stream.
+/// The next item of the stream.
 #[derive(Debug)]
 pub enum Next<'a> {
     /// A line.
     Line(RawLine<'a>),
-    /// A line over the limit. [`LineReader::copy_long_line`] gives all its bytes; when it is not
-    /// called the line is skipped.
+    /// A line over the limit. [`LineReader::copy_long_line`] copies all its bytes; without that call the
+    /// line is skipped.
     TooLong {
-        /// The number of the line, from 1.
+        /// Number of the line, from 1.
         number: u64,
-        /// Its first bytes, as many as the limit allows.
+        /// Its first bytes, up to the limit.
         head: &'a [u8],
     },
 }
 
-/// One line as it stands in the stream.
+/// One line of the stream.
 #[derive(Copy, Clone, Debug)]
 pub struct RawLine<'a> {
-    /// The number of the line, from 1.
+    /// Number of the line, from 1.
     pub number: u64,
     /// The bytes without the line end.
     pub text: &'a [u8],
@@ -91,17 +90,17 @@ pub struct RawLine<'a> {
     pub end: u64,
 }
 
-/// Where a line ends among the bytes of others.
+/// The end of a line within the bytes of several lines.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct LineEnd {
-    /// Behind its text.
+    /// The end of its text.
     pub text: usize,
-    /// Behind its line end.
+    /// The end of its line end.
     pub raw: usize,
 }
 
 impl<R: Read> LineReader<R> {
-    /// Reads lines of at most `limit` bytes, line ends not counted ([`default_limit`]).
+    /// Creates a reader of lines of at most `limit` bytes without their ends ([`default_limit`]).
     pub fn new(input: R, limit: usize) -> LineReader<R> {
         LineReader {
             input,
@@ -116,10 +115,10 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// The next line, or `None` at the end of the stream.
+    /// Reads the next line; `None` at the end of the stream.
     ///
     /// # Errors
-    /// What the stream reports.
+    /// Errors of the stream.
     pub fn next_line(&mut self) -> io::Result<Option<Next<'_>>> {
         if self.in_long_line {
             self.copy_long_line(&mut io::sink())?;
@@ -163,15 +162,15 @@ impl<R: Read> LineReader<R> {
         Ok(Some(Next::Line(line)))
     }
 
-    /// The lines that are here whole, but no more than `most`, without reading from the stream. Where
-    /// each ends goes to `ends`, counted from the first byte of the first plus `before`. A line over
-    /// the limit is not among them.
+    /// The complete lines in the buffer, but not more than `most`, without reading from the stream. Their
+    /// ends go to `ends`, counted from the first byte of the first line plus `before`. Lines over the
+    /// limit are left out.
     pub fn lines_at_hand(&mut self, most: usize, before: usize, ends: &mut Vec<LineEnd>) -> &[u8] {
         let most = if self.in_long_line { 0 } else { most };
         let waiting = &self.buffer[self.start..self.filled];
         let (mut end, mut count) = (0, 0);
         for place in memchr2_iter(b'\r', b'\n', waiting) {
-            // The LF of a CR LF was passed with its CR.
+            // The LF of a CR LF was consumed with its CR.
             if place < end {
                 continue;
             }
@@ -190,13 +189,13 @@ impl<R: Read> LineReader<R> {
         &self.buffer[lines]
     }
 
-    /// The number of the line that was given last, or 0.
+    /// Number of the last line that was returned, or 0.
     pub const fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether the next line is here whole, so that [`LineReader::next_line`] gives it, or the end,
-    /// without reading from the stream.
+    /// Whether [`LineReader::next_line`] can return a line, or the end of the stream, without reading
+    /// from the stream.
     pub fn is_waiting(&self) -> bool {
         let waiting = &self.buffer[self.start..self.filled];
         let end = memchr2(b'\r', b'\n', waiting);
@@ -205,10 +204,10 @@ impl<R: Read> LineReader<R> {
             || end.is_some_and(|place| end_of_line(&waiting[place..], false).is_some())
     }
 
-    /// Reads from the stream once, whether or not a line is waiting.
+    /// Reads from the stream once, even if a complete line is in the buffer.
     ///
     /// # Errors
-    /// What the stream reports.
+    /// Errors of the stream.
     pub fn read_more(&mut self) -> io::Result<()> {
         if self.at_end { Ok(()) } else { self.fill() }
     }
@@ -218,11 +217,11 @@ impl<R: Read> LineReader<R> {
         &self.input
     }
 
-    /// Copies the whole of the line that was just announced as too long, its end included, and
-    /// gives the number of bytes. Without such a line nothing is copied.
+    /// Copies the whole line that was just reported as too long, with its end, and returns the number of
+    /// bytes. Copies nothing without such a line.
     ///
     /// # Errors
-    /// What the stream or the sink reports.
+    /// Errors of the stream and of the sink.
     pub fn copy_long_line(&mut self, sink: &mut dyn Write) -> io::Result<u64> {
         let before = self.offset;
         while self.in_long_line {
@@ -247,12 +246,12 @@ impl<R: Read> LineReader<R> {
         Ok(self.offset - before)
     }
 
-    /// The offset in the stream of the first byte that no line has been given of.
+    /// Offset in the stream of the first byte that was not returned as part of a line.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Reads more behind what is waiting, and makes room first.
+    /// Reads more bytes after those in the buffer, and makes space first.
     fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.filled, 0);
@@ -266,8 +265,8 @@ impl<R: Read> LineReader<R> {
     }
 }
 
-/// Reads once behind the first `filled` bytes of a buffer, in which it makes room for a chunk, and
-/// says how many bytes came; none at the end of the input.
+/// Reads once into a buffer after its first `filled` bytes, and makes space for a chunk first. Returns
+/// the number of bytes read; 0 at the end of the input.
 pub(crate) fn read_more(
     input: &mut impl Read,
     buffer: &mut Vec<u8>,
@@ -284,7 +283,7 @@ pub(crate) fn read_more(
     }
 }
 
-/// The length of the line end that bytes begin with; `None` when a CR is the last byte so far.
+/// Length of the line end at the start of bytes; `None` if a CR is the last byte so far.
 fn end_of_line(bytes: &[u8], at_end: bool) -> Option<usize> {
     match bytes {
         [b'\r', b'\n', ..] => Some(2),
@@ -293,7 +292,7 @@ fn end_of_line(bytes: &[u8], at_end: bool) -> Option<usize> {
     }
 }
 
-/// The lines of some bytes, each with its end.
+/// The lines of bytes, each with its end.
 pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -317,7 +316,7 @@ pub fn too_long(limit: usize) -> Diagnostic {
 mod tests {
     use super::*;
 
-    /// Gives one byte at a time.
+    /// A reader that returns one byte at a time.
     struct Slow<'a>(&'a [u8]);
 
     impl Read for Slow<'_> {
@@ -361,7 +360,7 @@ mod tests {
         }
     }
 
-    /// The same lines, as many at a time as are at hand.
+    /// The lines of the input, read in groups of those in the buffer.
     fn lines_at_hand(input: impl Read, limit: usize, most: usize) -> Vec<Vec<u8>> {
         let mut reader = LineReader::new(input, limit);
         let mut lines = Vec::new();
@@ -392,7 +391,7 @@ mod tests {
         }
     }
 
-    /// Every kind of line end; nothing of the stream is lost.
+    /// Every kind of line end; no byte of the stream is lost.
     #[test]
     fn lines_of_every_kind_come_out_whole() {
         let input = b"a\nbb\r\n\rccc\r\n\n\rd\r\r\nlonger than ten\r\nlonger than ten\relf";
@@ -429,7 +428,7 @@ mod tests {
         assert_eq!(texts, wanted);
     }
 
-    /// A line over the limit that nobody asks for is skipped, in bounded memory.
+    /// A line over the limit is skipped in bounded memory, unless it is copied.
     #[test]
     fn a_long_line_is_skipped_in_bounded_memory() {
         let input = io::repeat(b'x').take(20 << 20).chain(&b"\nnext\n"[..]);

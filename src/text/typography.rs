@@ -1,21 +1,21 @@
-//! Characters that word processors and web pages put in place of ASCII.
+//! Characters that word processors and web pages use in place of ASCII.
 
 use super::charset::of_windows_1252;
 
-/// The ASCII text that a typographic character stands for where syntax is expected.
+/// A typographic character in the place of syntax, and the ASCII text for which it stands.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Typographic {
     /// The character.
     pub(super) character: char,
-    /// Its bytes in the text.
+    /// Length of its bytes in the text.
     pub(super) len: usize,
-    /// What it stands for: a blank, a hyphen, a quote, an apostrophe, `x`, `/`, periods, or nothing.
+    /// The ASCII text: a blank, a hyphen, a quote, an apostrophe, `x`, `/`, periods, or nothing.
     pub(super) ascii: &'static str,
 }
 
 impl Typographic {
-    /// The typographic character that a text begins with, in UTF-8, or in Windows-1252 where the
-    /// bytes are not UTF-8.
+    /// The typographic character at the start of a text: in UTF-8, or in Windows-1252 if the bytes are
+    /// not UTF-8.
     pub(super) fn at_start(text: &[u8]) -> Option<Typographic> {
         let first = *text.first().filter(|byte| **byte >= 0x80)?;
         let (character, len) = match first_character(text) {
@@ -25,7 +25,7 @@ impl Typographic {
         Some(Typographic { character, len, ascii: ascii(character)? })
     }
 
-    /// Whether it separates words or has no meaning at all.
+    /// Whether it separates words or has no meaning.
     pub(super) fn is_blank(&self) -> bool {
         matches!(self.ascii, "" | " ")
     }
@@ -35,7 +35,7 @@ impl Typographic {
         self.ascii.starts_with('.')
     }
 
-    /// Whether it may stand in a word of signs, such as a move: a hyphen, `x`, or nothing.
+    /// Whether it may be part of a word of signs, such as a move: a hyphen, `x`, or nothing.
     pub(super) fn is_of_word(&self) -> bool {
         matches!(self.ascii, "" | "-" | "x" | "/")
     }
@@ -46,12 +46,12 @@ impl Typographic {
     }
 }
 
-/// The bytes of the first character of a text; one where it is not UTF-8.
+/// Length of the first character of a text in bytes; 1 if it is not UTF-8.
 pub(super) fn character_length(text: &[u8]) -> usize {
     first_character(text).map_or(1, char::len_utf8)
 }
 
-/// A text with ASCII for the typographic characters that are `taken`; `None` where it has none.
+/// A text with ASCII for the typographic characters that are `taken`; `None` if it has no such character.
 pub(super) fn in_ascii(text: &[u8], taken: impl Fn(&Typographic) -> bool) -> Option<Vec<u8>> {
     let (mut ascii, mut rest, mut is_changed) = (Vec::with_capacity(text.len()), text, false);
     while !rest.is_empty() {
@@ -64,12 +64,12 @@ pub(super) fn in_ascii(text: &[u8], taken: impl Fn(&Typographic) -> bool) -> Opt
     is_changed.then_some(ascii)
 }
 
-/// Whether a character has no shape of its own, so that a message must name it.
+/// Whether a character is invisible, so that a message must name it.
 pub(super) fn is_invisible(character: char) -> bool {
     matches!(ascii(character), Some("" | " "))
 }
 
-/// A character as messages name it.
+/// The spelling of a character in messages.
 pub(super) fn shown_character(character: char) -> String {
     format!("U+{:04X}", u32::from(character))
 }

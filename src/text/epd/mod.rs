@@ -1,4 +1,4 @@
-//! EPD lines: read, and written in canonical form (`formats/epd_text.md`).
+//! Parser and canonical writer of EPD lines (`formats/epd_text.md`).
 
 mod python_chess;
 mod read;

@@ -1,14 +1,14 @@
-//! Records as programs read them that take less than the standard allows.
+//! Records for programs that accept less than the standard allows.
 
 use crate::model::score::mate_target;
 use crate::model::{EpdRecord, Opcode, Operand, Operation};
 
-/// The record with every operation in a form that python-chess reads, and how many operations had
-/// another form.
+/// Converts every operation to a form that python-chess reads. Returns the record, and the number of
+/// operations that had another form.
 ///
-/// python-chess takes numbers, one string, and legal moves in SAN; anything else is written as one
-/// string. A mate target `bm #5` becomes `dm 5`. In strings, where it takes a backslash for an
-/// escape, backslashes are doubled.
+/// python-chess reads numbers, one string, and legal moves in SAN; anything else is written as one
+/// string. A mate target `bm #5` becomes `dm 5`. Backslashes in strings are doubled, because python-chess
+/// takes them for escapes.
 pub(super) fn for_python_chess(record: &EpdRecord) -> (EpdRecord, u64) {
     let with_targets = mate_target_as_dm(record);
     let source = with_targets.as_ref().unwrap_or(record);
@@ -23,7 +23,7 @@ pub(super) fn for_python_chess(record: &EpdRecord) -> (EpdRecord, u64) {
     (written, changed)
 }
 
-/// The record with a `dm` in place of the one mate target in `bm`, where it has such.
+/// The record with a `dm` in place of the single mate target in `bm`, if it has one.
 fn mate_target_as_dm(record: &EpdRecord) -> Option<EpdRecord> {
     let operands = record.operands(Opcode::BM)?;
     let mut targets = operands.iter().filter_map(|operand| mate_target(&operand.text()));
@@ -42,7 +42,7 @@ fn mate_target_as_dm(record: &EpdRecord) -> Option<EpdRecord> {
     Some(written)
 }
 
-/// The string in place of the operands; `None` where they can stay.
+/// The string in place of the operands; `None` if the operands can stay.
 fn readable(record: &EpdRecord, operation: &Operation) -> Option<Operand> {
     let takes_several = matches!(operation.opcode, Opcode::AM | Opcode::BM | Opcode::PV);
     match &*operation.operands {
@@ -64,8 +64,8 @@ fn readable(record: &EpdRecord, operation: &Operation) -> Option<Operand> {
     }
 }
 
-/// Whether all operands are moves that python-chess finds; unless it is set to Chess960, it does not
-/// castle in positions that only Chess960 knows.
+/// Whether all operands are moves that python-chess finds. Unless it is set to Chess960, it does not
+/// castle in positions of Chess960.
 fn is_read(record: &EpdRecord, operation: &Operation) -> bool {
     operation.operands.iter().all(|operand| match operand {
         Operand::Move { san, .. } => {
@@ -75,7 +75,7 @@ fn is_read(record: &EpdRecord, operation: &Operation) -> bool {
     })
 }
 
-/// A string operand: quotes become apostrophes, backslashes are doubled.
+/// A string operand with apostrophes for quotes and doubled backslashes.
 fn string(text: &[u8]) -> Operand {
     let mut written = Vec::with_capacity(text.len());
     for &byte in text {
@@ -88,7 +88,7 @@ fn string(text: &[u8]) -> Operand {
     Operand::string(written)
 }
 
-/// Whether Python's `int()` or `float()` reads the text, and the number is finite.
+/// Whether Python's `int()` or `float()` reads the text as a finite number.
 fn is_number(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Records as text.
+//! Writer of records as text.
 
 use std::ops::AddAssign;
 
@@ -9,27 +9,27 @@ use crate::text::fields::{self, CounterText};
 use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::options::{CastlingForm, Compat, CounterForm, Format, FormatOptions};
 
-/// How much of records the chosen form could not carry, and lines longer than the specification
-/// lets readers refuse.
+/// Counts of the parts of records that the chosen form cannot have, and of lines that are longer than
+/// every reader must accept.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Losses {
-    /// Operations that were not written, counters apart.
+    /// Number of operations that were not written, except counters.
     pub operations: u64,
-    /// Records whose counters were not written.
+    /// Number of records whose counters were not written.
     pub counters: u64,
-    /// Records with counters that no rule could read, kept as an operand of noop that was not
-    /// written: the form shows others in their place.
+    /// Number of records with unreadable counters in an operand of `noop` that was not written. The form
+    /// has other counters in their place.
     pub salvaged_counters: u64,
-    /// En passant squares that were not written.
+    /// Number of en passant squares that were not written.
     pub en_passant: u64,
-    /// Lines of more than 4095 bytes. They are written whole.
+    /// Number of lines of more than 4095 bytes. They are written whole.
     pub long_lines: u64,
-    /// Operations in another form for the sake of [`Compat`].
+    /// Number of operations that were changed for [`Compat`].
     pub changed_operations: u64,
 }
 
 impl Losses {
-    /// Whether everything was written, in lines that every reader takes.
+    /// Whether everything was written, in lines that every reader accepts.
     pub fn is_none(self) -> bool {
         self == Losses::default()
     }
@@ -48,8 +48,8 @@ impl AddAssign for Losses {
 
 /// Appends a record as one line without line end.
 ///
-/// With the default options this is the canonical form, and nothing is lost. FEN output of a
-/// record without counters says `0 1`.
+/// With the default options the line is in canonical form and nothing is lost. A record without counters
+/// has `0 1` in FEN.
 ///
 /// ```
 /// use epdb::text::{Format, FormatOptions, epd};
@@ -112,7 +112,7 @@ fn write_for_python_chess(
     Losses { changed_operations, ..format(&record, &options, out) }
 }
 
-/// What an operand of noop begins with that keeps counters no rule could read.
+/// Start of an operand of `noop` that keeps unreadable counters.
 pub(super) const SALVAGED_COUNTERS: &[u8] = b"FEN counters";
 
 fn has_salvaged_counters(operation: &Operation) -> bool {
@@ -120,13 +120,13 @@ fn has_salvaged_counters(operation: &Operation) -> bool {
     operation.opcode == Opcode::NOOP && operation.operands.iter().any(is_one)
 }
 
-/// Where the counters go.
+/// The places of the counters.
 struct Layout {
     /// Fields 5 and 6.
     fields: Option<Counters>,
     /// Fields of the record that become operations.
     as_operations: Option<Counters>,
-    /// `hmvc` and `fmvn` do not stand among the operations.
+    /// The operations do not include `hmvc` and `fmvn`.
     without_hmvc: bool,
     without_fmvn: bool,
     loses_counters: bool,
@@ -180,7 +180,7 @@ impl Layout {
         }
     }
 
-    /// Whether an operation has its place elsewhere, or none.
+    /// Whether an operation is written in another place, or nowhere.
     fn covers(&self, opcode: &[u8]) -> bool {
         (self.without_hmvc && opcode == b"hmvc") || (self.without_fmvn && opcode == b"fmvn")
     }

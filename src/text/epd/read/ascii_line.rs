@@ -1,4 +1,4 @@
-//! Lines with typographic characters, read as the ASCII that these stand for. Strings stay as they are.
+//! Lines with typographic characters, read as the ASCII for which they stand. Strings stay unchanged.
 
 use super::string_end;
 use crate::text::checks::BYTE_ORDER_MARK;
@@ -7,21 +7,21 @@ use crate::text::diagnostic::Diagnostic;
 use crate::text::scan::is_blank;
 use crate::text::typography::{Typographic, character_length, in_ascii, shown_character};
 
-/// A line in ASCII, strings aside.
+/// A line in ASCII, except its strings.
 #[derive(Default)]
 pub(super) struct AsciiLine {
     pub(super) text: Vec<u8>,
-    /// The characters that were replaced: the place behind each, here and in the line.
+    /// The replaced characters: the end of each, here and in the line.
     replaced: Vec<(usize, usize)>,
-    /// The first of them, and its place in the line.
+    /// The first replaced character, and its place in the line.
     first: Option<(char, usize)>,
 }
 
-/// The words before which operations do not begin.
+/// Number of words of the line before its operations.
 const FIELDS: usize = 4;
 
 impl AsciiLine {
-    /// `None` for a line in which nothing is replaced.
+    /// `None` if nothing in the line is replaced.
     pub(super) fn of(line: &[u8]) -> Option<AsciiLine> {
         if line.is_ascii() {
             return None;
@@ -59,7 +59,7 @@ impl AsciiLine {
         text.len()
     }
 
-    /// Puts ASCII in place of a character of the line, and gives its length there.
+    /// Replaces a character of the line by ASCII, and returns its length in the line.
     fn replace(&mut self, found: Typographic, at: usize) -> usize {
         self.first.get_or_insert((found.character, at));
         self.text.extend_from_slice(found.ascii.as_bytes());
@@ -85,19 +85,19 @@ impl AsciiLine {
         }
     }
 
-    /// The place in the line of a place in this text.
+    /// Converts a place in this text to a place in the line.
     fn place_in_line(&self, place: usize) -> usize {
         let before = self.replaced.partition_point(|(here, _)| *here <= place);
         let replaced = before.checked_sub(1).and_then(|last| self.replaced.get(last));
         replaced.map_or(place, |(here, there)| there + (place - here))
     }
 
-    /// Makes a finding about this text one about the line.
+    /// Converts the place of a finding about this text to a place in the line.
     pub(super) fn correct(&self, finding: &mut Diagnostic) {
         finding.column = self.place_in_line(finding.column.saturating_sub(1)) + 1;
     }
 
-    /// What is to be said of the line.
+    /// The warning about the line.
     pub(super) fn warning(&self, line: &[u8]) -> Option<Diagnostic> {
         let (character, place) = self.first?;
         let name = shown_character(character);
@@ -110,12 +110,13 @@ impl AsciiLine {
     }
 }
 
-/// The length of the string that begins with a quote.
+/// Length of the string that begins with a quote.
 fn quoted_length(text: &[u8]) -> usize {
     string_end(text, 1, true).map_or(text.len(), |quote| quote + 1)
 }
 
-/// The length of a string behind a typographic quote, and the quote that ends it; `None` for one of ASCII.
+/// Length of a string after a typographic quote, and the quote that ends it; `None` if the end is an
+/// ASCII quote.
 fn closing_quote(text: &[u8]) -> Option<(usize, Option<Typographic>)> {
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -128,7 +129,7 @@ fn closing_quote(text: &[u8]) -> Option<(usize, Option<Typographic>)> {
     None
 }
 
-/// The length of the word that a text begins with.
+/// Length of the word at the start of a text.
 fn word_length(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -142,7 +143,7 @@ fn word_length(text: &[u8]) -> usize {
     at
 }
 
-/// Whether a word is of syntax, such as a move, a number or a field, so that its hyphens are signs.
+/// Whether a word is syntax, such as a move, a number or a field, so that its hyphens are signs.
 fn is_of_signs(word: &[u8], is_field: bool) -> bool {
     let Some(ascii) = in_ascii(word, |found| !found.is_quote()) else { return false };
     let is_sign = |byte: &u8| {

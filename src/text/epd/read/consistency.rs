@@ -1,4 +1,4 @@
-//! The rules between opcodes.
+//! Rules across opcodes.
 
 use super::reader::Placed;
 use crate::model::rules::{Playable, is_bare};
@@ -8,14 +8,14 @@ use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::options::ParseOptions;
 
-/// A rule that a record can break.
+/// A rule across opcodes.
 struct Rule {
     code: &'static str,
-    /// The operation that the warning stands at.
+    /// The opcode of the operation that the warning is placed at.
     opcode: Opcode,
-    /// Whether the text of 1994 has the rule too.
+    /// Whether the standard of 1994 has the rule too.
     in_1994: bool,
-    /// What is wrong, if anything is.
+    /// A description of the violation, if the record breaks the rule.
     broken: fn(&Record) -> Option<String>,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn check(
     }
 }
 
-/// What the rules speak of.
+/// The operations that the rules are about.
 struct Record<'a> {
     position: &'a Position,
     operations: &'a [Placed],
@@ -139,7 +139,7 @@ fn move_in_am_and_bm(record: &Record) -> Option<String> {
     Some(format!("`{}` stands in am and in bm", String::from_utf8_lossy(&both.text())))
 }
 
-/// A `ce` above 32000 says how many moves it is to mate, as `dm` does.
+/// A `ce` above 32000 gives the distance to mate, as `dm` does.
 fn other_mate_in_ce(record: &Record) -> Option<String> {
     let (ce, dm) = (record.integer(Opcode::CE)?, record.integer(Opcode::DM)?);
     let fitting = u32::try_from(dm).ok().and_then(|moves| mates_in(moves).ok());

@@ -1,4 +1,4 @@
-//! Moves that stand behind the operation they belong to: `bm Be3; Bd2;`.
+//! Moves after the semicolon of the operation to which they belong: `bm Be3; Bd2;`.
 
 use super::moves::{pawn_reaches, read_misspelt};
 use super::reader::{Placed, Reader};
@@ -10,12 +10,12 @@ use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::scan::Word;
 use crate::text::{codes, san};
 
-/// No text of a move is longer.
+/// Maximum length of the text of a move.
 const LONGEST: usize = 16;
 
 impl Reader<'_, '_> {
-    /// Joins a text that is nothing but a move to the operation of the line before it, `bm Be3;
-    /// Bd2;`; false when it is an operation of its own.
+    /// Joins a text that is just a move to the operation before it in the line, as in `bm Be3; Bd2;`;
+    /// false if the text is an operation of its own.
     pub(super) fn join_to_operation<'a>(
         &mut self,
         position: &Position,
@@ -61,7 +61,7 @@ impl Reader<'_, '_> {
         true
     }
 
-    /// The move that a text is, where it can stand behind am, bm or pv; with its warnings.
+    /// The move of a text, with its warnings, if the move may follow `am`, `bm` or `pv`.
     fn move_behind(
         &mut self,
         position: &Position,
@@ -106,7 +106,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a text may be a move: a cheap look at what stands behind am, bm and pv.
+/// Whether a text may be a move: a cheap check of texts after `am`, `bm` and `pv`.
 fn could_be_move(text: &[u8]) -> bool {
     let has_square = |text: &[u8]| {
         text.windows(2).any(|pair| matches!(pair, [b'a'..=b'h', b'1'..=b'8']))

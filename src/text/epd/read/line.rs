@@ -1,4 +1,4 @@
-//! A line from its first byte to its last: position, counters, and what is made of the operations.
+//! A line from its first to its last byte: position, counters, and the fate of the operations.
 
 use super::reader::Reader;
 use super::uci::Begin;
@@ -13,10 +13,10 @@ use crate::text::options::{FormatOptions, Profile};
 use crate::text::scan::{Word, is_blank};
 use crate::text::{codes, fields};
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Line {
-    /// Nothing but white space.
+    /// Only white space.
     Blank,
     /// A comment, `# …` (lenient only).
     Comment,
@@ -66,7 +66,7 @@ impl Reader<'_, '_> {
         Ok(Line::Record(record))
     }
 
-    /// Finds bytes that no line should have, and lines that are too long.
+    /// Finds bytes that are not allowed in lines, and lines that are too long.
     fn check_bytes<'a>(&mut self, line: &'a [u8]) -> Result<Word<'a>, Diagnostic> {
         let whole = Word { at: 0, text: line };
         if line.len() > SPEC_LINE_LIMIT {
@@ -127,7 +127,7 @@ impl Reader<'_, '_> {
         Ok(Line::Comment)
     }
 
-    /// The position with its counters as fields, the place of these, and what follows them.
+    /// The position with its counters as fields, the place of the counters, and the rest of the line.
     fn read_position<'a>(
         &mut self,
         begin: Begin,
@@ -148,8 +148,8 @@ impl Reader<'_, '_> {
         Ok((record, counters.map_or(0, |(_, at)| at), rest))
     }
 
-    /// The four fields and what follows them. In the lenient profile, and where perft counts are
-    /// taken, the fourth also ends at a semicolon or a comma.
+    /// The four fields and the rest of the line. In the lenient profile, and if perft counts are read,
+    /// the fourth field also ends at a semicolon or a comma.
     fn split_fields<'a>(
         &mut self,
         line: Word<'a>,
@@ -180,15 +180,15 @@ impl Reader<'_, '_> {
         Ok((fields, rest.part(end, rest.text.len())))
     }
 
-    /// The text with blanks for underscores between the fields, as in addresses of the web, if it has such
-    /// (lenient only).
+    /// The text with blanks in place of underscores between the fields, as in web addresses, if it has
+    /// underscores (lenient only).
     fn without_underscores(&mut self, line: Word) -> Option<Vec<u8>> {
         if !self.is_lenient() || memchr::memchr(b'_', line.text).is_none() {
             return None;
         }
         let (first, _) = line.split_word();
         let parts: Vec<&[u8]> = first.text.split(|byte| *byte == b'_').collect();
-        // Those of the web may also be in the place of solidi.
+        // Web addresses may also have underscores in place of the slashes between ranks.
         let ranks = if first.text.contains(&b'/') { 1 } else { RANKS };
         if parts.len() < ranks.max(2) {
             return None;
@@ -204,8 +204,7 @@ impl Reader<'_, '_> {
         Some([&after[..], behind].concat())
     }
 
-    /// All four fields of a line that ends behind one to three, if these are what they should be (lenient
-    /// only).
+    /// All four fields of a line that ends after one to three valid fields (lenient only).
     fn fill_fields<'a>(
         &mut self,
         line: Word<'a>,
@@ -233,7 +232,7 @@ impl Reader<'_, '_> {
         Some(fields)
     }
 
-    /// Puts the counters of fields 5 and 6 before the line's own operations.
+    /// Inserts the counters of fields 5 and 6 before the operations of the line.
     fn add_counters(&mut self, counters: Counters, at: usize) {
         let own = self.take_operations();
         self.add_integer(Opcode::HMVC, counters.halfmove_clock.into(), at);

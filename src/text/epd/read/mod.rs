@@ -1,4 +1,4 @@
-//! EPD lines read, and whatever of them can be repaired.
+//! Parser of EPD lines, with repairs.
 
 mod ascii_line;
 mod consistency;
@@ -25,14 +25,14 @@ use crate::text::options::{ParseOptions, Profile};
 use ascii_line::AsciiLine;
 use reader::Reader;
 
-/// Reads one line, without its line end.
+/// Parses one line, without its line end.
 ///
-/// Whatever was repaired or is doubtful is appended to `warnings`, in the order of the columns; of
-/// more than a thousand warnings the last is `W-LEN-MORE`, which counts the others. A line that is
-/// refused leaves no warnings.
+/// Repairs and doubts are appended to `warnings` in the order of the columns. If there are more than a
+/// thousand warnings, the last one is `W-LEN-MORE`, which counts the others. A refused line leaves no
+/// warnings.
 ///
 /// # Errors
-/// Why the profile does not take the line, with the column.
+/// The reason why the profile refuses the line, with the column.
 ///
 /// ```
 /// use epdb::text::{Profile, ParseOptions, epd};
@@ -75,10 +75,10 @@ pub fn parse_line(
     result
 }
 
-/// The most warnings about one line.
+/// Maximum number of warnings about one line.
 const MOST_WARNINGS: usize = 1000;
 
-/// Leaves [`MOST_WARNINGS`] of the warnings from `before` on; the last then counts the others.
+/// Keeps [`MOST_WARNINGS`] of the warnings from `before` on; the last one then counts the others.
 fn cap(warnings: &mut Vec<Diagnostic>, before: usize) {
     let last = before + MOST_WARNINGS - 1;
     if warnings.len() - before > MOST_WARNINGS {

@@ -13,14 +13,14 @@ use crate::text::options::Profile;
 use crate::text::scan::Word;
 use crate::text::{codes, san};
 
-/// Marks are joined to texts shorter than this; no text of a move is longer.
+/// Marks are joined to texts shorter than this. The text of a move is never longer.
 const LONGEST_JOINED: usize = 16;
 
-/// The text of one move, joined or split where it had to be.
+/// The text of one move, joined or split if necessary.
 pub(super) struct MoveText<'a> {
     at: usize,
     pub(super) text: Cow<'a, [u8]>,
-    /// The operand it begins in.
+    /// The operand in which it begins.
     operand: usize,
 }
 
@@ -64,8 +64,8 @@ impl Reader<'_, '_> {
         Ok(Taken { operands: None, count })
     }
 
-    /// Reads one move, and in a line plays it; `None` when a register stands in its place. After a
-    /// move of a line that is kept as text the position is not known any more.
+    /// Reads one move, and plays it if it belongs to a line; `None` if a register is in its place. After
+    /// a move of a line that is kept as text, the position is unknown.
     pub(super) fn read_move(
         &mut self,
         playable: &mut Option<Playable>,
@@ -125,7 +125,7 @@ impl Reader<'_, '_> {
         token(text.word()).map(Some)
     }
 
-    /// The moves that a text means in another notation, where that is asked for.
+    /// The moves of a text in another notation, if the options allow other notations.
     fn fitting(&self, playable: &Playable, text: &MoveText) -> Option<Vec<Move>> {
         if self.options().repair_moves { san::fitting(playable, &text.text) } else { None }
     }
@@ -143,7 +143,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The texts of the moves, and the number of operands up to where a semicolon is missing.
+    /// The texts of the moves, and the number of operands before a missing semicolon.
     pub(super) fn move_texts<'a>(
         &mut self,
         segment: &Segment<'a, '_>,
@@ -201,8 +201,8 @@ impl Reader<'_, '_> {
             && Opcode::new(text).is_ok_and(|opcode| self.standard(opcode).is_some())
     }
 
-    /// Whether a token is moves with commas between them. One with the name of an operation in it
-    /// stays whole: apart it would be read as that operation.
+    /// Whether a token is a list of moves with commas. A list that contains the name of an operation
+    /// stays whole, because its parts would be read as that operation.
     pub(super) fn is_list(&self, text: &[u8]) -> bool {
         let is_name = |part: &[u8]| self.begins_operation(part) || matches!(part, b"c2" | b"c7");
         text.contains(&b',') && !text.split(|&byte| byte == b',').any(is_name)
@@ -218,14 +218,13 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether a text is a mark, or a note of a notation that is asked for, that belongs to the text
-    /// before it.
+    /// Whether a text is a mark, or a note of an allowed notation, that belongs to the text before it.
     pub(super) fn joins(&self, last: &[u8], mark: &[u8]) -> bool {
         joins(last, mark)
             || self.options().repair_moves && last.len() < LONGEST_JOINED && san::is_note(mark)
     }
 
-    /// Joins a mark that stands apart to the move before it: `Qd1 +`, `f8 = Q`.
+    /// Joins a separate mark to the move before it: `Qd1 +`, `f8 = Q`.
     fn join_to_last(&mut self, texts: &mut [MoveText], mark: Word) -> bool {
         let Some(last) = texts.last_mut().filter(|last| self.joins(&last.text, mark.text)) else {
             return false;
@@ -242,8 +241,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Registers whose names can be moves of a pawn. A string behind one shows that it is a register;
-/// `c2` and `c7`, where pawns seldom step, are registers unless they are legal.
+/// Whether a text names a register that can also be a move of a pawn. A string after it shows that it is a
+/// register. `c2` and `c7`, where pawns seldom step, are registers unless they are legal moves.
 fn is_register_or_square(text: &[u8]) -> bool {
     matches!(text, [b'c', b'2'..=b'7'])
 }
@@ -267,8 +266,8 @@ fn is_promoted(letter: u8) -> bool {
         .is_some_and(|role| !matches!(role, Role::Pawn | Role::King))
 }
 
-/// Whether `c1` or `c8`, which are names of registers, is a move of a pawn: `c8 = N`, or where a
-/// pawn can go there and no string follows.
+/// Whether `c1` or `c8`, which are names of registers, is a move of a pawn: in `c8 = N`, or if a pawn can
+/// go there and no string follows.
 pub(in crate::text) fn is_promotion(
     text: &[u8],
     playable: Option<&Playable>,
@@ -287,13 +286,13 @@ pub(in crate::text) fn is_promotion(
     }
 }
 
-/// Whether `c1` or `c8` is where a pawn can step to, and become a piece.
+/// Whether a pawn can step to `c1` or `c8` and promote.
 pub(super) fn pawn_reaches(playable: &Playable, text: &[u8]) -> bool {
     matches!(text, b"c1" | b"c8")
         && san::parse(playable, &[text, b"=Q"].concat(), Profile::Standard).is_ok()
 }
 
-/// `M15`, `-M3` as mate targets.
+/// Reads `M15` and `-M3` as mate targets.
 fn mate_distance(text: &[u8]) -> Option<Vec<u8>> {
     let (sign, digits) = match text {
         [b'M' | b'm', digits @ ..] | [b'+', b'M' | b'm', digits @ ..] => (&b"#"[..], digits),
@@ -304,8 +303,8 @@ fn mate_distance(text: &[u8]) -> Option<Vec<u8>> {
     mate_target(&target).is_some().then_some(target)
 }
 
-/// Moves that are misspelt and cannot be mistaken: `OO`, `OOO`, and captures whose `x` stands
-/// within the square, `Bcx3+`, if exactly one fits.
+/// Reads misspelt moves that are unambiguous: `OO`, `OOO`, and captures with the `x` inside the square,
+/// as in `Bcx3+`.
 pub(super) fn read_misspelt(playable: &Playable, text: &[u8]) -> Option<san::SanRead> {
     let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
     let end = text.iter().rposition(|byte| !is_mark(byte)).map_or(0, |last| last + 1);

@@ -1,4 +1,4 @@
-//! Operands read as their opcodes want them.
+//! Parser of operands by the types of their opcodes.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::scan::{Word, is_blank};
 use crate::text::tally::{self, TallyError};
 
-/// The most bytes of a string.
+/// Maximum length of a string in bytes.
 const LONGEST: usize = 255;
 
 impl Reader<'_, '_> {
@@ -73,8 +73,8 @@ impl Reader<'_, '_> {
         raw.as_opcode().is_some_and(|opcode| self.standard(opcode).is_some())
     }
 
-    /// How many operands belong to an operation that takes a fixed number: a known opcode right
-    /// behind them begins the next operation (lenient only).
+    /// Number of operands of an operation that takes a fixed number. A known opcode just after them
+    /// begins the next operation (lenient only).
     fn fixed(&self, segment: &Segment, wanted: usize) -> usize {
         match segment.raws.get(wanted) {
             Some(raw) if self.is_lenient() && self.known_opcode(raw) => wanted,
@@ -82,7 +82,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// An operand as it stands: noop and unknown opcodes.
+    /// An operand unchanged: for `noop` and unknown opcodes.
     pub(super) fn verbatim(&mut self, raw: &Raw) -> Result<Operand, Diagnostic> {
         match raw {
             Raw::Str(inner, closed) => self.read_string(*inner, *closed),
@@ -90,7 +90,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A string, or a single word that is taken for one.
+    /// A string, or a single word in place of a string.
     fn quoted(&mut self, raw: &Raw) -> Result<Operand, Diagnostic> {
         match raw {
             Raw::Str(inner, closed) => self.read_string(*inner, *closed),
@@ -245,7 +245,7 @@ impl Reader<'_, '_> {
         Ok(self.string_of(Word { at: inner.at, text: &text }))
     }
 
-    /// A string operand of bytes as the line has them.
+    /// A string operand from bytes of the line.
     pub(super) fn string_of(&mut self, word: Word) -> Operand {
         let charset = self.options().charset;
         let text = readable(word.text, charset);
@@ -260,7 +260,7 @@ impl Reader<'_, '_> {
         Operand::string(text)
     }
 
-    /// Reads `\"` as an apostrophe. Every quote that is left inside a string is such a one.
+    /// Reads `\"` as an apostrophe. Every quote inside a string is such an escape.
     fn without_escapes<'a>(&mut self, inner: Word<'a>) -> Cow<'a, [u8]> {
         if memchr::memchr(b'"', inner.text).is_none() {
             return Cow::Borrowed(inner.text);
@@ -322,7 +322,7 @@ pub(super) fn token(word: Word) -> Result<Operand, Diagnostic> {
     }
 }
 
-/// An integer: `None` when it is none, `Some(None)` when it is too large for any opcode.
+/// Reads an integer. `None`: not an integer. `Some(None)`: too large for any opcode.
 pub(super) fn integer(text: &[u8]) -> Option<Option<i128>> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -372,7 +372,7 @@ fn read_identifier(segment: &Segment, raw: &Raw, names: &[&str]) -> Result<Opera
     }
 }
 
-/// Reads numbers of a fixed pattern: digits stand for digits, all else for itself.
+/// Reads numbers by a fixed pattern: its digits match digits, all other bytes match themselves.
 fn pattern<const N: usize>(text: &[u8], pattern: &[u8]) -> Option<[u32; N]> {
     let mut values = [0; N];
     let mut place = 0;
@@ -434,11 +434,11 @@ fn read_time(segment: &Segment, raw: &Raw) -> Result<Operand, Diagnostic> {
     )
 }
 
-/// The place of the quote that ends a string whose first byte is at `start`; `None` when it is
-/// left open.
+/// The place of the quote that ends a string whose first byte is at `start`; `None` if the string is left
+/// open.
 ///
-/// A quote ends the string. Only where `escapes` are looked for, one behind a backslash does not,
-/// unless the text behind it reads as what follows a string.
+/// A quote ends the string. With `escapes`, a quote after a backslash does not, unless the text after it
+/// can follow a string. unless the text behind it reads as what follows a string.
 pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
     let mut from = start;
     loop {
@@ -451,10 +451,10 @@ pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> O
     }
 }
 
-/// Whether this can be what follows a string: the end of the operation, or a blank where the next
-/// quote, if there is one, plainly begins a string of its own.
+/// Whether a text can follow a string: it is the end of the operation, or a blank before which the next
+/// quote, if there is one, plainly begins another string.
 ///
-/// All canonical text is such, so that it is never read as if it had escapes.
+/// All canonical text is like this, so it is never read as if it had escapes.
 fn follows_string(behind: &[u8]) -> bool {
     match behind.iter().position(|&byte| !is_blank(byte)) {
         None => true,
@@ -463,8 +463,8 @@ fn follows_string(behind: &[u8]) -> bool {
     }
 }
 
-/// Whether the next quote stands behind a blank, and the one after it before a blank, a semicolon
-/// or the end; or there is none.
+/// Whether the next quote follows a blank, and the quote after it precedes a blank, a semicolon or the
+/// end; true also without a next quote.
 fn next_string_is_whole(text: &[u8]) -> bool {
     let Some(open) = memchr::memchr(b'"', text) else { return true };
     let opens = open > 0 && is_blank(text[open - 1]);
@@ -474,8 +474,8 @@ fn next_string_is_whole(text: &[u8]) -> bool {
         })
 }
 
-/// Bytes as a string can hold them: text of a character set in UTF-8, quotes as apostrophes, control
-/// bytes as blanks.
+/// Bytes as the text of a string: decoded from the character set to UTF-8, with apostrophes for quotes
+/// and blanks for control bytes.
 pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Vec<u8> {
     decode(bytes, charset)
         .bytes()

@@ -1,4 +1,4 @@
-//! Operations: where one ends and the next begins.
+//! Operations, and the boundaries between them.
 
 use super::operands::string_end;
 use super::reader::Reader;
@@ -28,7 +28,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The text up to the next semicolon outside strings, and what is behind it.
+    /// The text up to the next semicolon outside strings, and the rest after it.
     fn split_operation<'a>(
         &self,
         rest: Word<'a>,
@@ -93,7 +93,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// How often the opcode stands again before its operands: `bm bm Qd1` (lenient only).
+    /// Number of repetitions of the opcode before its operands, as in `bm bm Qd1` (lenient only).
     fn repeated_opcodes(&mut self, opcode: Opcode, name: Word, raws: &[Raw]) -> usize {
         let count = raws.iter().take_while(|raw| raw.as_opcode() == Some(opcode)).count();
         let follows = match self.standard(opcode).map(|entry| &entry.operands) {
@@ -134,15 +134,15 @@ impl Reader<'_, '_> {
         Ok(None)
     }
 
-    /// The opcode that a name before a colon means, which is no spelling of EPD: `PV` is `pv`.
+    /// The opcode of a name before a colon in a spelling other than that of EPD: `PV` is `pv`.
     fn as_meant(&self, name: &[u8]) -> Option<Opcode> {
         let known = Opcode::new(&name.to_ascii_lowercase()).ok();
         let known = known.filter(|opcode| self.standard(*opcode).is_some());
         known.or_else(|| Opcode::new(name).ok())
     }
 
-    /// Reads a segment into an operation, or salvages it. Gives the number of operands it took:
-    /// what is left begins with an opcode.
+    /// Reads a segment into an operation, or salvages it. Returns the number of operands that it took;
+    /// the rest begins with an opcode.
     pub(super) fn read_segment(
         &mut self,
         position: &Position,
@@ -173,8 +173,8 @@ impl Reader<'_, '_> {
         Ok(count)
     }
 
-    /// Where an operation that cannot be read ends: at the next known opcode that is no text of a
-    /// move, if its operands are not free text.
+    /// The end of an operation that cannot be read: the next known opcode that is not the text of a move,
+    /// unless its operands are free text.
     fn end_of_segment(&self, segment: &Segment) -> usize {
         match self.standard(segment.opcode).map(|entry| &entry.operands) {
             None | Some(Operands::Any | Operands::Str { .. } | Operands::TagPairs) => {
@@ -189,8 +189,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether an unquoted run is the name of a square that a pawn can step to: `c3` to `c6` are moves
-/// as well as opcodes.
+/// Whether an unquoted run names a square to which a pawn can step: `c3` to `c6` are moves as well as
+/// opcodes.
 fn could_be_square(raw: &Raw) -> bool {
     matches!(raw, Raw::Token(Word { text: [b'a'..=b'h', b'2'..=b'7'], .. }))
 }

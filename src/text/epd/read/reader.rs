@@ -1,7 +1,6 @@
-//! What is known of a line while it is read, and what there is to say of it.
+//! State of the reading of one line, and its diagnostics.
 //!
-//! The other files of the room read one part of a line each, and come to all of this by the methods
-//! that stand here.
+//! The other files of this module read one part of a line each, through the methods of [`Reader`].
 
 use super::operands::readable;
 use crate::model::rules::Playable;
@@ -10,15 +9,15 @@ use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::{ParseOptions, Profile};
 use crate::text::scan::Word;
 
-/// An operation of the line and where it stands.
+/// An operation of the line, and its place.
 #[derive(Clone)]
 pub(super) struct Placed {
     pub(super) operation: Operation,
     pub(super) at: usize,
 }
 
-/// An operation of one move that has several. Which one it means is known when the line that it
-/// should begin is.
+/// An operation of one move that has several. The one to keep is known once the line of moves is read
+/// that it should begin.
 pub(super) struct Choice {
     pub(super) opcode: Opcode,
     pub(super) at: usize,
@@ -35,9 +34,9 @@ pub(super) struct Reader<'o, 'w> {
     salvaged: Vec<(usize, Operand)>,
     /// Operations of one move that have several.
     choices: Vec<Choice>,
-    /// The operation that the last one of the line became, if it was am, bm or pv.
+    /// Index of the operation made of the last one of the line, if it is `am`, `bm` or `pv`.
     moves_before: Option<usize>,
-    /// The position's moves, prepared when the first move is met.
+    /// The position for move generation, prepared with the first move.
     playable: Option<Option<Playable>>,
 }
 
@@ -62,12 +61,12 @@ impl<'o, 'w> Reader<'o, 'w> {
         self.options.profile == Profile::Lenient
     }
 
-    /// The table's entry for an opcode, as far as the revision knows it.
+    /// The table's entry for an opcode, if this revision of the standard has it.
     pub(super) fn standard(&self, opcode: Opcode) -> Option<&'static StandardOpcode> {
         opcode.standard().filter(|entry| entry.in_1994 || !self.options.revision_1994)
     }
 
-    /// The position's moves; `None` when it is not playable.
+    /// The position for move generation; `None` if it is not playable.
     pub(super) fn playable(&mut self, position: &Position) -> Option<Playable> {
         *self.playable.get_or_insert_with(|| Playable::new(position).ok())
     }
@@ -95,12 +94,12 @@ impl Reader<'_, '_> {
         self.warnings.push(warning);
     }
 
-    /// All warnings so far, for readers of a part that know no [`Reader`].
+    /// All warnings so far, for functions that do not take a [`Reader`].
     pub(super) const fn warnings(&mut self) -> &mut Vec<Diagnostic> {
         self.warnings
     }
 
-    /// The place of the next warning: what is reported from now on can be forgotten.
+    /// The index of the next warning: later warnings can be withdrawn.
     pub(super) const fn mark(&self) -> usize {
         self.warnings.len()
     }
@@ -109,7 +108,7 @@ impl Reader<'_, '_> {
         self.warnings.truncate(mark);
     }
 
-    /// Reports before all that was reported since.
+    /// Inserts a warning before all warnings since the mark.
     pub(super) fn report_at(&mut self, mark: usize, warning: Diagnostic) {
         self.warnings.insert(mark, warning);
     }
@@ -158,7 +157,7 @@ impl Reader<'_, '_> {
         std::mem::take(&mut self.salvaged)
     }
 
-    /// Leaves an operation of one move that has several until all are read.
+    /// Postpones an operation of one move that has several until all operations are read.
     pub(super) fn postpone(&mut self, choice: Choice) {
         self.choices.push(choice);
     }
@@ -167,7 +166,7 @@ impl Reader<'_, '_> {
         std::mem::take(&mut self.choices)
     }
 
-    /// The operation that takes a move which stands alone next, given once.
+    /// The operation that a single move after it joins. Each call clears it.
     pub(super) const fn take_moves_before(&mut self) -> Option<usize> {
         self.moves_before.take()
     }

@@ -1,4 +1,4 @@
-//! The text of one operation, cut into operands.
+//! The text of one operation, split into operands.
 
 use super::operands::string_end;
 use crate::model::{Opcode, Operand};
@@ -9,14 +9,14 @@ use crate::text::scan::{Word, is_blank};
 /// An operand before its type is known.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::text) enum Raw<'a> {
-    /// A quoted string: what is between the quotes, and whether there is a second one.
+    /// A quoted string: the text between the quotes, and whether it has a closing quote.
     Str(Word<'a>, bool),
     /// An unquoted run.
     Token(Word<'a>),
 }
 
 impl<'a> Raw<'a> {
-    /// Where the operand begins.
+    /// The start of the operand.
     pub(in crate::text) const fn at(&self) -> usize {
         match self {
             Raw::Str(inner, _) => inner.at - 1,
@@ -24,7 +24,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The place just behind the operand.
+    /// The end of the operand.
     pub(in crate::text) const fn end(&self) -> usize {
         match self {
             Raw::Str(inner, closed) => inner.end() + *closed as usize,
@@ -41,8 +41,8 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// An operation of the line: its opcode, and its operands up to the semicolon or, in the lenient
-/// profile, up to an opcode before which a semicolon is missing.
+/// An operation of the line: its opcode, and its operands up to the semicolon or, in the lenient profile,
+/// up to an opcode before which a semicolon is missing.
 pub(super) struct Segment<'a, 's> {
     pub(super) opcode: Opcode,
     /// The whole text.
@@ -74,9 +74,9 @@ impl<'a> Segment<'a, '_> {
     }
 }
 
-/// Operands as the record holds them, and how many of the raw ones they took.
+/// Operands as the record holds them, and the number of raw operands that they took.
 pub(super) struct Taken {
-    /// `None` when it is settled later what becomes of the operation.
+    /// `None` if the operation is decided later.
     pub(super) operands: Option<Vec<Operand>>,
     pub(super) count: usize,
 }
@@ -87,7 +87,7 @@ impl Taken {
     }
 }
 
-/// Cuts a text into operands.
+/// Splits a text into operands.
 pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &mut Vec<Raw<'a>>) {
     raws.clear();
     let mut from = 0;
@@ -108,7 +108,7 @@ pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &
     }
 }
 
-/// Whether a move behind the operation may be one of its own.
+/// Whether a move after the operation may be one of its own.
 pub(super) fn takes_more_moves(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::AM | Opcode::BM | Opcode::PV)
 }

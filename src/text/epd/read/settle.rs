@@ -1,4 +1,4 @@
-//! What becomes of the operations of a line when all are read.
+//! The operations of a line after all of them are read.
 
 use super::consistency;
 use super::reader::{Choice, Placed, Reader};
@@ -10,7 +10,7 @@ use crate::text::options::{MateTargets, Profile};
 use crate::text::scan::Word;
 
 impl Reader<'_, '_> {
-    /// Sorts the operations, settles duplicates and adds what was salvaged.
+    /// Sorts the operations, resolves duplicates and adds the salvaged texts.
     pub(super) fn settle_operations(
         &mut self,
         position: &Position,
@@ -25,7 +25,7 @@ impl Reader<'_, '_> {
                     self.settle_duplicate(next, same)?;
                     continue;
                 }
-                // Read again, a move would stand behind the operation.
+                // In a second reading, a move would follow the operation.
                 if self.joins_operation(position, last, &next) {
                     continue;
                 }
@@ -57,7 +57,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// One `noop` takes all that was salvaged, in the order of the line, behind its own operands.
+    /// Appends all salvaged texts to one `noop`, in the order of the line, after its own operands.
     fn add_salvaged(&mut self, operations: &mut Vec<Placed>) {
         if !self.has_salvaged() {
             return;
@@ -75,7 +75,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Of several moves where one belongs keeps the one that begins the line beside it, and all as
+    /// Of several moves in place of one, keeps the move that begins the line of moves, and all of them as
     /// text.
     pub(super) fn settle_choices(&mut self) {
         for Choice { opcode, at, text, moves } in self.take_choices() {
@@ -96,8 +96,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Salvages operations whose texts would be put together otherwise if they were read again:
-    /// marks that belong to no move.
+    /// Salvages operations that a second reading would join differently: marks that belong to no move.
     pub(super) fn salvage_loose_marks(&mut self, operations: &mut Vec<Placed>) {
         let is_loose = |one: &Placed| {
             let wanted = self.standard(one.operation.opcode).map(|entry| &entry.operands);
@@ -119,7 +118,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether operands that are written side by side are read as they are.
+    /// Whether adjacent operands are read as separate operands again.
     fn stay_apart(&self, operands: &[Operand]) -> bool {
         if operands.iter().all(|operand| matches!(operand, Operand::Move { .. })) {
             return true;
@@ -129,8 +128,7 @@ impl Reader<'_, '_> {
             && texts.windows(2).all(|pair| !self.joins(&pair[0], &pair[1]))
     }
 
-    /// Writes `bm #5` as `dm` or `ce` where that is asked for; not beside an operation that says
-    /// something else.
+    /// Converts `bm #5` to `dm` or `ce` if the options ask for it, unless another operation contradicts it.
     pub(super) fn convert_mate_targets(&mut self) {
         let opcode = match self.options().mates {
             MateTargets::Keep => return,
@@ -162,7 +160,7 @@ impl Reader<'_, '_> {
         self.add_integer(opcode, value.into(), at);
     }
 
-    /// Reports the rules between opcodes: warnings, and errors in the strict profile.
+    /// Reports violations of rules across opcodes: warnings, and errors in the strict profile.
     pub(super) fn check_consistency(
         &mut self,
         position: &Position,

@@ -1,4 +1,4 @@
-//! What may follow the four fields: counters, labels of training sets, perft counts, operations.
+//! The rest of a line after four fields: counters, labels of training sets, perft counts, operations.
 
 use super::operands::integer;
 use super::reader::Reader;
@@ -12,7 +12,7 @@ use crate::text::options::{Profile, ScoreView, Setting};
 use crate::text::scan::{Word, is_blank};
 
 impl Reader<'_, '_> {
-    /// Takes the counters after field 4, with the place of the first, and gives what is behind.
+    /// Reads the counters after field 4. Returns them with the place of the first, and the rest.
     pub(super) fn read_counters<'a>(
         &mut self,
         rest: Word<'a>,
@@ -50,7 +50,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Where field 4 ends: before counters that are glued to it (lenient only).
+    /// The end of field 4, before counters without a blank between (lenient only).
     pub(super) fn end_of_en_passant(&mut self, word: Word) -> usize {
         let all = word.text.len();
         let (end, glued) = match word.text {
@@ -67,7 +67,7 @@ impl Reader<'_, '_> {
         end
     }
 
-    /// `x 39` as the last of a line: a number behind one character that is none (lenient only).
+    /// `x 39` at the end of a line: a number after a single character that is not a counter (lenient only).
     fn clock_that_is_none<'a>(&self, rest: Word<'a>) -> Option<[Word<'a>; 2]> {
         let (clock, behind) = rest.split_word();
         let (number, behind) = behind.split_word();
@@ -78,7 +78,7 @@ impl Reader<'_, '_> {
         counters.then_some([clock, number])
     }
 
-    /// Keeps each counter that is valid; the others become an operand of noop.
+    /// Keeps each valid counter; the others become an operand of `noop`.
     fn settle_counters(&mut self, clock: Word, number: Word) -> Option<(Counters, usize)> {
         let halfmove_clock = counter(clock);
         let fullmove_number = counter(number).map(|number| number.max(1));
@@ -102,7 +102,7 @@ impl Reader<'_, '_> {
         None
     }
 
-    /// Up to two integers; in the lenient profile dashes among them are dropped.
+    /// Reads up to two integers. In the lenient profile dashes among them are dropped.
     fn counter_words<'a>(&mut self, rest: Word<'a>) -> ([Word<'a>; 2], usize, Word<'a>) {
         let mut numbers = [rest.part(0, 0); 2];
         let mut count = 0;
@@ -131,7 +131,7 @@ impl Reader<'_, '_> {
         (numbers, count, behind)
     }
 
-    /// Where a fullmove number ends: before text that is glued to it (lenient only).
+    /// The end of a fullmove number, before text without a blank between (lenient only).
     fn end_of_number(&mut self, word: Word) -> usize {
         let digits = word.text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let is_glued = digits > 0 && matches!(word.text.get(digits), Some(b':' | b'|' | b'['));
@@ -144,7 +144,7 @@ impl Reader<'_, '_> {
         digits
     }
 
-    /// A fifth field without a sixth, or with the sixth glued to it: `01`.
+    /// A fifth field without a sixth, or with the sixth attached: `01`.
     fn read_clock_alone(&mut self, clock: Word) -> Option<(Counters, usize)> {
         if let [b'0', number @ ..] = clock.text
             && !matches!(number, [] | [b'0', ..])
@@ -209,8 +209,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Takes the score that programs around chessdb put behind a line, `; 23;` or `; cdb eval: 23, ply:
-    /// 5;`, and gives what stands before it. It is that of the side to move.
+    /// Reads the score after a line in the style of chessdb, `; 23;` or `; cdb eval: 23, ply: 5;`, and
+    /// returns the text before it. The score is in the view of the side to move.
     fn take_score_behind<'a>(&mut self, rest: Word<'a>) -> Word<'a> {
         let line = rest.trimmed();
         let Some(body) = line.text.strip_suffix(b";") else { return rest };
@@ -228,14 +228,14 @@ impl Reader<'_, '_> {
         if before.text == b";" { before.part(0, 0) } else { before }
     }
 
-    /// Labels without brackets: ` 1-0`, `; 0.5`, `,23,0.5`.
+    /// Reads labels without brackets: ` 1-0`, `; 0.5`, `,23,0.5`.
     fn read_bare_label(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
         let Some((score, result)) = bare_label(rest) else { return Ok(()) };
         self.add_label(position, score, result, rest)
     }
 
-    /// Labels of training sets: `[0.5]`, `| 0.5`, `| 23 | 0.5`. The result is White's, the score
-    /// whose the options say.
+    /// Reads labels of training sets: `[0.5]`, `| 0.5`, `| 23 | 0.5`. The result is White's; the options
+    /// say whose view the score is.
     fn read_labels(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
         let refuse = |column, what: &str| refused_label(rest, column, what);
         let line = rest.trimmed();
@@ -258,7 +258,7 @@ impl Reader<'_, '_> {
         self.add_label(position, score, result, rest)
     }
 
-    /// The operations of a result and of a score, which `whole` has.
+    /// Adds the operations of a result and of a score. `whole` contains both.
     fn add_label(
         &mut self,
         position: &Position,
@@ -285,7 +285,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Perft counts for depth 1, 2, …: `,20,400`, `;20;400`.
+    /// Reads perft counts for depth 1, 2, …: `,20,400`, `;20;400`.
     fn read_perft(
         &mut self,
         position: &Position,
@@ -317,7 +317,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// `perft3` is `D3` where perft counts are taken.
+    /// Maps `perft3` to `D3` if perft counts are read.
     pub(super) fn perft_depth(&self, opcode: Opcode) -> Opcode {
         let depth = opcode
             .as_bytes()
@@ -335,19 +335,18 @@ const fn begins_number(byte: &u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'-' | b'+')
 }
 
-/// A counter in the range of its field; a fullmove number of 0 among them.
+/// A counter in the range of its field, including a fullmove number of 0.
 fn counter(word: Word) -> Option<u32> {
     integer(word.text).flatten().and_then(|value| u32::try_from(value).ok())
 }
 
-/// A single character that is all that is left of a line, and no semicolon.
+/// A single character at the end of a line other than a semicolon.
 fn last_character(rest: Word) -> Option<Word> {
     let word = rest.trimmed();
     (word.text.len() == 1 && word.text != b";").then_some(word)
 }
 
-/// The counts of a text of nothing but integers between commas or semicolons; `None` for all
-/// other text.
+/// The counts of a text that has only integers between commas or semicolons; `None` for any other text.
 fn perft_counts(rest: Word) -> Option<Vec<Word>> {
     let separator = *rest.text.first()?;
     let mut counts = Vec::new();
@@ -366,8 +365,8 @@ fn perft_counts(rest: Word) -> Option<Vec<Word>> {
     (!counts.is_empty()).then_some(counts)
 }
 
-/// The `ce` of a score of chessdb, and how many plies from the start array its position is: a number
-/// of centipawns, a mate in plies such as `M9` and `-M10`, `#` or `mated`.
+/// The `ce` of a score of chessdb, and the number of plies from the start array to its position. The
+/// score is a number of centipawns, a mate in plies such as `M9` and `-M10`, `#` or `mated`.
 fn score_of_chessdb(label: &[u8]) -> Option<(i128, Option<&[u8]>)> {
     let label = label.strip_prefix(b"cdb eval: ").unwrap_or(label);
     let (score, ply) = match memchr::memchr(b',', label) {
@@ -391,8 +390,8 @@ fn refused_label(whole: Word, column: usize, what: &str) -> Result<(), Diagnosti
     Err(Diagnostic::error(codes::E_EPD_LABEL, column, message))
 }
 
-/// A result that is all that follows the fields, behind a blank, a semicolon or a comma; and the score
-/// before it, behind a comma of its own.
+/// A result that is the whole rest after the fields, after a blank, a semicolon or a comma; and the score
+/// before it, after another comma.
 fn bare_label(rest: Word) -> Option<(Option<Word>, Word)> {
     let line = rest.trimmed();
     let separator = line.text.first().copied().filter(|first| matches!(first, b',' | b';'));
@@ -407,7 +406,7 @@ fn bare_label(rest: Word) -> Option<(Option<Word>, Word)> {
     is_label.then_some((score, result.trimmed()))
 }
 
-/// How EPD writes the result of a label.
+/// The spelling in EPD for the result of a label.
 fn result_text(label: &[u8]) -> Option<&'static [u8]> {
     match label {
         b"1" | b"1.0" | b"1-0" => Some(b"1-0"),

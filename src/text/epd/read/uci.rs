@@ -1,4 +1,4 @@
-//! What UCI and test files write around a position: `position startpos moves e2e4`, `epd …`.
+//! Words of UCI and of test files around a position: `position startpos moves e2e4`, `epd …`.
 
 use super::reader::{Placed, Reader};
 use super::segment::{Segment, split_operands};
@@ -9,22 +9,22 @@ use crate::text::options::Profile;
 use crate::text::scan::{Word, is_blank};
 use crate::text::{codes, san};
 
-/// What stands before the fields of a position, or for them.
+/// The words before the fields of a position, or in place of them.
 #[derive(Copy, Clone)]
 pub(super) struct Begin {
-    /// Where it begins.
+    /// The place of the first word.
     pub(super) at: usize,
-    /// Whether there is any word that is no part of a record, such as `position`.
+    /// Whether there is a word that is not part of a record, such as `position`.
     pub(super) has_words: bool,
-    /// Whether the last is `startpos`, in the place of the fields.
+    /// Whether the last word is `startpos`, in place of the fields.
     pub(super) is_start_array: bool,
 }
 
-/// Words that may stand before the fields.
+/// Words that may precede the fields.
 const WORDS: [&[u8]; 3] = [b"position", b"fen", b"epd"];
 
 impl Reader<'_, '_> {
-    /// Passes over the words before a position (lenient only).
+    /// Skips the words before a position (lenient only).
     pub(super) fn skip_words<'a>(&mut self, line: Word<'a>) -> (Begin, Word<'a>) {
         let mut rest = line;
         let mut begin = Begin { at: line.at, has_words: false, is_start_array: false };
@@ -50,9 +50,9 @@ impl Reader<'_, '_> {
         (begin, rest)
     }
 
-    /// Takes `moves e2e4 e7e5` behind a position: the record becomes that of the position after
-    /// them, or they become its `pv`. An operation that ends in a semicolon is none of this, unless
-    /// the line began with a word of UCI.
+    /// Reads `moves e2e4 e7e5` after a position. The record becomes that of the position after the moves,
+    /// or the moves become its `pv`. An operation that ends in a semicolon does not count, unless the
+    /// line began with a word of UCI.
     pub(super) fn read_moves_behind<'a>(
         &mut self,
         record: &mut EpdRecord,
@@ -127,7 +127,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a word is no part of a record and may stand before its position.
+/// Whether a word is not part of a record and may precede its position.
 pub(in crate::text) fn is_word_before_position(word: &[u8]) -> bool {
     WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
