@@ -1,38 +1,38 @@
-//! Every code a reader can give, with its meaning, an example and what to do.
+//! All codes of diagnostics, each with its meaning, an example and advice.
 //!
-//! `E-` codes reject the line or the game, `W-` codes do not. Codes never change their meaning. The
-//! table stands in `formats/epd_text.md` too, made by [`page`].
+//! `E-` codes reject the line or the game, `W-` codes do not. Codes never change their meaning. [`page`]
+//! writes the table of `formats/epd_text.md`.
 
-/// A code, and what there is to know about it.
+/// A code of diagnostics, with its explanation.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Code {
     /// The code as it is printed, such as `E-FEN-EP`.
     pub code: &'static str,
-    /// What was found, in one line.
+    /// The fault, in one line.
     pub meaning: &'static str,
-    /// What the reader makes of it.
+    /// The effect on the line or the game.
     pub done: &'static str,
-    /// Input that has it: a line of FEN or EPD, a game in PGN (`E-PGN`, `W-PGN`), or the bytes of a
-    /// game in PGC in hexadecimal (`E-PGC`). `\n` is a line end, `\xNN` a byte, `\\` a backslash,
-    /// and `…` says that an example would be too long.
+    /// Input that has it: a line of FEN or EPD, a game in PGN (`E-PGN`, `W-PGN`), or the bytes of a game
+    /// in PGC in hexadecimal (`E-PGC`). `\n` is a line end, `\xNN` a byte, `\\` a backslash, and `…`
+    /// stands for an example that would be too long.
     pub example: &'static str,
-    /// What to do about it.
+    /// Advice to the user.
     pub advice: &'static str,
 }
 
-/// What becomes of a line with an `E-` code.
+/// The effect of an `E-` code on a line.
 const REJECTED: &str = "the line is rejected";
-/// What becomes of a game with an `E-` code.
+/// The effect of an `E-` code on a game.
 const REFUSED: &str = "the game is rejected";
 
-/// What becomes of a message with an `E-REF` code.
+/// The effect of an `E-REF` code on a message.
 const FAULTED: &str = "the other side is sent a fault";
 
 macro_rules! codes {
     ($($name:ident $code:literal $meaning:literal, $done:expr, $example:literal, $advice:literal;)*) => {
         $(#[doc = $meaning] pub const $name: &str = $code;)*
 
-        /// All codes: fields, EPD, rules between opcodes, moves, the lenient profile, PGN, PGC, lichess,
+        /// All codes: fields, EPD, rules across opcodes, moves, the lenient profile, PGN, PGC, lichess,
         /// messages of referees and clients.
         pub static ALL: &[Code] = &[$(Code {
             code: $code,
@@ -55,7 +55,7 @@ pub fn find(code: &str) -> Option<&'static Code> {
     ALL.iter().find(|entry| entry.code.eq_ignore_ascii_case(code))
 }
 
-/// All entries in Markdown, as they stand in `formats/epd_text.md`.
+/// All entries in Markdown, as in `formats/epd_text.md`.
 pub fn page() -> String {
     let mut page = String::new();
     for Code { code, meaning, done, example, advice } in ALL {

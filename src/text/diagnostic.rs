@@ -1,24 +1,24 @@
-//! What a reader has to say about a line, and where.
+//! Diagnostics: findings about a line, with their places.
 
 use std::fmt;
 
 use super::options::Setting;
 use super::typography::{is_invisible, shown_character};
 
-/// How much a [`Diagnostic`] weighs.
+/// The severity of a [`Diagnostic`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Severity {
-    /// The line was read; something in it was repaired or is doubtful.
+    /// The line was read, with a repair or a doubt.
     Warning,
-    /// The line was not read.
+    /// The line was rejected.
     Error,
 }
 
 /// One finding about a line.
 ///
-/// Its text form is `COL: error[CODE]: message`; who knows the file and the line number puts them
-/// in front: `suite.epd:12:45: error[E-EPD-QUOTE]: string is not closed`. All codes with their
-/// meanings are in [`super::codes`].
+/// Its text is `COL: error[CODE]: message`. Callers that know the file and the line number put them in
+/// front: `suite.epd:12:45: error[E-EPD-QUOTE]: string is not closed`. [`super::codes`] explains all
+/// codes.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{column}: {severity}[{code}]: {message}")]
 pub struct Diagnostic {
@@ -28,13 +28,13 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// The place in the raw line: bytes, counted from 1.
     pub column: usize,
-    /// What was met, and what was expected or done.
+    /// The text that was found, and the text that was expected or the repair.
     pub message: String,
-    /// What a repair changed.
+    /// The bytes that a repair changed.
     pub repair: Option<Repair>,
-    /// How many findings this one stands for: one, but for `W-LEN-MORE`.
+    /// Number of findings that this one stands for: 1, except for `W-LEN-MORE`.
     pub findings: u32,
-    /// The setting with which the line would be read.
+    /// The setting that would accept the line.
     pub setting: Option<Setting>,
 }
 
@@ -58,12 +58,12 @@ impl Diagnostic {
         Diagnostic { severity, code, column, message, repair: None, findings: 1, setting: None }
     }
 
-    /// The same finding with the setting that would take the line.
+    /// The same finding with the setting that would accept the line.
     pub fn with_setting(self, setting: Setting) -> Diagnostic {
         Diagnostic { setting: Some(setting), ..self }
     }
 
-    /// The same finding with what the repair changed.
+    /// The same finding with the bytes that the repair changed.
     pub fn with_repair(self, before: impl Into<Vec<u8>>, after: impl Into<Vec<u8>>) -> Diagnostic {
         let repair = Repair { before: before.into(), after: after.into() };
         Diagnostic { repair: Some(repair), ..self }
@@ -72,12 +72,12 @@ impl Diagnostic {
 
 crate::error::error_from!(Diagnostic);
 
-/// The bytes that a repair took away and those it put in their place.
+/// The bytes that a repair removed, and those in their place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repair {
-    /// As the line had it.
+    /// The bytes of the line.
     pub before: Vec<u8>,
-    /// As it was read.
+    /// The bytes that were read instead.
     pub after: Vec<u8>,
 }
 
@@ -90,8 +90,8 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Bytes of a line as they are shown in a message: at most 40 characters, bytes that are not UTF-8 made
-/// visible, and control characters and others without a shape by their code point.
+/// Bytes of a line for a message: at most 40 characters, with escapes for bytes that are not UTF-8 and
+/// code points for control characters and other invisible ones.
 pub(super) fn shown(bytes: &[u8]) -> String {
     const MOST: usize = 40;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);

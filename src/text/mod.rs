@@ -1,6 +1,6 @@
-//! FEN, EPD, SAN and PGN text: grammar to model and back, profiles, diagnostics with places.
+//! Text: parsers and writers of FEN, EPD, SAN and PGN, profiles, diagnostics with places.
 //!
-//! No binary and no files.
+//! Nothing here reads files or binary formats.
 
 mod charset;
 mod checks;

@@ -1,20 +1,20 @@
-//! How text is read and written.
+//! Settings of parsers and writers of text.
 
 use super::charset::Charset;
 
-/// How much a reader takes, each profile a superset of the one before.
+/// The tolerance of a parser. Each profile accepts all that the one before accepts.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Profile {
-    /// Only the exact canonical text.
+    /// Canonical text only.
     Strict,
-    /// What the standards allow a careful reader.
+    /// The text that the standards allow.
     Standard,
-    /// Files as they are found; each repair is a warning.
+    /// Files as people have them; each repair is a warning.
     #[default]
     Lenient,
 }
 
-/// From whose side the scores of labelled training files are seen.
+/// The point of view of scores in labelled training files.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ScoreView {
     /// White's.
@@ -23,19 +23,19 @@ pub enum ScoreView {
     Mover,
 }
 
-/// What `bm #5` becomes.
+/// The treatment of mate targets such as `bm #5`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MateTargets {
-    /// Stays as it is written.
+    /// They stay as they are.
     #[default]
     Keep,
-    /// A `dm` operation.
+    /// They become a `dm` operation.
     Dm,
-    /// A `ce` operation.
+    /// They become a `ce` operation.
     Ce,
 }
 
-/// What a reader of EPD and FEN lines takes and makes of them.
+/// Settings of the parser of EPD and FEN lines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseOptions {
     pub(crate) profile: Profile,
@@ -49,7 +49,7 @@ pub struct ParseOptions {
     pub(crate) charset: Option<Charset>,
 }
 
-/// A setting without which a line or a game is rejected.
+/// A setting that would accept a rejected line or game.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Setting {
     /// [`ParseOptions::labels`].
@@ -58,12 +58,12 @@ pub enum Setting {
     ScoreView,
     /// [`ParseOptions::perft`].
     Perft,
-    /// The most bytes that a game may have.
+    /// The maximum number of bytes of a game.
     GameLimit,
 }
 
 impl ParseOptions {
-    /// The options of a profile, everything else as it is by default.
+    /// The default settings of a profile.
     pub const fn new(profile: Profile) -> ParseOptions {
         ParseOptions {
             profile,
@@ -78,59 +78,59 @@ impl ParseOptions {
         }
     }
 
-    /// Read the six opcodes of 1995 as unknown ones, and `ce -32767` as an illegal position.
+    /// Reads the six opcodes of 1995 as unknown ones, and `ce -32767` as an illegal position.
     #[must_use]
     pub const fn revision_1994(mut self, revision_1994: bool) -> ParseOptions {
         self.revision_1994 = revision_1994;
         self
     }
 
-    /// Take `FEN [0.5]` and `FEN | 23 | 0.5`: results become `c9`, scores `ce`.
+    /// Accepts `FEN [0.5]` and `FEN | 23 | 0.5`: results become `c9`, scores `ce`.
     #[must_use]
     pub const fn labels(mut self, labels: bool) -> ParseOptions {
         self.labels = labels;
         self
     }
 
-    /// From whose side labelled scores are seen; without it a line with a score is rejected.
+    /// The point of view of labelled scores. Without it a line with a score is rejected.
     #[must_use]
     pub const fn score_view(mut self, score_view: Option<ScoreView>) -> ParseOptions {
         self.score_view = score_view;
         self
     }
 
-    /// Take perft counts in other dialects than `;D1 20` and read them as `D1` … `Dn`.
+    /// Accepts perft counts in other dialects than `;D1 20`, and reads them as `D1` … `Dn`.
     #[must_use]
     pub const fn perft(mut self, perft: bool) -> ParseOptions {
         self.perft = perft;
         self
     }
 
-    /// What becomes of mate targets.
+    /// The treatment of mate targets.
     #[must_use]
     pub const fn mates(mut self, mates: MateTargets) -> ParseOptions {
         self.mates = mates;
         self
     }
 
-    /// Of a position with moves behind it, `startpos moves e2e4`, take the position before the
-    /// moves and keep these as `pv`; otherwise the record is that of the position after them.
+    /// For a position with moves after it, as in `startpos moves e2e4`: takes the position before the
+    /// moves and keeps the moves as `pv`. By default the record is that of the position after the moves.
     #[must_use]
     pub const fn keep_moves(mut self, keep_moves: bool) -> ParseOptions {
         self.keep_moves = keep_moves;
         self
     }
 
-    /// Take moves in descriptive notation (`N-KB3`, `PxP e.p.`) and in numeric notation (`5254`)
-    /// where exactly one legal move fits (lenient only).
+    /// Accepts moves in descriptive notation (`N-KB3`, `PxP e.p.`) and in numeric notation (`5254`) if
+    /// exactly one legal move fits (lenient only).
     #[must_use]
     pub const fn repair_moves(mut self, repair_moves: bool) -> ParseOptions {
         self.repair_moves = repair_moves;
         self
     }
 
-    /// The character set of strings. When Latin-1 is not declared, each string is read as UTF-8 if it is
-    /// that, and as Windows-1252 if not (lenient only).
+    /// The character set of strings. Unless Latin-1 is declared, each string is read as UTF-8 if it is
+    /// valid UTF-8, else as Windows-1252 (lenient only).
     #[must_use]
     pub const fn charset(mut self, charset: Option<Charset>) -> ParseOptions {
         self.charset = charset;
@@ -144,10 +144,10 @@ impl Default for ParseOptions {
     }
 }
 
-/// Which fields and operations are written.
+/// The fields and operations of written lines.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Format {
-    /// Four fields and operations; counters as they are kept in the record.
+    /// Four fields and operations. Counters stay fields or operations as in the record.
     #[default]
     Epd,
     /// Six fields, no operations.
@@ -156,10 +156,10 @@ pub enum Format {
     FenOps,
 }
 
-/// In which form counters are written.
+/// The form of written counters.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CounterForm {
-    /// As the record has them.
+    /// The form that the record has.
     #[default]
     Keep,
     /// As `hmvc` and `fmvn`.
@@ -170,7 +170,7 @@ pub enum CounterForm {
     Drop,
 }
 
-/// In which letters castling rights are written.
+/// The letters of written castling rights.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CastlingForm {
     /// `KQkq`, file letters only for inner rooks.
@@ -178,34 +178,34 @@ pub enum CastlingForm {
     XFen,
     /// The files of the rooks.
     Shredder,
-    /// As the record was written.
+    /// The letters that the record had.
     Keep,
 }
 
-/// Which en passant squares are written.
+/// The en passant squares that are written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum EnPassantForm {
-    /// As given.
+    /// All.
     #[default]
     Keep,
-    /// Only where a legal capture exists (X-FEN).
+    /// Those with a legal capture (X-FEN).
     Legal,
-    /// Only where an enemy pawn stands ready, pins and checks aside (Polyglot).
+    /// Those next to an enemy pawn, without regard to pins and checks (Polyglot).
     Pseudo,
 }
 
-/// For whom text is written that takes less than the standard allows.
+/// A program that accepts less than the standard allows.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Compat {
-    /// Nobody.
+    /// No such program.
     #[default]
     None,
-    /// python-chess (`Board.from_epd`): counters are operations, and operands that it cannot read
-    /// are one string.
+    /// python-chess (`Board.from_epd`): counters become operations, and operands that it cannot read
+    /// become one string.
     PythonChess,
 }
 
-/// How records become text. The default is the canonical form.
+/// Settings of the writer of records. The default is the canonical form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct FormatOptions {
     pub(crate) format: Format,
@@ -216,47 +216,46 @@ pub struct FormatOptions {
 }
 
 impl FormatOptions {
-    /// The default, the canonical form.
+    /// The default settings: the canonical form.
     pub fn new() -> FormatOptions {
         FormatOptions::default()
     }
 
-    /// Which fields and operations.
+    /// The fields and operations.
     #[must_use]
     pub const fn format(mut self, format: Format) -> FormatOptions {
         self.format = format;
         self
     }
 
-    /// The counters.
+    /// The form of the counters.
     #[must_use]
     pub const fn counters(mut self, counters: CounterForm) -> FormatOptions {
         self.counters = counters;
         self
     }
 
-    /// The castling field.
+    /// The letters of castling rights.
     #[must_use]
     pub const fn castling(mut self, castling: CastlingForm) -> FormatOptions {
         self.castling = castling;
         self
     }
 
-    /// The en passant field.
+    /// The en passant squares.
     #[must_use]
     pub const fn en_passant(mut self, en_passant: EnPassantForm) -> FormatOptions {
         self.en_passant = en_passant;
         self
     }
 
-    /// Whether lines are in canonical form but for counters that stand as fields: they may be
-    /// operations.
+    /// Whether lines are in canonical form, except that counters may be fields or operations.
     pub fn has_canonical_operations(self) -> bool {
         let is_form = matches!(self.counters, CounterForm::Keep | CounterForm::Ops);
         is_form && self.counters(CounterForm::Keep) == FormatOptions::default()
     }
 
-    /// For whom.
+    /// The program that reads the lines.
     #[must_use]
     pub const fn compat(mut self, compat: Compat) -> FormatOptions {
         self.compat = compat;

@@ -1,4 +1,4 @@
-//! Dropping operations from a line of text without touching the rest of it.
+//! Removal of operations from a line of text, with every other byte unchanged.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,26 +9,26 @@ use super::epd::{Raw, is_promotion, is_word_before_position, split_operands, str
 use super::scan::{Word, is_blank};
 use crate::model::{Opcode, Operands};
 
-/// What [`purge`] made of a line.
+/// The result of [`purge`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Purged<'a> {
-    /// The line without the operations; borrowed when it had none of them.
+    /// The line without the operations; borrowed if it had none of them.
     pub line: Cow<'a, [u8]>,
-    /// How many operations were dropped.
+    /// Number of operations that were removed.
     pub dropped: usize,
-    /// Rules that the line broke only when `sm` was dropped: a `draw_offer` or `draw_claim` that
-    /// stays needs it. Columns are those of the line as it was.
+    /// Rules that the line breaks only without its `sm`: a remaining `draw_offer` or `draw_claim` needs
+    /// it. Columns are those of the original line.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Drops all operations of these opcodes from a line. What stays, stays byte for byte; one blank
-/// goes with each operation, unless it is needed to keep its neighbours apart.
+/// Removes all operations of these opcodes from a line. All other bytes stay, except that one blank goes
+/// with each operation, unless it separates its neighbours.
 ///
-/// The line may have any bytes, may be an EPD record or a FEN with operations behind its six
-/// fields, and may end in a line end or not. It is cut into operations as the lenient profile
-/// reads it: the last semicolon may be missing, as may one before a standard
-/// opcode that cannot belong to the operation in front of it; a string that is left open ends
-/// with the line. Comments, blank lines and lines of fewer than four fields have no operations.
+/// The line may have any bytes, may be an EPD record or a FEN with operations after its six fields, and
+/// may have a line end. It is split into operations by the rules of the lenient profile: the last
+/// semicolon may be missing, and so may a semicolon before a standard opcode that cannot belong to the
+/// operation in front of it. A string that is left open ends with the line. Comments, blank lines and
+/// lines of fewer than four fields have no operations.
 ///
 /// ```
 /// use epdb::model::Opcode;
@@ -86,15 +86,15 @@ pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
     Purged { line: Cow::Owned(out), dropped, warnings: warnings.into_iter().flatten().collect() }
 }
 
-/// What stands between two semicolons: one operation, or several where semicolons are missing.
+/// The text between two semicolons: one operation, or several with missing semicolons.
 struct Segment {
-    /// From the first opcode to behind the semicolon, if there is one.
+    /// From the first opcode to the end of the semicolon, if there is one.
     place: Range<usize>,
     operations: Vec<Placed>,
 }
 
 struct Placed {
-    /// `None` when the name is no opcode.
+    /// `None` if the name is not an opcode.
     opcode: Option<Opcode>,
     /// Opcode and operands.
     place: Range<usize>,
@@ -119,8 +119,7 @@ fn segments(line: &[u8]) -> Vec<Segment> {
     }
 }
 
-/// What stands behind four fields and the two counters of a FEN; `None` for a line that is no
-/// record.
+/// The text after four fields and the two counters of a FEN; `None` if the line is not a record.
 fn behind_fields(line: Word) -> Option<Word> {
     if line.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.text).starts_with(b"#") {
         return None;
@@ -156,7 +155,7 @@ fn behind_fields(line: Word) -> Option<Word> {
     }
 }
 
-/// The next word, which also ends at a semicolon or a comma, and what is behind it.
+/// The next word, which also ends at a semicolon or a comma, and the rest.
 fn split_field<'a>(rest: Word<'a>) -> (Word<'a>, Word<'a>) {
     let rest = rest.trimmed_start();
     let ends = |&byte: &u8| is_blank(byte) || matches!(byte, b';' | b',');
@@ -176,8 +175,7 @@ fn find_semicolon(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Cuts what stands between two semicolons into operations, at opcodes in front of which a
-/// semicolon is missing.
+/// Splits the text between two semicolons into operations, at opcodes with a missing semicolon before them.
 fn operations(text: Word) -> Vec<Placed> {
     let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
     let name_end = text.text.iter().position(ends).unwrap_or(text.text.len());
@@ -202,8 +200,8 @@ fn operations(text: Word) -> Vec<Placed> {
     }
 }
 
-/// How many of the operands up to the semicolon belong to an operation. Without a position it
-/// cannot be known whether `c2` and `c7` are legal; here they are moves unless a string follows.
+/// Number of operands up to the semicolon that belong to an operation. Without a position the legality of
+/// `c2` and `c7` is unknown; here they are moves unless a string follows.
 fn operands_of(opcode: Option<Opcode>, raws: &[Raw]) -> usize {
     let is_known = |raw: &Raw| raw.as_opcode().is_some_and(|opcode| opcode.standard().is_some());
     let is_square = |raw: &Raw| matches!(raw, Raw::Token(Word { text: [b'c', b'2'..=b'7'], .. }));
@@ -237,7 +235,7 @@ fn operands_of(opcode: Option<Opcode>, raws: &[Raw]) -> usize {
     (0..raws.len()).find(begins_next).unwrap_or(raws.len())
 }
 
-/// Drops the blank in front of an operation that goes, unless only it keeps apart what stays.
+/// Removes the blank before a removed operation, unless it separates the text that stays.
 fn drop_one_blank(out: &mut Vec<u8>, rest: &[u8]) {
     let [.., before, blank] = out[..] else { return };
     let apart = before == b';' || rest.first().is_none_or(|&byte| is_blank(byte) || byte == b';');
@@ -264,7 +262,7 @@ mod tests {
         names.split(',').map(|name| Opcode::new(name.as_bytes()).unwrap()).collect()
     }
 
-    /// What becomes of operations behind the four fields.
+    /// Purges operations after the four fields of a position.
     fn purged(names: &str, operations: &str) -> String {
         let line = format!("{START}{operations}");
         let purged = purge(line.as_bytes(), &opcodes(names)).line.into_owned();
@@ -365,7 +363,7 @@ mod tests {
             if once.dropped == 0 {
                 prop_assert_eq!(&*once.line, &line[..]);
             }
-            // What stays is the line with pieces cut out of it.
+            // The purged line is a subsequence of the line.
             let mut rest = line.iter();
             prop_assert!(once.line.iter().all(|byte| rest.any(|it| it == byte)));
             prop_assert!(once.line.starts_with(START.as_bytes()));

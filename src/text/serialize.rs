@@ -1,5 +1,5 @@
-//! The types of the model for serde, behind the feature `serde`: each is the text that it is
-//! displayed as, and an operation is its opcode with its operands.
+//! Types of the model as data of serde, with the feature `serde`. Each is its text form; an operation is
+//! its opcode with its operands.
 //!
 //! ```
 //! use epdb::model::EpdRecord;
@@ -24,7 +24,7 @@ use crate::model::{
     EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square, Tally,
 };
 
-/// Text that is seldom not UTF-8: a string where it is, bytes where it is not.
+/// Text that is nearly always UTF-8: a string if it is, else bytes.
 struct Text(Vec<u8>);
 
 impl Serialize for Text {
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// Serializes types as what they are displayed as, and parses that.
+/// Serializes types as their displayed text, and parses that.
 macro_rules! as_displayed {
     ($($type:ty),*) => {$(
         impl Serialize for $type {
@@ -116,8 +116,8 @@ impl<'de> Deserialize<'de> for EpdRecord {
     }
 }
 
-/// Reads a line as it stands where the standard allows it, so that what was serialized comes back. A
-/// line that only the lenient profile takes is read as that does, but for its en passant square.
+/// Parses a line exactly if the standard allows it, so that a serialized record is read unchanged. A line
+/// that only the lenient profile accepts is read in that profile, except for its en passant square.
 fn exact_record(line: &[u8]) -> Result<EpdRecord, Diagnostic> {
     if let Some(record) = standard_record(line) {
         return Ok(record);
@@ -127,7 +127,7 @@ fn exact_record(line: &[u8]) -> Result<EpdRecord, Diagnostic> {
     if let Some(position) = exact_position(&fields.join(&b' '))
         && position.board() == record.position().board()
     {
-        // The square fits the side to move: both positions have the same.
+        // The square fits the side to move, because both positions have the same.
         record.set_en_passant(position.en_passant()).ok();
     }
     Ok(record)
@@ -145,13 +145,13 @@ fn standard_record(line: &[u8]) -> Option<EpdRecord> {
     }
 }
 
-/// The position of four fields as they stand.
+/// The position of four fields, unchanged.
 fn exact_position(fields: &[u8]) -> Option<Position> {
     let record = standard_record(fields).filter(|record| record.operations().is_empty());
     record.map(|record| *record.position())
 }
 
-/// An operand as serde sees it.
+/// The form of an operand in serde.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum OperandForm {
@@ -161,7 +161,7 @@ enum OperandForm {
     },
     Integer(i128),
     String(Text),
-    /// With the moves in the order in which the text has them.
+    /// With the moves in the order of the text.
     Tally {
         text: Text,
         moves: Vec<Move>,
@@ -202,7 +202,7 @@ impl<'de> Deserialize<'de> for Operand {
     }
 }
 
-/// An operation as serde sees it.
+/// The form of an operation in serde.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename = "Operation")]
 struct OperationForm {

@@ -1,25 +1,25 @@
-//! The text of a tally and the moves of its position.
+//! Parser of the text of a tally with the moves of its position.
 
 use super::{Profile, san};
 use crate::model::rules::Playable;
 use crate::model::{San, Tally};
 
-/// Why a text is no tally of a position.
+/// The reason why a text is not a tally of a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TallyError {
-    /// It has not the form of a tally, or counts what cannot be.
+    /// The text does not have the form of a tally, or a count is impossible.
     #[error("no tally such as \"reached 3, e4 +1=0-1, d4 +0=1-0\"")]
     Form,
-    /// This is not the canonical SAN of a legal move.
+    /// The text is not the canonical SAN of a legal move.
     #[error("{0} is not the canonical SAN of a legal move")]
     Move(San),
 }
 
-/// Reads the string of `tally` (`formats/epd_text.md`, section 3), whose moves are legal in the position; in one
-/// that is not playable none is.
+/// Parses the string of `tally` (`formats/epd_text.md`, section 3). Its moves must be legal in the
+/// position, so a position that is not playable has no tally with moves.
 ///
 /// # Errors
-/// [`TallyError`] says what is wrong.
+/// [`TallyError`] with the reason.
 pub fn parse(root: Option<&Playable>, text: &[u8]) -> Result<Tally, TallyError> {
     let mut illegal = None;
     let tally = Tally::from_text(text, |name| {

@@ -1,4 +1,4 @@
-//! Field 3, the castling rights: read and written in both dialects.
+//! Field 3, the castling rights: parser and writer of both dialects.
 
 use crate::model::{
     Board, Castling, CastlingDialect, Color, Position, Role, Side, Square, is_outermost,
@@ -8,14 +8,14 @@ use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::{CastlingForm, Profile};
 use crate::text::scan::Word;
 
-/// The rights of a castling field, and whether only file letters were met.
+/// The rights of a castling field, and whether the field has only file letters.
 pub(super) struct Rights {
     pub(super) castling: Castling,
     only_files: bool,
 }
 
 impl Rights {
-    /// Which letters these are. Where both dialects write the same, the record says X-FEN.
+    /// The dialect of the letters. If both dialects have the same text, it is X-FEN.
     pub(super) fn dialect(&self) -> CastlingDialect {
         if self.only_files { CastlingDialect::Shredder } else { CastlingDialect::XFen }
     }
@@ -65,16 +65,16 @@ pub(super) fn read(
     Ok(rights)
 }
 
-/// Whether these are the four letters of all rights, one of them twice and so another in the wrong case, and
-/// there are all rights.
+/// Whether the text has four letters of rights with one of them twice, so that another is in the wrong
+/// case, and the board allows all rights.
 fn has_all_rights_in_other_case(text: &[u8], board: &Board) -> bool {
     text.eq_ignore_ascii_case(b"KQkq")
         && (text[0] == text[2] || text[1] == text[3])
         && b"KQkq".iter().all(|letter| find_right(board, *letter).is_some())
 }
 
-/// Finds rights that only Chess960 has where another right of the same king is impossible. They stay if
-/// the other side has rights that are sound; else the king has castled, and the field was not kept.
+/// Finds rights that only Chess960 has while another right of the same king is impossible. They stay if
+/// the other side has sound rights; otherwise the king has castled, and the field was not updated.
 fn drop_doubtful(
     word: Word,
     board: &Board,
@@ -105,7 +105,7 @@ fn drop_doubtful(
     }
 }
 
-/// Whether a right is one that only Chess960 has, and another one of its king is impossible.
+/// Whether only Chess960 has a right, and another right of its king is impossible.
 fn is_doubtful(word: Word, board: &Board, letter: u8) -> bool {
     let Some((color, _, file)) = find_right(board, letter) else { return false };
     let is_impossible =
@@ -119,7 +119,7 @@ fn dropped(code: &'static str, letter: Word, why: &str) -> Diagnostic {
     Diagnostic::warning(code, letter.column(), message).with_repair(letter.text, b"")
 }
 
-/// Why a letter names no right.
+/// The reason why a letter names no right.
 fn why_impossible(board: &Board, letter: u8) -> &'static str {
     let color = color_of(letter);
     match board.king(color) {
@@ -159,12 +159,12 @@ const fn color_of(letter: u8) -> Color {
     if letter.is_ascii_uppercase() { Color::White } else { Color::Black }
 }
 
-/// Whether a file is a or h, where no king begins: in Chess960 too it stands between the rooks.
+/// Whether a file is a or h. No king starts there, because in Chess960 too it starts between the rooks.
 const fn is_at_edge(file: u8) -> bool {
     matches!(file, 0 | 7)
 }
 
-/// The right that a castling letter names: whose, on which side, and the file of the rook.
+/// The right of a castling letter: its color, its side, and the file of the rook.
 fn find_right(board: &Board, letter: u8) -> Option<(Color, Side, u8)> {
     let color = color_of(letter);
     let rank = color.back_rank();
@@ -192,7 +192,7 @@ pub(crate) struct CastlingText {
 }
 
 impl CastlingText {
-    /// No right.
+    /// The field without rights.
     pub(crate) const NONE: CastlingText = CastlingText { letters: [b'-', 0, 0, 0], len: 0 };
 
     /// The rights of a position. [`CastlingForm::Keep`] is the matter of records
@@ -207,7 +207,7 @@ impl CastlingText {
         text
     }
 
-    /// Adds a right, of four at most, by its letter in upper case.
+    /// Adds a right by its letter in upper case. A field has at most four.
     pub(crate) const fn push(&mut self, color: Color, letter: u8) {
         let letter = match color {
             Color::White => letter,
@@ -217,20 +217,20 @@ impl CastlingText {
         self.len += 1;
     }
 
-    /// What is written.
+    /// The text.
     #[cfg(feature = "library")]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         let (all, len) = self.padded();
         all.get(..len).unwrap_or(all)
     }
 
-    /// What is written, with zeros behind it, and its length.
+    /// The text with zeros after it, and its length.
     pub(super) const fn padded(&self) -> (&[u8; 4], usize) {
         (&self.letters, if self.len == 0 { 1 } else { self.len as usize })
     }
 }
 
-/// The letter of a right of the outermost rook.
+/// The letter of a right with the outermost rook.
 pub(crate) const fn side_letter(side: Side) -> u8 {
     match side {
         Side::King => b'K',
@@ -238,8 +238,8 @@ pub(crate) const fn side_letter(side: Side) -> u8 {
     }
 }
 
-/// The fields of rights with kings on e and rooks on a and h, by their set: `K`, `Q`, `k`, `q` from
-/// bit 0 on.
+/// The fields of rights with kings on e and rooks on a and h, by the set of rights: `K`, `Q`, `k`, `q`
+/// from bit 0 on.
 pub(crate) static CLASSIC: [CastlingText; 16] = classic();
 
 const fn classic() -> [CastlingText; 16] {
@@ -258,14 +258,14 @@ const fn classic() -> [CastlingText; 16] {
     texts
 }
 
-/// The set of the rights of a field of [`CLASSIC`] and the blank behind it, the first byte lowest.
+/// The set of rights of a field of [`CLASSIC`] with the blank after it, the first byte lowest.
 #[inline(always)]
 pub(super) fn classic_set(field: u64) -> Option<u8> {
     let (word, set) = BY_SLOT[slot(field)];
     (word == field).then_some(set)
 }
 
-/// The fields of [`CLASSIC`] with the blank and their sets, each at its place by [`slot`].
+/// The fields of [`CLASSIC`] with the blank, and their sets, each at its [`slot`].
 static BY_SLOT: [(u64, u8); 16] = {
     let texts = classic();
     let mut table = [(0, 0); 16];
@@ -280,7 +280,7 @@ static BY_SLOT: [(u64, u8); 16] = {
     table
 };
 
-/// Four bits that differ for all sixteen fields; the factor was found by trying.
+/// Four bits that differ for all sixteen fields. The factor was found by trial.
 const fn slot(word: u64) -> usize {
     (word.wrapping_mul(0x41d9_1659_73d3_358d) >> 60) as usize
 }

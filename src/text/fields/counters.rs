@@ -1,4 +1,4 @@
-//! Fields 5 and 6, the counters: read.
+//! Fields 5 and 6, the counters: parser.
 
 use crate::model::Counters;
 use crate::text::codes;

@@ -1,4 +1,4 @@
-//! The one writer of a line's fields.
+//! The writer of a line's fields.
 
 use super::castling::CastlingText;
 #[cfg(feature = "archive")]
@@ -7,7 +7,7 @@ use super::placement::{ROOM, letters_of, write_letters};
 use crate::model::{Board, Color, Counters, Square};
 use crate::simd::InstructionSet;
 
-/// A line up to its operations.
+/// A line before its operations.
 pub(crate) struct Line<'a> {
     pub(crate) placement: Placement<'a>,
     pub(crate) turn: Color,
@@ -16,11 +16,11 @@ pub(crate) struct Line<'a> {
     pub(crate) counters: CounterText,
 }
 
-/// A placement in one of the forms that it is kept in.
+/// A placement in one of its representations.
 pub(crate) enum Placement<'a> {
-    /// Sets of squares.
+    /// One set of squares for each role and color.
     Board(&'a Board),
-    /// Eight ranks of codes, each with its a-file lowest, 0 where no piece stands.
+    /// Eight ranks of codes, each with its a-file lowest, and 0 for an empty square.
     #[cfg(feature = "archive")]
     Ranks { occupied: u64, ranks: &'a [u32; 8], letters: &'a Letters },
 }
@@ -28,7 +28,7 @@ pub(crate) enum Placement<'a> {
 /// The counters of a line.
 #[derive(Copy, Clone)]
 pub(crate) enum CounterText {
-    /// None that are fields or operations put in their place.
+    /// No counters, or operations in their place.
     None,
     /// Fields 5 and 6.
     Fields(Counters),
@@ -49,7 +49,7 @@ impl Line<'_> {
         out.truncate(start + written.unwrap_or(0));
     }
 
-    /// Writes the placement to the start of the room and gives its length.
+    /// Writes the placement to the start of the buffer and returns its length.
     #[inline]
     fn write_placement(&self, instructions: InstructionSet, room: &mut [u8; ROOM]) -> usize {
         match self.placement {
@@ -64,7 +64,7 @@ impl Line<'_> {
     }
 }
 
-/// Room at the end of the text, which must be cut to what has been written there.
+/// Free bytes at the end of the text. The caller truncates the text to the bytes written.
 #[inline(always)]
 pub(crate) fn room_behind(out: &mut Vec<u8>) -> Option<&mut [u8; ROOM]> {
     let start = out.len();
@@ -72,7 +72,7 @@ pub(crate) fn room_behind(out: &mut Vec<u8>) -> Option<&mut [u8; ROOM]> {
     out.get_mut(start..)?.first_chunk_mut()
 }
 
-/// Writes the text behind a placement of this length, and gives the length of both.
+/// Writes the text after a placement of this length, and returns the total length.
 #[inline(always)]
 pub(crate) fn write_behind(
     room: &mut [u8; ROOM],
@@ -98,7 +98,7 @@ pub(crate) fn write_behind(
     }
 }
 
-/// Writes counters behind a text of this length, and gives the length of both.
+/// Writes counters after a text of this length, and returns the total length.
 #[inline(never)]
 fn write_counters(room: &mut [u8; ROOM], len: usize, counters: &CounterText) -> usize {
     let mut text = Text { room, len };
@@ -106,7 +106,7 @@ fn write_counters(room: &mut [u8; ROOM], len: usize, counters: &CounterText) -> 
     text.len
 }
 
-/// Text in room that is enough for all of it.
+/// Text in a buffer that is large enough for all of it.
 struct Text<'a> {
     room: &'a mut [u8; ROOM],
     len: usize,
@@ -118,7 +118,7 @@ impl Text<'_> {
         self.len += bytes.len();
     }
 
-    /// Adds the first bytes of those given.
+    /// Appends the first `len` bytes.
     #[inline(always)]
     fn push_padded<const N: usize>(&mut self, bytes: [u8; N], len: usize) {
         self.room[self.len..self.len + N].copy_from_slice(&bytes);

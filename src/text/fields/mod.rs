@@ -1,7 +1,7 @@
 //! The four fields that FEN and EPD share, and the two counters of FEN (`formats/epd_text.md`).
 //!
-//! [`read`] takes whatever a profile allows and says what is wrong; [`read_pieces`] and
-//! [`read_usual`] take what nearly all lines look like, without a [`Position`]. [`Line`] writes.
+//! [`read`] accepts any field that a profile allows and reports faults. [`read_pieces`] and
+//! [`read_usual`] accept only the form of nearly all lines, without a [`Position`]. [`Line`] writes.
 
 mod castling;
 pub(super) mod counters;
@@ -47,7 +47,7 @@ pub(super) fn read(
     let rights = castling::read(castling, &board, profile, warnings)?;
     let target = en_passant::read(en_passant, turn, profile, warnings)?;
     let mut position = Position::new(board, turn, rights.castling, target).map_err(|error| {
-        // Both fields have been checked, so this is never met.
+        // Both fields have been checked, so this does not happen.
         Diagnostic::error(codes::E_POS_CASTLE, castling.column(), error.to_string())
     })?;
     if profile == Profile::Lenient && !en_passant_is_possible(&position) {
@@ -59,12 +59,12 @@ pub(super) fn read(
     Ok((position, dialect))
 }
 
-/// Whether a text is a placement, a solidus behind it aside.
+/// Whether a text is a placement, with or without a final solidus.
 pub(super) fn is_placement(text: &[u8]) -> bool {
     placement::read_board(text.strip_suffix(b"/").unwrap_or(text)).is_some()
 }
 
-/// The placement without a solidus behind the last rank (lenient only).
+/// The placement without a solidus after the last rank (lenient only).
 fn without_last_solidus<'a>(
     placement: Word<'a>,
     profile: Profile,
@@ -92,8 +92,7 @@ fn read_turn(word: Word) -> Result<Color, Diagnostic> {
     }
 }
 
-/// Appends the four fields of a position. [`CastlingForm::Keep`] is the matter of records and
-/// written as X-FEN here.
+/// Appends the four fields of a position. [`CastlingForm::Keep`] applies to records and means X-FEN here.
 ///
 /// ```
 /// use epdb::model::Position;
@@ -111,7 +110,7 @@ pub fn write(
     write_with_counters(position, castling, en_passant, CounterText::None, out);
 }
 
-/// As [`write`], and the counters behind them.
+/// [`write`], followed by the counters.
 pub(crate) fn write_with_counters(
     position: &Position,
     castling: CastlingForm,

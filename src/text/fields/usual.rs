@@ -1,20 +1,20 @@
-//! The fields behind the placement of a usual line, read at one go.
+//! Fast path for the fields after the placement of a usual line.
 
 use super::castling::classic_set;
 use crate::model::{Color, Square, en_passant_rank};
 
-/// What the fields behind the placement say.
+/// The fields after the placement.
 pub(crate) struct UsualFields {
     pub(crate) turn: Color,
-    /// `K`, `Q`, `k`, `q` from bit 0 on; whether kings and rooks are there has not been looked at.
+    /// `K`, `Q`, `k`, `q` from bit 0 on. The places of kings and rooks have not been checked.
     pub(crate) castling: u8,
     pub(crate) en_passant: Option<Square>,
-    /// Where they end in the line: at its end or before a blank.
+    /// End of the fields: at the end of the line or before a blank.
     pub(crate) end: usize,
 }
 
-/// Reads side to move, castling and en passant square behind a placement of this length, as nearly
-/// all lines have them: rights `KQkq`, one blank between fields. `None` for anything else.
+/// Reads side to move, castling and en passant square after a placement of this length, in the form of
+/// nearly all lines: rights `KQkq`, one blank between fields. `None` for anything else.
 #[inline]
 pub(crate) fn read_usual(line: &[u8], placement: usize) -> Option<UsualFields> {
     let tail = word_at(line, placement)?;
@@ -29,7 +29,7 @@ pub(crate) fn read_usual(line: &[u8], placement: usize) -> Option<UsualFields> {
     let castling = classic_set(castling & ((0x100 << (len * 8)) - 1))?;
 
     let at = placement + 4 + len;
-    // The square and the blank behind it.
+    // The square and the blank after it.
     let [file, second, third, ..] = word_at(line, at)?.to_le_bytes();
     let (en_passant, end, behind) = match file {
         b'-' => (None, at + 1, second),
@@ -42,7 +42,7 @@ pub(crate) fn read_usual(line: &[u8], placement: usize) -> Option<UsualFields> {
     ends.then_some(UsualFields { turn, castling, en_passant, end })
 }
 
-/// The eight bytes from a place on, with zeros behind the end of the line.
+/// Eight bytes from a place on, with zeros after the end of the line.
 #[inline]
 fn word_at(line: &[u8], at: usize) -> Option<u64> {
     // A line with a placement and the four blanks has more than eight bytes.
@@ -51,8 +51,8 @@ fn word_at(line: &[u8], at: usize) -> Option<u64> {
     word.checked_shr((at - from) as u32 * 8)
 }
 
-/// How many of the first bytes are letters of rights, or the dash: their lowest bit is set, and that
-/// of a blank is not. At most four.
+/// Number of letters of rights, or of the dash, at the start of the bytes: their lowest bit is set, and
+/// that of a blank is not. At most four.
 const fn letters(bytes: u64) -> usize {
     const LOWEST: u64 = 0x0101_0101;
     (((!bytes & LOWEST) | 1 << 32).trailing_zeros() / 8) as usize

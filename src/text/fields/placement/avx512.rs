@@ -1,15 +1,14 @@
-//! The placement field read and written in vectors of 64 bytes (AVX-512 with VBMI and VBMI2).
+//! Parser and writer of the placement field in vectors of 64 bytes (AVX-512 with VBMI and VBMI2).
 //!
-//! `unsafe` stands here because a lookup from text spends most of its time in these loops:
-//! `cargo bench --bench codec` shows what they gain. The safe twins are `read_bytewise` in `read`
-//! and `pieces_bytewise` and `letters_bytewise` in `write`.
+//! `unsafe` is used because a lookup from text spends most of its time in these loops; `cargo bench
+//! --bench codec` shows the gain. The safe twins are `read_bytewise` in `read` and `pieces_bytewise` and
+//! `letters_bytewise` in `write`.
 //!
-//! Reading: each of the eight ranks gets a lane of eight bytes, the first rank lowest, so that the
-//! order of squares is the order of bytes. In a lane the widths of the characters are summed up,
-//! which gives the file of each piece. Lines wait for each other only where there are too many steps
-//! for the processor to look beyond, so the way to the numbers of the hash is short, and what the
-//! steps take for granted is looked at beside it. Writing: pieces and runs are put where they stand
-//! on the board, and what is empty is squeezed out.
+//! Reading: each of the eight ranks gets a lane of eight bytes, the first rank lowest, so that the order
+//! of squares is the order of bytes. The prefix sums of the characters' widths in a lane give the file of
+//! each piece. The chain of steps to the hash is short, and assumptions are checked beside it, so that
+//! the processor can overlap several lines. Writing: pieces and runs are put on their squares of the
+//! board, and empty bytes are compressed away.
 
 #![allow(unsafe_code)]
 
@@ -21,8 +20,8 @@ use super::tables::{
 
 const VALUE: u8 = 0x0f;
 
-/// What each ASCII character is: a piece with its code and one in the high nibble, and how many
-/// squares it stands for in the low one; 0 for a solidus and all others.
+/// The meaning of each ASCII character: for a piece, its code and a one in the high nibble; for all, the
+/// number of squares in the low nibble. 0 for a solidus and all other characters.
 static KINDS: [u8; 128] = {
     let signs = signs();
     let mut kinds = [0; 128];
@@ -39,7 +38,7 @@ static KINDS: [u8; 128] = {
     kinds
 };
 
-/// 0 to 63.
+/// The numbers 0 to 63.
 static IOTA: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
@@ -49,8 +48,8 @@ static IOTA: [u8; 64] = {
     }
     bytes
 };
-/// Which end of a rank, in the order of the text, is before the rank that belongs in a lane. Before
-/// the eighth there is none.
+/// The index, in the order of the text, of the rank end before the rank of each lane. The eighth rank has
+/// none.
 static ENDS_BEFORE: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
@@ -60,7 +59,7 @@ static ENDS_BEFORE: [u8; 64] = {
     }
     bytes
 };
-/// The number of each file, from 1 on.
+/// Number of each file, from 1 on.
 static FILES: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
@@ -71,7 +70,7 @@ static FILES: [u8; 64] = {
     bytes
 };
 
-/// The lowest bit of the number of each rank, where it stands in the low byte of a place.
+/// The lowest bit of each rank's number, at its bit in the low byte of a place.
 static ODD_RANKS: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
@@ -81,7 +80,7 @@ static ODD_RANKS: [u8; 64] = {
     }
     bytes
 };
-/// The other bits of the number of each rank, which are the high byte of a place.
+/// The other bits of each rank's number, which are the high byte of a place.
 static PAIRS_OF_RANKS: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
@@ -92,12 +91,12 @@ static PAIRS_OF_RANKS: [u8; 64] = {
     bytes
 };
 
-/// The pieces of a placement as [`Pieces`] has them, still in vectors.
+/// The pieces of a placement as in [`Pieces`], still in vectors.
 pub(crate) struct PiecesInVectors {
     /// The occupied squares, in the lowest eight bytes.
     pub(crate) occupied: __m128i,
     pub(crate) count: u32,
-    /// A byte for each piece in the order of squares, zero behind the last.
+    /// A byte for each piece in the order of squares, zero after the last piece.
     pub(crate) codes: __m256i,
     pub(crate) hash: u64,
     pub(crate) len: usize,
@@ -119,16 +118,15 @@ impl PiecesInVectors {
     }
 }
 
-/// Codes of a byte each, two a byte.
+/// Packs codes from one to two a byte.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 pub(crate) fn pack(codes: __m256i) -> __m128i {
     _mm256_cvtepi16_epi8(_mm256_maddubs_epi16(codes, _mm256_set1_epi16(0x1001)))
 }
 
-/// Reads up to the first blank; without numbers no hash is made. `None` when the blank is not among the
-/// first 65 bytes, or when the field is not a usual one. Of a field of 64 bytes the blank has not been
-/// looked at.
+/// Reads up to the first blank; without numbers no hash is computed. `None` if the blank is not among the
+/// first 65 bytes, or if the field is not a usual one. For a field of 64 bytes the blank is not checked.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]
@@ -137,7 +135,7 @@ pub(crate) fn read<const GATHERS: bool>(
     numbers: Option<&PieceNumbers>,
 ) -> Option<PiecesInVectors> {
     let text = load_at_most_64(line);
-    // Solidus and blank are the least characters. What is behind the first blank does not count.
+    // Solidus and blank are the lowest characters. Bytes after the first blank do not count.
     let ends = _mm512_cmple_epu8_mask(text, splat(b'/'));
     let ends = _mm512_maskz_compress_epi8(ends, load(&IOTA));
     let before = _mm512_mask_permutexvar_epi8(splat(!0), !0 >> 8, load(&ENDS_BEFORE), ends);
@@ -150,7 +148,7 @@ pub(crate) fn read<const GATHERS: bool>(
 
     let sums = sums_in_lanes(_mm512_and_si512(kinds, splat(VALUE)));
     let files = _mm512_sub_epi8(sums, splat(1));
-    // One more than the code, so that 0 is none: as in places.
+    // One more than the code, so that 0 means no piece, as in places.
     let codes = _mm512_and_si512(_mm512_srli_epi16::<4>(kinds), splat(VALUE));
     let places = _mm512_or_si512(_mm512_slli_epi16::<4>(files), codes);
     let places = _mm512_or_si512(places, load(&ODD_RANKS));
@@ -161,7 +159,7 @@ pub(crate) fn read<const GATHERS: bool>(
         None => 0,
     };
 
-    // Each rank has eight squares, no digits side by side, and no bytes but these.
+    // Each rank must have eight squares, no adjacent digits, and no other bytes.
     let off = _mm512_cmpneq_epi64_mask(_mm512_srli_epi64::<56>(sums), _mm512_set1_epi64(8));
     let runs = signs & !pieces;
     let len = _mm512_cmpeq_epi8_mask(text, splat(b' ')).trailing_zeros();
@@ -186,7 +184,7 @@ pub(crate) fn read<const GATHERS: bool>(
     Some(PiecesInVectors { occupied, count, codes, hash, len: len as usize })
 }
 
-/// As [`read`], for tests.
+/// [`read`] for tests.
 #[cfg(test)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
@@ -198,19 +196,18 @@ pub(super) fn read_packed<const GATHERS: bool>(
     (line.get(pieces.len) == Some(&b' ')).then_some(pieces)
 }
 
-/// What stands before the first zero of each lane, and zeros from there on.
+/// The bytes before the first zero of each lane, and zeros from there on.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn before_first_zero(lanes: __m512i) -> __m512i {
-    // The lowest zero is found exactly: none but its highest bit is set, and what is above does
-    // not matter.
+    // The lowest zero is found exactly: only its highest bit is set, and higher bytes do not matter.
     let less = _mm512_sub_epi64(lanes, splat(1));
     let zero = _mm512_and_si512(_mm512_andnot_si512(lanes, less), splat(0x80));
     let below = _mm512_add_epi64(zero, splat(!0));
     _mm512_and_si512(_mm512_andnot_si512(zero, below), lanes)
 }
 
-/// The sum of each byte and those that stand lower in its lane.
+/// The sum of each byte and the lower bytes of its lane.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn sums_in_lanes(lanes: __m512i) -> __m512i {
@@ -225,8 +222,8 @@ fn splat(byte: u8) -> __m512i {
     _mm512_set1_epi8(byte as i8)
 }
 
-/// Writes the placement of at most 32 pieces to the start of the text and gives its length; `None`
-/// where it is longer than a vector.
+/// Writes the placement of at most 32 pieces to the start of the text and returns its length; `None` if
+/// it is longer than a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 pub(super) fn write_pieces(
@@ -238,7 +235,7 @@ pub(super) fn write_pieces(
     write_board(board_of(occupied, apart(load_16(codes)), letters), occupied, text)
 }
 
-/// Codes that are given two a byte, a byte for each.
+/// Unpacks codes from two to one a byte.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(crate) fn apart(pairs: __m128i) -> __m256i {
@@ -247,7 +244,7 @@ pub(crate) fn apart(pairs: __m128i) -> __m256i {
     _mm256_and_si256(codes, _mm256_set1_epi8(VALUE as i8))
 }
 
-/// The letters on their squares, of codes in the order of squares.
+/// Letters on their squares, from codes in the order of squares.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[inline]
 pub(crate) fn board_of(occupied: u64, codes: __m256i, letters: &Letters) -> __m512i {
@@ -256,8 +253,8 @@ pub(crate) fn board_of(occupied: u64, codes: __m256i, letters: &Letters) -> __m5
     _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(pieces))
 }
 
-/// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
-/// gives its length.
+/// Writes the placement of letters by square, 0 for an empty square, to the start of the text and returns
+/// its length.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 pub(super) fn write_letters(
@@ -268,8 +265,8 @@ pub(super) fn write_letters(
     write_board(load(letters), occupied, text)
 }
 
-/// Writes the placement of the codes of eight ranks, two a byte, to the start of the text and gives
-/// its length.
+/// Writes the placement of the codes of eight ranks, two a byte, to the start of the text and returns its
+/// length.
 #[cfg(feature = "archive")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
@@ -286,12 +283,12 @@ pub(super) fn write_ranks(
     write_board(board, occupied, text)
 }
 
-/// Writes the letters of a board, which stand on the occupied squares.
+/// Writes the letters of a board, which are on the occupied squares.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]
 pub(crate) fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) -> Option<usize> {
-    // A run is written where it ends, as how far that is from the last piece of its rank.
+    // A run is written at its end, as the distance from the last piece of its rank.
     let on_h = u64::MAX / 255 * 0x80;
     let written = occupied | occupied >> 1 | on_h;
     let files = load(&FILES);
@@ -306,23 +303,23 @@ pub(crate) fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) 
     (len <= 64).then_some(len as usize)
 }
 
-/// Where the solidi stand among those squares of the ranks that are written, the eighth rank first,
-/// and how long it all is.
+/// The places of the solidi among the bytes that are written, with the eighth rank first, and the total
+/// length.
 #[target_feature(enable = "bmi2,popcnt")]
 #[inline]
 fn solidi(written: u64) -> (u64, u32) {
-    // Four ranks of nine bits, the ninth that of the solidus.
+    // Four ranks of nine bits, the ninth for the solidus.
     const SOLIDI: u64 = 1 << 8 | 1 << 17 | 1 << 26 | 1 << 35;
     const SQUARES: u64 = (1 << 36) - 1 - SOLIDI;
     let [first, second] = [written & u64::from(u32::MAX), written >> 32]
         .map(|ranks| _pdep_u64(ranks, SQUARES) | SOLIDI);
     let len = first.count_ones();
     let solidi = _pext_u64(SOLIDI, first) | _pext_u64(SOLIDI, second).wrapping_shl(len);
-    // Without the solidus behind the last rank.
+    // Without the solidus after the last rank.
     (solidi, len + second.count_ones() - 1)
 }
 
-/// The greatest of each byte and those that stand lower in its lane.
+/// The maximum of each byte and the lower bytes of its lane.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn maxima_in_lanes(lanes: __m512i) -> __m512i {
@@ -331,7 +328,7 @@ fn maxima_in_lanes(lanes: __m512i) -> __m512i {
     _mm512_max_epu8(fours, _mm512_slli_epi64::<32>(fours))
 }
 
-/// The numbers at the places, combined. The low bytes of the places are given, then the high ones.
+/// The numbers at the places, combined. The first argument has the low bytes of the places.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn hash<const GATHERS: bool>(numbers: &PieceNumbers, low: __m256i, high: __m256i) -> u64 {
@@ -368,7 +365,7 @@ fn words(vector: __m128i) -> [u16; 8] {
     words
 }
 
-/// The numbers at those of eight places whose bit is set, zero at the others.
+/// The numbers at those of eight places whose bit is set, zero for the others.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn gather(numbers: &[u64], places: __m128i, there: u8) -> __m512i {
@@ -381,7 +378,7 @@ fn gather(numbers: &[u64], places: __m128i, there: u8) -> __m512i {
     unsafe { _mm512_mask_i64gather_epi64::<8>(zero, there, places, numbers.as_ptr().cast()) }
 }
 
-/// The first 64 bytes of a slice, zero behind its end.
+/// The first 64 bytes of a slice, zero after its end.
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 #[inline]
 fn load_at_most_64(bytes: &[u8]) -> __m512i {
@@ -391,7 +388,7 @@ fn load_at_most_64(bytes: &[u8]) -> __m512i {
     unsafe { _mm512_maskz_loadu_epi8(there, bytes.as_ptr().cast()) }
 }
 
-/// The first 16 bytes of a slice, zero behind its end.
+/// The first 16 bytes of a slice, zero after its end.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 #[inline]
 pub(crate) fn load_at_most_16(bytes: &[u8]) -> __m128i {

@@ -1,22 +1,22 @@
-//! The hash of a board that is not text.
+//! The hash of a board in binary form.
 
 use super::tables::{CodeBits, PieceNumbers, place};
 
-/// The numbers of what stands on two squares together, for the 32 pairs of squares and each pair of
-/// codes: half as many loads, and no piece has to be found first. A pair is the place of two codes in
-/// the words of [`CodeBits::words`]: byte `rank` of word `file` has those of the squares `file` and
-/// `file + 4` of the rank.
+/// Numbers for the contents of two squares together, for the 32 pairs of squares and each pair of codes:
+/// half as many loads, and no search for pieces. A pair is the index of two codes in the words of
+/// [`CodeBits::words`]: byte `rank` of word `file` has those of the squares `file` and `file + 4` of the
+/// rank.
 ///
-/// Each table is a cache line longer than it need be: what is often met, as two empty squares, would
-/// else be in two sets of the cache for all pairs, and there is no room for so many in them.
+/// Each table is one cache line longer than necessary. Otherwise frequent pairs, such as two empty
+/// squares, of all tables would fall into the same two sets of the cache, which cannot hold them.
 pub(crate) type PairNumbers = [[u64; PAIRS + LINE]; 32];
 
-/// Pairs of codes.
+/// Number of pairs of codes.
 const PAIRS: usize = 256;
 /// Numbers in a cache line.
 const LINE: usize = 8;
 
-/// Made of the numbers of single pieces.
+/// Combines the numbers of single pieces.
 pub(crate) const fn pair_numbers(numbers: &PieceNumbers) -> PairNumbers {
     let mut pairs = [[0; PAIRS + LINE]; 32];
     let mut nth = 0;

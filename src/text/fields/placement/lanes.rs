@@ -1,13 +1,14 @@
-//! The placement field read and written in vectors of 32 bytes, four ranks of eight bytes each.
+//! Parser and writer of the placement field in vectors of 32 bytes, four ranks of eight bytes each.
 //!
-//! What is written here is the same for all processors; [`avx2`] and [`neon`] have the single
-//! operations. As in [`avx512`](super::avx512), the first rank is the lowest lane and the widths of
-//! the characters are summed up in each lane, which gives the file of each piece. There is no
-//! instruction that would compress a vector, so the pieces of each rank are moved together by a
-//! table of shuffles. Writing is what the loop over bytes does, with a rank in one shuffle. No vector is handed to a function of the standard library, as those are not
-//! compiled for it. The safe twins are `read_bytewise` in `read` and
-//! `pieces_bytewise` and `letters_bytewise` in `write`; `cargo bench --bench codec` shows
-//! what this gains.
+//! This file is the same for all processors; [`avx2`] and [`neon`] have the single operations. As in
+//! [`avx512`](super::avx512), the first rank is the lowest lane, and the prefix sums of the characters'
+//! widths give the file of each piece. There is no instruction that compresses a vector, so a table of
+//! shuffles moves the pieces of each rank together. The writer does the same as the loop over bytes, with
+//! one shuffle for each rank. No vector is passed to a function of the standard library, because those
+//! are not compiled for it.
+//!
+//! The safe twins are `read_bytewise` in `read` and `pieces_bytewise` and `letters_bytewise` in `write`;
+//! `cargo bench --bench codec` shows the gain.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -30,8 +31,8 @@ use super::tables::{
     hash_of_places, ranks, signs,
 };
 
-/// The letters in lower case by a slot that tells the six apart: the low nibble with the high nibble
-/// flipped in. Elsewhere 0, which is nothing in lower case.
+/// The letters in lower case, in slots that differ for all six: the low nibble xor the high nibble. Other
+/// slots are 0, which is not a letter.
 static LETTERS: [u8; 16] = {
     let mut slots = [0; 16];
     let mut role = 0;
@@ -43,7 +44,7 @@ static LETTERS: [u8; 16] = {
     slots
 };
 
-/// One more than the codes of Black's pieces, as in places, by the slots of their letters.
+/// One more than the codes of Black's pieces, as in places, in the slots of their letters.
 static CODES: [u8; 16] = {
     let mut slots = [0; 16];
     let mut role = 0;
@@ -63,8 +64,8 @@ const fn slot(letter: u8) -> usize {
 /// The bit of each file.
 static BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// For each set of characters of a rank the shuffle that moves their places, of two bytes each,
-/// together. Zeros come in behind.
+/// For each set of characters of a rank, the shuffle that moves their places, of two bytes each,
+/// together. Zeros follow.
 static MOVED_TOGETHER: [[u8; 16]; 256] = {
     let mut shuffles = [[0x80; 16]; 256];
     let mut set = 0;
@@ -83,7 +84,7 @@ static MOVED_TOGETHER: [[u8; 16]; 256] = {
     shuffles
 };
 
-/// For each set of files the shuffle that moves the codes of its pieces to their files. Zeros come in
+/// For each set of files, the shuffle that moves the codes of its pieces to their files, with zeros
 /// between.
 static MOVED_APART: [[u8; 8]; 256] = {
     let mut shuffles = [[0x80; 8]; 256];
@@ -102,13 +103,13 @@ static MOVED_APART: [[u8; 8]; 256] = {
     shuffles
 };
 
-/// How a rank is written in one vector, by the set of files.
+/// The shapes of a written rank in one vector, by the set of files.
 struct Shapes {
     /// The shuffles of letters to their places.
     letters: [[u8; 16]; 256],
-    /// The digits at theirs and the solidus behind them.
+    /// The digits at their places, and the solidus after them.
     others: [[u8; 16]; 256],
-    /// How long it is with the solidus.
+    /// Length with the solidus.
     lens: [u8; 256],
 }
 
@@ -144,8 +145,8 @@ impl Shapes {
     }
 }
 
-/// Reads up to the first blank. `None` when the blank is not among the first 64 bytes, when the
-/// line is shorter than 32, or when the field is not a usual one.
+/// Reads up to the first blank. `None` if the blank is not among the first 64 bytes, if the line is
+/// shorter than 32 bytes, or if the field is not a usual one.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -159,7 +160,7 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let mut signs = 0;
     let one = splat(1);
     for (half, text) in texts.into_iter().enumerate() {
-        // Solidus and blank are the least characters; what is behind the first does not count.
+        // Solidus and blank are the lowest characters. Bytes after the first one do not count.
         let there = below_lowest(at_most(text, splat(b'/')));
         let lower = or(text, splat(0x20));
         let slot = and(xor(lower, high_nibbles(lower)), splat(15));
@@ -168,7 +169,7 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
         let run = sub(text, splat(b'1'));
         let runs = and(at_most(run, splat(7)), there);
 
-        // Sums of the widths: behind the last character of each rank there must be eight.
+        // Sums of the widths: each rank must end at eight.
         let widths = or(and(runs, add(run, one)), and(pieces[half], one));
         let sums = add_4(add_2(add(widths, above(widths))));
         let off = and(xor(sums, splat(8)), from_words([0xff << 56; 4]));
@@ -196,20 +197,20 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     })
 }
 
-/// The numbers at the places, combined. Not compiled for vectors, from which the way of the places
-/// would be long.
+/// The numbers at the places, combined. Not compiled for vectors, because the places would take a long
+/// path from them.
 #[inline(never)]
 fn hash(numbers: &PieceNumbers, places: &[u16; PLACES]) -> u64 {
     hash_of_places(numbers, &places[..MOST_PIECES as usize])
 }
 
-/// The length of the field and the first eight bytes of each of its eight ranks, the first rank
-/// first. Behind the end of the line there are zeros.
+/// Length of the field, and the first eight bytes of each of its eight ranks, the first rank first. Bytes
+/// after the end of the line are zeros.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
 fn split(line: &[u8]) -> Option<(u32, [u64; 8])> {
-    // Two vectors that overlap when the line is shorter than both.
+    // Two vectors, which overlap if the line is shorter than both.
     let second = line.len().checked_sub(32)?.min(32);
     let (low, high) = (load(line.first_chunk()?), load(line.get(second..)?.first_chunk()?));
     let all = |byte: u8| {
@@ -238,8 +239,8 @@ fn split(line: &[u8]) -> Option<(u32, [u64; 8])> {
     Some((len, words))
 }
 
-/// The places of the pieces, at most 32, in the order of squares. A place is given in two parts:
-/// that in its rank, one byte for each character, and the rank by its lane.
+/// The places of the pieces, at most 32, in the order of squares. A place comes in two parts: that within
+/// its rank, one byte for each character, and the rank by its lane.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -285,8 +286,8 @@ pub(super) fn scatter_codes(occupied: u64, codes: u128) -> CodeBits {
     CodeBits { occupied, bits: [squares(1), squares(2), squares(4), squares(8)] }
 }
 
-/// The codes of at most 32 pieces in the order of their squares, one by one: instructions that move bits
-/// together and apart are slow on many processors that have these vectors and no larger ones.
+/// The codes of at most 32 pieces in the order of their squares, one by one: `pext` and `pdep` are slow
+/// on many processors that have these vectors and no larger ones.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn gather_codes(board: &CodeBits) -> u128 {
@@ -306,7 +307,7 @@ impl Codes {
         Codes(nibbles(load_half(&codes.to_le_bytes())))
     }
 
-    /// Which of the pieces have a code.
+    /// The set of the pieces that have a code.
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     #[inline]
@@ -315,7 +316,7 @@ impl Codes {
     }
 }
 
-/// Writes the placement of at most 32 pieces to the start of the text and gives its length.
+/// Writes the placement of at most 32 pieces to the start of the text and returns its length.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -331,14 +332,14 @@ pub(crate) fn write_pieces(
     let mut at = 0;
     for files in occupied.to_be_bytes() {
         before -= files.count_ones() as usize;
-        // With 32 pieces before it a rank has none.
+        // After 32 pieces a rank has none.
         let letters = &in_order[before % MOST_PIECES as usize..][..8];
         at = write_rank(word(letters), (&BY_PIECE, files), at, text);
     }
     at - 1
 }
 
-/// As [`write_pieces`], of codes two a byte.
+/// [`write_pieces`] for codes two a byte.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn write_packed(
@@ -350,8 +351,8 @@ pub(super) fn write_packed(
     write_pieces(occupied, Codes::of(u128::from_le_bytes(*codes)), letters, text)
 }
 
-/// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
-/// gives its length.
+/// Writes the placement of letters by square, 0 for an empty square, to the start of the text and returns
+/// its length.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> usize {
@@ -362,8 +363,8 @@ pub(super) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; R
     at - 1
 }
 
-/// Writes the placement of the codes of eight ranks, two a byte, to the start of the text and gives
-/// its length.
+/// Writes the placement of the codes of eight ranks, two a byte, to the start of the text and returns its
+/// length.
 #[cfg(feature = "archive")]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -382,7 +383,7 @@ pub(super) fn write_ranks(
     write_letters(occupied, &by_square, text)
 }
 
-/// Eight bytes at the bottom of a vector.
+/// Eight bytes in the low half of a vector.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -392,7 +393,7 @@ fn word(bytes: &[u8]) -> Half {
     half_of(u64::from_le_bytes(word), 0)
 }
 
-/// Writes a rank and the solidus behind it, and gives the place behind that.
+/// Writes a rank and the solidus after it, and returns the place after that.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]

@@ -1,9 +1,8 @@
 //! Field 1, the placement.
 //!
-//! One table says what a byte of the field means and one how a rank is written ([`tables`]). Each
-//! way has a safe loop over bytes and, on machines that have them, twins in vectors ([`avx512`],
-//! [`lanes`]), which are chosen at run time ([`crate::simd`]); tests hold all of them against each
-//! other.
+//! One table has the meaning of each byte of the field, and one the shape of each rank ([`tables`]).
+//! Parser and writer have a safe loop over bytes and, on machines with the instructions, twins in vectors
+//! ([`avx512`], [`lanes`]), which are chosen at run time ([`crate::simd`]). Tests compare all of them.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;

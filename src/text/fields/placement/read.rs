@@ -1,4 +1,4 @@
-//! Placements read.
+//! Parser of placements.
 
 use super::tables::{
     BAD, LONGEST, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, signs,
@@ -8,16 +8,16 @@ use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::scan::Word;
 
-/// What a byte does to the board of [`read_pieces`].
+/// The effect of a byte on the board of [`read_pieces`].
 #[derive(Copy, Clone)]
 struct Step {
-    /// What stands on the square then.
+    /// The mark for the square.
     mark: u8,
-    /// How many squares it is to the next.
+    /// Number of squares to the next character.
     width: u8,
 }
 
-/// The mark of a piece, beside its code that counts from one.
+/// The mark of a piece, added to its code that counts from one.
 const PIECE: u8 = 0x10;
 /// The mark of a solidus.
 const SOLIDUS: u8 = 0x40;
@@ -42,17 +42,17 @@ static STEPS: [Step; 256] = {
     steps
 };
 
-/// Squares beside each rank; the solidus stands on the first of them.
+/// Extra squares after each rank; the solidus takes the first of them.
 const BESIDE: u8 = 8;
-/// A rank and what is beside it.
+/// A rank with its extra squares.
 const RANK: usize = 8 + BESIDE as usize;
 
-/// Reads the canonical placement before the first blank of a line. `None` when there is no blank,
-/// when the field is in another form, and when there are no pieces or more than 32.
+/// Reads the canonical placement before the first blank of a line. `None` without a blank, if the field
+/// is in another form, and if there are no pieces or more than 32.
 ///
-/// This is the way that every machine can go: the characters are put on a board, and what is wrong
-/// is seen there. Which characters follow each other cannot be foreseen, so nothing is asked of them
-/// one by one. The hash is made here because the codes and squares of all pieces are at hand.
+/// This is the portable implementation: it puts the characters on a board and checks the result there.
+/// The sequence of characters is unpredictable, so no branch depends on a single one. The hash is
+/// computed here because the codes and squares of all pieces are at hand.
 #[inline]
 pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let mut board = [0; 8 * RANK];
@@ -83,7 +83,7 @@ pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces>
         occupied = occupied << 8 | u64::from(files);
     }
     let strange = marks & (u64::MAX / 255 * u64::from(SOLIDUS | NO_SIGN));
-    // Digits that stand side by side make a field longer than it need be.
+    // Adjacent digits make the field longer than necessary.
     if strange != 0 || solidi != SOLIDUS || len != canonical_len {
         return None;
     }
@@ -95,14 +95,14 @@ pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces>
     Some(Pieces { occupied, count, codes, hash, len })
 }
 
-/// The set of the files that have a piece, of eight marks.
+/// The set of the files with a piece, from eight marks.
 const fn files_of(marks: u64) -> u8 {
     let pieces = marks >> PIECE.trailing_zeros() & (u64::MAX / 255);
-    // Each piece is brought to the highest byte, at the place of its file.
+    // The multiplication moves each piece to the highest byte, at the bit of its file.
     (pieces.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
-/// The codes in the order of squares and the hash, of a board with the eighth rank first.
+/// The codes in the order of squares and the hash, from a board with the eighth rank first.
 #[inline]
 fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u128, u64) {
     // As in places, codes count from one at first.
@@ -126,11 +126,11 @@ fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u12
     (u128::from_le_bytes(packed).wrapping_sub(ones), hash)
 }
 
-/// Reads a placement of any number of pieces; digits may stand side by side. `None` when anything
-/// is wrong.
+/// Reads a placement of any number of pieces; adjacent digits are allowed. `None` if the text has any
+/// fault.
 ///
-/// There are no branches, as pieces and runs follow each other in no order that a processor could
-/// foresee: what is no piece goes to a thirteenth set, and faults are gathered until the end.
+/// There are no branches, because the sequence of pieces and runs is unpredictable: bytes other than pieces go
+/// to a thirteenth set, and faults are collected until the end.
 pub(crate) fn read_board(text: &[u8]) -> Option<Board> {
     if text.len() > LONGEST {
         return None;
@@ -153,7 +153,7 @@ pub(crate) fn read_board(text: &[u8]) -> Option<Board> {
     Some(Board::from_sets(&[p, n, b, r, q, k, bp, bn, bb, br, bq, bk]))
 }
 
-/// What is wrong with a placement that [`read_board`] does not take.
+/// The error of a placement that [`read_board`] refuses.
 pub(crate) fn diagnose(word: Word) -> Diagnostic {
     let ranks = word.text.split(|&byte| byte == b'/').count();
     if ranks == 1 {
@@ -210,7 +210,7 @@ mod tests {
         numbers
     };
 
-    /// The field read by the reader that makes the diagnostics, and taken apart square by square.
+    /// The field read by the reader that makes the diagnostics, and split square by square.
     fn plainly(line: &[u8]) -> Option<Pieces> {
         let len = line.iter().position(|&byte| byte == b' ')?;
         let field = &line[..len];
@@ -229,7 +229,8 @@ mod tests {
         Some(pieces)
     }
 
-    /// All ways say the same; vectors leave fields to bytes only where they are too short.
+    /// All implementations agree; those with vectors leave only short fields and lines to the one for
+    /// bytes.
     fn assert_same(line: &[u8]) {
         let pieces = plainly(line);
         assert_eq!(read_pieces(line, &NUMBERS), pieces, "{}", line.escape_ascii());
@@ -307,7 +308,7 @@ mod tests {
         }
     }
 
-    /// Other people's books, where they are at hand.
+    /// Other people's books, if they are available.
     #[test]
     fn shared_books() {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");

@@ -1,39 +1,38 @@
-//! What a byte of a placement means, how a rank is written, and what pieces there are.
+//! Tables of placements: meanings of bytes, shapes of ranks, codes of pieces.
 
 use crate::model::{Color, Piece};
 
-/// The number of a piece, 0 to 11: `p P n N b B r R q Q k K`.
+/// The code of a piece, 0 to 11: `p P n N b B r R q Q k K`.
 #[inline]
 pub(crate) const fn piece_code(piece: Piece) -> u8 {
     piece.role as u8 * 2 + matches!(piece.color, Color::White) as u8
 }
 
-/// A number for each square and each code of a piece, at its [`place`], 0 for codes that are none:
-/// what the hash of a board is made of.
+/// The numbers that the hash of a board combines: one for each square and code of a piece, at its
+/// [`place`], and 0 for codes that are not pieces.
 pub(crate) type PieceNumbers = [u64; 1024];
 
-/// Where the number of a piece on a square stands. Codes count from one here: places that are 0 have
-/// no number.
+/// The index of the number of a piece on a square. Codes count from one here, so index 0 stands for no
+/// piece.
 #[inline]
 pub(crate) const fn place(square: usize, code: u8) -> usize {
     (square & 63) << 4 | (code as usize + 1) & 15
 }
 
-/// The most pieces of [`Pieces`].
+/// Maximum number of pieces in [`Pieces`].
 pub(super) const MOST_PIECES: u32 = 32;
 
-/// Room for the places of as many pieces, and for eight at once from any of them.
+/// Capacity for the places of all pieces, and for eight at once from any of them.
 pub(super) const PLACES: usize = MOST_PIECES as usize + 8;
 
 /// The numbers at the places, combined.
 ///
-/// All are loaded, also those behind the last piece: a loop that ends early ends where no processor
-/// foresees it.
+/// All are loaded, also those after the last piece: the end of a shorter loop would be unpredictable.
 #[inline(always)]
 pub(super) fn hash_of_places(numbers: &PieceNumbers, places: &[u16]) -> u64 {
     let mut hashes = [0; 2];
     for four in places.chunks_exact(4) {
-        // Taken out of one word, the places are loaded at once.
+        // The places come from one word, so that they are loaded at once.
         let word =
             (0..).step_by(16).zip(four).fold(0, |word, (at, &place)| word | u64::from(place) << at);
         let number = |nth: u32| numbers[(word >> (16 * nth)) as usize & 1023];
@@ -48,13 +47,13 @@ pub(super) fn hash_of_places(numbers: &PieceNumbers, places: &[u16]) -> u64 {
 pub(crate) struct Pieces {
     /// The occupied squares.
     pub(crate) occupied: u64,
-    /// How many they are.
+    /// Number of pieces.
     pub(crate) count: u32,
-    /// A code of four bits for each piece in the order of squares, the first at the bottom.
+    /// A code of four bits for each piece in the order of squares, the first in the lowest bits.
     pub(crate) codes: u128,
     /// The numbers of all pieces, combined by exclusive or.
     pub(crate) hash: u64,
-    /// Bytes of the field.
+    /// Length of the field in bytes.
     pub(crate) len: usize,
 }
 
@@ -63,8 +62,8 @@ pub(crate) struct Pieces {
 pub(crate) struct CodeBits {
     /// The squares with a piece.
     pub(crate) occupied: u64,
-    /// For each bit of a code the squares that have it, the lowest bit first. A square without a
-    /// piece has a code that is none.
+    /// For each bit of a code, the lowest bit first, the squares whose code has it. A square without a
+    /// piece has a code that is not of a piece.
     pub(crate) bits: [u64; 4],
 }
 
@@ -84,7 +83,7 @@ impl CodeBits {
         CodeBits { occupied, bits }
     }
 
-    /// The codes of at most 32 pieces in the order of their squares, the first at the bottom.
+    /// The codes of at most 32 pieces in the order of their squares, the first in the lowest bits.
     #[inline(always)]
     pub(super) fn each(&self) -> u128 {
         let (mut codes, mut shift, mut rest) = (0, 0, self.occupied);
@@ -113,8 +112,8 @@ impl CodeBits {
         }
     }
 
-    /// The codes of all squares, four bits each: word `file` has those of the squares `file` and
-    /// `file + 4` of each rank, the first rank lowest.
+    /// The codes of all squares, four bits each: word `file` has those of the squares `file` and `file +
+    /// 4` of each rank, the first rank lowest.
     #[inline(always)]
     pub(super) const fn words(&self) -> [u64; 4] {
         const EVEN: u64 = u64::MAX / 3;
@@ -132,20 +131,20 @@ impl CodeBits {
     }
 }
 
-/// The longest placement: a byte for each square and seven solidi.
+/// Maximum length of a placement: a byte for each square and seven solidi.
 pub(super) const LONGEST: usize = 71;
 
-/// Room for the longest fields and counters, and for 64 bytes at once from any place of the first
+/// Buffer size for the longest fields and counters, and for 64 bytes at once from any place of the first
 /// four ranks: 71 bytes of placement, ` w KQkq e3` and ` fmvn 4294967295; hmvc 4294967295;`.
 pub(crate) const ROOM: usize = 128;
 
-/// What a byte means in a placement. All of it is arithmetic, because which bytes follow each
-/// other cannot be foreseen, and a wrong guess costs a processor more than the work.
+/// The meaning of a byte in a placement, as numbers for arithmetic without branches: the sequence of
+/// bytes is unpredictable, and a wrong prediction costs more than the work.
 #[derive(Copy, Clone)]
 pub(super) struct Sign {
     /// The code of the piece, or [`NO_PIECE`].
     pub(super) code: u8,
-    /// How many squares the byte stands for.
+    /// Number of squares that the byte stands for.
     pub(super) squares: u8,
     /// All bits are set for a solidus.
     pub(super) solidus: i8,
@@ -154,7 +153,7 @@ pub(super) struct Sign {
 }
 
 pub(super) const NO_PIECE: u8 = 12;
-/// The doubt about a digit: canonical text has none behind another.
+/// The doubt about a digit: canonical text has no two adjacent digits.
 pub(super) const DIGIT: u8 = 1;
 /// The doubt about a byte that no placement has.
 pub(super) const BAD: u8 = 2;
@@ -181,8 +180,8 @@ pub(super) const fn signs() -> [Sign; 256] {
     signs
 }
 
-/// How a rank is written: what stands at each place of its text. 8 to 15 are runs of one to eight
-/// empty squares, what is lower is a piece.
+/// The shape of a rank in text: the content of each place. 8 to 15 are runs of one to eight empty
+/// squares, lower numbers are pieces.
 #[derive(Copy, Clone)]
 pub(super) struct RankText {
     /// Pieces by their file.
@@ -192,10 +191,10 @@ pub(super) struct RankText {
     pub(super) len: u8,
 }
 
-/// What a run of one square is in a [`RankText`].
+/// The number of a run of one square in a [`RankText`].
 pub(super) const FIRST_RUN: u8 = 8;
 
-/// By the set of occupied files.
+/// The shapes by the set of occupied files.
 pub(super) static RANKS: [RankText; 256] = ranks();
 
 pub(super) const fn ranks() -> [RankText; 256] {

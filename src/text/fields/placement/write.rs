@@ -1,11 +1,11 @@
-//! Placements written.
+//! Writer of placements.
 
 use super::tables::{Letters, RANKS, ROOM, RankText};
 use crate::model::{Board, Color, Piece, Role, Square};
 use crate::simd::{InstructionSet, with_instructions};
 
-/// Writes the placement of at most 32 pieces to the start of the text and gives its length. Codes
-/// stand in the order of squares, two a byte, and are 0 behind the last piece.
+/// Writes the placement of at most 32 pieces to the start of the text and returns its length. Codes are
+/// in the order of squares, two a byte, and 0 after the last piece.
 #[inline]
 #[allow(unsafe_code)]
 pub(crate) fn write_pieces(
@@ -26,8 +26,8 @@ pub(crate) fn write_pieces(
     len.unwrap_or_else(|| pieces_bytewise(occupied, codes, letters, text))
 }
 
-/// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
-/// gives its length.
+/// Writes the placement of letters by square, 0 for an empty square, to the start of the text and returns
+/// its length.
 #[inline]
 #[allow(unsafe_code)]
 pub(crate) fn write_letters(
@@ -47,8 +47,8 @@ pub(crate) fn write_letters(
     len.unwrap_or_else(|| letters_bytewise(occupied, letters, text))
 }
 
-/// Writes the placement of eight ranks of codes, each with its a-file lowest and 0 where no piece
-/// stands, to the start of the text and gives its length.
+/// Writes the placement of eight ranks of codes, each with its a-file lowest and 0 for an empty square,
+/// to the start of the text and returns its length.
 #[cfg(feature = "archive")]
 #[inline]
 #[allow(unsafe_code)]
@@ -87,7 +87,7 @@ pub(crate) fn letters_of(board: &Board) -> [u8; 64] {
     letters
 }
 
-/// The way that every machine can go.
+/// The portable implementation.
 fn pieces_bytewise(
     occupied: u64,
     codes: &[u8; 16],
@@ -118,7 +118,7 @@ fn letters_bytewise(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) ->
     at - 1
 }
 
-/// The first letters of at least eight.
+/// The first eight letters of a slice.
 #[inline]
 fn eight(letters: &[u8]) -> [u8; 8] {
     let mut first = [0; 8];
@@ -126,8 +126,8 @@ fn eight(letters: &[u8]) -> [u8; 8] {
     first
 }
 
-/// Writes a rank and the solidus behind it, and gives the place behind that. Letters and digits
-/// are picked from one array, so that nothing is guessed.
+/// Writes a rank and the solidus after it, and returns the place after that. Letters and digits come from
+/// one array, so that there are no branches.
 #[inline]
 fn put_rank(letters: [u8; 8], signs: [u8; 8], len: u8, at: usize, text: &mut [u8; ROOM]) -> usize {
     let mut source = *b"........12345678";

@@ -50,7 +50,7 @@ pub(super) fn bytes_of(half: Half) -> [u8; 16] {
     bytes
 }
 
-/// Writes the vector to the start of the room.
+/// Writes the vector to the start of a buffer.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn store(room: &mut [u8; 40], bytes: Vector) {
@@ -58,7 +58,7 @@ pub(super) fn store(room: &mut [u8; 40], bytes: Vector) {
     unsafe { _mm256_storeu_si256(room.as_mut_ptr().cast(), bytes) }
 }
 
-/// The nibbles of each byte in bytes of their own, the lower one first.
+/// Spreads the nibbles of each byte over two bytes, the lower one first.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn nibbles(pairs: Half) -> Vector {
@@ -123,7 +123,7 @@ pub(super) fn equal(a: Vector, b: Vector) -> Vector {
     _mm256_cmpeq_epi8(a, b)
 }
 
-/// All bits of the bytes of `a` that are not above those of `b`.
+/// All bits of the bytes of `a` that are at most those of `b`.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn at_most(a: Vector, b: Vector) -> Vector {
@@ -143,7 +143,7 @@ pub(super) fn high_nibbles(a: Vector) -> Vector {
     _mm256_and_si256(_mm256_srli_epi16::<4>(a), _mm256_set1_epi8(15))
 }
 
-/// Each byte, 15 at most, times 16.
+/// Each byte times 16; bytes are at most 15.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn times_16(a: Vector) -> Vector {
@@ -157,21 +157,21 @@ pub(super) fn case_bit(a: Vector) -> Vector {
     _mm256_srli_epi16::<5>(_mm256_and_si256(a, _mm256_set1_epi8(0x20)))
 }
 
-/// The bytes of a table at places of 15 at most.
+/// The bytes of a table at indexes of at most 15.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
     _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_half(table)), places)
 }
 
-/// As [`lookup`]; zero where the place is `0x80`.
+/// [`lookup`] with zero for the index `0x80`.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn lookup_half(table: Half, places: Half) -> Half {
     _mm_shuffle_epi8(table, places)
 }
 
-/// What stands one byte lower in the lane.
+/// Each byte moved up by one within its lane.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn above(a: Vector) -> Vector {

@@ -65,7 +65,7 @@ pub(super) fn bytes_of(half: Half) -> [u8; 16] {
     bytes
 }
 
-/// Writes the vector to the start of the room.
+/// Writes the vector to the start of a buffer.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn store(room: &mut [u8; 40], Vector(low, high): Vector) {
@@ -76,7 +76,7 @@ pub(super) fn store(room: &mut [u8; 40], Vector(low, high): Vector) {
     }
 }
 
-/// The nibbles of each byte in bytes of their own, the lower one first.
+/// Spreads the nibbles of each byte over two bytes, the lower one first.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn nibbles(pairs: Half) -> Vector {
@@ -140,7 +140,7 @@ pub(super) fn equal(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vceqq_u8(a, b))
 }
 
-/// All bits of the bytes of `a` that are not above those of `b`.
+/// All bits of the bytes of `a` that are at most those of `b`.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn at_most(a: Vector, b: Vector) -> Vector {
@@ -163,7 +163,7 @@ pub(super) fn high_nibbles(a: Vector) -> Vector {
     a.map(|a| vshrq_n_u8::<4>(a))
 }
 
-/// Each byte, 15 at most, times 16.
+/// Each byte times 16; bytes are at most 15.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn times_16(a: Vector) -> Vector {
@@ -177,7 +177,7 @@ pub(super) fn case_bit(a: Vector) -> Vector {
     a.map(|a| vandq_u8(vshrq_n_u8::<5>(a), vdupq_n_u8(1)))
 }
 
-/// The bytes of a table at places of 15 at most.
+/// The bytes of a table at indexes of at most 15.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
@@ -185,14 +185,14 @@ pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
     places.map(|places| vqtbl1q_u8(table, places))
 }
 
-/// As [`lookup`]; zero where the place is `0x80`.
+/// [`lookup`] with zero for the index `0x80`.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn lookup_half(table: Half, places: Half) -> Half {
     vqtbl1q_u8(table, places)
 }
 
-/// What stands one byte lower in the lane.
+/// Each byte moved up by one within its lane.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn above(a: Vector) -> Vector {
