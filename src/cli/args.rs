@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use super::values::{self, TextCharset};
 use crate::cli::values::{Words, one_of, word_of};
 use epdb::codec::pgc::PgcEncodeOptions;
 use epdb::error::Place;
@@ -23,9 +24,6 @@ use epdb::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, FormatOptions, MateTargets,
     ParseOptions, Profile, ScoreView,
 };
-
-use super::charset::TextCharset;
-use super::threads;
 
 /// Which records are taken.
 #[derive(Args, Clone, Debug, Default)]
@@ -171,7 +169,7 @@ pub(crate) struct FormArgs {
     #[arg(long)]
     pub(crate) all_warnings: bool,
     /// How many threads read lines, at most four a core [default: one a core]
-    #[arg(long, value_name = "N", value_parser = threads::parse)]
+    #[arg(long, value_name = "N", value_parser = values::parse_threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) games: GameReadArgs,

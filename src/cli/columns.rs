@@ -1,10 +1,10 @@
-//! Columns below each other, for a person.
+//! Tables for people, with aligned columns, and for programs, with tabs.
 
 use std::io::{self, Write};
 
 /// Writes the names and the rows of those columns that have something in them; `is_left` says which
 /// stand at the left of their column.
-pub(crate) fn write(
+pub(crate) fn write_columns(
     names: &[&str],
     rows: &[Vec<String>],
     is_left: impl Fn(usize) -> bool,
@@ -29,4 +29,30 @@ pub(crate) fn write(
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
+}
+
+/// Writes a line of fields.
+pub(crate) fn write_row(fields: &[String], out: &mut impl Write) -> io::Result<()> {
+    let mut line = Vec::new();
+    for (place, field) in fields.iter().enumerate() {
+        if place > 0 {
+            line.push(b'\t');
+        }
+        write_field(field.as_bytes(), &mut line);
+    }
+    line.push(b'\n');
+    out.write_all(&line)
+}
+
+/// Appends a field; tabs, line ends and backslashes in it are escaped.
+pub(crate) fn write_field(text: &[u8], line: &mut Vec<u8>) {
+    for &byte in text {
+        match byte {
+            b'\t' => line.extend_from_slice(b"\\t"),
+            b'\n' => line.extend_from_slice(b"\\n"),
+            b'\r' => line.extend_from_slice(b"\\r"),
+            b'\\' => line.extend_from_slice(b"\\\\"),
+            byte => line.push(byte),
+        }
+    }
 }

@@ -5,21 +5,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 
+use super::args::FormArgs;
+use super::comments::Comments;
+use super::outcome::Outcome;
+use super::output::{check_other_name, create_file};
+use super::places::note_loss;
+use super::terminal::{Letters, escaped, is_quiet, note, print_line};
+use super::values;
 use epdb::error::Place;
 use epdb::library::expression::Expression;
 use epdb::library::field::Field;
 use epdb::source::{BookFindings, Output};
 use epdb::text::{Diagnostic, Setting, Severity};
-
-use super::args::FormArgs;
-use super::comments::Comments;
-use super::escape::escaped;
-use super::locale::Letters;
-use super::message::{is_quiet, note, print_line};
-use super::outcome::Outcome;
-use super::output::{check_other_name, create_file};
-use super::places::note_loss;
-use super::threads;
 
 /// How many diagnostics of one code are printed unless `--all-warnings`.
 const SHOWN: u64 = 20;
@@ -124,7 +121,7 @@ struct CodeCount {
 impl Diagnostics {
     /// Opens the files that the arguments name, and starts as many threads as they ask for.
     pub(crate) fn new(args: &FormArgs) -> anyhow::Result<Diagnostics> {
-        threads::start(args.threads)?;
+        values::start_threads(args.threads)?;
         if let Some(path) = &args.repairs {
             check_other_name(path, "a table of repairs")?;
         }

@@ -16,10 +16,10 @@ use epdb::text::pgn::GameLosses;
 
 use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
-use super::message::note;
 use super::outcome::Outcome;
 use super::output::open_output_of;
 use super::source::{self, VisitGame, Visited};
+use super::terminal::note;
 
 /// The way to write games that the arguments tell; `None` when the format holds no games.
 pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<GameFormat> {

@@ -1,23 +1,18 @@
-//! `epdb help`: the pages of commands, which show only the options of their own, and pages about
-//! what commands share.
+//! `epdb help`: the first page, the pages of commands with their own options only, and the other pages.
 
 use std::io::{self, IsTerminal, Write};
 
 use clap::{Arg, ArgAction, Args as _, Command};
 
-use super::args::{
+use crate::cli::args::{
     CellArgs, GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
 };
-use super::color;
-use super::command::tally::COUNTING;
-use super::command::{
-    code_page, compat_page, json_page, sources_page, tournament_page, where_page,
-};
-use super::engines::ProcessArgs;
-use super::groups;
-use super::ledgers::LibraryArgs;
-use super::outcome::{Outcome, Usage};
-use super::output::open_page;
+use crate::cli::command::tally::COUNTING;
+use crate::cli::engines::ProcessArgs;
+use crate::cli::ledgers::LibraryArgs;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::output::open_page;
+use crate::cli::{pages, terminal};
 use epdb::text::codes;
 
 /// Show the page of a command, or one of the other pages
@@ -49,19 +44,19 @@ pub(crate) const PAGES: &[Page] = &[
     Page {
         name: "sources",
         about: "what is read that others publish: lichess, chessdb, Polyglot, [%eval] of games",
-        text: sources_page::page,
+        text: pages::sources_page,
     },
-    Page { name: "where", about: "the language of --where", text: where_page::page },
+    Page { name: "where", about: "the language of --where", text: pages::where_page },
     Page {
         name: "tournament",
         about: "the file of a tournament for `epdb referee`",
-        text: tournament_page::page,
+        text: pages::tournament_page,
     },
-    Page { name: "json", about: "what --json prints", text: json_page::page },
+    Page { name: "json", about: "what --json prints", text: pages::json_page },
     Page {
         name: "compat",
         about: "output for programs that take less, such as python-chess",
-        text: compat_page::page,
+        text: pages::compat_page,
     },
     Page {
         name: "codes",
@@ -72,7 +67,7 @@ pub(crate) const PAGES: &[Page] = &[
 
 /// A page by its name, beyond those of [`PAGES`] and of the commands.
 fn found_page(name: &str) -> Option<String> {
-    code_page::of_code(name)
+    pages::code_page(name)
 }
 
 /// The headings of options that many commands share. On the page of a command these options are
@@ -237,7 +232,7 @@ fn shared_options() -> String {
 /// first one.
 pub(crate) fn run(mut cli: Command, Args { page: words }: &Args) -> anyhow::Result<Outcome> {
     cli.build();
-    let mut cli = groups::on_first_page(cli);
+    let mut cli = on_first_page(cli);
     let page = page(&mut cli, words).ok_or_else(|| unknown(&cli, &words.join(" ")))?;
     let mut out = open_page();
     out.write_all(page.as_bytes())?;
@@ -260,7 +255,7 @@ fn page(cli: &mut Command, words: &[String]) -> Option<String> {
 
 fn command_page(command: &mut Command) -> String {
     let page = command.render_long_help();
-    if color::is_wanted(io::stdout().is_terminal()) {
+    if terminal::wants_color(io::stdout().is_terminal()) {
         page.ansi().to_string()
     } else {
         page.to_string()
@@ -278,4 +273,111 @@ fn unknown(cli: &Command, name: &str) -> anyhow::Error {
         .unwrap_or_default();
     let text = format!("there is no page about `{name}`{near} `epdb help` lists what there is");
     Usage(text).into()
+}
+
+/// Commands that are looked for together.
+pub(crate) struct Group {
+    pub(crate) heading: &'static str,
+    /// In the order in which they are listed.
+    pub(crate) commands: &'static [&'static str],
+}
+
+/// All groups. Each command that is shown stands in one, in the order in which commands are declared.
+pub(crate) const GROUPS: [Group; 8] = [
+    Group {
+        heading: "Read and check",
+        commands: &[
+            "normalize",
+            "pfdn",
+            "purge",
+            "stats",
+            "count",
+            "verify",
+            "dump",
+            "registers",
+            "moves",
+            "perft",
+        ],
+    },
+    Group {
+        heading: "Convert and change",
+        commands: &["convert", "import", "export", "pack", "tfgg", "edit", "play", "flip"],
+    },
+    Group { heading: "Find", commands: &["get", "filter", "table"] },
+    Group {
+        heading: "Sets and order",
+        commands: &[
+            "union",
+            "intersect",
+            "subtract",
+            "dedupe",
+            "join",
+            "diff",
+            "sort",
+            "shuffle",
+            "sample",
+            "head",
+            "split",
+        ],
+    },
+    Group {
+        heading: "Openings and libraries",
+        commands: &["tally", "explore", "games", "repertoire", "name", "book", "backsolve"],
+    },
+    Group { heading: "Engines and suites", commands: &["analyze", "mate", "solve", "report"] },
+    Group {
+        heading: "Tournaments and servers",
+        commands: &[
+            "referee",
+            "client",
+            #[cfg(feature = "server")]
+            "serve",
+        ],
+    },
+    Group { heading: "Shell and help", commands: &["shell", "completions", "man", "help"] },
+];
+
+/// The command line with its commands in groups on the first page. It must be built.
+pub(crate) fn on_first_page(cli: Command) -> Command {
+    let list = list(&cli);
+    let template =
+        format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{{after-help}}");
+    cli.help_template(template)
+}
+
+/// The list of commands as clap breaks its lines, with the headings between them.
+fn list(cli: &Command) -> String {
+    let list = cli.clone().help_template("{subcommands}").render_help();
+    let (plain, styled) = (list.to_string(), list.ansi().to_string());
+    let style = cli.get_styles().get_header();
+    let mut lines = Vec::new();
+    for (plain, styled) in plain.trim_end().lines().zip(styled.lines()) {
+        if let Some(group) = GROUPS.iter().find(|group| begins(plain, group.commands[0])) {
+            lines.push(format!("{style}{}:{style:#}", group.heading));
+        }
+        lines.push(styled.to_string());
+    }
+    lines.join("\n")
+}
+
+/// Whether a line of the list is the first one about a command.
+fn begins(line: &str, command: &str) -> bool {
+    let word = line.strip_prefix("  ").and_then(|rest| rest.split(' ').next());
+    word == Some(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn each_command_stands_in_one_group_in_the_order_of_the_list() {
+        let cli = crate::cli::Cli::command();
+        let shown = cli.get_subcommands().filter(|command| !command.is_hide_set());
+        let shown: Vec<&str> = shown.map(Command::get_name).collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|group| group.commands).copied().collect();
+        assert_eq!(grouped, shown);
+    }
 }

@@ -2,46 +2,36 @@
 
 mod args;
 mod board;
-mod charset;
-mod color;
 mod columns;
 mod command;
 mod comments;
-mod completions;
-mod described;
 mod diagnostics;
 mod engines;
-mod escape;
 mod games;
-mod groups;
+mod generated;
 mod help;
 mod json;
 mod kept_games;
+mod lazy_help;
 mod ledgers;
-mod locale;
-mod man;
-mod message;
 mod obeyed;
-mod openings;
 mod outcome;
 mod output;
+mod pages;
 mod pipe;
 mod places;
-mod polyglot_spelling;
 mod progress;
-mod query;
-mod questions;
+mod query_reader;
 mod record_output;
 mod referee;
 mod repertoire;
-mod searched;
+mod search_target;
 mod settings;
 mod shell;
 mod signals;
 mod source;
 mod spellings;
-mod threads;
-mod tsv;
+mod terminal;
 mod values;
 
 use std::ffi::OsString;
@@ -51,7 +41,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use command::*;
-use described::Described;
+use lazy_help::LazyHelp;
 use outcome::{Outcome, exit_code};
 
 use epdb::library::sets::Keep;
@@ -83,107 +73,107 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     #[command(alias = "normalise")]
-    Normalize(Described<normalize::Args>),
+    Normalize(LazyHelp<normalize::Args>),
     #[command(
         name = "pfdn",
         about = "normalize to pure EPD: counters as operations, operands sorted"
     )]
-    Pfdn(Described<normalize::Args>),
+    Pfdn(LazyHelp<normalize::Args>),
     #[command(alias = "pfop")]
-    Purge(Described<purge::Args>),
+    Purge(LazyHelp<purge::Args>),
     #[command(alias = "info")]
-    Stats(Described<stats::Args>),
-    Count(Described<count::Args>),
+    Stats(LazyHelp<stats::Args>),
+    Count(LazyHelp<count::Args>),
     #[command(alias = "validate")]
-    Verify(Described<verify::Args>),
-    Dump(Described<dump::Args>),
-    Registers(Described<registers::Args>),
-    Moves(Described<moves::Args>),
-    Perft(Described<perft::Args>),
+    Verify(LazyHelp<verify::Args>),
+    Dump(LazyHelp<dump::Args>),
+    Registers(LazyHelp<registers::Args>),
+    Moves(LazyHelp<moves::MovesArgs>),
+    Perft(LazyHelp<moves::PerftArgs>),
 
-    Convert(Described<convert::Args>),
-    Import(Described<import::Args>),
+    Convert(LazyHelp<convert::Args>),
+    Import(LazyHelp<import::Args>),
     #[command(aliases = ["unpack", "cat"])]
-    Export(Described<export::Args>),
-    Pack(Described<pack::Args>),
-    Tfgg(Described<tfgg::Args>),
-    Edit(Described<edit::Args>),
-    Play(Described<play::Args>),
-    Flip(Described<flip::Args>),
+    Export(LazyHelp<export::Args>),
+    Pack(LazyHelp<pack::Args>),
+    Tfgg(LazyHelp<transform::TfggArgs>),
+    Edit(LazyHelp<edit::Args>),
+    Play(LazyHelp<transform::PlayArgs>),
+    Flip(LazyHelp<transform::FlipArgs>),
 
     #[command(alias = "find")]
-    Get(Described<get::Args>),
-    Filter(Described<filter::Args>),
-    Table(Described<table::Args>),
+    Get(LazyHelp<get::Args>),
+    Filter(LazyHelp<filter::Args>),
+    Table(LazyHelp<table::Args>),
 
     #[command(
         alias = "merge",
         about = "Write the records of all sources, those of one position merged"
     )]
-    Union(Described<dedupe::Args>),
+    Union(LazyHelp<sets::DedupeArgs>),
     #[command(about = "Write the records of the first source that are in all others")]
-    Intersect(Described<subtract::Args>),
+    Intersect(LazyHelp<sets::SelectionArgs>),
     #[command(about = "Write the records of the first source that are in none of the others")]
-    Subtract(Described<subtract::Args>),
+    Subtract(LazyHelp<sets::SelectionArgs>),
     #[command(about = "Write each position once, its records merged")]
-    Dedupe(Described<dedupe::Args>),
-    Join(Described<join::Args>),
-    Diff(Described<diff::Args>),
-    Sort(Described<sort::Args>),
-    Shuffle(Described<shuffle::Args>),
-    Sample(Described<sample::Args>),
-    Head(Described<head::Args>),
-    Split(Described<split::Args>),
+    Dedupe(LazyHelp<sets::DedupeArgs>),
+    Join(LazyHelp<join::Args>),
+    Diff(LazyHelp<diff::Args>),
+    Sort(LazyHelp<select::SortArgs>),
+    Shuffle(LazyHelp<select::ShuffleArgs>),
+    Sample(LazyHelp<select::SampleArgs>),
+    Head(LazyHelp<select::HeadArgs>),
+    Split(LazyHelp<split::Args>),
 
-    Tally(Described<tally::Args>),
-    Explore(Described<explore::Args>),
-    Games(Described<command::games::Args>),
-    Repertoire(Described<command::repertoire::Args>),
-    Name(Described<name::Args>),
-    Book(Described<book::Args>),
-    Backsolve(Described<backsolve::Args>),
+    Tally(LazyHelp<tally::Args>),
+    Explore(LazyHelp<explore::Args>),
+    Games(LazyHelp<command::games::Args>),
+    Repertoire(LazyHelp<command::repertoire::Args>),
+    Name(LazyHelp<name::Args>),
+    Book(LazyHelp<book::Args>),
+    Backsolve(LazyHelp<backsolve::Args>),
 
     #[command(aliases = ["pfga", "analyse"])]
-    Analyze(Described<analyze::Args>),
-    Mate(Described<mate::Args>),
+    Analyze(LazyHelp<engine::AnalyzeArgs>),
+    Mate(LazyHelp<engine::MateArgs>),
     #[command(hide = true, about = "mate as the specification has it: dm is the length given")]
-    Pfms(Described<mate::Args>),
+    Pfms(LazyHelp<engine::MateArgs>),
     #[command(alias = "pfts")]
-    Solve(Described<solve::Args>),
-    Report(Described<report::Args>),
+    Solve(LazyHelp<engine::SolveArgs>),
+    Report(LazyHelp<report::Args>),
 
-    Referee(Described<command::referee::Args>),
-    Client(Described<client::Args>),
+    Referee(LazyHelp<command::referee::Args>),
+    Client(LazyHelp<client::Args>),
     #[cfg(feature = "server")]
-    Serve(Described<serve::Args>),
+    Serve(LazyHelp<serve::Args>),
 
-    Shell(Described<command::shell::Args>),
-    Completions(Described<completions::Args>),
-    Man(Described<man::Args>),
-    Help(Described<help::Args>),
+    Shell(LazyHelp<command::shell::Args>),
+    Completions(LazyHelp<generated::CompletionsArgs>),
+    Man(LazyHelp<generated::ManArgs>),
+    Help(LazyHelp<help::Args>),
 }
 
 /// Runs the command that the process was called with.
 pub(crate) fn run() -> ExitCode {
-    let args = polyglot_spelling::translated(std::env::args_os().collect());
+    let args = spellings::from_polyglot(std::env::args_os().collect());
     let (args, note) = spellings::translated(args);
     let args = command::referee::with_options_first(engines::joined(args));
-    let choice = color::asked(&args);
-    color::choose(choice);
+    let choice = terminal::color_choice(&args);
+    terminal::choose_color(choice);
     let mut cli = help::with_first_page(Cli::command()).color(choice);
     if !names_command(&cli, &args) {
         cli.build();
-        cli = groups::on_first_page(cli);
+        cli = help::on_first_page(cli);
     }
     let matches = parsed(cli.try_get_matches_from_mut(args));
     let name = called(&cli, &matches).name;
     let Cli { command, quiet, .. } =
         parsed(Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut cli)));
     if quiet {
-        message::be_quiet();
+        terminal::be_quiet();
     }
     if let Some(note) = note {
-        message::note!("epdb: {note}");
+        terminal::note!("epdb: {note}");
     }
     let ready = prepare(&cli, &matches);
     exit_code(ready.and_then(|()| call(command, cli)), &name)
@@ -208,7 +198,7 @@ fn parsed<T>(result: Result<T, clap::Error>) -> T {
         if text.lines().all(|line| !line.contains(char::is_control)) {
             error.exit();
         }
-        text.lines().for_each(message::print_line);
+        text.lines().for_each(terminal::print_line);
         std::process::exit(error.exit_code())
     })
 }
@@ -273,17 +263,17 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Verify(args) => verify::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Registers(args) => registers::run(&args),
-        Command::Moves(args) => moves::run(&args),
-        Command::Tfgg(args) => tfgg::run(&args),
+        Command::Moves(args) => moves::moves(&args),
+        Command::Tfgg(args) => transform::tfgg(&args),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(&args),
         Command::Shell(args) => command::shell::run(&args),
         Command::Tally(args) => tally::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),
-        Command::Analyze(args) => analyze::run(&args),
-        Command::Mate(args) => mate::run(&args),
-        Command::Pfms(args) => mate::run(&args.0.with_length_for_all()),
-        Command::Solve(args) => solve::run(&args),
+        Command::Analyze(args) => engine::analyze(&args),
+        Command::Mate(args) => engine::mate(&args),
+        Command::Pfms(args) => engine::mate(&args.0.with_length_for_all()),
+        Command::Solve(args) => engine::solve(&args),
         Command::Referee(args) => command::referee::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Client(args) => client::run(&args),
@@ -292,29 +282,29 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Table(args) => table::run(&args),
         Command::Join(args) => join::run(&args),
         Command::Diff(args) => diff::run(&args),
-        Command::Union(args) | Command::Dedupe(args) => dedupe::run(&args),
-        Command::Intersect(args) => subtract::run(&args, Keep::InAll),
-        Command::Subtract(args) => subtract::run(&args, Keep::InNone),
-        Command::Sort(args) => sort::run(&args),
-        Command::Shuffle(args) => shuffle::run(&args),
-        Command::Sample(args) => sample::run(&args),
-        Command::Head(args) => head::run(&args),
+        Command::Union(args) | Command::Dedupe(args) => sets::dedupe(&args),
+        Command::Intersect(args) => sets::select(&args, Keep::InAll),
+        Command::Subtract(args) => sets::select(&args, Keep::InNone),
+        Command::Sort(args) => select::sort(&args),
+        Command::Shuffle(args) => select::shuffle(&args),
+        Command::Sample(args) => select::sample(&args),
+        Command::Head(args) => select::head(&args),
         Command::Split(args) => split::run(&args),
         Command::Edit(args) => edit::run(&args),
         Command::Name(args) => name::run(&args),
-        Command::Play(args) => play::run(&args),
-        Command::Flip(args) => flip::run(&args),
-        Command::Perft(args) => perft::run(&args),
+        Command::Play(args) => transform::play(&args),
+        Command::Flip(args) => transform::flip(&args),
+        Command::Perft(args) => moves::perft(&args),
         Command::Book(args) => book::run(&args),
-        Command::Completions(args) => completions::run(in_full(), &args),
-        Command::Man(args) => man::run(in_full(), &args),
+        Command::Completions(args) => generated::completions(in_full(), &args),
+        Command::Man(args) => generated::man(in_full(), &args),
         Command::Help(args) => help::run(cli, &args),
     }
 }
 
 /// The command line with all options of all commands.
 fn in_full() -> clap::Command {
-    described::describe_in_full();
+    lazy_help::describe_in_full();
     Cli::command()
 }
 

@@ -4,16 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use FileFormat::{Epd, Fen, LichessEvaluations, LichessPuzzles, Pgc, Pgn};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
-use epdb::source::{FileFormat, format_of_file};
-
 use super::outcome::Usage;
 use super::places::values;
-use super::query;
-
-use FileFormat::{Epd, Fen, LichessEvaluations, LichessPuzzles, Pgc, Pgn};
+use super::query_reader;
+use epdb::source::{FileFormat, format_of_file};
 
 type Formats = &'static [FileFormat];
 
@@ -110,7 +108,7 @@ pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()>
 /// # Errors
 /// Which option that is.
 pub(crate) fn check_opened(path: &Path, format: FileFormat) -> anyhow::Result<()> {
-    let is_known = path.is_file() || query::is_position(path.as_os_str());
+    let is_known = path.is_file() || query_reader::is_position(path.as_os_str());
     match pending().iter().find(|option| !option.formats.contains(&format)) {
         Some(option) if !is_known => Err(refused(option, path, format)),
         _ => Ok(()),
@@ -196,7 +194,7 @@ fn formats_of_outputs(_: &Command, arg: &Arg) -> Option<Formats> {
 fn sources(given: &ArgMatches) -> Vec<PathBuf> {
     let named = SOURCES.iter().flat_map(|id| values(given, id));
     let is_source = |path: &PathBuf| {
-        path == Path::new("-") || path.exists() || query::is_position(path.as_os_str())
+        path == Path::new("-") || path.exists() || query_reader::is_position(path.as_os_str())
     };
     let found: Vec<PathBuf> = named.filter(is_source).collect();
     if found.is_empty() { vec!["-".into()] } else { found }
@@ -204,7 +202,7 @@ fn sources(given: &ArgMatches) -> Vec<PathBuf> {
 
 /// The format of a file; `None` for what is no plain file, or cannot be read.
 fn format_of(path: &Path, given: &ArgMatches) -> Option<FileFormat> {
-    if query::is_position(path.as_os_str()) {
+    if query_reader::is_position(path.as_os_str()) {
         return Some(Epd);
     }
     let said = given.try_get_one::<FileFormat>("from").ok().flatten().copied();

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use epdb::archive::ArchiveError;
 use epdb::codec::stream;
 
-use super::message::print_line;
+use super::terminal::print_line;
 
 /// What a command that did its work has to say about it.
 #[must_use]

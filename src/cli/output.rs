@@ -4,14 +4,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+use super::outcome::Usage;
+use super::terminal::{self, Letters};
+use super::{places, values};
 use epdb::new_file::cannot_write;
 use epdb::source::{FileFormat, Output, Target, TargetOptions};
-
-use super::escape;
-use super::locale::Letters;
-use super::outcome::Usage;
-use super::places;
-use super::threads;
 
 /// Standard output, or the file `-o` names; compressed where its name says so.
 pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
@@ -34,7 +31,7 @@ pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow:
         _ => {}
     }
     if format == FileFormat::Epa {
-        threads::start(None)?;
+        values::start_threads(None)?;
     }
     open_output(path)
 }
@@ -119,7 +116,7 @@ pub(crate) fn create_file(path: &Path) -> anyhow::Result<Output> {
 
 fn stdout() -> Output {
     let out = io::stdout();
-    let lines = escape::Lines::new(Letters::of(&out));
+    let lines = terminal::Lines::new(Letters::of(&out));
     match out.is_terminal() {
         true => Output::new(Terminal { out, lines }),
         false => Output::new(Stdout(out)),
@@ -148,7 +145,7 @@ struct Stdout(io::Stdout);
 /// escapes. Into a file or a pipe the bytes go as they are.
 struct Terminal {
     out: io::Stdout,
-    lines: escape::Lines,
+    lines: terminal::Lines,
 }
 
 fn named(error: io::Error) -> io::Error {

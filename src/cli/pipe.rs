@@ -18,10 +18,10 @@ use super::comments::Way;
 use super::diagnostics::{Diagnostics, report_never_met};
 use super::games::{GamePipe, GamesArgs};
 use super::ledgers;
-use super::message::note;
 use super::outcome::Outcome;
 use super::record_output::RecordOutput;
 use super::source;
+use super::terminal::note;
 
 /// Any number of sources, and where and how the result is written.
 #[derive(clap::Args, Clone, Debug)]

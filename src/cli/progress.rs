@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::message::is_quiet;
+use super::terminal::is_quiet;
 
 /// How often at most the clock is asked and the bar drawn.
 const STEP: u64 = 4096;

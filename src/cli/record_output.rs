@@ -13,9 +13,9 @@ use epdb::text::epd::Losses;
 use super::args::{OutputArgs, WriteArgs};
 use super::comments::{Block, Comments, Way};
 use super::kept_games::KeptGamesOf;
-use super::message::note;
 use super::outcome::Outcome;
 use super::output::open_target;
+use super::terminal::note;
 
 /// So many lines that stand for their records go through a batch with others before them.
 const FEW_LINES: usize = 8;

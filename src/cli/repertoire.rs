@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use super::args::{FormArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
-use super::message::note;
 use super::source::{self, Visited};
+use super::terminal::note;
 use epdb::library::repertoire::Repertoire;
 use epdb::model::{Color, Position};
 use epdb::source::Item;

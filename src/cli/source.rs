@@ -5,6 +5,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::args::ReadArgs;
+use super::diagnostics::Diagnostics;
+use super::outcome::Usage;
+use super::progress::Progress;
+use super::terminal::note;
+use super::{obeyed, query_reader};
 use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::Game;
@@ -13,14 +19,6 @@ use epdb::source::{
 };
 use epdb::text::epd::{Line, parse_line};
 use epdb::text::{Diagnostic, ParseOptions, Profile};
-
-use super::args::ReadArgs;
-use super::diagnostics::Diagnostics;
-use super::message::note;
-use super::obeyed;
-use super::outcome::Usage;
-use super::progress::Progress;
-use super::query;
 
 /// Takes the items of sources in order; [`ControlFlow::Break`] ends the reading. Diagnostics and games are not
 /// among them.
@@ -247,7 +245,7 @@ pub(crate) const END_OF_INPUT: &str = "Ctrl-D";
 /// # Errors
 /// When it cannot be read, with its name.
 pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Source> {
-    if query::is_position(path.as_os_str()) {
+    if query_reader::is_position(path.as_os_str()) {
         return open_position(&path.to_string_lossy(), options);
     }
     if path == Path::new("-") && io::stdin().is_terminal() {

@@ -1,7 +1,13 @@
-//! The words by which values of the library are chosen on the command line.
+//! Values of options: words of the library's types, character sets, numbers of threads.
 
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use crate::cli::terminal::note;
 use epdb::archive::Level;
 use epdb::library::diff::MatchBy;
 use epdb::library::explore::SortBy;
@@ -10,8 +16,9 @@ use epdb::library::join::Meet;
 use epdb::library::sets::{By, OnConflict};
 use epdb::model::Color;
 use epdb::model::merge::{BestMoves, Prefer};
-use epdb::source::FileFormat;
+use epdb::source::{FileFormat, TextEncoding, UnknownEncoding};
 use epdb::store::Same;
+use epdb::text::pgn::Charset;
 use epdb::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ScoreView,
 };
@@ -132,4 +139,81 @@ impl Words for FileFormat {
         };
         FileFormat::ALL.iter().map(word).collect()
     }
+}
+
+/// The character set of text, as it was named.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum TextCharset {
+    /// One that the readers of lines and games know.
+    Plain(Charset),
+    /// Another one, which is read as UTF-8.
+    Encoding(TextEncoding),
+}
+
+impl TextCharset {
+    pub(crate) fn charset(self) -> Option<Charset> {
+        match self {
+            TextCharset::Plain(charset) => Some(charset),
+            TextCharset::Encoding(_) => None,
+        }
+    }
+
+    pub(crate) fn encoding(self) -> Option<TextEncoding> {
+        match self {
+            TextCharset::Plain(_) => None,
+            TextCharset::Encoding(encoding) => Some(encoding),
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            TextCharset::Plain(Charset::Utf8) => "utf-8",
+            TextCharset::Plain(Charset::Latin1) => "latin-1",
+            TextCharset::Encoding(encoding) => encoding.name(),
+        }
+    }
+}
+
+impl FromStr for TextCharset {
+    type Err = UnknownEncoding;
+
+    /// ISO 8859-1 is itself here and not Windows-1252, as which browsers read it.
+    fn from_str(name: &str) -> Result<TextCharset, UnknownEncoding> {
+        Ok(match name.to_ascii_lowercase().as_str() {
+            "utf-8" | "utf8" => TextCharset::Plain(Charset::Utf8),
+            "latin-1" | "latin1" | "iso-8859-1" => TextCharset::Plain(Charset::Latin1),
+            name => TextCharset::Encoding(name.parse()?),
+        })
+    }
+}
+
+/// More threads than this on each core only take memory and time.
+const MOST_A_CORE: usize = 4;
+
+/// Reads the value of `--threads`.
+pub(crate) fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
+    let count: usize = text.parse().map_err(|_| "expected a number".to_string())?;
+    NonZeroUsize::new(count).ok_or_else(|| "at least 1; one a core is the default".to_string())
+}
+
+/// Starts the threads, unless they were started already: as many as asked for, within bounds, or
+/// one a core.
+///
+/// # Errors
+/// The system grants no threads.
+pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
+    static STARTED: OnceLock<()> = OnceLock::new();
+    if STARTED.set(()).is_err() {
+        return Ok(());
+    }
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let most = MOST_A_CORE * cores;
+    let count = asked.map_or(cores, NonZeroUsize::get);
+    if count > most {
+        note!("epdb: {count} threads are too many for {cores} cores: {most} are used");
+    }
+    let count = count.min(most);
+    rayon::ThreadPoolBuilder::new().num_threads(count).build_global().with_context(|| {
+        format!("the system grants no {count} threads: ask for fewer by --threads")
+    })
 }

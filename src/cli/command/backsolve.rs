@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use crate::cli::args::MemoryArgs;
 use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::pipe::{Pipe, each, temporary_directory};
 use crate::cli::record_output::RecordOutput;
+use crate::cli::terminal::note;
 use epdb::library::backsolve::{
     BacksolveCounts, BacksolveOptions, Backsolved, Backsolver, OwnScores,
 };

@@ -1,19 +1,18 @@
 //! `epdb client`: an engine as a client of a referee.
 
-use std::env;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
 use anyhow::{Context, bail};
 
 use crate::cli::engines::{parse_option, parse_time};
-use crate::cli::message::{note, print_line};
 use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::terminal::{note, print_line};
 use epdb::engine::{EngineSpec, SystemClock};
 use epdb::referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VARIABLE, Threshold};
 use epdb::referee::open_line;

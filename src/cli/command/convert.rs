@@ -13,12 +13,12 @@ use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GameOutput, GamePipe, game_format};
 use crate::cli::ledgers;
-use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::check_name;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire;
 use crate::cli::source::{self, Visited};
+use crate::cli::terminal::note;
 use epdb::library::repertoire::{Tree, TreeOptions};
 use epdb::source::{FileFormat, Item};
 

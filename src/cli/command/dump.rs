@@ -11,9 +11,8 @@ use anyhow::Context;
 use crate::cli::args::{MemoryArgs, PositionArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::query;
-use crate::cli::source;
 use crate::cli::values::word_of;
+use crate::cli::{query_reader, source};
 use epdb::archive::Level;
 use epdb::codec::pgc::{Explainer, Records};
 use epdb::codec::record::{self, Part};
@@ -21,8 +20,7 @@ use epdb::codec::{key, packed, stream};
 use epdb::library::question;
 use epdb::model::EpdRecord;
 use epdb::source::{Content, FileFormat, Local, Output};
-use epdb::text::FormatOptions;
-use epdb::text::epd;
+use epdb::text::{FormatOptions, epd};
 
 /// Explain the bytes of a stream, a store, an archive, games in PGC or a position
 ///
@@ -53,7 +51,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
-    if query::is_position(&args.what) {
+    if query_reader::is_position(&args.what) {
         position(&mut out, args)?;
     } else {
         let path = Path::new(&args.what);

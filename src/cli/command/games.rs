@@ -6,16 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use crate::cli::args::{GameWriteArgs, MemoryArgs};
-use crate::cli::columns;
 use crate::cli::games::{GameOutput, game_format};
-use crate::cli::json;
-use crate::cli::message::{note, print_line};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
-use crate::cli::query;
-use crate::cli::searched::games_are_no_library;
+use crate::cli::search_target::games_are_no_library;
 use crate::cli::source::Visited;
-use crate::cli::tsv;
+use crate::cli::terminal::{note, print_line};
+use crate::cli::{columns, json, query_reader};
 use epdb::codec::query::Query;
 use epdb::library::kept_games::{self, FoundGame, GameObject, known_tag};
 use epdb::model::{GameDate, KeptGame, KeptGames};
@@ -72,7 +69,7 @@ enum SortBy {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let options = ParseOptions::new(Profile::Lenient);
-    let position = *query::parse_position(&args.position, &options)?.end();
+    let position = *query_reader::parse_position(&args.position, &options)?.end();
     let source = Source::open(&args.source, &SourceOptions::new())?;
     if source.format().is_of_games() {
         return Err(games_are_no_library(&args.source));
@@ -146,10 +143,10 @@ fn print(args: &Args, found: &[FoundGame]) -> anyhow::Result<()> {
     let rows: Vec<Vec<String>> = found.iter().map(row).collect();
     if args.tsv {
         writeln!(out, "{}", NAMES.join("\t"))?;
-        rows.iter().try_for_each(|row| tsv::write_row(row, &mut out))?;
+        rows.iter().try_for_each(|row| columns::write_row(row, &mut out))?;
     } else {
         let is_number = |column: usize| NAMES[column].ends_with("_elo");
-        columns::write(&NAMES, &rows, |column| !is_number(column), &mut out)?;
+        columns::write_columns(&NAMES, &rows, |column| !is_number(column), &mut out)?;
     }
     Ok(out.finish()?)
 }

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
-use crate::cli::query;
-use crate::cli::questions::{BatchLimit, Questions};
+use crate::cli::query_reader::{self, BatchLimit, QueryReader};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::searched::Searched;
+use crate::cli::search_target::SearchTarget;
 use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
 use epdb::library::question;
 use epdb::source::{FileFormat, Filter};
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         .sources_and_positions
         .iter()
         .map(OsString::as_os_str)
-        .partition(|argument| query::is_position(argument));
+        .partition(|argument| query_reader::is_position(argument));
     let options = args.read.form.options();
     let is_no_position = |argument: &&&OsStr| {
         question::parse(argument.to_string_lossy().as_bytes(), &options).is_err()
@@ -79,14 +78,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let sources = sources
         .into_iter()
-        .map(|name| Searched::open(Path::new(name), &args.read, args.memory.memory))
-        .collect::<anyhow::Result<Vec<Searched>>>()?;
+        .map(|name| SearchTarget::open(Path::new(name), &args.read, args.memory.memory))
+        .collect::<anyhow::Result<Vec<SearchTarget>>>()?;
     let mistaken = mistaken_for_source(&sources).filter(|_| asks_stdin);
     if let Some(usage) = mistaken.as_ref().filter(|_| io::stdin().is_terminal()) {
         return Err(usage.clone().into());
     }
-    let mut questions = Questions::new(positions, &args.queries);
-    let is_scanned = sources.iter().any(|source| matches!(source, Searched::Scan(_)));
+    let mut questions = QueryReader::new(positions, &args.queries);
+    let is_scanned = sources.iter().any(|source| matches!(source, SearchTarget::Scan(_)));
     let limit = match is_scanned {
         true => BatchLimit { memory: usize::MAX, waits: true },
         false => BatchLimit { memory: args.memory.memory / 2, waits: false },
@@ -109,9 +108,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 /// What to say when nothing is asked and a source after the first is text: it looks like the
 /// questions.
-fn mistaken_for_source(sources: &[Searched]) -> Option<Usage> {
+fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
     let text = sources.iter().skip(1).find_map(|source| match source {
-        Searched::Scan(source) if source.format == FileFormat::Epd => Some(source.path.display()),
+        SearchTarget::Scan(source) if source.format == FileFormat::Epd => {
+            Some(source.path.display())
+        }
         _ => None,
     })?;
     Some(Usage(format!(
@@ -123,7 +124,7 @@ fn mistaken_for_source(sources: &[Searched]) -> Option<Usage> {
 /// Answers questions in their order; says whether each had a record.
 fn answer(
     asked: &QuestionBatch,
-    sources: &[Searched],
+    sources: &[SearchTarget],
     args: &Args,
     diagnostics: &mut Diagnostics,
     output: &mut RecordOutput,
@@ -139,8 +140,8 @@ fn answer(
     let mut batch = BatchLookup::new(asked.queries(), options);
     for source in sources {
         match source {
-            Searched::Lookup(source) => batch.search(&**source, source.name(), filter)?,
-            Searched::Scan(source) => {
+            SearchTarget::Lookup(source) => batch.search(&**source, source.name(), filter)?,
+            SearchTarget::Scan(source) => {
                 batch.scan(|take| source.read(&args.read, diagnostics, take))?
             }
         }

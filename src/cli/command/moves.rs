@@ -1,16 +1,29 @@
-//! `epdb moves`: the legal moves of a position in ordinal order.
+//! `epdb moves` and `epdb perft`: legal moves of a position, and numbers of move sequences.
 
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
+use rayon::prelude::*;
+use serde::Serialize;
 
-use crate::cli::args::PositionArgs;
-use crate::cli::json;
+use crate::cli::args::{PositionArgs, ReadArgs};
+use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
+use crate::cli::pipe::each;
+use crate::cli::terminal::note;
+use crate::cli::{json, query_reader, source, values};
 use epdb::codec::ordinal;
+use epdb::error::Place;
+use epdb::library::perft::{divide, expected, perft as count};
 use epdb::library::question;
+use epdb::model::EpdRecord;
 use epdb::model::rules::Playable;
+use epdb::source::Output;
 use epdb::text::san;
 
 /// List the legal moves of a position: ordinal, SAN and coordinates
@@ -19,7 +32,7 @@ use epdb::text::san;
 /// the king taking its rook.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb moves '8/P6k/8/8/8/8/7p/K7 w - -'")]
-pub(crate) struct Args {
+pub(crate) struct MovesArgs {
     /// The position, as FEN, EPD or moves from the start such as '1. e4 c5' (in quotes)
     #[arg(value_name = "POSITION")]
     position: String,
@@ -30,7 +43,7 @@ pub(crate) struct Args {
     read: PositionArgs,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn moves(args: &MovesArgs) -> anyhow::Result<Outcome> {
     let position = question::parse(args.position.as_bytes(), &args.read.options())
         .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
         .context("expected a position, found nothing")?;
@@ -53,4 +66,204 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     out.finish()?;
     Ok(Outcome::Done)
+}
+
+/// Count the lines of legal moves, for one position or for a file
+///
+/// For a position: the count behind each move, then the total. For files: records that bring counts,
+/// in any dialect (D1 20; perft1 20; ;20;400 or lines `perft 1 20`), are checked as deep as --depth,
+/// and what does not agree is printed; of other records the count at --depth is printed. Exit status
+/// 1 when something does not agree, or a file has nothing to check.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb perft 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -' --depth 4
+  epdb perft perftsuite.epd --depth 5")]
+pub(crate) struct PerftArgs {
+    /// A position in quotes, or files; none, or `-`, is standard input
+    #[arg(value_name = "FEN|FILE")]
+    what: Vec<String>,
+    /// How many plies
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60))]
+    depth: u32,
+    /// Print one JSON object a count
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+pub(crate) fn perft(args: &PerftArgs) -> anyhow::Result<Outcome> {
+    values::start_threads(args.read.form.threads)?;
+    match args.what.as_slice() {
+        [position] if query_reader::is_position(position.as_ref()) => of_position(args, position),
+        what if what.iter().any(|name| query_reader::is_position(name.as_ref())) => {
+            anyhow::bail!("give one position, or files")
+        }
+        what => of_files(args, what),
+    }
+}
+
+fn of_position(args: &PerftArgs, text: &str) -> anyhow::Result<Outcome> {
+    let position = question::parse(text.as_bytes(), &args.read.form.options())
+        .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
+        .ok_or_else(|| anyhow::anyhow!("expected a position, found nothing"))?;
+    let playable = Playable::new(&position).map_err(|_| anyhow::anyhow!(NOT_PLAYABLE))?;
+    let mut out = open_output(None)?;
+    let mut total = 0_u64;
+    for (mv, nodes) in divide(&playable, args.depth) {
+        total = total.wrapping_add(nodes);
+        let (san, uci) = (san::format(&playable, mv).to_string(), san::uci(&playable, mv));
+        match args.json {
+            true => json::line(&mut out, &MoveCount { san, uci, nodes })?,
+            false => writeln!(out, "{san}\t{uci}\t{nodes}")?,
+        }
+    }
+    match args.json {
+        true => json::line(&mut out, &Total { depth: args.depth, nodes: total })?,
+        false => writeln!(out, "total\t{}\t{total}", args.depth)?,
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+const NOT_PLAYABLE: &str =
+    "moves need one king a side, no pawn on rank 1 or 8, and no king that could be taken";
+
+/// So many records are counted at a time.
+const BATCH: usize = 256;
+
+fn of_files(args: &PerftArgs, names: &[String]) -> anyhow::Result<Outcome> {
+    let files: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
+    let mut read = args.read.clone();
+    read.form.perft = true;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
+    let mut check = Check { args, out: open_output(None)?, tally: Tally::default() };
+    let mut batch = Vec::new();
+    each(&files, &read, &mut diagnostics, |record, place| {
+        batch.push((record, place.clone()));
+        if batch.len() == BATCH {
+            check.batch(&mut batch)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    check.batch(&mut batch)?;
+    check.out.finish()?;
+    let Tally { records, checked, mismatches, not_playable, by_file } = check.tally;
+    note!("epdb: {records} records, {checked} counts checked, {mismatches} do not agree");
+    if not_playable > 0 {
+        note!("epdb: {not_playable} records not counted: {NOT_PLAYABLE}");
+    }
+    let mut unchecked = 0;
+    for file in source::or_stdin(&files) {
+        if by_file.get(&*file.to_string_lossy()).is_none_or(|checked| *checked == 0) {
+            let (file, depth) = (file.display(), args.depth);
+            eprintln!(
+                "epdb: {file}: nothing to check: no record brings a count of depth 1 to {depth}"
+            );
+            unchecked += 1;
+        }
+    }
+    let differs = Outcome::different_if(mismatches + not_playable + unchecked > 0);
+    Ok(diagnostics.finish()?.and(differs))
+}
+
+#[derive(Default)]
+struct Tally {
+    records: u64,
+    checked: u64,
+    mismatches: u64,
+    not_playable: u64,
+    /// The counts checked, by the name of the source.
+    by_file: BTreeMap<Arc<str>, u64>,
+}
+
+struct Check<'a> {
+    args: &'a PerftArgs,
+    out: Output,
+    tally: Tally,
+}
+
+impl Check<'_> {
+    /// Counts on all threads and prints in the order of the records.
+    fn batch(&mut self, batch: &mut Vec<(EpdRecord, Place)>) -> anyhow::Result<()> {
+        let depth = self.args.depth;
+        let counts: Vec<_> = batch.par_iter().map(|(record, _)| counts(record, depth)).collect();
+        for ((_, place), counts) in batch.drain(..).zip(counts) {
+            self.tally.records += 1;
+            let Some(counts) = counts else {
+                self.tally.not_playable += 1;
+                continue;
+            };
+            counts.iter().try_for_each(|count| self.report(&place, count))?;
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, place: &Place, count: &Count) -> anyhow::Result<()> {
+        let Count { depth, nodes, expected } = *count;
+        let (file, line) = (&place.source, place.number());
+        let agrees = expected.is_none_or(|expected| expected == nodes);
+        if expected.is_some() {
+            self.tally.checked += 1;
+            *self.tally.by_file.entry(file.clone()).or_default() += 1;
+        }
+        self.tally.mismatches += u64::from(!agrees);
+        if self.args.json {
+            let file = file.to_string();
+            json::line(&mut self.out, &Checked { file, line, depth, nodes, expected, agrees })?;
+        } else if let Some(expected) = expected.filter(|_| !agrees) {
+            writeln!(self.out, "{file}:{line}: D{depth} is {nodes}, not {expected}")?;
+        } else if expected.is_none() {
+            writeln!(self.out, "{file}:{line}\t{depth}\t{nodes}")?;
+        }
+        Ok(())
+    }
+}
+
+struct Count {
+    depth: u32,
+    nodes: u64,
+    expected: Option<u64>,
+}
+
+/// The counts that a record brings up to a depth, each with what it should be; without any, the
+/// count at that depth. `None` for a position without moves to generate.
+fn counts(record: &EpdRecord, depth: u32) -> Option<Vec<Count>> {
+    let playable = Playable::new(record.position()).ok()?;
+    let brought = expected(record);
+    if brought.is_empty() {
+        let nodes = count(&playable, depth);
+        return Some(vec![Count { depth, nodes, expected: None }]);
+    }
+    let within = brought.into_iter().filter(|(its_depth, _)| *its_depth <= depth);
+    let count =
+        |(depth, nodes)| Count { depth, nodes: count(&playable, depth), expected: Some(nodes) };
+    Some(within.map(count).collect())
+}
+
+/// The count behind a move (`perft --json` of a position).
+#[derive(Serialize)]
+struct MoveCount {
+    san: String,
+    uci: String,
+    nodes: u64,
+}
+
+/// The last object of `perft --json` of a position.
+#[derive(Serialize)]
+struct Total {
+    depth: u32,
+    nodes: u64,
+}
+
+/// A count of a record (`perft --json` of files).
+#[derive(Serialize)]
+struct Checked {
+    file: String,
+    line: u64,
+    depth: u32,
+    nodes: u64,
+    /// What the record says; null if it says nothing.
+    expected: Option<u64>,
+    agrees: bool,
 }

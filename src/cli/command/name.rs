@@ -1,4 +1,4 @@
-//! `epdb name`: codes and names of openings, written into records and games.
+//! `epdb name`: names of openings for games and records.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -8,12 +8,11 @@ use clap::ArgAction;
 use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, GamesArgs};
-use crate::cli::message::note;
-use crate::cli::openings::read_names;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Visited};
+use crate::cli::terminal::note;
 use epdb::library::names::{LineNames, Names, Naming};
 use epdb::source::Item;
 use epdb::text::{Diagnostic, codes};
@@ -121,4 +120,14 @@ fn name_games(pipe: GamePipe<'_>, names: &Names, naming: Naming) -> anyhow::Resu
     })?;
     counts.report("games");
     Ok(outcome)
+}
+
+/// Reads files of names, and says which of their columns are left out.
+pub(crate) fn read_names(files: &[PathBuf]) -> anyhow::Result<Names> {
+    let mut names = Names::new();
+    files.iter().try_for_each(|file| names.add_file(file))?;
+    for (place, found) in names.warnings() {
+        note!("{}:{}:{found}", place.source, place.number());
+    }
+    Ok(names)
 }

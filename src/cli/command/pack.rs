@@ -8,12 +8,10 @@ use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
 use crate::cli::comments::Way;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::kept_games::KeptGamesOf;
-use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
-use crate::cli::query;
-use crate::cli::source;
 use crate::cli::values::word_of;
+use crate::cli::{ledgers, query_reader, source};
 use epdb::archive::{ArchiveWriter, Level, PackOptions};
 use epdb::codec::record;
 use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
@@ -169,7 +167,7 @@ fn names(files: &[&Path]) -> anyhow::Result<Vec<String>> {
 /// The folders of a file from the root on, and its own name, all of them such that `export --verbatim` takes them;
 /// `None` for what has no name.
 fn parts(file: &Path) -> anyhow::Result<Option<(Vec<String>, String)>> {
-    if file == Path::new("-") || query::is_position(file.as_os_str()) {
+    if file == Path::new("-") || query_reader::is_position(file.as_os_str()) {
         return Ok(None);
     }
     let mut parts = Vec::new();

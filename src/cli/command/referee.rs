@@ -6,10 +6,10 @@ use std::io::Write;
 
 use anyhow::Context;
 
-use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::referee::Display;
+use crate::cli::terminal::note;
 use epdb::referee::Standings;
 use epdb::referee::log::SettingsText;
 use epdb::referee::server::{Opened, Referee, Watch, observe};

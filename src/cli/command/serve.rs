@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::cli::args::parse_memory;
-use crate::cli::message::{is_quiet, note};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::signals;
+use crate::cli::terminal::{is_quiet, note};
 use epdb::error::{Error, Result};
 use epdb::new_file::abandon_all;
 use epdb::server::{

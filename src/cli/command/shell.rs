@@ -6,12 +6,10 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::cli::board::Look;
-use crate::cli::color;
-use crate::cli::locale::Letters;
-use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
-use crate::cli::shell::{Shell, script, terminal};
+use crate::cli::shell::{self, Shell, script};
 use crate::cli::source::END_OF_INPUT;
+use crate::cli::terminal::{self, Letters, note};
 
 /// Set up a position, play moves, ask about it and make records, command by command
 ///
@@ -55,12 +53,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let shows = io::stdout().is_terminal();
     let has_symbols = shows && Letters::of_terminal() == Letters::All;
     let symbols = args.pieces.map_or(has_symbols, |pieces| pieces == Pieces::Symbols);
-    let look = Look { symbols, colours: color::is_wanted(shows) };
+    let look = Look { symbols, colours: terminal::wants_color(shows) };
     let is_typed = args.commands.is_empty() && shows && io::stdin().is_terminal();
     let mut shell = Shell::new(&args.sources, look, is_typed)?;
     if is_typed {
-        let history = terminal::history_file().filter(|_| !args.no_history);
-        return terminal::run(shell, history.as_deref());
+        let history = shell::terminal::history_file().filter(|_| !args.no_history);
+        return shell::terminal::run(shell, history.as_deref());
     }
     if args.commands.is_empty() {
         if io::stdin().is_terminal() {

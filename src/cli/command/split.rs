@@ -10,12 +10,12 @@ use crate::cli::args::{ForceArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, w
 use crate::cli::comments::{self, Comments};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
-use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, each_with_game, temporary_directory};
 use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Visited;
+use crate::cli::terminal::note;
 use epdb::codec::{packed, record};
 use epdb::error::Place;
 use epdb::library::edit::Numbering;

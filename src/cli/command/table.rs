@@ -8,12 +8,11 @@ use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::pipe::{NeverMet, temporary_directory};
 use crate::cli::source::{self, Visited};
-use crate::cli::tsv;
+use crate::cli::{columns, games};
 use epdb::library::field::Field;
 use epdb::library::field::json_value;
 use epdb::library::group::{Aggregate, Groups};
@@ -371,7 +370,7 @@ impl Shape {
         if is_csv {
             write_csv(text, line);
         } else {
-            tsv::write_field(text, line);
+            columns::write_field(text, line);
         }
     }
 }

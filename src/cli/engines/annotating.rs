@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::desk::Desk;
-use super::suite::shown_files;
+use super::progress::ProgressReporter;
+use super::run::shown_files;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput};
 use crate::cli::outcome::Outcome;
@@ -40,7 +40,7 @@ impl Annotating {
         pipe: &Pipe,
         output: Option<&Path>,
         mut run: RunningSuite,
-        desk: &mut Desk<'_>,
+        progress: &mut ProgressReporter<'_>,
     ) -> anyhow::Result<(SearchedSuite, Outcome)> {
         let Pipe { files, read, .. } = pipe;
         let mut diagnostics = Diagnostics::new(&read.form)?;
@@ -48,7 +48,7 @@ impl Annotating {
         let mut waiting: VecDeque<WaitingGame> = VecDeque::new();
         let mut emit = |waiting: &mut VecDeque<WaitingGame>, finished: Finished| {
             let game = waiting.front_mut().context("a position is of no game")?;
-            desk.tell(&game.place, &finished);
+            progress.tell(&game.place, &finished);
             game.analysed.push(finished.record);
             match waiting.pop_front_if(|game| game.analysed.len() == game.positions) {
                 Some(game) => self.write(&game, &mut output),

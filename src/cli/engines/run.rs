@@ -1,22 +1,29 @@
-//! A run: engines over the records of files.
+//! A run: engines search the records of files, and the records are written to an output or a store.
 
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::annotating::Annotating;
 use super::args::EngineArgs;
-use super::desk::Desk;
-use super::search::search_records;
-use super::sink::{Sink, existing_store};
-use super::suite::{shown_files, survey};
-use crate::cli::args::{MemoryArgs, OutputArgs};
-use crate::cli::message::note;
+use super::progress::ProgressReporter;
+use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::comments::{Comments, Way};
+use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
-use crate::cli::source;
-use crate::cli::threads;
-use epdb::engine::{RunningSuite, SearchedSuite, SuiteRun, Task};
+use crate::cli::record_output::RecordOutput;
+use crate::cli::terminal::note;
+use crate::cli::{places, source, values};
+use epdb::engine::{self, Finished, RunningSuite, SearchedSuite, SuiteRun, Task};
+use epdb::error::Place;
+use epdb::library::run_file::RunSuite;
+use epdb::model::merge::MergeRules;
+use epdb::model::{EpdRecord, Opcode};
+use epdb::source::{FileFormat, Item};
+use epdb::store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
 
 /// What a command asks of engines.
 pub(crate) struct Verb {
@@ -38,7 +45,7 @@ pub(crate) fn run(
     memory: &MemoryArgs,
 ) -> anyhow::Result<Outcome> {
     let limits = args.limits()?;
-    threads::start(pipe.read.form.threads)?;
+    values::start_threads(pipe.read.form.threads)?;
     let is_stdin = source::or_stdin(&pipe.files).contains(&Path::new("-"));
     if is_stdin && args.engines.len() > 1 {
         let text = "standard input can be read only once: give several engines a file";
@@ -101,12 +108,12 @@ impl EngineRun<'_> {
             1 => note!("epdb: 1 record was done before"),
             count => note!("epdb: {count} records were done before"),
         }
-        let mut desk = Desk::new(&plan, records);
+        let mut progress = ProgressReporter::new(&plan, records);
         let (searched, outcome) = match &verb.games {
-            Some(games) => games.search(pipe, path.as_deref(), running, &mut desk),
-            None => search_into(file, path.as_deref(), pipe, memory, running, &mut desk),
+            Some(games) => games.search(pipe, path.as_deref(), running, &mut progress),
+            None => search_into(file, path.as_deref(), pipe, memory, running, &mut progress),
         }?;
-        let (failed, reached) = desk.finish();
+        let (failed, reached) = progress.finish();
         searched.complete()?;
         note!("epdb: {reached}");
         Ok(outcome.and(Outcome::different_if(failed > 0)))
@@ -120,12 +127,136 @@ fn search_into(
     pipe: &Pipe,
     memory: usize,
     running: RunningSuite,
-    desk: &mut Desk<'_>,
+    progress: &mut ProgressReporter<'_>,
 ) -> anyhow::Result<(SearchedSuite, Outcome)> {
     let store = existing_store(file, &pipe.files, memory)?;
     let output = OutputArgs { output: path.map(Path::to_path_buf), ..pipe.output.clone() };
     let sink = Sink::open(store.as_ref(), &shown_files(&pipe.files), &output, &pipe.write, memory)?;
-    let searched = search_records(running, pipe, sink, desk)?;
+    let searched = search_records(running, pipe, sink, progress)?;
     store.map_or(Ok(()), epdb::store::Store::close)?;
     Ok(searched)
+}
+
+/// Reads records, searches them and writes them.
+pub(super) fn search_records(
+    mut run: RunningSuite,
+    pipe: &Pipe,
+    mut sink: Sink<'_>,
+    progress: &mut ProgressReporter<'_>,
+) -> anyhow::Result<(SearchedSuite, Outcome)> {
+    let Pipe { files, read, .. } = pipe;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
+    sink.carry_comments(diagnostics.comments());
+    let mut places: VecDeque<Place> = VecDeque::new();
+    let mut emit = |places: &mut VecDeque<Place>, finished: Finished| {
+        progress.tell(&places.pop_front().context("a record is from nowhere")?, &finished);
+        sink.write(&finished.record)
+    };
+    source::read_unseen(files, read, &mut diagnostics, &mut |item| {
+        match item {
+            Item::Record { record, place, .. } => {
+                places.push_back(place.clone());
+                run.push(record, &mut |_, it| emit(&mut places, it))?;
+            }
+            Item::Waiting => run.wait(&mut |_, it| emit(&mut places, it))?,
+            _ => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let searched = run.finish(shown_files(files), &mut |_, it| emit(&mut places, it))?;
+    let outcome = sink.finish()?.and(diagnostics.finish()?);
+    Ok((searched, outcome))
+}
+
+/// The store that an output names, if it is there.
+pub(super) fn existing_store(
+    path: Option<&Path>,
+    inputs: &[PathBuf],
+    memory: usize,
+) -> anyhow::Result<Option<Store>> {
+    let is_store = |path: &&Path| FileFormat::of_name(path) == Some(FileFormat::Epdb);
+    let Some(path) = path.filter(is_store).filter(|path| path.exists()) else { return Ok(None) };
+    places::refuse_as_input(path, inputs)?;
+    Ok(Some(Store::open(path, &StoreOptions::new().memory_bytes(memory))?))
+}
+
+/// Takes finished records in order.
+pub(super) enum Sink<'s> {
+    Output(Box<RecordOutput>),
+    Store(Box<Importer<&'s Store>>),
+}
+
+impl<'s> Sink<'s> {
+    /// The analysis takes the place of an earlier one in the store, as a whole.
+    pub(super) fn open(
+        store: Option<&'s Store>,
+        source: &str,
+        output: &OutputArgs,
+        write: &WriteArgs,
+        memory: usize,
+    ) -> anyhow::Result<Sink<'s>> {
+        let Some(store) = store else {
+            let output = RecordOutput::open_library(output, write, memory)?;
+            return Ok(Sink::Output(Box::new(output)));
+        };
+        let merge = OnDuplicate::Merge(MergeRules::default());
+        let options = ImportOptions::new().on_duplicate(merge).restart(true);
+        Ok(Sink::Store(Box::new(store.importer(source, &options)?)))
+    }
+
+    /// Writes the comments of the records too, where there is a place for them.
+    pub(super) fn carry_comments(&mut self, comments: &Comments) {
+        match self {
+            Sink::Output(output) => output.carry_comments(comments, Way::Queue),
+            Sink::Store(_) => comments.follow(Way::Drop),
+        }
+    }
+
+    /// Writes a record, at once if somebody may be waiting for it.
+    pub(super) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
+        match self {
+            Sink::Output(output) => {
+                output.write(record)?;
+                Ok(output.hand_on()?)
+            }
+            // The analysis that the store has is better than none.
+            Sink::Store(_) if record.operands(Opcode::RUN_ERROR).is_some() => Ok(()),
+            Sink::Store(importer) => Ok(importer.push(record)?),
+        }
+    }
+
+    pub(super) fn finish(self) -> anyhow::Result<Outcome> {
+        match self {
+            Sink::Output(output) => output.finish(),
+            Sink::Store(importer) => {
+                importer.finish()?;
+                Ok(Outcome::Done)
+            }
+        }
+    }
+}
+
+/// The names of files, as a run documents them.
+pub(super) fn shown_files(files: &[PathBuf]) -> String {
+    let names = source::or_stdin(files).into_iter().map(|path| path.display().to_string());
+    names.collect::<Vec<_>>().join(" ")
+}
+
+/// Reads the sources before the run; `None` when one of them can be read only once. Diagnostics are
+/// reported by the run itself.
+///
+/// # Errors
+/// A source cannot be opened or is damaged.
+pub(super) fn survey(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    are_games: bool,
+) -> anyhow::Result<Option<RunSuite>> {
+    let is_file = |path: &&Path| path.metadata().is_ok_and(|found| found.is_file());
+    let paths = source::or_stdin(files);
+    if !paths.iter().all(is_file) {
+        return Ok(None);
+    }
+    let options = read.source_options(are_games);
+    Ok(Some(engine::survey(shown_files(files), paths, &options)?))
 }

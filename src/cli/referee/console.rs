@@ -1,11 +1,11 @@
-//! The supervisor at standard input.
+//! A tournament at a plain console: lines of text out, the commands of a supervisor in.
 
-use std::io::BufRead;
-use std::{io, thread};
+use std::io::{self, BufRead};
+use std::thread;
 
-use crate::cli::message::{note, print_line};
-use epdb::referee::server::{Remote, Wish};
-use epdb::referee::{COMMANDS, Order, Silences, Tournament, Typed, typed};
+use crate::cli::terminal::{note, print_line};
+use epdb::referee::server::{Remote, Watch, Wish};
+use epdb::referee::{COMMANDS, Order, Silences, Snapshot, Standings, Tournament, Typed, typed};
 
 /// Reads what a supervisor types and says it to the referee.
 #[derive(Debug)]
@@ -55,4 +55,27 @@ impl Console {
 fn help(command: &str) {
     let is_wanted = |line: &&str| command.is_empty() || line.starts_with(command);
     COMMANDS.lines().filter(is_wanted).for_each(|line| note!("{line}"));
+}
+
+/// Tells what happens on standard error, a line each.
+#[derive(Debug, Default)]
+pub(crate) struct Plain {
+    /// The table of a tournament that is over.
+    pub(crate) last: Option<Standings>,
+}
+
+impl Watch for Plain {
+    fn message(&mut self, text: &str) {
+        note!("{text}");
+    }
+
+    fn show(&mut self, snapshot: &Snapshot<'_>) {
+        if snapshot.has_ended {
+            self.last = Some(snapshot.standings());
+        }
+    }
+
+    fn standings(&mut self, snapshot: &Snapshot<'_>) {
+        snapshot.standings().to_string().lines().for_each(|line| note!("{line}"));
+    }
 }

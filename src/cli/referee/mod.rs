@@ -2,6 +2,5 @@
 
 mod console;
 mod display;
-mod plain;
 
 pub(crate) use display::{Display, leave_terminal};

@@ -6,9 +6,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::cli::games;
-use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output;
+use crate::cli::terminal::note;
 use epdb::library::kit::Line;
 use epdb::model::EpdRecord;
 use epdb::new_file::cannot_write;

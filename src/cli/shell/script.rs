@@ -2,9 +2,9 @@
 
 use std::io::Read;
 
-use super::obey::{Obeyed, Shell};
-use crate::cli::message::{note, print_line};
+use super::execute::{Executed, Shell};
 use crate::cli::outcome::{Outcome, is_broken_pipe, message};
+use crate::cli::terminal::{note, print_line};
 use epdb::library::kit::KitError;
 use epdb::text::lines::{self, LineReader, Next};
 
@@ -26,18 +26,18 @@ pub(crate) fn run(
     let mut outcome = Outcome::Done;
     while let Some(next) = reader.next_line()? {
         let (number, obeyed) = match next {
-            Next::Line(line) => (line.number, obey(shell, line.text)),
+            Next::Line(line) => (line.number, execute(shell, line.text)),
             Next::TooLong { number, .. } => (number, Err(lines::too_long(LONGEST_LINE).into())),
         };
         match obeyed {
-            Ok(Obeyed::Done { outcome: of_line, warnings }) => {
+            Ok(Executed::Done { outcome: of_line, warnings }) => {
                 warnings.iter().for_each(|warning| note!("{name}:{number}:{warning}"));
                 if of_line == Outcome::Failed {
                     note!("{name}:{number}: this command failed");
                 }
                 outcome = outcome.and(of_line);
             }
-            Ok(Obeyed::Quit) => break,
+            Ok(Executed::Quit) => break,
             Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => {
                 print_line(&format!("{name}:{number}:{}", located(&error)));
@@ -51,10 +51,10 @@ pub(crate) fn run(
     Ok(outcome)
 }
 
-fn obey(shell: &mut Shell, line: &[u8]) -> anyhow::Result<Obeyed> {
+fn execute(shell: &mut Shell, line: &[u8]) -> anyhow::Result<Executed> {
     let text = str::from_utf8(line)
         .map_err(|error| anyhow::anyhow!("byte {} is no UTF-8", error.valid_up_to() + 1))?;
-    shell.obey(text)
+    shell.execute(text)
 }
 
 /// An error behind the name of the script and the line: with the column where there is one.

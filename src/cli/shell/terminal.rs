@@ -12,10 +12,10 @@ use rustyline::history::{DefaultHistory, History};
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
-use super::obey::{Obeyed, Shell};
-use crate::cli::message::{note, print_line};
+use super::execute::{Executed, Shell};
 use crate::cli::outcome::{Outcome, message};
 use crate::cli::signals;
+use crate::cli::terminal::{note, print_line};
 use epdb::library::kit::{Completion, complete};
 
 const PROMPT: &str = "epdb> ";
@@ -51,9 +51,9 @@ pub(crate) fn run(shell: Shell, history: Option<&Path>) -> anyhow::Result<Outcom
             history = history.filter(|file| is_kept(keep(&mut editor, file)));
         }
         let Some(Typist { shell, .. }) = editor.helper_mut() else { return Ok(Outcome::Done) };
-        match shell.obey(&line) {
-            Ok(Obeyed::Quit) => return Ok(Outcome::Done),
-            Ok(Obeyed::Done { warnings, .. }) => warnings.iter().for_each(|it| note!("{it}")),
+        match shell.execute(&line) {
+            Ok(Executed::Quit) => return Ok(Outcome::Done),
+            Ok(Executed::Done { warnings, .. }) => warnings.iter().for_each(|it| note!("{it}")),
             Err(error) => print_line(&message(&error)),
         }
     }

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::open::open;
-use crate::cli::json;
+use super::open;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::threads;
+use crate::cli::{json, values};
 use epdb::library::book::{BookResolver, Summary};
 use epdb::source::Output;
 
@@ -30,7 +29,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    threads::start(None)?;
+    values::start_threads(None)?;
     let mut out = open_output(None)?;
     for path in &args.books {
         let book = open(path)?;

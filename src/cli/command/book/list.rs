@@ -6,17 +6,15 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::open::open;
+use super::open;
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::json;
-use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::pipe::each;
-use crate::cli::threads;
-use crate::cli::tsv;
-use crate::cli::values::word_of;
+use crate::cli::terminal::note;
+use crate::cli::values::{self, word_of};
+use crate::cli::{columns, json};
 use epdb::codec::polyglot::{Book, BookMove, Entry};
 use epdb::library::book::{BookPosition, BookResolver};
 use epdb::model::rules::Playable;
@@ -70,7 +68,7 @@ struct Form {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    threads::start(args.read.form.threads)?;
+    values::start_threads(args.read.form.threads)?;
     let books: Vec<Book> = args.books.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
     let mut walks: Vec<BookResolver<'_>> = books.iter().map(BookResolver::new).collect();
     let outcome = offer_sources(args, &mut walks)?;
@@ -234,7 +232,7 @@ fn tsv_line(row: &Row<'_>) -> Vec<u8> {
     let Row { key, uci, weight, share, learn, .. } = row;
     let (fen, san) = (row.fen.unwrap_or_default(), row.san.as_deref().unwrap_or_default());
     let mut line = Vec::new();
-    tsv::write_field(row.book.as_bytes(), &mut line);
+    columns::write_field(row.book.as_bytes(), &mut line);
     let rest = format!("\t{key}\t{fen}\t{uci}\t{san}\t{weight}\t{share:.4}\t{learn}\n");
     line.extend_from_slice(rest.as_bytes());
     line

@@ -1,19 +1,19 @@
-//! `epdb book make`: a book of games or of a library.
+//! `epdb book make` and `epdb book merge`: books from games, and one book from several.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::command::book::open;
 use crate::cli::command::tally::{TallyArgs, directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
-use crate::cli::repertoire;
-use crate::cli::source;
-use epdb::codec::polyglot::Writer;
+use crate::cli::terminal::note;
+use crate::cli::{games, repertoire, source};
+use epdb::codec::polyglot::{Book, Writer};
 use epdb::codec::record;
-use epdb::library::book::{BookMaker, MakeOptions, repertoire_entries};
+use epdb::library::book::{BookMaker, MakeOptions, Merge, merge as merged, repertoire_entries};
 use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
 use epdb::model::Color;
 use epdb::source::{Item, Output};
@@ -29,7 +29,7 @@ use epdb::source::{Item, Output};
   epdb book make games.pgn -o book.bin --max-ply 40
   epdb book make library.epa -o white.bin --only-white --min-games 10 --min-score 0.45
   epdb book make --repertoire lines.pgn --side white -o white.bin")]
-pub(crate) struct Args {
+pub(crate) struct MakeArgs {
     /// Games, or records with tallies; none, or `-`, is standard input
     files: Vec<PathBuf>,
     /// The book that is written; it appears only when it is complete
@@ -76,7 +76,7 @@ fn parse_share(text: &str) -> Result<f64, String> {
     share.map(|number| number / whole).ok_or_else(|| expected.to_string())
 }
 
-impl Args {
+impl MakeArgs {
     fn options(&self) -> MakeOptions {
         let only = match (self.only_white, self.only_black) {
             (true, _) => Some(Color::White),
@@ -88,7 +88,7 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let output = open_binary_output(&args.output, "an opening book")?;
     if let Some(side) = args.tally.side.filter(|_| args.repertoire) {
@@ -142,12 +142,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn of_repertoire(
-    args: &Args,
+    args: &MakeArgs,
     side: Color,
     mut diagnostics: Diagnostics,
     output: Output,
 ) -> anyhow::Result<Outcome> {
-    let Args { files, read, memory, uniform, .. } = args;
+    let MakeArgs { files, read, memory, uniform, .. } = args;
     let lines = repertoire::read(files, read, &mut diagnostics, Some(side), 1, memory.memory)?;
     let mut writer = Writer::new(output);
     for entry in &repertoire_entries(&lines, side, *uniform) {
@@ -157,4 +157,52 @@ fn of_repertoire(
     writer.finish()?.finish()?;
     note!("epdb: {entries} entries of a repertoire of {} positions", lines.len());
     diagnostics.finish()
+}
+
+/// Make one book of several
+///
+/// A position that only one book has keeps its entries as they are. A position in several books has
+/// the moves of all, with the sums of their weights, as Polyglot 2.0.4 does; with --first it has the
+/// entries of the first of these books only, as Polyglot 1.4 does. `epdb merge-book -in1 A -in2 B
+/// -out C`, in Polyglot's spelling, is the same.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb book merge 2023.bin 2024.bin 2025.bin -o years.bin
+  epdb book merge --first mine.bin theirs.bin -o mine-first.bin")]
+pub(crate) struct MergeArgs {
+    /// The books; `-` is standard input
+    #[arg(value_name = "BOOK", required = true, num_args = 2..)]
+    books: Vec<PathBuf>,
+    /// Give a position in several books the moves of all and the sums of their weights (default);
+    /// where a sum is over 65535, all weights of the position are brought down in proportion
+    #[arg(long)]
+    add: bool,
+    /// Give a position in several books the entries of the first of them
+    #[arg(long, conflicts_with = "add")]
+    first: bool,
+    /// The book that is written; it appears only when it is complete
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<Outcome> {
+    let how = if args.first { Merge::First } else { Merge::Add };
+    let mut whole = Book::default();
+    let (mut shared, mut scaled) = (0, 0);
+    for path in &args.books {
+        let merged = merged(&whole, &open(path)?, how);
+        whole = merged.book;
+        shared += merged.shared;
+        scaled += merged.scaled;
+    }
+    let mut writer = Writer::new(open_binary_output(&args.output, "an opening book")?);
+    whole.entries().iter().try_for_each(|entry| writer.write(entry))?;
+    let entries = writer.entries();
+    writer.finish()?.finish()?;
+    let what = if args.first { "taken from the first" } else { "added up" };
+    note!("epdb: {entries} entries; {shared} positions of several books {what}");
+    if scaled > 0 {
+        note!("epdb: the weights of {scaled} positions were brought down to 65535");
+    }
+    Ok(Outcome::Done)
 }

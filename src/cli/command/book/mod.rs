@@ -3,12 +3,15 @@
 mod info;
 mod list;
 mod make;
-mod merge;
-mod open;
+
+use std::path::Path;
 
 use clap::Subcommand;
 
 use crate::cli::outcome::Outcome;
+use crate::cli::terminal::note;
+use epdb::codec::polyglot::{Book, Disorder};
+use epdb::source::open_book;
 
 /// Opening books of Polyglot (.bin): what is in them, and books made of several
 ///
@@ -28,17 +31,29 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Clone, Debug)]
 enum Command {
-    Make(Box<make::Args>),
+    Make(Box<make::MakeArgs>),
     List(Box<list::Args>),
-    Merge(merge::Args),
+    Merge(make::MergeArgs),
     Info(info::Args),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     match &args.command {
-        Command::Make(args) => make::run(args),
+        Command::Make(args) => make::make(args),
         Command::List(args) => list::run(args),
-        Command::Merge(args) => merge::run(args),
+        Command::Merge(args) => make::merge(args),
         Command::Info(args) => info::run(args),
     }
+}
+
+/// Reads a book, and says where it is not in order.
+pub(super) fn open(path: &Path) -> anyhow::Result<Book> {
+    let book = open_book(path)?;
+    if let Some(Disorder { count, first }) = book.disorder() {
+        note!(
+            "epdb: {}: {count} entries stand out of order, the first at byte {first}; read by key",
+            path.display()
+        );
+    }
+    Ok(book)
 }

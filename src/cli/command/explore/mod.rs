@@ -7,15 +7,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
+use crate::cli::command::name::read_names;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::json;
-use crate::cli::message::print_line;
-use crate::cli::openings::read_names;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::query;
-use crate::cli::searched::{Searched, games_are_no_library};
+use crate::cli::search_target::{SearchTarget, games_are_no_library};
+use crate::cli::terminal::print_line;
 use crate::cli::values::word_of;
+use crate::cli::{json, query_reader};
 use epdb::codec::packed::PackedBoard;
 use epdb::codec::query::Query;
 use epdb::library::explore::object::{PositionObject, Shown};
@@ -95,7 +94,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let line = query::parse_position(&args.position, &args.read.form.options())?;
+    let line = query_reader::parse_position(&args.position, &args.read.form.options())?;
     let names = read_names(&args.openings)?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut searcher = Searcher::open(&args.source, args, &mut diagnostics)?;
@@ -193,7 +192,7 @@ fn missing(
 
 /// Finds records in the source.
 struct Searcher<'a> {
-    source: Searched,
+    source: SearchTarget,
     args: &'a Args,
     diagnostics: &'a mut Diagnostics,
     /// The records of positions that were found before they are asked for.
@@ -206,8 +205,8 @@ impl<'a> Searcher<'a> {
         args: &'a Args,
         diagnostics: &'a mut Diagnostics,
     ) -> anyhow::Result<Searcher<'a>> {
-        let source = Searched::open(source, &args.read, args.memory.memory)?;
-        if let Searched::Scan(scanned) = &source
+        let source = SearchTarget::open(source, &args.read, args.memory.memory)?;
+        if let SearchTarget::Scan(scanned) = &source
             && scanned.format.is_of_games()
             && args.read.form.games.positions.is_none()
         {
@@ -219,14 +218,14 @@ impl<'a> Searcher<'a> {
     /// Whether it can be asked for positions that are not known before.
     fn can_ask_on(&self) -> bool {
         match &self.source {
-            Searched::Lookup(_) => true,
-            Searched::Scan(source) => source.can_be_read_again(),
+            SearchTarget::Lookup(_) => true,
+            SearchTarget::Scan(source) => source.can_be_read_again(),
         }
     }
 
     /// Finds at once what is asked for later on where the source has to be read through.
     fn prepare(&mut self, line: &PositionLine) -> anyhow::Result<()> {
-        if matches!(self.source, Searched::Lookup(_)) {
+        if matches!(self.source, SearchTarget::Lookup(_)) {
             return Ok(());
         }
         let mut queries = explore::neighbourhood(line.end());
@@ -250,7 +249,7 @@ impl<'a> Searcher<'a> {
     }
 
     fn search(&mut self, queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
-        if let Searched::Scan(source) = &self.source
+        if let SearchTarget::Scan(source) = &self.source
             && !self.known.is_empty()
             && !source.can_be_read_again()
         {

@@ -253,7 +253,7 @@ impl Table {
         let texts: Vec<Vec<String>> =
             self.rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect();
         let is_left = |column: usize| self.rows.iter().any(|row| row[column].is_left());
-        columns::write(&self.names, &texts, is_left, out)
+        columns::write_columns(&self.names, &texts, is_left, out)
     }
 }
 

@@ -10,12 +10,12 @@ use foldhash::{HashMap, HashMapExt};
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
-use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire;
-use crate::cli::searched::Searched;
+use crate::cli::search_target::SearchTarget;
 use crate::cli::source::Visited;
+use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use epdb::codec::query::Query;
 use epdb::library::explore::{CellFilter, Entry};
@@ -166,7 +166,7 @@ impl Args {
     ) -> anyhow::Result<HashMap<Node, TallyPart>> {
         let path = self.against.as_deref().context("a library")?;
         let (read, memory) = (self.read_all(), self.memory.memory / 2);
-        let library = Searched::open(path, &read, memory)?;
+        let library = SearchTarget::open(path, &read, memory)?;
         let nodes = lines.of_other_side(root, self.side);
         let queries: Vec<Query> =
             nodes.iter().map(|&node| Query::from(&lines.place(node).position)).collect();

@@ -4,9 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::cli::json;
 use crate::cli::output::open_output;
-use crate::cli::tsv;
+use crate::cli::{columns, json};
 use epdb::library::repertoire::{Coverage, Finding, GameEnds, Part, numbered};
 use epdb::model::{Color, San};
 use epdb::source::Output;
@@ -203,7 +202,7 @@ fn print_tsv(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> {
             first.unwrap_or_default().to_string(),
             fen,
         ];
-        tsv::write_row(&fields, out)?;
+        columns::write_row(&fields, out)?;
     }
     Ok(())
 }

@@ -1,27 +1,25 @@
 //! `epdb report`: what finished suites say.
 
-mod least;
 mod text;
 
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::json;
-use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_other_output, open_output};
 use crate::cli::pipe::each;
-use crate::cli::tsv;
+use crate::cli::terminal::note;
+use crate::cli::{columns, json};
 use epdb::library::field::parse_opcode;
 use epdb::library::run_file::RunFile;
 use epdb::model::Opcode;
 use epdb::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
 use epdb::source::Output;
-use least::Least;
 
 /// Tell how engines did on suites, and whether chance explains what sets them apart
 ///
@@ -48,7 +46,7 @@ pub(crate) struct Args {
     theme: Opcode,
     /// Exit status 1 if a run solves fewer: a number, or percent of what is scored
     #[arg(long, value_name = "N|N%")]
-    min_solved: Option<Least>,
+    min_solved: Option<MinSolved>,
     /// At most so many lines of each list [default: 20]
     #[arg(short = 'n', long, alias = "lines", value_name = "N", conflicts_with_all = ["json", "tsv"])]
     limit: Option<usize>,
@@ -202,7 +200,7 @@ fn print_tsv(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
     for row in &report.joined.rows {
         for (run, place) in report.runs.iter().zip(0..) {
             if let Some(fields) = fields(run, row, place) {
-                tsv::write_row(&fields, out)?;
+                columns::write_row(&fields, out)?;
             }
         }
     }
@@ -254,4 +252,43 @@ fn more_than_first(row: &Row<'_>, place: usize) -> [String; 3] {
         (Some(first), Some(own)) if place > 0 => (own - first).to_string(),
         _ => String::new(),
     })
+}
+
+/// How many problems must be solved.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(super) enum MinSolved {
+    /// So many.
+    Count(u64),
+    /// So many percent of those that are scored.
+    Percent(f64),
+}
+
+impl FromStr for MinSolved {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<MinSolved, &'static str> {
+        const EXPECTED: &str = "expected a number such as 290, or percent such as 95.5%";
+        let Some(percent) = text.strip_suffix('%') else {
+            return text.parse().map(MinSolved::Count).map_err(|_| EXPECTED);
+        };
+        match percent.trim_end().parse() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(MinSolved::Percent(percent)),
+            _ => Err(EXPECTED),
+        }
+    }
+}
+
+impl MinSolved {
+    /// Whether some run solves fewer. Percent of nothing are never reached.
+    pub(super) fn refuses(self, runs: &[Run]) -> bool {
+        runs.iter().any(|run| {
+            let counts = run.counts();
+            match self {
+                MinSolved::Count(least) => counts.solved < least,
+                MinSolved::Percent(least) => {
+                    counts.share().is_none_or(|share| 100.0 * share < least)
+                }
+            }
+        })
+    }
 }

@@ -33,7 +33,7 @@ fn heading(text: &str, out: &mut Output) -> io::Result<()> {
 
 /// Columns of which the first so many stand at the left.
 fn table(names: &[&str], rows: &[Vec<String>], left: usize, out: &mut Output) -> io::Result<()> {
-    columns::write(names, rows, |column| column < left, out)
+    columns::write_columns(names, rows, |column| column < left, out)
 }
 
 /// A count; nothing for zero, so that a column of zeros is left out.

@@ -7,7 +7,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use super::look::Look;
+use super::screen::Look;
 use epdb::model::score::Score;
 use epdb::model::{Color, Position, Square};
 use epdb::referee::{RunningGame, SideView, Tournament};

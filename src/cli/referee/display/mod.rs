@@ -2,7 +2,6 @@
 
 mod game;
 mod keys;
-mod look;
 mod screen;
 #[cfg(test)]
 mod tests;
@@ -19,13 +18,11 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-use super::console::Console;
-use super::plain::Plain;
+use super::console::{Console, Plain};
 use epdb::referee::server::{Referee, Remote, Watch, Wish};
 use epdb::referee::{COMMANDS, Order, Silences, Snapshot, Standings, Tournament, Typed, typed};
 use keys::{Key, Keys};
-use look::Look;
-use screen::Screen;
+use screen::{Look, Screen};
 
 /// How often clocks are shown anew.
 const REFRESH: Duration = Duration::from_millis(100);
@@ -102,7 +99,7 @@ impl Display {
     }
 
     /// Does what a key asks for.
-    fn obey(&mut self, asked: Asked, snapshot: &Snapshot<'_>) {
+    fn execute(&mut self, asked: Asked, snapshot: &Snapshot<'_>) {
         match asked {
             Asked::Leave => self.leave(snapshot.tournament),
             Asked::Stop => match self.supervisor {
@@ -166,7 +163,7 @@ impl Watch for Display {
         while let Some(key) = self.shown.as_ref().and_then(|shown| shown.keys.next()) {
             let asked = self.shown.as_mut().and_then(|shown| shown.screen.press(key));
             if let Some(asked) = asked {
-                self.obey(asked, snapshot);
+                self.execute(asked, snapshot);
             }
         }
         let is_drawn = self.shown.as_mut().is_none_or(|shown| shown.draw(snapshot).is_ok());

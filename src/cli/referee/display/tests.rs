@@ -9,9 +9,8 @@ use ratatui::style::Color as Paint;
 
 use super::Asked;
 use super::keys::Key;
-use super::look::Look;
-use super::screen::Screen;
-use crate::cli::locale::Letters;
+use super::screen::{Look, Screen};
+use crate::cli::terminal::Letters;
 use epdb::model::score::Score;
 use epdb::model::{Color, Position};
 use epdb::referee::{Absences, RunningGame, SideView, Snapshot, Tournament, next_games};

@@ -1,19 +1,19 @@
-//! One line of commands: carried out, and what it has to show printed.
+//! Execution of a line of the shell.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::records::Records;
-use super::{files, help, programs};
 use crate::cli::board::{self, Look};
-use crate::cli::message::{is_quiet, note};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, open_page};
+use crate::cli::shell::records::Records;
+use crate::cli::shell::{files, subcommands};
+use crate::cli::terminal::{is_quiet, note};
 use epdb::library::kit::{Reply, Session, Step, Verb};
 use epdb::text::Diagnostic;
 
 /// What became of a line.
-pub(crate) enum Obeyed {
+pub(crate) enum Executed {
     /// It was carried out.
     Done {
         /// How it ended.
@@ -53,7 +53,7 @@ impl Shell {
     ///
     /// # Errors
     /// Why it cannot be carried out; then position and record are as they were.
-    pub(crate) fn obey(&mut self, line: &str) -> anyhow::Result<Obeyed> {
+    pub(crate) fn execute(&mut self, line: &str) -> anyhow::Result<Executed> {
         let mut warnings = Vec::new();
         let outcome = match self.session.run(line)? {
             Reply::Done => Outcome::Done,
@@ -64,18 +64,18 @@ impl Shell {
             Reply::Board => self.show_board()?,
             Reply::Text(text) => print(&text)?,
             Reply::Go(step) => self.go(step)?,
-            Reply::Outside(Verb::Quit, _) => return Ok(Obeyed::Quit),
+            Reply::Outside(Verb::Quit, _) => return Ok(Executed::Quit),
             Reply::Outside(verb, operands) => self.outside(verb, &operands)?,
         };
-        Ok(Obeyed::Done { outcome, warnings })
+        Ok(Executed::Done { outcome, warnings })
     }
 
     /// What needs files or other programs.
     fn outside(&mut self, verb: Verb, operands: &str) -> anyhow::Result<Outcome> {
         let words = shell_words::split(operands)?;
         match (verb, words.as_slice()) {
-            (Verb::Help, []) => print(help::list().as_bytes()),
-            (Verb::Help, [name]) => print(help::of(name)?.as_bytes()),
+            (Verb::Help, []) => print(help_list().as_bytes()),
+            (Verb::Help, [name]) => print(help_of(name)?.as_bytes()),
             (Verb::Write, [path]) => files::append(Path::new(path), self.session.record()),
             (Verb::Save, [path]) => files::save(Path::new(path), self.session.line()),
             (Verb::Open, paths) => self.open(paths),
@@ -85,7 +85,7 @@ impl Shell {
             _ => {
                 let opened = self.records.paths();
                 let outcome =
-                    programs::run(&programs::arguments(verb, words, &self.session, opened)?)?;
+                    subcommands::run(&subcommands::arguments(verb, words, &self.session, opened)?)?;
                 if (verb, outcome) == (Verb::Get, Outcome::Different) {
                     note!("no record has this position");
                 }
@@ -134,4 +134,32 @@ fn print(text: &[u8]) -> anyhow::Result<Outcome> {
     out.write_all(b"\n")?;
     out.finish()?;
     Ok(Outcome::Done)
+}
+
+/// The commands, a line each.
+pub(super) fn help_list() -> String {
+    let width = Verb::all().map(|verb| verb.usage().len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for verb in Verb::all() {
+        text += &format!("{:<width$}  {}\n", verb.usage(), verb.about());
+    }
+    text + "Any other line is moves. `#` begins a comment. Names with blanks stand in quotes."
+}
+
+/// One command.
+pub(super) fn help_of(name: &str) -> anyhow::Result<String> {
+    let Some(verb) = Verb::named(name) else {
+        let near = Verb::nearest(name);
+        let near = near.map(|verb| format!("; is it `{}`?", verb.name()));
+        let advice = near.unwrap_or_else(|| ": `help` lists what there is".into());
+        anyhow::bail!("there is no command `{name}`{advice}");
+    };
+    let mut text = format!("{}: {}", verb.usage(), verb.about());
+    if let Some(alias) = verb.alias() {
+        text += &format!("; also `{alias}`");
+    }
+    if let Some(command) = subcommands::command(verb) {
+        text += &format!("\nOPTION is one of `epdb {command}`; `epdb help {command}` tells them.");
+    }
+    Ok(text)
 }

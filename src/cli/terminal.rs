@@ -1,9 +1,82 @@
-//! Text on its way to a terminal, which must not obey it: control characters are shown.
+//! Text for people: notes and errors on standard error, colours, and the characters that the terminal can
+//! show.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::env;
+use std::ffi::OsString;
+use std::fmt::{self, Write as _};
+use std::io::{self, IsTerminal, Write as _};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::locale::Letters;
+use clap::{ColorChoice, ValueEnum};
+
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// What `--color` of a command line asks for; what it must not be is refused where all options are.
+pub(crate) fn color_choice(args: &[OsString]) -> ColorChoice {
+    let mut words = args.iter().map_while(|arg| (arg != "--").then(|| arg.to_str().unwrap_or("")));
+    while let Some(word) = words.next() {
+        let value = if word == "--color" { words.next() } else { word.strip_prefix("--color=") };
+        if let Some(choice) = value.and_then(|value| ColorChoice::from_str(value, false).ok()) {
+            return choice;
+        }
+    }
+    ColorChoice::Auto
+}
+
+/// From now on this decides.
+pub(crate) fn choose_color(choice: ColorChoice) {
+    COLOR.get_or_init(|| choice);
+}
+
+/// Whether colours go where `is_terminal` says that a terminal is: where nothing is said, unless
+/// `NO_COLOR` is set, as https://no-color.org has it.
+pub(crate) fn wants_color(is_terminal: bool) -> bool {
+    match COLOR.get() {
+        Some(ColorChoice::Always) => true,
+        Some(ColorChoice::Never) => false,
+        _ => is_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    }
+}
+
+/// Which characters are shown as they are.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Letters {
+    /// All.
+    All,
+    /// Those of ASCII; the others as `?`.
+    Ascii,
+}
+
+impl Letters {
+    /// All, unless the stream is a terminal and the locale `C` or `POSIX`: into files and pipes text goes
+    /// as it is.
+    pub(crate) fn of(stream: &impl IsTerminal) -> Letters {
+        if stream.is_terminal() { Letters::of_terminal() } else { Letters::All }
+    }
+
+    /// Those of a terminal. Where nothing names a locale, all.
+    pub(crate) fn of_terminal() -> Letters {
+        match locale().as_str() {
+            "c" | "posix" => Letters::Ascii,
+            _ => Letters::All,
+        }
+    }
+}
+
+/// Whether the locale says that texts are UTF-8.
+pub(crate) fn is_utf8() -> bool {
+    let locale = locale();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+/// The locale of characters in lower case; empty where nothing names one.
+fn locale() -> String {
+    let mut values =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
+    values.find(|value| !value.is_empty()).unwrap_or_default().to_lowercase()
+}
 
 /// The text with its control characters as escapes: `\n`, `\x1b`, `\u{9b}`.
 pub(crate) fn escaped(text: &str, letters: Letters) -> Cow<'_, str> {
@@ -89,6 +162,40 @@ fn push_bytes(out: &mut String, bytes: &[u8], letters: Letters) {
         }
     }
 }
+
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out all notes from now on; errors are still printed.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether notes are left out.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a line that is no error: a summary, a warning, a hint. That nobody can read it is no
+/// reason to fail.
+pub(crate) fn print_note(text: fmt::Arguments<'_>) {
+    if !is_quiet() {
+        print_line(&text.to_string());
+    }
+}
+
+/// Prints a line on standard error, `--quiet` or not. Names of files and parts of data are in it,
+/// so what a terminal would obey is shown as escapes.
+pub(crate) fn print_line(text: &str) {
+    let err = io::stderr();
+    let letters = Letters::of(&err);
+    writeln!(err.lock(), "{}", escaped(text, letters)).ok();
+}
+
+/// [`print_note`] of a format string and what goes into it.
+macro_rules! note {
+    ($($text:tt)*) => { $crate::cli::terminal::print_note(format_args!($($text)*)) };
+}
+pub(crate) use note;
 
 #[cfg(test)]
 mod tests {

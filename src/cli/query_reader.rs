@@ -1,4 +1,4 @@
-//! Positions that are asked for, as arguments or in files, in batches.
+//! Positions that the user asks for, in arguments or in files.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -7,14 +7,16 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use super::args::ReadArgs;
-use super::diagnostics::Diagnostics;
-use super::source;
+use crate::cli::args::ReadArgs;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::source;
 use epdb::error::{At, Place};
 use epdb::library::lookup::QuestionBatch;
 use epdb::library::question;
+use epdb::model::Position;
 use epdb::source::Lines;
 use epdb::text::lines::{self, Next};
+use epdb::text::{ParseOptions, PositionLine};
 
 /// The longest question that is read.
 const MAX_QUESTION: usize = 1 << 20;
@@ -29,7 +31,7 @@ pub(crate) struct BatchLimit {
 }
 
 /// Where questions come from: arguments, then the lines of files.
-pub(crate) struct Questions<'a> {
+pub(crate) struct QueryReader<'a> {
     arguments: std::iter::Enumerate<std::vec::IntoIter<&'a OsStr>>,
     files: VecDeque<&'a Path>,
     open: Option<OpenFile>,
@@ -61,15 +63,15 @@ impl OpenFile {
     }
 }
 
-impl<'a> Questions<'a> {
+impl<'a> QueryReader<'a> {
     /// Arguments and files; standard input when there are none of either.
-    pub(crate) fn new(arguments: Vec<&'a OsStr>, files: &'a [PathBuf]) -> Questions<'a> {
+    pub(crate) fn new(arguments: Vec<&'a OsStr>, files: &'a [PathBuf]) -> QueryReader<'a> {
         let mut files: VecDeque<&Path> = files.iter().map(PathBuf::as_path).collect();
         if arguments.is_empty() && files.is_empty() {
             files.push_back(Path::new("-"));
         }
         let arguments = arguments.into_iter().enumerate();
-        Questions { arguments, files, open: None, lines_before: 0, lines_read: 0 }
+        QueryReader { arguments, files, open: None, lines_before: 0, lines_read: 0 }
     }
 
     /// Whether another question, or the end, is there without waiting for it.
@@ -163,5 +165,29 @@ impl Question<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether an argument is a position: it has a blank in it, and no file has its name.
+pub(crate) fn is_position(argument: &OsStr) -> bool {
+    let has_blank = argument.to_string_lossy().contains([' ', '\t']);
+    has_blank && !Path::new(argument).exists()
+}
+
+/// The position that the words of arguments say, and the line to it; the start for none.
+///
+/// # Errors
+/// They say none.
+pub(crate) fn parse_position(
+    words: &[String],
+    options: &ParseOptions,
+) -> anyhow::Result<PositionLine> {
+    let text = words.join(" ");
+    let line = PositionLine::parse(text.as_bytes(), options)
+        .map_err(|error| anyhow::anyhow!("POSITION:1:{error}"))?;
+    match line {
+        Some(line) => Ok(line),
+        None if text.is_empty() => Ok(PositionLine::new(Position::START)),
+        None => anyhow::bail!("expected a position, found {text}"),
     }
 }

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
-use crate::cli::message::is_quiet;
 use crate::cli::outcome::Outcome;
 use crate::cli::signals;
+use crate::cli::terminal::is_quiet;
 use epdb::library::kit::{Session, Verb};
 
 /// The command of epdb that a command of the shell stands for.

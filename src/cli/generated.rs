@@ -1,28 +1,29 @@
-//! `epdb man`: the manual pages, one a command, with all options.
+//! `epdb man` and `epdb completions`: files made from the description of the command line.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Command;
 use clap_mangen::Man;
 
-use super::groups::{GROUPS, Group};
-use super::help;
-use super::outcome::Outcome;
+use crate::cli::help;
+use crate::cli::help::{GROUPS, Group};
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
 
 /// Write the manual pages of all commands into a folder
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb man /usr/local/share/man/man1")]
-pub(crate) struct Args {
+pub(crate) struct ManArgs {
     /// The folder; it must be there
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
 /// Writes `epdb.1` and a page for each command into a folder.
-pub(crate) fn run(cli: Command, Args { folder }: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn man(cli: Command, ManArgs { folder }: &ManArgs) -> anyhow::Result<Outcome> {
     let failed = || format!("cannot write into the folder {}", folder.display());
     let mut cli = cli.after_help(help::pages()).disable_help_subcommand(true);
     clap_mangen::generate_to(cli.clone(), folder).with_context(failed)?;
@@ -55,4 +56,24 @@ fn with_only(cli: &Command, group: &Group) -> Command {
         command.hide(!is_in)
     };
     cli.clone().mut_subcommands(only).subcommand_help_heading(group.heading)
+}
+
+/// Print the completion script of a shell
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb completions bash > /etc/bash_completion.d/epdb")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+pub(crate) fn completions(
+    mut cli: clap::Command,
+    args: &CompletionsArgs,
+) -> anyhow::Result<Outcome> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut cli, "epdb", &mut script);
+    let mut output = open_output(None)?;
+    output.write_all(&script)?;
+    output.finish()?;
+    Ok(Outcome::Done)
 }

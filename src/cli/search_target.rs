@@ -17,7 +17,7 @@ use super::diagnostics::Diagnostics;
 use super::source::{self, Visited};
 
 /// A source that is searched.
-pub(crate) enum Searched {
+pub(crate) enum SearchTarget {
     /// A store or an archive answers each question by itself.
     Lookup(Box<OpenLookup>),
     /// Anything else is read once, when all questions are known.
@@ -38,22 +38,26 @@ pub(crate) fn games_are_no_library(path: &Path) -> anyhow::Error {
     anyhow::anyhow!("{path}: games are no library: `epdb tally {path} -o LIBRARY` makes one")
 }
 
-impl Searched {
+impl SearchTarget {
     /// Opens a source, of which stores and archives are looked up in about `memory` bytes.
-    pub(crate) fn open(path: &Path, args: &ReadArgs, memory: usize) -> anyhow::Result<Searched> {
+    pub(crate) fn open(
+        path: &Path,
+        args: &ReadArgs,
+        memory: usize,
+    ) -> anyhow::Result<SearchTarget> {
         let source = source::open(path, &args.source_options(false))?;
         if matches!(source.format(), FileFormat::Epdb | FileFormat::Epa) {
             let opened = OpenLookup::new(source, memory)?;
-            return Ok(Searched::Lookup(Box::new(opened)));
+            return Ok(SearchTarget::Lookup(Box::new(opened)));
         }
         let format = source.format();
         let opened = RefCell::new((!source.is_file()).then_some(source));
         let path = path.to_path_buf();
-        Ok(Searched::Scan(Box::new(Scanned { path, opened, format })))
+        Ok(SearchTarget::Scan(Box::new(Scanned { path, opened, format })))
     }
 }
 
-impl Searched {
+impl SearchTarget {
     /// The records of positions for which `--where` holds. Anything but a store or an archive is read
     /// through for them.
     pub(crate) fn records(
@@ -67,8 +71,10 @@ impl Searched {
         let options = LookupOptions::new().memory_bytes(memory / 4);
         let mut batch = BatchLookup::new(queries, options);
         match self {
-            Searched::Lookup(source) => batch.search(&**source, source.name(), filter)?,
-            Searched::Scan(source) => batch.scan(|take| source.read(args, diagnostics, take))?,
+            SearchTarget::Lookup(source) => batch.search(&**source, source.name(), filter)?,
+            SearchTarget::Scan(source) => {
+                batch.scan(|take| source.read(args, diagnostics, take))?
+            }
         }
         let mut records = vec![Vec::new(); queries.len()];
         batch.answer(|place, answer| {

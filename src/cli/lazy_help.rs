@@ -18,9 +18,9 @@ pub(crate) fn describe_in_full() {
 
 /// The arguments of a command that is described when its command line is parsed or its page shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Described<A>(pub(crate) A);
+pub(crate) struct LazyHelp<A>(pub(crate) A);
 
-impl<A> Deref for Described<A> {
+impl<A> Deref for LazyHelp<A> {
     type Target = A;
 
     fn deref(&self) -> &A {
@@ -28,7 +28,7 @@ impl<A> Deref for Described<A> {
     }
 }
 
-impl<A: Args> Args for Described<A> {
+impl<A: Args> Args for LazyHelp<A> {
     fn augment_args(command: Command) -> Command {
         command.defer(describe::<A>)
     }
@@ -38,9 +38,9 @@ impl<A: Args> Args for Described<A> {
     }
 }
 
-impl<A: Args> FromArgMatches for Described<A> {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Described<A>, Error> {
-        A::from_arg_matches(matches).map(Described)
+impl<A: Args> FromArgMatches for LazyHelp<A> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<LazyHelp<A>, Error> {
+        A::from_arg_matches(matches).map(LazyHelp)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -1,27 +1,29 @@
-//! `epdb dedupe` and `epdb union`: each position, or each game, once.
+//! Set operations: `epdb union`, `epdb dedupe`, `epdb intersect` and `epdb subtract`.
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 
-use crate::cli::args::{MemoryArgs, MergeArgs};
-use crate::cli::diagnostics::write_field;
+use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::comments::Way;
+use crate::cli::diagnostics::{Diagnostics, write_field};
 use crate::cli::games::{GamePipe, GamesArgs};
-use crate::cli::json;
 use crate::cli::ledgers::{self, LibraryArgs};
-use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::create_file;
-use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory};
-use crate::cli::settings;
-use crate::cli::source;
+use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory, write_all};
+use crate::cli::record_output::RecordOutput;
+use crate::cli::source::{self, read_all_encoded};
+use crate::cli::terminal::note;
 use crate::cli::values::word_of;
+use crate::cli::{json, settings};
 use epdb::codec::tally_origin::TallyLedger;
 use epdb::library::game_sets::{GameDedupe, GamesBy};
-use epdb::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};
+use epdb::library::sets::{By, Conflicts, Keep, OnConflict, RecordConflict, Selection, Union};
 use epdb::model::Operand;
-use epdb::source::Output;
+use epdb::source::{Encode, Output};
 
 /// Merge records of one position, in one file or in several
 ///
@@ -36,7 +38,7 @@ use epdb::source::Output;
   epdb dedupe book.epd -o unique.epd
   epdb union wac1.epd wac2.epd --bm union --prefer deepest
   epdb union 2023.pgn 2024.pgn --by moves -o games.pgn")]
-pub(crate) struct Args {
+pub(crate) struct DedupeArgs {
     /// What counts as the same: records of one position (default), of one board, or equal in all;
     /// games of the same moves, with also the same players, date and result (default), or exact
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -76,7 +78,7 @@ enum SameArg {
     Exact,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn dedupe(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     match args.pipe.games(&args.games)? {
         Some(games) => dedupe_games(args, games),
         None => dedupe_records(args),
@@ -84,7 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// Of the same games the first one stays.
-fn dedupe_games(args: &Args, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
+fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
     let by = match args.by.unwrap_or(SameArg::Players) {
         SameArg::Moves => GamesBy::Moves,
         SameArg::Players => GamesBy::Players,
@@ -109,7 +111,7 @@ fn dedupe_games(args: &Args, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
     )
 }
 
-fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
+fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let by = match args.by.unwrap_or(SameArg::Position) {
         SameArg::Position => By::Position,
         SameArg::Board => By::Board,
@@ -157,7 +159,7 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
 
 /// How the tallies that are written came to be: unless positions are what is the same, some of them are
 /// left out.
-fn ledger(args: &Args, by: By) -> anyhow::Result<Option<TallyLedger>> {
+fn ledger(args: &DedupeArgs, by: By) -> anyhow::Result<Option<TallyLedger>> {
     let Pipe { files, read, .. } = &args.pipe;
     let ledger = ledgers::sum(files, &read.wanted, args.libraries.allowed())?;
     Ok(ledger.map(|mut ledger| {
@@ -171,7 +173,7 @@ fn ledger(args: &Args, by: By) -> anyhow::Result<Option<TallyLedger>> {
 
 /// Prints the first conflicts, and writes all of them where the user wants them.
 fn report_conflicts(
-    args: &Args,
+    args: &DedupeArgs,
     mut conflicts: Conflicts,
     mut file: Option<Output>,
     places: &Places,
@@ -214,4 +216,57 @@ fn write_rows(file: &mut Output, conflict: &RecordConflict, places: &Places) -> 
         file.write_all(b"\n")?;
     }
     Ok(())
+}
+
+/// Write the records of the first source that are in none (subtract) or in all (intersect) of the
+/// others, unchanged and in their order
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb subtract book.epd played.epd -o fresh.epd
+  epdb intersect wac1.epd wac2.epd --by record")]
+pub(crate) struct SelectionArgs {
+    /// The source whose records are written
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The sources it is compared with
+    #[arg(required = true, value_name = "OTHER")]
+    others: Vec<PathBuf>,
+    /// Which records count as the same: those of one position, with the same pieces on the same
+    /// squares, or equal in everything
+    #[arg(long, value_parser = word_of::<By>(), default_value = "position", value_name = "WHAT")]
+    by: By,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    write: WriteArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(crate) fn select(args: &SelectionArgs, keep: Keep) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let mut output = RecordOutput::open(&args.output, &args.write)?;
+    output.carry_comments(diagnostics.comments(), Way::Collect(args.by));
+    let (directory, memory) = (temporary_directory(), args.memory.memory);
+    let encode: Arc<dyn Encode> = Arc::new(args.by);
+    let mut selection = Selection::new(keep, args.by, directory, memory);
+    let own = std::slice::from_ref(&args.file);
+    read_all_encoded(own, &args.read, &mut diagnostics, &encode, |records, _| {
+        Ok(selection.add_encoded(records)?)
+    })?;
+    diagnostics.comments().pause();
+    for (number, other) in args.others.iter().enumerate() {
+        if number > 0 {
+            selection.next_other();
+        }
+        let other = std::slice::from_ref(other);
+        read_all_encoded(other, &args.read, &mut diagnostics, &encode, |records, _| {
+            Ok(selection.add_other_encoded(records)?)
+        })?;
+    }
+    write_all(selection.finish()?, &mut output)?;
+    let written = output.finish()?;
+    Ok(diagnostics.finish()?.and(written))
 }

@@ -1,13 +1,61 @@
-//! `epdb play`: the positions to which moves lead.
+//! `epdb flip`, `epdb play` and `epdb tfgg`: other positions made from those that are read.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
+use crate::cli::args::{GameTextArgs, ReadArgs};
+use crate::cli::games::GamePipe;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Pipe};
+use crate::cli::terminal::note;
+use crate::cli::values::word_of;
 use epdb::library::field::{Field, MOVE_OPCODES, parse_opcode};
+use epdb::library::flip::{self, Mirror};
 use epdb::library::play::{Played, Stops, after_moves, after_operation};
 use epdb::library::value::Type;
 use epdb::model::Opcode;
+use epdb::source::GameFormat;
+
+/// Write the mirror images of records
+///
+/// Colors change places together with ranks, so that the other side has the same position; moves,
+/// castling rights, en passant squares, clocks and results go with them, and ce, seen by the side
+/// to move, stays. Mirrored files have no castling, because castling ends on the files c and g:
+/// rights are dropped and counted.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
+pub(crate) struct FlipArgs {
+    /// What changes places
+    #[arg(long, value_parser = word_of::<Mirror>(), default_value = "colors", value_name = "WHAT")]
+    mirror: Mirror,
+    #[command(flatten)]
+    pipe: Pipe,
+}
+
+pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
+    let (mut lost_rights, mut lost_moves, mut kept_typed) = (0, 0, 0);
+    let outcome = args.pipe.run(|record, _, output| {
+        let flipped = flip::flip(&record, args.mirror);
+        lost_rights += flipped.lost_rights;
+        lost_moves += flipped.lost_moves;
+        kept_typed += flipped.kept_typed;
+        output.write(&flipped.record)?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    for (count, what) in [
+        (lost_rights, "castling rights dropped: they have no mirror image"),
+        (
+            lost_moves,
+            "castling moves, and moves after them, kept as text: they have no mirror image",
+        ),
+        (kept_typed, "typed operands kept as they are: what they mean is not known here"),
+    ] {
+        if count > 0 {
+            note!("epdb: {count} {what}");
+        }
+    }
+    Ok(outcome)
+}
 
 /// Write the positions after moves
 ///
@@ -19,7 +67,7 @@ use epdb::model::Opcode;
 #[command(after_help = "Examples:
   epdb play --moves 'e4 c7c5 Nf3' start.epd
   epdb play --op 'pv[all]' --keep id analysed.epd")]
-pub(crate) struct Args {
+pub(crate) struct PlayArgs {
     #[command(flatten)]
     what: What,
     /// Operations that the new records have too
@@ -55,7 +103,7 @@ fn parse_operation(text: &str) -> Result<(Opcode, Stops), String> {
     Ok((opcode, stops))
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn play(args: &PlayArgs) -> anyhow::Result<Outcome> {
     let moves = args.what.moves.as_deref().unwrap_or_default();
     let moves: Vec<_> = moves.split_whitespace().collect();
     anyhow::ensure!(args.what.op.is_some() || !moves.is_empty(), "--moves names no move");
@@ -76,4 +124,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(if findings.finish() { Outcome::Different } else { outcome })
+}
+
+/// Write games in reduced export format: the seven tags and the moves
+///
+/// The same as `convert --reduced`, with any number of files in and standard output.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb tfgg sloppy.pgn -o regular.pgn")]
+pub(crate) struct TfggArgs {
+    /// Files of games; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    text: GameTextArgs,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn tfgg(args: &TfggArgs) -> anyhow::Result<Outcome> {
+    let format = GameFormat::Pgn(args.text.pgn(true));
+    let (files, read, output) = (&args.files, &args.read, args.output.as_deref());
+    GamePipe { files, read, format, output }.run(|game, _, output| output.write(game))
 }

@@ -1,0 +1,291 @@
+//! `epdb sort`, `epdb shuffle`, `epdb sample` and `epdb head`: records or games in another order, or
+//! some of them.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use crate::cli::args::MemoryArgs;
+use crate::cli::comments::Way;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::{GamePipe, GamesArgs};
+use crate::cli::ledgers;
+use crate::cli::outcome::Outcome;
+use crate::cli::pipe::{NeverMet, Pipe, temporary_directory, write_all};
+use crate::cli::record_output::RecordOutput;
+use crate::cli::source::{Visited, read_encoded};
+use epdb::codec::record::PlainRecord;
+use epdb::error::{self, Place};
+use epdb::library::order::{RecordSorter, SortOrder};
+use epdb::library::sample::{Sample, Shuffle, is_within, random_number};
+use epdb::library::sets::By;
+use epdb::library::value::{EvalContext, record_of_game};
+use epdb::model::EpdRecord;
+use epdb::source::{Encode, Item};
+use epdb::spill::Sorter;
+use epdb::text::pgn;
+
+/// Sort records by fields, or games in the order of archives
+///
+/// With --by, records, or games where the output is .pgn or .pgc or with --games: texts are in natural order (WAC.2 before WAC.10), what lacks a field
+/// comes last, and what agrees in all fields stays in the order of the input. Fields are those
+/// of `epdb help where`; `position` brings records of one position together.
+///
+/// Without --by, games: by date, event, site, round, White, Black, result, moves. Rounds are
+/// compared part by part as numbers. The output is PGN in export format, or PGC.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb sort --by id suite.epd
+  epdb sort --by=-ce,id analysed.epd
+  epdb sort 1991.pgn 1992.pgn -o archive.pgn
+  epdb sort --by=-elo_avg,Date games.pgn -o best.pgn")]
+pub(crate) struct SortArgs {
+    /// Fields, the first decides first; a minus sign before a field sorts downwards
+    #[arg(long, alias = "sort", value_name = "FIELD[,...]", allow_hyphen_values = true)]
+    by: Option<SortOrder>,
+    #[command(flatten)]
+    pipe: Pipe,
+    #[command(flatten)]
+    games: GamesArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(crate) fn sort(args: &SortArgs) -> anyhow::Result<Outcome> {
+    match (&args.by, args.pipe.games(&args.games)?) {
+        (Some(order), Some(games)) => sort_games(args, order, games),
+        (Some(order), None) => sort_records(args, order),
+        (None, _) => sort_archive(args),
+    }
+}
+
+/// Encodes records with their sort keys, and remembers which fields they had.
+struct Keyed {
+    order: SortOrder,
+    never_met: NeverMet,
+}
+
+impl Encode for Keyed {
+    fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> error::Result<()> {
+        let subject = EvalContext::new(record, None, place);
+        self.never_met.ask(&subject);
+        self.order.encode(&subject, out)
+    }
+
+    fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
+        let is_encoded = self.order.encode_plain(record, out);
+        if is_encoded {
+            self.never_met.met_record();
+        }
+        is_encoded
+    }
+}
+
+fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
+    let Pipe { files, read, write, output } = &args.pipe;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
+    let mut output = RecordOutput::open(output, write)?;
+    output.carry_comments(diagnostics.comments(), Way::Collect(By::Record));
+    output.keep_ledger(files, || ledgers::of_records(files, &read.wanted, true))?;
+    let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
+    let never_met = NeverMet::new(order.fields());
+    let keyed = Arc::new(Keyed { order: order.clone(), never_met });
+    let (encode, mut encoded) = (Arc::clone(&keyed), Vec::new());
+    read_encoded(files, read, &mut diagnostics, encode, |item| match item {
+        Item::Encoded { records, .. } => {
+            Ok(records.iter().try_for_each(|record| sorter.add_keyed(record))?)
+        }
+        Item::Record { record, place, game, .. } => {
+            let subject = EvalContext::new(&record, game, place);
+            keyed.never_met.ask(&subject);
+            encoded.clear();
+            order.encode(&subject, &mut encoded)?;
+            Ok(sorter.add_keyed(&encoded)?)
+        }
+        _ => Ok(()),
+    })?;
+    write_all(sorter.finish()?, &mut output)?;
+    let written = output.finish()?;
+    keyed.never_met.report();
+    Ok(diagnostics.finish()?.and(written))
+}
+
+fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
+    let sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
+    let never_met = NeverMet::new(order.fields());
+    let outcome = games.collect(
+        sorter,
+        |sorter, game, place, bytes| {
+            let record = record_of_game(game, order.is_of_record());
+            let subject = EvalContext::new(&record, Some(game), place);
+            never_met.ask(&subject);
+            Ok(sorter.add_encoded(&subject, bytes)?)
+        },
+        |sorter| Ok(sorter.finish()?),
+    )?;
+    never_met.report();
+    Ok(outcome)
+}
+
+/// Games in the order of archives.
+fn sort_archive(args: &SortArgs) -> anyhow::Result<Outcome> {
+    let games = args.pipe.games(&args.games.implied())?.context(
+        "without --by games are sorted, which become .pgn or .pgc; to sort records, say --by FIELD",
+    )?;
+    games.collect(
+        Sorter::new(temporary_directory(), args.memory.memory),
+        |sorter, game, _, bytes| Ok(sorter.push(&pgn::collation_key(game), bytes)?),
+        |sorter| Ok(sorter.finish()?.into()),
+    )
+}
+
+/// Write all records, or games, in random order
+///
+/// One seed gives one order, on every machine and with any number of threads.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb shuffle --seed 7 book.epd -o shuffled.epd
+  epdb shuffle games.pgn -o shuffled.pgn")]
+pub(crate) struct ShuffleArgs {
+    /// Which of all orders
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    seed: u64,
+    #[command(flatten)]
+    pipe: Pipe,
+    #[command(flatten)]
+    games: GamesArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
+    let shuffle = Shuffle::new(args.seed, temporary_directory(), args.memory.memory);
+    if let Some(games) = args.pipe.games(&args.games)? {
+        return games.collect(
+            shuffle,
+            |shuffle, _, _, bytes| Ok(shuffle.add_encoded(bytes)?),
+            |shuffle| Ok(shuffle.finish()?),
+        );
+    }
+    args.pipe.collect(
+        shuffle,
+        |shuffle, record, _| Ok(shuffle.add(record)?),
+        |shuffle, _| Ok(shuffle.finish()?),
+    )
+}
+
+/// Write some of the records, or games, chosen at random, in their order
+///
+/// One seed gives one choice, on every machine and with any number of threads.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb sample -n 1000 book.epd
+  epdb sample --fraction 0.1 --seed 7 book.epd
+  epdb sample -n 100 games.pgn -o some.pgn")]
+pub(crate) struct SampleArgs {
+    #[command(flatten)]
+    size: Size,
+    /// Which of all choices
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    seed: u64,
+    #[command(flatten)]
+    pipe: Pipe,
+    #[command(flatten)]
+    games: GamesArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+struct Size {
+    /// Exactly so many, or all if there are fewer
+    #[arg(short = 'n', long, alias = "number", value_name = "N")]
+    limit: Option<u64>,
+    /// Each record with this probability, 0 to 1
+    #[arg(long, value_parser = parse_fraction, value_name = "FRACTION")]
+    fraction: Option<f64>,
+}
+
+fn parse_fraction(text: &str) -> Result<f64, String> {
+    let fraction = text.parse().ok().filter(|fraction| (0.0..=1.0).contains(fraction));
+    fraction.ok_or_else(|| "expected a number from 0 to 1, such as 0.1".into())
+}
+
+pub(crate) fn sample(args: &SampleArgs) -> anyhow::Result<Outcome> {
+    let Some(limit) = args.size.limit else { return fraction(args) };
+    let sample = Sample::new(limit, args.seed, temporary_directory(), args.memory.memory);
+    if let Some(games) = args.pipe.games(&args.games)? {
+        return games.collect(
+            sample,
+            |sample, _, _, bytes| Ok(sample.add_encoded(bytes)?),
+            |sample| Ok(sample.finish()?),
+        );
+    }
+    args.pipe.collect(
+        sample,
+        |sample, record, _| Ok(sample.add(record)?),
+        |sample, _| Ok(sample.finish()?),
+    )
+}
+
+fn fraction(args: &SampleArgs) -> anyhow::Result<Outcome> {
+    let fraction = args.size.fraction.unwrap_or_default();
+    let mut numbers = (0..).map(|place| random_number(args.seed, place));
+    let mut is_chosen = || numbers.next().is_some_and(|number| is_within(number, fraction));
+    if let Some(games) = args.pipe.games(&args.games)? {
+        return games.run(|game, _, output| match is_chosen() {
+            true => output.write(game),
+            false => Ok(Visited::Taken),
+        });
+    }
+    args.pipe.run(|record, _, output| {
+        if is_chosen() {
+            output.write(&record)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+/// Write the first records, or games, of all sources together
+///
+/// Games become their positions, unless --games is said or the output is .pgn or .pgc. (Commands
+/// that only count, count and stats, count games as games unless --positions is said.)
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb head -n 100 book.epd
+  epdb head -n 3 --games games.pgn")]
+pub(crate) struct HeadArgs {
+    /// How many
+    #[arg(short = 'n', long, alias = "number", default_value_t = 10, value_name = "N")]
+    limit: u64,
+    #[command(flatten)]
+    pipe: Pipe,
+    #[command(flatten)]
+    games: GamesArgs,
+}
+
+pub(crate) fn head(args: &HeadArgs) -> anyhow::Result<Outcome> {
+    let mut left = args.limit;
+    if let Some(games) = args.pipe.games(&args.games)? {
+        anyhow::ensure!(left > 0, "-n 0 asks for no games at all");
+        return games.run(|game, _, output| match output.write(game)? {
+            Visited::Taken if left == 1 => Ok(Visited::TakenLast),
+            visited => {
+                left -= u64::from(matches!(visited, Visited::Taken));
+                Ok(visited)
+            }
+        });
+    }
+    args.pipe.run(|record, _, output| {
+        if left > 0 {
+            left -= 1;
+            output.write(&record)?;
+        }
+        Ok(match left {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
+    })
+}
