@@ -28,8 +28,8 @@ use epdb::text::{
 /// Which records are taken.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// Take only records for which this expression holds, such as `pieces < 8 && !check`; `epdb
-    /// help where` tells the language
+    /// Read only records for which this expression is true, such as `pieces < 8 && !check`; see
+    /// `epdb help where`
     #[arg(long = "where", value_name = "EXPR", help_heading = "Reading")]
     pub(crate) filter: Option<Expression>,
 }
@@ -100,8 +100,7 @@ impl ReadArgs {
 /// How a position on the command line is read.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PositionArgs {
-    /// How much is taken: only canonical text, what the standards allow, or positions as they are
-    /// found
+    /// Strictness: only canonical text, what the standards allow, or positions as they are found
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     profile: Profile,
 }
@@ -117,58 +116,58 @@ impl PositionArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct FormArgs {
-    /// How much is taken: only canonical text, what the standards allow, or files as they are
-    /// found (each repair a warning)
+    /// Strictness: only canonical text, what the standards allow, or files as they are found (a
+    /// warning for each repair)
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     pub(crate) profile: Profile,
-    /// Read by the text of 1994, which lacks cc, ptp, refcom, refreq, sv and ts
+    /// Read by the standard of 1994, which lacks cc, ptp, refcom, refreq, sv and ts
     #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
     pub(crate) revision: Revision,
-    /// Take labels: of training files, `FEN [0.5]`, `FEN | 23 | 0.5`, `FEN; 0.5`, `FEN,23,0.5`, `FEN 1-0`,
-    /// and of chessdb, `FEN ; 23;`
+    /// Read labels of training files (`FEN [0.5]`, `FEN | 23 | 0.5`, `FEN; 0.5`, `FEN,23,0.5`, `FEN
+    /// 1-0`) and of chessdb (`FEN ; 23;`)
     #[arg(long)]
     pub(crate) labels: bool,
-    /// From whose side the scores of labelled files are seen
+    /// Point of view of the scores in labelled files
     #[arg(long, value_parser = word_of::<ScoreView>(), value_name = "SIDE")]
     pub(crate) score_view: Option<ScoreView>,
-    /// Take perft counts in any dialect and read them as D1 ... Dn
+    /// Read perft counts in any dialect as D1 ... Dn
     #[arg(long)]
     pub(crate) perft: bool,
-    /// Of `startpos moves e2e4` take the first position, with the moves as pv
+    /// Read `startpos moves e2e4` as the first position, with the moves as pv
     #[arg(long)]
     pub(crate) keep_moves: bool,
     /// Take moves in other notations, which one command asks for.
     #[arg(skip)]
     pub(crate) repair_moves: bool,
-    /// What a mate target such as `bm #5` becomes
+    /// Form of a mate target such as `bm #5`
     #[arg(long, value_parser = word_of::<MateTargets>(), default_value = "keep", value_name = "FORM")]
     pub(crate) mates: MateTargets,
-    /// The longest line that is read; longer ones are rejected whole
+    /// Longest line that is read; longer lines are rejected
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_line: Option<usize>,
-    /// The format of standard input and of files whose name does not tell it
+    /// Format of standard input, and of files whose name does not show it
     #[arg(long, value_parser = word_of::<FileFormat>(), value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
-    /// The character set of text: utf-8, latin-1, or a name such as windows-1251, gbk, shift_jis
-    /// [default: UTF-8, and Windows-1252 what is not UTF-8]
+    /// Character set of text: utf-8, latin-1, or a name such as windows-1251, gbk, shift_jis
+    /// [default: UTF-8; Windows-1252 for text that is not UTF-8]
     #[arg(long, value_name = "CHARSET")]
     pub(crate) charset: Option<TextCharset>,
-    /// Write rejected lines and games to this file, byte for byte, and whole games that are cut short
+    /// Write rejected lines, rejected games and truncated games to this file, byte for byte
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Write every repair to this file: file, line, code, before, after
+    /// Write every repair to this file: file, line, code, text before, text after
     #[arg(long, value_name = "FILE.tsv")]
     pub(crate) repairs: Option<PathBuf>,
     /// Reject every line that has a warning
     #[arg(long)]
     pub(crate) deny_warnings: bool,
-    /// Rejected lines, and games that are cut short, do not change the exit status
+    /// Rejected lines and truncated games do not change the exit status
     #[arg(long)]
     pub(crate) allow_rejects: bool,
     /// Print every warning, not only the first 20 of each code
     #[arg(long)]
     pub(crate) all_warnings: bool,
-    /// How many threads read lines, at most four a core [default: one a core]
+    /// Number of threads that read lines, at most four per core [default: one per core]
     #[arg(long, value_name = "N", value_parser = values::parse_threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -179,33 +178,33 @@ pub(crate) struct FormArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Games")]
 pub(crate) struct GameReadArgs {
-    /// Which positions of the main lines are taken: all, final, or plies such as 10..20 (the start
-    /// is 0); a line ends before a null move
+    /// Main-line positions to read: all, final, or plies such as 10..20 (the start is 0); a line
+    /// ends before a null move
     #[arg(long, value_name = "all|final|A..B")]
     pub(crate) positions: Option<Positions>,
-    /// Take the positions of variations too; with final, the one in which each line ends
+    /// Read positions of variations too; with final, the last position of each line
     #[arg(long)]
     pub(crate) variations: bool,
-    /// Positions keep the tags of their game as ptp
+    /// Store the tags of the game as ptp
     #[arg(long)]
     pub(crate) game_tags: bool,
-    /// Positions keep the opening of their game: ECO as eco, NIC as nic, Opening, Variation and
-    /// SubVariation as v0, v1, v2
+    /// Store the opening of the game: ECO as eco, NIC as nic, Opening, Variation and SubVariation
+    /// as v0, v1, v2
     #[arg(long)]
     pub(crate) game_openings: bool,
-    /// Positions keep the evaluation that a comment of their game has, as ce of the side to move, and its
-    /// depth as acd: [%eval 0.34] or [%eval #-3,20] behind them, or +0.35/20 1.2s of cutechess and
-    /// fastchess behind the move that an engine made there
+    /// Store the evaluation in a game comment as ce (side to move) and acd (depth): [%eval 0.34] or
+    /// [%eval #-3,20] after the position, or +0.35/20 1.2s (cutechess, fastchess) after the
+    /// engine's move
     #[arg(long)]
     pub(crate) game_evals: bool,
-    /// In whose piece letters the moves of games are written, such as german; figurines are read in any
+    /// Language of the piece letters in games, such as german; figurines are always read
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     pub(crate) language: Language,
-    /// The largest game that is read; larger ones are rejected whole
+    /// Largest game that is read; larger games are rejected
     #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "16M")]
     pub(crate) max_game: usize,
-    /// Take games that are cut short before a move that cannot be made like whole ones: tallies and
-    /// books count them, and the exit status is 0
+    /// Treat a game that is cut off at an illegal move like a complete one: tallies and books count
+    /// it, and the exit status is 0
     #[arg(long)]
     pub(crate) truncate_games: bool,
 }
@@ -237,16 +236,16 @@ impl GameReadArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GameWriteArgs {
-    /// PGN: only the seven tag roster and the moves
+    /// PGN: write only the seven standard tags and the moves
     #[arg(long)]
     reduced: bool,
     #[command(flatten)]
     text: GameTextArgs,
-    /// PGC: leave out comments, which it has no record for
+    /// PGC: leave out comments, for which the format has no record
     #[arg(long, conflicts_with = "ext")]
     lossy: bool,
-    /// PGC: carry comments, null moves, text beyond Latin-1 and long tags in escape records, and a
-    /// checksum of each game
+    /// PGC: store comments, null moves, text beyond Latin-1 and long tags in escape records, and a
+    /// checksum for each game
     #[arg(long)]
     ext: bool,
 }
@@ -255,16 +254,16 @@ pub(crate) struct GameWriteArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GameTextArgs {
-    /// PGN: the character set; ascii has ? for all other characters, which are counted
+    /// PGN: character set; ascii replaces all other characters with ? and counts them
     #[arg(long, value_enum, default_value_t = ToCharset::Utf8, value_name = "CHARSET")]
     to_charset: ToCharset,
-    /// PGN: whose piece letters, or figurine; anything but english is for display only
+    /// PGN: language of the piece letters, or figurine; use anything but english for display only
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     to_language: Language,
     /// Keep `%` lines
     #[arg(long)]
     escapes: bool,
-    /// Write ? for characters that the character set does not have
+    /// Write ? for characters missing from the character set
     #[arg(long)]
     translit: bool,
 }
@@ -350,18 +349,19 @@ pub(crate) struct WriteArgs {
     /// EPD, six-field FEN, or FEN followed by operations [default: by the output's suffix, or epd]
     #[arg(long, value_parser = word_of::<Format>(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// Counters as they were, as hmvc and fmvn, as FEN fields, or not at all [default: keep, and ops in
-    /// a file whose name ends in .epd]
+    /// Counters: as they were, as hmvc and fmvn, as FEN fields, or none [default: keep; ops in a
+    /// file whose name ends in .epd]
     #[arg(long, value_parser = word_of::<CounterForm>(), value_name = "FORM")]
     pub(crate) counters: Option<CounterForm>,
-    /// Castling letters: KQkq with file letters for inner rooks only, the rooks' files, or as given
+    /// Castling letters: KQkq with file letters for inner rooks only, the files of the rooks, or as
+    /// they were
     #[arg(long, value_parser = word_of::<CastlingForm>(), default_value = "xfen", value_name = "FORM")]
     pub(crate) castling: CastlingForm,
-    /// En passant squares as given, only where a capture is legal, or where a pawn stands ready
+    /// En passant squares: as they were, only where a capture is legal, or where an enemy pawn
+    /// stands next to the pawn
     #[arg(long, value_parser = word_of::<EnPassantForm>(), default_value = "keep", value_name = "FORM")]
     pub(crate) ep: EnPassantForm,
-    /// Write text that a program reads which takes less than the standard allows; `epdb help
-    /// compat` tells what becomes of what
+    /// Write text for a program that does not read all of standard EPD; see `epdb help compat`
     #[arg(long, value_parser = word_of::<Compat>(), value_name = "PROGRAM")]
     pub(crate) compat: Option<Compat>,
 }
@@ -402,7 +402,7 @@ pub(crate) struct OutputArgs {
     /// Write to this file instead of standard output; it appears only when it is complete
     #[arg(short, long, value_name = "FILE", help_heading = None::<&str>)]
     pub(crate) output: Option<PathBuf>,
-    /// The format of standard output, or of a file whose name does not tell it
+    /// Format of standard output, or of a file whose name does not show it
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     pub(crate) to: Option<FileFormat>,
     #[command(flatten)]
@@ -413,8 +413,8 @@ pub(crate) struct OutputArgs {
 #[derive(Args, Clone, Copy, Default, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct ForceArgs {
-    /// Replace a store or a library that is there already: without this they stay, and only other files
-    /// are replaced; `export --verbatim` replaces no file without it
+    /// Replace an existing store or library; other files are always replaced. `export --verbatim`
+    /// replaces no file without --force
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -428,13 +428,13 @@ pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Merging")]
 pub(crate) struct MergeArgs {
-    /// Whose analysis (acd acn acs ce dm pm pv and the like) a merged record has
+    /// Record whose analysis (acd, acn, acs, ce, dm, pm, pv ...) the merged record keeps
     #[arg(long, value_parser = word_of::<Prefer>(), default_value = "later", value_name = "WHOSE")]
     prefer: Prefer,
-    /// What merging makes of best moves that differ
+    /// Best moves of the merged record when they differ
     #[arg(long, value_parser = word_of::<BestMoves>(), default_value = "conflict", value_name = "WHAT")]
     bm: BestMoves,
-    /// Opcodes whose numbers are added up when records merge
+    /// Opcodes whose numbers are added when records are merged
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
     add: Vec<Opcode>,
 }
@@ -450,16 +450,16 @@ impl MergeArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Counted games")]
 pub(crate) struct CellArgs {
-    /// Only games of this month or year, and later ones, of a library made with `tally --by`
+    /// Only games from this month or year on; needs a library made with `tally --by`
     #[arg(long, value_name = "YYYY[-MM]")]
     since: Option<YearMonth>,
-    /// Only games of this month or year, and earlier ones
+    /// Only games up to the end of this month or year
     #[arg(long, value_name = "YYYY[-MM]")]
     until: Option<YearMonth>,
-    /// Only games of these classes of time controls
+    /// Only games with these time control classes
     #[arg(long, value_delimiter = ',', value_name = "SPEED[,...]", value_parser = speeds())]
     speeds: Vec<Speed>,
-    /// Only games of these groups of mean ratings, by the lowest rating of each
+    /// Only games in these groups of mean ratings; give the lowest rating of each
     #[arg(long, value_delimiter = ',', value_name = "RATING[,...]",
           value_parser = parse_rating_group)]
     ratings: Vec<u16>,
@@ -481,7 +481,7 @@ impl CellArgs {
 /// How much memory a command may use.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {
-    /// How much memory the work may use: bytes, or with K, M, G
+    /// Memory to use: bytes, or a number with K, M or G
     #[arg(long, default_value = "256M", value_parser = parse_memory, value_name = "SIZE")]
     #[arg(help_heading = "Memory")]
     pub(crate) memory: usize,

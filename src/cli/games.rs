@@ -112,8 +112,7 @@ fn split_losses(encoded: &[u8]) -> anyhow::Result<(GameLosses, &[u8])> {
 /// Whether games are taken as games, and how they are written.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct GamesArgs {
-    /// Take games as games and write games, not their positions; it need not be said where the
-    /// output is .pgn or .pgc
+    /// Process games as games, not as positions (default if the output is .pgn or .pgc)
     #[arg(long)]
     games: bool,
     #[command(flatten)]

@@ -17,7 +17,7 @@ use crate::cli::output::open_output;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb man /usr/local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// The folder; it must be there
+    /// An existing folder
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -15,11 +15,11 @@ use crate::cli::output::open_page;
 use crate::cli::{pages, terminal};
 use epdb::text::codes;
 
-/// Show the page of a command, or one of the other pages
+/// Show the page of a command, or another page
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb help options")]
 pub(crate) struct Args {
-    /// A command, or one of the pages that `epdb help` lists
+    /// A command, or a page listed by `epdb help`
     #[arg(value_name = "COMMAND|PAGE")]
     page: Vec<String>,
 }
@@ -38,29 +38,29 @@ pub(crate) struct Page {
 pub(crate) const PAGES: &[Page] = &[
     Page {
         name: "options",
-        about: "options that many commands share: reading, writing, games, engines",
+        about: "options shared by many commands: reading, writing, games, engines",
         text: shared_options,
     },
     Page {
         name: "sources",
-        about: "what is read that others publish: lichess, chessdb, Polyglot, [%eval] of games",
+        about: "formats of other projects: lichess, chessdb, Polyglot, [%eval] in games",
         text: pages::sources_page,
     },
-    Page { name: "where", about: "the language of --where", text: pages::where_page },
+    Page { name: "where", about: "the expressions of --where", text: pages::where_page },
     Page {
         name: "tournament",
-        about: "the file of a tournament for `epdb referee`",
+        about: "the tournament file of `epdb referee`",
         text: pages::tournament_page,
     },
-    Page { name: "json", about: "what --json prints", text: pages::json_page },
+    Page { name: "json", about: "the output of --json", text: pages::json_page },
     Page {
         name: "compat",
-        about: "output for programs that take less, such as python-chess",
+        about: "output for programs that read less, such as python-chess",
         text: pages::compat_page,
     },
     Page {
         name: "codes",
-        about: "what the codes of errors and warnings mean; `epdb help CODE` explains one",
+        about: "the codes of errors and warnings; `epdb help CODE` explains one",
         text: codes::page,
     },
 ];
@@ -169,7 +169,7 @@ fn with_named_options(command: Command) -> Command {
 
 /// The names of the shared options of a command by heading; `None` when it has none.
 fn shared_list(command: &Command) -> Option<String> {
-    let mut list = String::from("Shared options (`epdb help options` has them all):\n");
+    let mut list = String::from("Shared options (see `epdb help options`):\n");
     let before = list.len();
     for heading in SHARED {
         let mut names = command
@@ -200,11 +200,11 @@ fn shared_list(command: &Command) -> Option<String> {
 /// The end of the first page: formats and the pages that are no command's.
 pub(crate) fn pages() -> String {
     let mut text = String::from(
-        "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
-         .gz or .zst behind the text ones. `-` is standard input or output. An argument that names a file\n\
-         is that file; any other with a blank in it is a position: a FEN, or moves such as '1. e4 c5'.\n\
-         Every command takes -q (print errors only), -h and --color auto|always|never; `epdb -V` tells the\n\
-         version, `epdb help COMMAND` has an example of each command. Other pages, by `epdb help PAGE`:\n",
+        "The suffix of a file gives its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
+         .gz or .zst after those of text. `-` is standard input or output. An argument that names an existing\n\
+         file is that file; any other with a space is a position: a FEN, or moves such as '1. e4 c5'.\n\
+         Every command takes -q (print errors only), -h and --color auto|always|never; `epdb -V` prints the\n\
+         version, `epdb help COMMAND` shows a command with examples. Other pages, by `epdb help PAGE`:\n",
     );
     for Page { name, about, .. } in PAGES {
         text += &format!("  {name:<12}{about}\n");
@@ -215,7 +215,7 @@ pub(crate) fn pages() -> String {
 /// The page about the shared options.
 fn shared_options() -> String {
     let mut page = String::from(
-        "Options that many commands share. The page of a command names those that it takes.\n\n",
+        "Options that many commands share. The page of a command lists the ones it has.\n\n",
     );
     let options = Shared::augment_args(Command::new("epdb"))
         .disable_help_flag(true)
@@ -223,8 +223,8 @@ fn shared_options() -> String {
         .help_template("{all-args}")
         .render_help();
     page += options.to_string().trim_end();
-    page += "\n\nEvery command takes -q, --quiet: only errors are printed, no warnings and no summaries.\n\
-             And --color WHEN: colours always, never, or auto, on a terminal unless NO_COLOR is set.\n";
+    page += "\n\nEvery command has -q, --quiet: print errors only, no warnings and no summaries.\n\
+             And --color WHEN: colours always, never, or auto (on a terminal, unless NO_COLOR is set).\n";
     page
 }
 
@@ -271,7 +271,7 @@ fn unknown(cli: &Command, name: &str) -> anyhow::Error {
         .filter(|(likeness, _)| *likeness > 0.7)
         .map(|(_, known)| format!("; is it `{known}`?"))
         .unwrap_or_default();
-    let text = format!("there is no page about `{name}`{near} `epdb help` lists what there is");
+    let text = format!("there is no page about `{name}`{near} see `epdb help`");
     Usage(text).into()
 }
 

@@ -11,10 +11,11 @@ use epdb::source;
 #[derive(clap::Args, Copy, Clone, Debug)]
 #[command(next_help_heading = "Libraries")]
 pub(crate) struct LibraryArgs {
-    /// Add up libraries that were built differently, are pruned, or do not say how they were built
+    /// Add libraries even if they were built differently, are pruned, or do not say how they were
+    /// built
     #[arg(long)]
     allow_mixed: bool,
-    /// Add up libraries that count the same games, or may
+    /// Add libraries even if they count the same games, or may do so
     #[arg(long)]
     allow_overlap: bool,
 }

@@ -46,11 +46,12 @@ use outcome::{Outcome, exit_code};
 
 use epdb::library::sets::Keep;
 
-/// An EPD file, only small and fast: reads EPD and FEN text, keeps positions as compact binary
-/// records, finds them by position and writes them back as canonical text.
+/// Everything an EPD file holds, in a small, fast database: reads EPD and FEN text, stores
+/// positions as compact binary records, finds them by position and writes them back as canonical
+/// text.
 ///
 /// Data goes to standard output, everything else to standard error. Exit status: 0 done (repairs
-/// included), 1 something was rejected, not found or different, 2 it could not be done.
+/// included), 1 something was rejected, not found or different, 2 the command failed.
 #[derive(Parser, Debug)]
 #[command(name = "epdb", version, arg_required_else_help = true, disable_help_subcommand = true)]
 struct Cli {
@@ -108,12 +109,12 @@ enum Command {
 
     #[command(
         alias = "merge",
-        about = "Write the records of all sources, those of one position merged"
+        about = "Write the records of all sources, merged by position"
     )]
     Union(LazyHelp<sets::DedupeArgs>),
-    #[command(about = "Write the records of the first source that are in all others")]
+    #[command(about = "Write the records of the first source that are in all other sources")]
     Intersect(LazyHelp<sets::SelectionArgs>),
-    #[command(about = "Write the records of the first source that are in none of the others")]
+    #[command(about = "Write the records of the first source that are in no other source")]
     Subtract(LazyHelp<sets::SelectionArgs>),
     #[command(about = "Write each position once, its records merged")]
     Dedupe(LazyHelp<sets::DedupeArgs>),
@@ -136,7 +137,7 @@ enum Command {
     #[command(aliases = ["pfga", "analyse"])]
     Analyze(LazyHelp<engine::AnalyzeArgs>),
     Mate(LazyHelp<engine::MateArgs>),
-    #[command(hide = true, about = "mate as the specification has it: dm is the length given")]
+    #[command(hide = true, about = "mate as in the specification: dm is the length given")]
     Pfms(LazyHelp<engine::MateArgs>),
     #[command(alias = "pfts")]
     Solve(LazyHelp<engine::SolveArgs>),

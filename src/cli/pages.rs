@@ -4,28 +4,28 @@ use epdb::library::field::BUILTIN_FIELDS;
 use epdb::text::codes::{self, Code};
 
 const SOURCES_PAGE: &str = "\
-Every command that reads records also reads these, plain, as .gz and as .zst. formats/sources.md says
-what becomes of each part, and where it was seen whose view the scores are.
+Every command that reads records also reads these formats, plain, as .gz and as .zst. See
+formats/sources.md for each field, and for the evidence of the point of view of the scores.
 
-Evaluations of lichess    lichess_db_eval.jsonl: told by its begin or .jsonl, else --from jsonl
-  acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. The file has White's
-                          view, ce is that of the side to move (--score-view mover: the file too)
-Puzzles of lichess        lichess_db_puzzle.csv: told by its header, else --from csv. Columns go by the
-                          names in the header; an unknown one is left out with a warning
+Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl, else --from jsonl
+  acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. Scores in the file are
+                          White's, ce is the side to move's (--score-view mover if the file's are too)
+Puzzles of lichess        lichess_db_puzzle.csv: recognised by its header, else --from csv. Columns are
+                          found by name; unknown columns are ignored with a warning
   position                the one after the first move, which is the opponent's
-  bm, pv, id              the first move and the whole solution, the PuzzleId
+  bm, pv, id              first move of the solution, whole solution, PuzzleId
   rating, rating_dev, popularity, plays
-                          the columns of numbers: op(rating) and so on in --where
-  c0, c1, c2, DailyDate   themes, URL of the game, opening tags, when it was the puzzle of the day
-Opening books             of Polyglot, .bin, else --from bin. A book has keys and no positions: they are
-                          looked for by its moves from the start array (`epdb help book list`)
-  bm, c0                  the moves with a weight over 0; all moves with their weights
+                          numeric columns: op(rating) and so on in --where
+  c0, c1, c2, DailyDate   themes, URL of the game, opening tags, date as puzzle of the day
+Opening books             Polyglot, .bin, else --from bin. A book stores keys, not positions; epdb
+                          finds these by moves from the start position (`epdb help book list`)
+  bm, c0                  moves with a weight over 0; all moves with their weights
 Scores of chessdb         lines such as `FEN ; 23;` and `FEN ; cdb eval: 23, ply: 6;`: with --labels
-  ce, cdb_ply             the score, which is that of the side to move; plies from the start array
+  ce, cdb_ply             score, from the side to move; plies from the start position
 Evaluations in games      [%eval 0.34], [%eval #-3,20] in comments: with --game-evals
-  ce, acd                 of the position behind which the comment stands; White's view in the game
+  ce, acd                 of the position before the comment; White's point of view in the game
 Engines in games          {+0.35/20 1.2s}, {-M8/30 0.5s} of cutechess and fastchess: with --game-evals
-  ce, acd                 of the position before the move behind which it stands; the mover's view
+  ce, acd                 of the position before the commented move; the mover's point of view
 
 Examples:
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa
@@ -41,67 +41,67 @@ pub(crate) fn sources_page() -> String {
     SOURCES_PAGE.into()
 }
 
-/// Worked examples: an expression, and which records it takes.
+/// Examples: an expression, and the records it selects.
 pub(crate) const EXAMPLES: [(&str, &str); 12] = [
-    ("pieces <= 7", "endings that tablebases know"),
-    ("has(bm) && !illegal(bm)", "records with a best move that can be played"),
-    ("abs(ce) <= 50 && fmvn < 20", "level positions from the opening"),
+    ("pieces <= 7", "endgames covered by tablebases"),
+    ("has(bm) && !illegal(bm)", "records with legal best moves"),
+    ("abs(ce) <= 50 && fmvn < 20", "balanced positions from the opening"),
     ("'Qg6' in bm || 'g3g6' in bm", "one best move, in any spelling"),
-    ("pm in bm", "problems whose answer is right"),
-    ("id ~ '^WAC\\.0' && id != 'WAC.023'", "ids by a pattern, one left out"),
+    ("pm in bm", "problems answered correctly"),
+    ("id ~ '^WAC\\.0' && id != 'WAC.023'", "ids that match a pattern, except one"),
     ("material in ['KRPkr', 'KRkrp']", "rook and pawn against rook, either way"),
-    ("stm == 'b' && check && legal_moves == 1", "Black is in check and has one way out"),
+    ("stm == 'b' && check && legal_moves == 1", "Black is in check and has one legal move"),
     ("result == '1/2-1/2' && ce:white > 150", "draws that White was winning"),
-    ("White ~ '^Carlsen' && elo_min >= 2600", "games of a player against strong ones"),
-    ("Date >= '2020' && speed in ['rapid', 'classical']", "games of a time, and not too fast"),
+    ("White ~ '^Carlsen' && elo_min >= 2600", "games of a player with strong opponents"),
+    ("Date >= '2020' && speed in ['rapid', 'classical']", "games from 2020 on that are not too fast"),
     ("file ~ 'sts' && line > 100 && !(castling == '-')", "by source, and with castling rights"),
 ];
 
 const GRAMMAR: &str = "\
-An expression says which records are taken: epdb filter, and --where on every command that reads.
+An expression selects records: in `epdb filter`, and in --where of every command that reads.
 
 Values
   12  -0.5            numbers
-  'Nf3'  \"a b\"        texts, in single or double quotes, without escapes
+  'Nf3'  \"a b\"        text, in single or double quotes, without escapes
   bm  ce  id  Depth   any opcode of the standard, and private ones that begin with a capital;
                       op(NAME) for all others
   White  Date  ECO    any tag of a game that begins with a capital; tag(NAME) for all others
   uci(bm)             the moves of an opcode in coordinates
-  ce:white            ce as White sees it (ce is seen by the side to move)
-  abs(ce)             a number without its sign
+  ce:white            ce from White's point of view (ce itself is the side to move's)
+  abs(ce)             the absolute value of a number
 
 Tests
-  ==  !=  <  <=  >  >=   compare; texts are ordered naturally: WAC.2 before WAC.10
-  id ~ 'PATTERN'         the text contains something that fits a regular expression
-  id in ['a', 'b']       one of a list
-  'e4' in bm  pm in bm   one of the moves; SAN or coordinates, with or without check marks
-  has(bm)                the record has it
-  illegal(bm)            a move of am, bm, pm, pv, sm or sv cannot be played
-  check                  a flag stands by itself
+  ==  !=  <  <=  >  >=   compare; text is ordered naturally: WAC.2 before WAC.10
+  id ~ 'PATTERN'         some part of the text matches a regular expression
+  id in ['a', 'b']       equals one of a list
+  'e4' in bm  pm in bm   is one of the moves; SAN or coordinates, with or without check marks
+  has(bm)                the record has the operation or tag
+  illegal(bm)            a move of am, bm, pm, pv, sm or sv is illegal
+  check                  a flag needs no comparison
   !  &&  ||  ( )         not, and, or; && binds closer than ||
 
-A comparison with something that a record lacks is false, != too. Operands of opcodes outside the
-standard are numbers where they read as one. hmvc and fmvn are found as operations and as the
-fields of a six-field FEN. Types are checked before the first record is read, and so are names: an
-unknown name in small letters, or one that looks like a slip of the pen, is an error. A tag or
-private opcode that no record has is said at the end.
+A comparison with a missing value is false, also with !=. Operands of opcodes outside the standard
+are numbers if they look like one. hmvc and fmvn are found as operations and as the fields of a
+six-field FEN. Types and names are checked before the first record is read: an unknown name in
+small letters, or one that looks like a typing error, is an error. A tag or private opcode that
+occurs in no record is reported at the end.
 
 Tags of games
-Games have them, the positions that are taken out of games, and records that keep them as ptp. A
-name that begins with a capital is a tag, and where there is no such tag a private opcode. A tag
-that is empty or says ? is missing.
-  White  Event  ECO ...       texts
+Games have tags; so do the positions read from games, and records with tags in ptp. A name that
+begins with a capital is a tag, or if the record has no such tag, a private opcode. A tag that is
+empty or ? is missing.
+  White  Event  ECO ...       text
   WhiteElo  PlyCount ...      numbers: names that end in Elo, Rating, RatingDiff, USCF, PlyCount
   Date  UTCDate  EventDate    dates: names that end in Date; compared with 'YYYY.MM.DD', 'YYYY.MM'
                               or 'YYYY', which mean a day, a month, a year: Date == '1992',
-                              Date < '1992.06'. What missing parts leave open is false:
-                              1992.??.?? is neither < nor >= '1992.06', but it is < '1993'.
-Other tags are numbers where they read as one. speed is that of lichess.org, by the time for forty
+                              Date < '1992.06'. A comparison that depends on a missing part is
+                              false: 1992.??.?? is neither < nor >= '1992.06', but < '1993'.
+Other tags are numbers if they look like one. speed is that of lichess.org, by the time for forty
 moves: ultraBullet below 30 seconds, bullet below 3 minutes, blitz below 8, rapid below 25,
-classical below 6 hours, correspondence. Of a game that is taken as a game (--games, count, stats,
-an output that is .pgn or .pgc) the fields of positions are those of its last position.
+classical below 6 hours, correspondence. If games are read as games (--games, count, stats, .pgn or
+.pgc output), the fields of positions are those of the last position.
 
-Fields that are no opcodes (also for table --columns and sort --by)
+Fields that are not opcodes (also for table --columns and sort --by)
 ";
 
 /// The page of `epdb help where`.
@@ -118,35 +118,36 @@ pub(crate) fn where_page() -> String {
 }
 
 const TOURNAMENT_HEAD: &str = "\
-A tournament is a file in TOML; only two players must be there. Paths are as seen from where epdb is started.
+A tournament is a TOML file; only two players are required. Paths are relative to the current folder.
 
 ";
 
-/// All but a few keys at work.
+/// A file that uses all but a few keys.
 const TOURNAMENT_EXAMPLE: &str = include_str!("../../tests/examples/tournament.toml");
 
 const TOURNAMENT_REST: &str = "
 Other keys
-  challengers = 1             of a gauntlet: so many of the first players meet all others
-  tie-breaks = 4              of a knockout: so often a level encounter gets two games more; then the first goes on
-  sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   of two players, or \"normalized\"
-  serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two lines with a client at each, in place of listen
-  eco = [\"a.tsv\", \"b.tsv\"]   names as of `epdb name`: games get the tags ECO, Opening and Variation
-  syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   tablebases decide games behind moves
+  challengers = 1             gauntlet: this many of the first players meet all others
+  tie-breaks = 4              knockout: at most this many pairs of extra games, then the first player advances
+  sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   two players; or \"normalized\"
+  serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two serial lines with one client each, instead of listen
+  eco = [\"a.tsv\", \"b.tsv\"]   names as for `epdb name`: games get the tags ECO, Opening and Variation
+  syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   tablebases decide games after a move
 
-Without openings games begin from the start array. Openings are positions or games in any format that is
-read (`epdb help sources`); those in which nobody can move are left out with a warning; by-round = true gives
-all games of a round the same one. In an hourglass (\"*180\") one side gets what the other uses. nodes = N and
-depth = PLIES, for all or of a player, limit the search; without a time no clock decides then. Who is left
-over in a round of a Swiss tournament gets the points of an encounter; the first of a knockout are free in
-the first round. Unless they are said, silences are 5 s, and none where all players are engines. max-moves
-and from-move count the moves of each side, those of the opening too. Elo, LOS and the sequential test are
-of pairs of games from one opening, of single games only where there is no pair at all.
+Without openings games begin from the start position. Openings are positions or games in any format that
+epdb reads (`epdb help sources`); openings without a legal move are skipped with a warning. With by-round =
+true all games of a round have the same opening. In an hourglass (\"*180\") a player gains the time that the
+opponent uses. nodes = N and depth = PLIES, for all or for one player, limit the search; without a time
+there is no clock. A bye in a Swiss tournament scores a full encounter; byes of a knockout, for the first
+players, are in the first round. The default of silences is 5 s, or none if all players are engines.
+max-moves and from-move count the moves of each side, including those of the opening. Elo, LOS and SPRT use
+pairs of games from one opening; single games only if there are no pairs.
 
-On one line: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; of -each also timemargin=
-in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10), -resign
-(movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site, -srand, -tournament,
--seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50; others without effect are told.
+cutechess options: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
+timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8
+score=10), -resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site,
+-srand, -tournament, -seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Others are
+reported as having no effect.
 ";
 
 /// The page of `epdb help tournament`.
@@ -155,53 +156,53 @@ pub(crate) fn tournament_page() -> String {
 }
 
 const JSON_PAGE: &str = "\
---json prints one object a line. Names of objects' fields are only ever added to.
+--json prints one object per line. Later versions may add fields but rename none.
 
 Values of fields and operations (table, diff, and conflicts of dedupe and union)
   integer opcodes (acn acs ce dm fmvn hmvc rc tcgs), WhiteElo ..., pieces, ply ...   numbers
-  move opcodes (am bm pm pv sm sv), also in uci()                 arrays of strings, of one too
+  move opcodes (am bm pm pv sm sv), also in uci()                 arrays of strings, also for one move
   strings (id c0-c9 v0-v9 eco nic), tags, dates, fen, material ...  strings
   opcodes without operands (resign draw_offer ...), check, mate ...   true or false
-  other standard opcodes (cc noop ptp tcri tcsi ts ...)   one string, blanks between the operands
-  acd, private opcodes (Depth, op(x)), tags that are not common   an unquoted operand is a number
-                                                  where it reads as one; all else is a string
-  what a record lacks                                             null
+  other standard opcodes (cc noop ptp tcri tcsi ts ...)   one string, spaces between the operands
+  acd, private opcodes (Depth, op(x)), uncommon tags   an unquoted operand that looks like a
+                                                  number is a number; everything else is a string
+  missing values                                                  null
 
 Objects
-  table      one a record: the names of --columns as they were given
+  table      one per record: the names of --columns as they were given
   diff       kind: removed, added (place, record) or changed (old_place, new_place, old, new,
              changes: texts, operations: opcode, old, new)
   dedupe, union --conflicts FILE
-             first, second: places FILE:LINE; operations: opcode, first, second
-  stats      records, white_to_move, ..., opcodes: counts by opcode; of games: games, white_wins,
+             first, second: locations FILE:LINE; operations: opcode, first, second
+  stats      records, white_to_move, ..., opcodes: counts by opcode; for games: games, white_wins,
              ..., tags: counts by tag
-  registers  one a record: file, line, fragment (from 1), epd (the position), c, v: arrays of ten, eco, nic;
-             null and an empty string differ
+  registers  one per record: file, line, fragment (from 1), epd (the position), c, v: arrays of ten, eco, nic;
+             null is a register that is not set
   moves      ordinal, san, uci
   explore    white, draws, black, unknown, reached, moves: uci (castling: king takes rook), san,
              averageRating (of the mover), averageOpponentRating, performance, white, draws, black,
              unknown, years, ce, reached, operations, moves; parents: fen, uci, san, white, draws,
-             black, reached; operations; opening; what is not known is left out, but opening is null
+             black, reached; operations; opening (may be null); other unknown values are omitted
   games      id, uci, san, winner (null for a draw), result, white, black: name, rating; year, month,
-             date, event; what is not known is left out
-  perft      place, depth, nodes; expected and agrees where the record has the count
-  book list  one an entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
-             its position), learn; fen and san are null where the position is not known
-  book info  one a book: book, entries, positions, reached_by_book_moves, unknown_positions, ...
+             date, event; unknown values are omitted
+  perft      place, depth, nodes; expected and agrees if the record has the count
+  book list  one per entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
+             its position), learn; fen and san are null if the position is unknown
+  book info  one per book: book, entries, positions, reached_by_book_moves, unknown_positions, ...
   repertoire first part: summary, positions, reached, marked, behind_marked, covered (share of the
-             library's games), games, within, never; then one a finding: part (choice, unanswered,
+             library's games), games, within, never; then one per finding: part (choice, unanswered,
              leaf, unreached, own-move, other-move, line-end), games, share, ply, line, move, moves,
-             first (the place of a game), fen; what there is not is left out
+             first (the location of a game), fen; missing values are omitted
   report     part report: verdict, notes, runs, problems, cooks; then parts run (scored, solved, share,
              interval, points, nodes, ms, ce, solved_within_ms, facts ...), theme, pair (only_first,
              only_second, mcnemar_p, holm_p, points_interval ...) and problem (id, fen, bm, am, cook,
-             results: one a run, with verdict, answer, points, ce, nodes, ms, first, held, error, defect);
-             --tsv has the results in columns, ce_more, nodes_more, ms_more against the first run
-  referee    one a player: rank, player, points, games, wins, draws, losses, sonneborn_berger, elo, elo_error,
-             nelo, los, pairs (by points 0, 1/2 ... 2), against: player, games, points; null without a bound
+             results: one per run, with verdict, answer, points, ce, nodes, ms, first, held, error, defect);
+             --tsv has the results in columns; ce_more, nodes_more, ms_more compare with the first run
+  referee    one per player: rank, player, points, games, wins, draws, losses, sonneborn_berger, elo, elo_error,
+             nelo, los, pairs (by points 0, 1/2 ... 2), against: player, games, points; null if infinite
   import     file, read, stored, dropped, replaced, merged, conflicts
 
-Bytes that are no UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.
+Bytes that are not UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.
 ";
 
 /// The page of `epdb help json`.
@@ -210,28 +211,27 @@ pub(crate) fn json_page() -> String {
 }
 
 const COMPAT_PAGE: &str = "\
-Canonical EPD keeps what was written: mate targets, several strings, operands of unknown opcodes.
-Some programs refuse such a line as a whole. --compat NAME writes text that they read; how many
-operations that changed is said at the end.
+Canonical EPD keeps mate targets, several strings and operands of unknown opcodes. Some programs
+reject lines with these. --compat NAME writes text that such a program reads, and reports at the end
+how many operations it changed.
 
---compat python-chess    every line can be given to chess.Board.from_epd
-  counters               always hmvc and fmvn, never fields 5 and 6, which python-chess takes for
-                         an operation (--counters drop leaves them out)
-  bm #5                  dm 5, where the record has no dm
+--compat python-chess    chess.Board.from_epd reads every line
+  counters               always hmvc and fmvn, never fields 5 and 6, which python-chess reads as
+                         an operation (--counters drop omits them)
+  bm #5                  dm 5, if the record has no dm
   moves of am, bm, pv    as they are, if all are legal; otherwise one string
   one legal move         as it is (pm, sm, an sv of one move)
   one number             as it is, also in private opcodes
-  one string             as it is, but a backslash, which would be an escape, is doubled
-  no operands            as they are: python-chess has [] or None
+  one string             as it is, with backslashes doubled, because they are escapes there
+  no operands            as they are: python-chess reads [] or None
   everything else        one string with the operands as they were, quotes as apostrophes:
                          noop \"a\" \"b\" is written noop \"'a' 'b'\", am #3 is written am \"#3\"
-  castling in Chess960   one string, as from_epd does not castle so without chess960=True
+  castling in Chess960   one string: from_epd needs chess960=True for such castling
 With --format fen the output is six fields and no operations; read it with chess.Board(line).
 --format fen+ops and --counters fen put fields where python-chess expects operations, and are
-refused beside --compat python-chess.
+refused together with --compat python-chess.
 
-The default output is canonical and stays what the standard says; nothing in it is left out for
-the sake of a program.
+Without --compat the output is canonical EPD of the standard, with nothing left out.
 ";
 
 /// The page of `epdb help compat`.
@@ -239,7 +239,7 @@ pub(crate) fn compat_page() -> String {
     COMPAT_PAGE.into()
 }
 
-/// Options that have to do with a code.
+/// Options that affect a code.
 const OPTIONS: [(&str, &str); 14] = [
     (codes::E_EPD_LABEL, "--labels, --score-view white|mover"),
     (codes::E_EPD_PERFT, "--perft"),

@@ -85,7 +85,7 @@ words! {
         Nodes = "nodes": "The larger acn",
     }
     BestMoves {
-        Conflict = "conflict": "Both records stay and are reported",
+        Conflict = "conflict": "Keep both records and report them",
         Union = "union",
         First = "first",
         Last = "last",
@@ -113,16 +113,16 @@ words! {
         Both = "both",
     }
     Level {
-        Fast = "fast": "Rows of fixed size and an index of every record",
-        Default = "default": "Blocks under a model of the positions",
-        Max = "max": "Blocks under a larger model: a tenth smaller, several times slower",
+        Fast = "fast": "Rows of fixed size and an index of all records",
+        Default = "default": "Blocks compressed with a model of the positions",
+        Max = "max": "Blocks compressed with a larger model: a tenth smaller, several times slower",
     }
 }
 
 /// Text for no program in particular is written without naming one.
 impl Words for Compat {
     fn words() -> Vec<(PossibleValue, Compat)> {
-        let help = "The library of that name for Python";
+        let help = "The Python library";
         vec![(PossibleValue::new("python-chess").help(help), Compat::PythonChess)]
     }
 }

@@ -15,33 +15,33 @@ use epdb::library::backsolve::{
     BacksolveCounts, BacksolveOptions, Backsolved, Backsolver, OwnScores,
 };
 
-/// Carry scores back from the ends of lines to the positions before them
+/// Propagate scores from the ends of lines back to earlier positions
 ///
-/// Every record gets as `ce` what its best move leads to: the value of the position there, if that is
-/// among the records, seen from the other side, mates a ply further away. Mate, stalemate and bare
-/// material are worth what the rules say, and endless play is a draw. As long as moves are left that
-/// lead to no known value, the record's own score stays a lower bound.
+/// Sets `ce` of every record to the value of its best move: the value of the position after that
+/// move, if it is among the records, from the other side's point of view. Mates are one ply longer.
+/// Checkmate, stalemate and insufficient material have the values of the rules; endless play is a
+/// draw. While some legal moves lead to unknown values, the record's own score is a lower bound.
 ///
-/// `pm` becomes the best move. A pv that begins otherwise and a dm that says otherwise are dropped.
-/// What `ce` was stays as `ce_own`, which has no operand where there was none; a record that has it
-/// counts with that score when it is solved again. `ce_repeats` marks draws that a side has only by
-/// repetition. Of several records of one position the score of the deepest counts.
+/// `pm` becomes the best move. A contradicting pv or dm is dropped. The earlier `ce` is kept as
+/// `ce_own`, without operand if there was none; the next backsolve starts from that score.
+/// `ce_repeats` marks draws that a side gets only by repetition. If several records have one
+/// position, the deepest score counts.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb backsolve book.epd -o solved.epd
   epdb backsolve library.epdb analysed.epd --replace -o solved.epdb
   epdb backsolve --dry-run book.epd")]
 pub(crate) struct Args {
-    /// A record's own score counts only where no move of it leads to a known value
+    /// Use a record's own score only if none of its moves leads to a known value
     #[arg(long)]
     replace: bool,
-    /// Say where values are from: `ce_leaf`, the position, and `ce_plies`, how far on it is
+    /// Store the origin of each value: `ce_leaf`, the position, and `ce_plies`, its distance
     #[arg(long)]
     provenance: bool,
-    /// The scores that are read are seen by White, not by the side to move
+    /// Input scores are from White's point of view, not the side to move's
     #[arg(long)]
     white_view: bool,
-    /// Write no records, but what would change, with the 20 largest changes
+    /// Write no records; report what would change, with the 20 largest changes
     #[arg(long, conflicts_with_all = ["output", "to"])]
     dry_run: bool,
     #[command(flatten)]

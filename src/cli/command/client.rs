@@ -18,55 +18,57 @@ use epdb::referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VAR
 use epdb::referee::open_line;
 use epdb::referee::wire::fits_in_string;
 
-/// Let a UCI engine take part in a tournament of `epdb referee`, or of another Argus
+/// Connect a UCI engine to a tournament of `epdb referee`, or of any server that speaks the 1995
+/// referee protocol
 ///
-/// The client signs on under its name, answers each `respond` of the referee with a move of the engine,
-/// and ends when the referee disconnects. It keeps the history of the game as long as the positions
-/// sent follow each other, claims draws that the rules give, and reports its searches. It looks again
-/// for a referee that goes away, and signs on with the token in EPDB_TOKEN if there is one.
+/// The client signs on under its name, answers each `respond` of the referee with a move of the
+/// engine, and ends when the referee disconnects. It keeps the history of the game while the
+/// positions received follow each other, claims draws by the rules, and reports its searches. If
+/// the connection is lost it tries to reconnect, and signs on with the token in EPDB_TOKEN if that
+/// is set.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb client --connect 127.0.0.1:5959 --engine stockfish --option Hash=64
   epdb client --connect host:5959 --engine 'cmd=./sf name=SF18 option.Hash=64' --resign 3@600
   epdb client --serial /dev/ttyS0 --engine stockfish --movetime 5s")]
 pub(crate) struct Args {
-    /// The referee's host and port
+    /// Host and port of the referee
     #[arg(long, value_name = "HOST:PORT", required_unless_present = "serial")]
     connect: Option<String>,
-    /// The serial line or pseudo terminal behind which the referee is
+    /// Serial line or pseudo terminal that leads to the referee
     #[arg(long, value_name = "PATH", conflicts_with = "connect")]
     serial: Option<PathBuf>,
-    /// The engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'
+    /// Engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'
     #[arg(long, value_name = "ENGINE")]
     engine: EngineSpec,
-    /// An option of the engine, such as Hash=64; Threads is 1 unless it is given
+    /// Set an engine option, such as Hash=64; the default of Threads is 1
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
     options: Vec<(String, String)>,
-    /// An option that is left out, with a warning, if the engine does not have it
+    /// Set an engine option if the engine has it; otherwise warn
     #[arg(long = "optional", value_name = "NAME")]
     optional: Vec<String>,
-    /// The name to sign on with [default: that of the engine]
+    /// Name to sign on with [default: that of the engine]
     #[arg(long)]
     name: Option<String>,
-    /// How long to think about a move when the referee tells no clocks
+    /// Time per move when the referee sends no clocks
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1s")]
     movetime: Duration,
-    /// Resign when the score was so low for so many own moves in a row, such as 3@600
+    /// Resign after N own moves with a score this low, such as 3@600
     #[arg(long, value_name = "MOVES@CENTIPAWNS")]
     resign: Option<Threshold>,
-    /// Offer a draw when the score was that near to 0 for so many moves, and take one when it is
+    /// Offer and accept a draw after N own moves with a score this close to 0
     #[arg(long, value_name = "MOVES@CENTIPAWNS")]
     draw: Option<Threshold>,
     /// Claim no draws
     #[arg(long)]
     no_claims: bool,
-    /// Sign off after so many games
+    /// Sign off after N games
     #[arg(long, value_name = "N")]
     games: Option<NonZeroU64>,
-    /// How long a referee is looked for that is not there, or not any more
+    /// How long to try to reach a referee
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     retry: Duration,
-    /// Give the engine up that says nothing for so long and does not answer then either
+    /// Give up on an engine that is silent this long and then does not answer `isready`
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     patience: Duration,
 }

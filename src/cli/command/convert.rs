@@ -22,11 +22,11 @@ use crate::cli::terminal::note;
 use epdb::library::repertoire::{Tree, TreeOptions};
 use epdb::source::{FileFormat, Item};
 
-/// Convert a file to another format, told by the suffixes of the two names
+/// Convert a file to another format, chosen by the suffixes of both names
 ///
-/// Between .epd, .fen, .epb, .epdb and .epa, text also with .gz or .zst; between .pgn and .pgc; and
-/// from games, opening books and what lichess publishes to positions (`epdb help sources`). A store
-/// or library that is there already is replaced with --force only; `import` adds to a store.
+/// Converts between .epd, .fen, .epb, .epdb and .epa (text also with .gz or .zst); between .pgn and
+/// .pgc; and from games, opening books and the files of lichess to positions (`epdb help sources`).
+/// An existing store or library is replaced only with --force; to add to a store, use `import`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
@@ -35,13 +35,13 @@ use epdb::source::{FileFormat, Item};
   epdb convert library.epa tree.pgn --tree --root 'e4 c5' --depth 12 --min-games 50
   epdb convert sloppy.pgn export.pgn")]
 pub(crate) struct Args {
-    /// What to read; `-` is standard input
+    /// File to read; `-` is standard input
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// What to write; `-` is standard output
+    /// File to write; `-` is standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// The format of OUT where its name does not tell it
+    /// Format of OUT, if its name does not show it
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     to: Option<FileFormat>,
     #[command(flatten)]
@@ -61,20 +61,20 @@ pub(crate) struct Args {
 /// One game of all lines.
 #[derive(clap::Args, Clone, Debug)]
 struct TreeArgs {
-    /// Write one game, with variations: all lines of games, or the moves that records have (pm, bm,
-    /// replies, sm, tally, am; the main or most played ones first)
+    /// Write one game with variations: all lines of the games, or the moves in the records (pm, bm,
+    /// replies, sm, tally, am; main or most-played moves first)
     #[arg(long)]
     tree: bool,
-    /// The position from which the tree grows [default: the start array]
+    /// Root position of the tree [default: the start position]
     #[arg(long, value_name = "POSITION", requires = "tree")]
     root: Option<String>,
-    /// Lines of the tree end after so many plies
+    /// Maximum length of the lines, in plies
     #[arg(long, value_name = "PLIES", requires = "tree")]
     depth: Option<usize>,
-    /// The tree has what follows a position once, elsewhere a comment that says where
+    /// Write the continuation of a position once; elsewhere a comment points to it
     #[arg(long, requires = "tree")]
     once: bool,
-    /// Of tallies the tree has the moves that were played in so many games
+    /// Only tally moves played in at least N games
     #[arg(
         long,
         value_name = "N",

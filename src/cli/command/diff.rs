@@ -19,26 +19,25 @@ use epdb::model::{EpdRecord, Opcode, Operand};
 use epdb::source::Output;
 use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen};
 
-/// Show what was removed, added and changed from one source to another
+/// Show the records that were removed, added or changed between two sources
 ///
-/// Records are compared as they are understood: another spelling of a move, another order of
-/// operations, a superfluous en passant square or another form of the counters is no difference.
-/// Each line begins with `-` (removed), `+` (added) or `!` (changed). Exit status 1 when there is
-/// a difference.
+/// Records are compared by meaning: a different spelling of a move, order of operations,
+/// superfluous en passant square or form of the counters is not a difference. Each line begins with
+/// `-` (removed), `+` (added) or `!` (changed). Exit status 1 if there is a difference.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb diff wac-old.epd wac-new.epd --by id")]
 pub(crate) struct Args {
-    /// The source as it was
+    /// The old version of the source
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// The source as it is
+    /// The new version of the source
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// What makes two records versions of one: their id (without one, their position), their
-    /// position, or that they are equal
+    /// Match two records by id (by position if they have no id), by position, or only if they are
+    /// equal
     #[arg(long, value_parser = word_of::<MatchBy>(), default_value = "id", value_name = "WHAT")]
     by: MatchBy,
-    /// Print one JSON object a difference
+    /// Print one JSON object per difference
     #[arg(long)]
     json: bool,
     /// Write to this file instead of standard output

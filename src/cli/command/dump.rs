@@ -22,12 +22,12 @@ use epdb::model::EpdRecord;
 use epdb::source::{Content, FileFormat, Local, Output};
 use epdb::text::{FormatOptions, epd};
 
-/// Explain the bytes of a stream, a store, an archive, games in PGC or a position
+/// Explain the bytes of a stream, a store, an archive, a PGC file or a position
 ///
-/// Each record is printed as text, then part by part: the offset in the record, the bytes, and
-/// what they say. Of games it is every record with its offset in the file; of an archive the parts
-/// of the file, and the bytes that each column of the positions takes. An argument with a blank in
-/// it is a position: its key and its packed board are printed.
+/// Prints each record as text, then part by part: the offset in the record, the bytes, and their
+/// meaning. For PGC files it prints every record with its offset in the file; for archives, the
+/// parts of the file and the size of each position column. For a position (an argument with a
+/// space) it prints the key and the packed board.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb dump suite.epb
@@ -37,12 +37,12 @@ pub(crate) struct Args {
     /// A stream (.epb), a store (.epdb), an archive (.epa), games (.pgc), or a position in quotes
     #[arg(value_name = "FILE|FEN")]
     what: OsString,
-    /// How many records are explained
+    /// Maximum number of records to explain
     #[arg(short = 'n', long, default_value_t = 100, value_name = "N")]
     limit: u64,
     #[command(flatten)]
     read: PositionArgs,
-    /// The format of a file whose content and name do not tell it
+    /// Format of a file, if its content and name do not show it
     #[arg(long, value_parser = word_of::<FileFormat>(), value_name = "FORMAT")]
     from: Option<FileFormat>,
     #[command(flatten)]

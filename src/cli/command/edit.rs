@@ -13,9 +13,9 @@ use epdb::model::Opcode;
 
 /// Change the operations of records
 ///
-/// In this order: what is not kept goes, what is dropped goes, names change, values are set,
-/// numbers are set. Counters count as the operations hmvc and fmvn. A record that cannot be
-/// changed as asked is written as it is and reported (exit status 1).
+/// The order is: --keep, --drop, --rename, --set, --number. Counters count as the operations hmvc
+/// and fmvn. A record that cannot be changed as requested is written unchanged and reported (exit
+/// status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb edit --set 'c0=checked by hand' --drop acd,acn suite.epd
@@ -23,7 +23,7 @@ use epdb::model::Opcode;
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// The first number
+    /// First number for --number
     #[arg(long, default_value_t = 1, value_name = "N", requires = "number")]
     start: u64,
     #[command(flatten)]
@@ -42,13 +42,14 @@ struct What {
     /// Keep only these operations
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
     keep: Option<Vec<Opcode>>,
-    /// Give operations another name
+    /// Rename operations
     #[arg(long, value_delimiter = ',', value_parser = parse_renaming, value_name = "OLD:NEW[,...]")]
     rename: Vec<(Opcode, Opcode)>,
     /// Number the records: an opcode, and a text with %d (or %03d) for the number
     #[arg(long, num_args = 2, value_names = ["OPCODE", "PATTERN"])]
     number: Option<Vec<String>>,
-    /// Give each record that is changed, or where nothing else is asked for each record, the time as ts
+    /// Set ts to the current time in each changed record; in every record if no other change is
+    /// requested
     #[arg(long)]
     ts: bool,
 }

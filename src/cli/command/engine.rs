@@ -9,21 +9,22 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
 use epdb::engine::{MateOptions, Task};
 
-/// Let an engine analyse each record: score, line, best move, depth, nodes, time
+/// Analyse each record with an engine: score, line, best move, depth, nodes, time
 ///
-/// Every record gets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (the time that passed, in seconds and
-/// milliseconds) in place of earlier ones, and loses `pv2`, `ce2` and so on, `solve_first`, `solve_held` and
-/// `run_error` of earlier runs. All other operations stay, `sm` among them. `ce` is the last exact score
-/// of `pm`: bounds are not scores, and without an exact score there is no `ce`. Mate and stalemate need
-/// no engine: `ce -32767` and `ce 0` with an empty `pv`. A record whose search fails stays as it was and
-/// gets `run_error`, the reason; the next one gets a new process. `pfga` is the same command.
+/// Sets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (time in seconds and in milliseconds) of
+/// every record, and removes the `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of
+/// earlier runs. All other operations stay, including `sm`. `ce` is the last exact score of `pm`;
+/// bounds are not stored. Checkmate and stalemate are recorded without asking the engine: `ce
+/// -32767` and `ce 0` with an empty `pv`. A record whose search fails stays unchanged and gets the
+/// reason as `run_error`; the engine is then restarted. `pfga` is the same command.
 ///
-/// --nodes, --depth and --movetime are hard limits: the same effort for each record. --clock is a soft one.
+/// --nodes, --depth and --movetime are hard limits: the same effort for each record. --clock is a
+/// soft limit.
 ///
-/// Records come in their order, as soon as all before them are known. Beside a file there is X.journal
-/// until it is complete, from which --resume goes on, and X.run.json, which says what the run was.
-/// Into a store that is there already the analysis is merged. Games come back as games for .pgn or .pgc,
-/// or with --games: each move of the main lines with `[%eval]`, and better lines as variations.
+/// Records are written in input order. Next to an output file X, the run keeps X.journal (until it
+/// is complete; --resume continues from it) and X.run.json (a description of the run). Analysis is
+/// merged into an existing store. For .pgn or .pgc output, or with --games, games are written as
+/// games: each main-line move with `[%eval]`, and better lines as variations.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb analyze book.epd --engine stockfish --nodes 100000 -o analysed.epd
@@ -33,8 +34,8 @@ use epdb::engine::{MateOptions, Task};
 pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     engines: EngineArgs,
-    /// In games, the line of the engine is a variation where the move played is worth so many
-    /// centipawns less
+    /// In games, add the engine's line as a variation if the move played is at least this many
+    /// centipawns worse
     #[arg(long, value_name = "CENTIPAWNS", default_value_t = 50)]
     variation_loss: u32,
     #[command(flatten)]
@@ -53,13 +54,13 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
     engines::run(&verb, &args.engines, &args.pipe, &args.memory)
 }
 
-/// Let an engine solve the problems of a test suite: which move it chooses, and when
+/// Run an engine on a test suite: record which move it chooses, and when
 ///
-/// As `epdb analyze`, for records with `bm` or `am`; others stay as they are, and so do all operations
-/// that are not of the analysis, such as `sm`. `pm` is the move chosen,
-/// right or wrong. `solve_first` says at how many nodes, milliseconds and plies a solution was first
-/// chosen, `solve_held` since when it was held to the end. A problem is solved when the move is among
-/// its `bm`, if it has one, and not among its `am`. `pfts` is the same command.
+/// Works like `epdb analyze` on records with `bm` or `am`; other records stay unchanged. All
+/// operations that are not part of the analysis stay, including `sm`. `pm` is the chosen move,
+/// right or wrong. `solve_first` gives the nodes, milliseconds and plies at which a solution was
+/// first chosen; `solve_held`, those from which it was held to the end. A problem is solved if the
+/// move is one of its `bm` (if it has any) and none of its `am`. `pfts` is the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb solve wac.epd --engine stockfish --nodes 100000 -o wac.sf.epd
@@ -68,7 +69,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
 pub(crate) struct SolveArgs {
     #[command(flatten)]
     engines: EngineArgs,
-    /// Go on to the next record when the solution was chosen at so many depths in a row
+    /// Stop the search when the solution was chosen at N depths in a row
     #[arg(long, value_name = "DEPTHS")]
     stop_held: Option<NonZeroU32>,
     #[command(flatten)]
@@ -83,16 +84,16 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
     engines::run(&verb, &args.engines, &args.pipe, &args.memory)
 }
 
-/// Let an engine look for a mate in a number of moves
+/// Search for a mate in a given number of moves
 ///
-/// The number is that of the record, its `dm` or `#N` in its `bm`, and --length for those that have
-/// none. A mate counts when the line of the engine leads to it. It becomes `dm`, with `pm`, `pv`, `ce` and
-/// the effort; all other operations stay, such as `sm`. Records in which no mate is found, and those
-/// without a number, stay as they are.
+/// The number comes from the record, from its `dm` or `#N` in its `bm`; records without one use
+/// --length. A mate counts if the engine's line ends in it. It is stored as `dm`, with `pm`, `pv`,
+/// `ce` and the effort; all other operations stay, including `sm`. Records without a number or
+/// without a mate stay unchanged.
 ///
-/// `pfms` does what the specification says: all records are searched for a mate in --length moves but
-/// those that have a `dm` of no more, and `dm` becomes that length, or with --exact-dm the mate found.
-/// `ce`, the score of the mate found, is written where it says the same number of moves as `dm`.
+/// `pfms` follows the specification: it searches every record for a mate in --length moves, except
+/// those whose `dm` is already that small. `dm` becomes that length, or with --exact-dm the length
+/// of the mate found. `ce`, the score of the mate, is written if it agrees with `dm`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb mate problems.epd --engine stockfish --nodes 1000000 -o solved.epd
@@ -101,10 +102,10 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
 pub(crate) struct MateArgs {
     #[command(flatten)]
     engines: EngineArgs,
-    /// In how many moves mate is looked for
+    /// Number of moves to mate
     #[arg(long, value_name = "MOVES", value_parser = clap::value_parser!(u32).range(1..=383))]
     length: Option<u32>,
-    /// Write the length of the mate that was found, as `mate` does by itself
+    /// Store the length of the mate that was found (default of `mate`)
     #[arg(long)]
     exact_dm: bool,
     #[command(flatten)]

@@ -14,21 +14,21 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Visited};
 use epdb::source::{GameFormat, Item};
 
-/// Write the records, or games, for which --where holds, in their order
+/// Write the records or games for which --where is true, in input order
 ///
-/// Games are taken as games when the output is .pgn or .pgc, or with --games; what an expression
-/// asks of a position is then asked of the one in which the game ends.
+/// With .pgn or .pgc output, or with --games, games are filtered as games; fields of positions then
+/// refer to the last position of the game.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb filter book.epd --where 'pieces == 32' --count
   epdb filter suite.epd --where 'illegal(bm) || !has(bm)'
   epdb filter games.pgn --where \"White ~ 'Carlsen' && elo_min >= 2600\" -o top.pgn
-`epdb help where` tells the language.")]
+See `epdb help where` for expressions.")]
 pub(crate) struct Args {
-    /// Write the records for which it does not hold
+    /// Write the records for which the expression is false
     #[arg(long)]
     invert: bool,
-    /// Print only how many there are
+    /// Print only the number of records
     #[arg(long)]
     count: bool,
     #[command(flatten)]

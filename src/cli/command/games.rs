@@ -19,11 +19,11 @@ use epdb::model::{GameDate, KeptGame, KeptGames};
 use epdb::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions};
 use epdb::text::{ParseOptions, Profile};
 
-/// Show the games behind a position: which games reached it, and what they played there
+/// Show the games that reached a position, and the moves played there
 ///
-/// A library has them that was made with `tally --keep-games`: for each position the best rated games,
-/// by the mean of both ratings, and the latest ones, tags and moves. Exit status 1 when there are
-/// none.
+/// Needs a library made with `tally --keep-games`. Such a library stores, for each position, the
+/// games with the highest mean rating and the latest games, with tags and moves. Exit status 1 if
+/// there are no games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb games library.epa
@@ -36,20 +36,20 @@ pub(crate) struct Args {
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
     #[arg(value_name = "POSITION")]
     position: Vec<String>,
-    /// The best rated games (rating, the default) or the latest (date), in this order
+    /// Show the best rated games (rating, the default) or the latest games (date), in this order
     #[arg(long, alias = "top", value_enum, default_value_t = SortBy::Rating, value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
     sort: SortBy,
-    /// At most so many games [default: 10]
+    /// Show at most N games [default: 10]
     #[arg(short = 'n', long, alias = "most", value_name = "N")]
     limit: Option<usize>,
-    /// Write the games instead: .pgn or .pgc, `-` for PGN on standard output
+    /// Write the games to this file: .pgn or .pgc; `-` is PGN on standard output
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["tsv", "json"])]
     output: Option<PathBuf>,
-    /// Print a table with tabs
+    /// Print a table separated by tabs
     #[arg(long, conflicts_with = "json")]
     tsv: bool,
-    /// Print one JSON object a game
+    /// Print one JSON object per game
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -16,10 +16,10 @@ use epdb::source::{FileFormat, Filter};
 
 /// Find all records of positions, given as arguments, in files (-f) or on standard input
 ///
-/// An argument that names a file is a source to search, any other with a blank in it a position to
-/// find. Counters, the dialect of castling letters and superfluous en passant squares do not
-/// matter; operations are ignored. Output is in the order of the questions, for each question in
-/// the order of the sources. Exit status 1 when some position has no record.
+/// An argument that names an existing file is a source to search; any other argument with a space
+/// is a position to find. Operations, counters, the form of castling letters and superfluous en
+/// passant squares are ignored. Answers come in the order of the positions, then of the sources.
+/// Exit status 1 if some position has no record.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb get book.epdb 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -'
@@ -29,18 +29,17 @@ pub(crate) struct Args {
     /// Sources to search, and positions to find (each in quotes)
     #[arg(value_name = "SOURCE|FEN", required = true)]
     sources_and_positions: Vec<OsString>,
-    /// Find the positions of this file, one a line; may be said several times, `-` is standard
-    /// input
+    /// Find the positions in this file, one per line; may be repeated; `-` is standard input
     #[arg(short = 'f', long = "find", value_name = "FILE")]
     queries: Vec<PathBuf>,
-    /// Put the number of the question and a tab before each line: its place among the arguments, or
-    /// the number of its line, from 1; files count on
+    /// Put the number of the position and a tab before each line: its place among the arguments, or
+    /// its line number from 1, counted across files
     #[arg(long)]
     tag: bool,
-    /// Only the first record of each position
+    /// Print only the first record of each position
     #[arg(long)]
     first: bool,
-    /// Print the questions that have no record, instead of records
+    /// Print the positions that have no record, instead of records
     #[arg(long, conflicts_with_all = ["tag", "first"])]
     missing: bool,
     #[command(flatten)]

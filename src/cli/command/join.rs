@@ -16,12 +16,12 @@ use epdb::library::join::{Join, Meet};
 use epdb::library::sets::By;
 use epdb::model::Opcode;
 
-/// Take operations over from the records of another source
+/// Copy operations from the records of another source
 ///
-/// Every record of the first source is written in its place, with what the record of the same
-/// position or id in the other has to add. Records that meet none are counted and stay as they
-/// are; so do records that what is taken contradicts, which are reported. Counters count as the
-/// operations hmvc and fmvn.
+/// Writes every record of the first source in its place, with the operations of the record with the
+/// same position or id in the other source. Records without a match are counted and stay unchanged.
+/// Records that contradict the copied operations also stay unchanged and are reported. Counters
+/// count as the operations hmvc and fmvn.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb join book.epd analysed.epb --take acd,ce,pv
@@ -30,16 +30,16 @@ pub(crate) struct Args {
     /// The source whose records are written
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The source that operations are taken from
+    /// The source to copy operations from
     #[arg(value_name = "OTHER")]
     other: PathBuf,
-    /// What makes records meet
+    /// Match records by this
     #[arg(long, value_parser = word_of::<Meet>(), default_value = "position", value_name = "WHAT")]
     by: Meet,
-    /// The operations to take over
+    /// Operations to copy
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]", required_unless_present = "where_missing")]
     take: Vec<Opcode>,
-    /// Write only the records that meet none
+    /// Write only the records without a match
     #[arg(long, conflicts_with = "take")]
     where_missing: bool,
     #[command(flatten)]

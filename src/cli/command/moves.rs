@@ -36,7 +36,7 @@ pub(crate) struct MovesArgs {
     /// The position, as FEN, EPD or moves from the start such as '1. e4 c5' (in quotes)
     #[arg(value_name = "POSITION")]
     position: String,
-    /// Print one JSON object a line: ordinal, san, uci
+    /// Print one JSON object per line: ordinal, san, uci
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -68,12 +68,12 @@ pub(crate) fn moves(args: &MovesArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Count the lines of legal moves, for one position or for a file
+/// Count sequences of legal moves, for one position or for a file
 ///
-/// For a position: the count behind each move, then the total. For files: records that bring counts,
-/// in any dialect (D1 20; perft1 20; ;20;400 or lines `perft 1 20`), are checked as deep as --depth,
-/// and what does not agree is printed; of other records the count at --depth is printed. Exit status
-/// 1 when something does not agree, or a file has nothing to check.
+/// For a position: the count after each move, then the total. For files: records with counts, in
+/// any dialect (D1 20; perft1 20; ;20;400 or lines `perft 1 20`), are checked up to --depth and
+/// differences are printed; for other records the count at --depth is printed. Exit status 1 if a
+/// count differs, or if a file has nothing to check.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb perft 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -' --depth 4
@@ -82,10 +82,10 @@ pub(crate) struct PerftArgs {
     /// A position in quotes, or files; none, or `-`, is standard input
     #[arg(value_name = "FEN|FILE")]
     what: Vec<String>,
-    /// How many plies
+    /// Depth in plies
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60))]
     depth: u32,
-    /// Print one JSON object a count
+    /// Print one JSON object per count
     #[arg(long)]
     json: bool,
     #[command(flatten)]

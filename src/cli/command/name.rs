@@ -17,13 +17,13 @@ use epdb::library::names::{LineNames, Names, Naming};
 use epdb::source::Item;
 use epdb::text::{Diagnostic, codes};
 
-/// Write the code and the name of the opening into records, or games
+/// Write the code and name of the opening into records or games
 ///
-/// Records get the operations eco and v0: of the position itself if the table has it, and of a position
-/// of a game else of the last one on the way to it that is in the table. Games, where the output is .pgn
-/// or .pgc or with --games, get the tags ECO, Opening, Variation and SubVariation, of the last position
-/// that is in the table. Positions are known however they were reached. A record or a game with
-/// another code or name stays as it is, unless --replace is given.
+/// Records get the operations eco and v0: of their position if it is in the table, and for
+/// positions from games otherwise of the last earlier position in the table. Games (.pgn or .pgc
+/// output, or --games) get the tags ECO, Opening, Variation and SubVariation of the last position
+/// in the table. Transpositions are recognised. A record or game with a different code or name
+/// stays unchanged unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb name --openings a.tsv --openings b.tsv book.epd -o named.epd
@@ -31,10 +31,10 @@ use epdb::text::{Diagnostic, codes};
 Say --openings once for each file. It has a line for each name, with tabs between the columns that its
 first line names: eco, name and pgn, which are the moves, as in the files of lichess-org/chess-openings.")]
 pub(crate) struct Args {
-    /// A file of names; of several, later ones override
+    /// File of names; later files override earlier ones
     #[arg(long, value_name = "FILE", required = true, action = ArgAction::Append)]
     openings: Vec<PathBuf>,
-    /// Replace codes and names that are there
+    /// Replace existing codes and names
     #[arg(long)]
     replace: bool,
     #[command(flatten)]

@@ -14,19 +14,19 @@ use epdb::text::{CounterForm, Profile};
 
 /// Read EPD or FEN and write it in canonical form, in the same order
 ///
-/// Fields and operations get their canonical order and spelling, moves become SAN with check and
-/// mate marks, what is out of order is repaired and reported. Lines that no rule can make valid
-/// are left out, reported with their place, and kept by --rejects.
+/// Fields and operations get canonical order and spelling; moves become SAN with check and mate
+/// marks; errors that can be repaired are repaired and reported. Other invalid lines are left out,
+/// reported with their location, and saved by --rejects.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb normalize suite.epd -o clean.epd --rejects bad.epd")]
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Copy rejected lines to the output as they are
+    /// Copy rejected lines to the output unchanged
     #[arg(long)]
     keep_bad: bool,
-    /// Write moves in descriptive notation (N-KB3, PxP e.p., R(1)-Q1) and in numeric notation (5254)
-    /// in SAN where exactly one legal move fits
+    /// Convert moves in descriptive notation (N-KB3, PxP e.p., R(1)-Q1) and numeric notation (5254)
+    /// to SAN if exactly one legal move fits
     #[arg(long)]
     repair_moves: bool,
     /// Sort operands without an order.

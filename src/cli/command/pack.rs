@@ -16,12 +16,13 @@ use epdb::archive::{ArchiveWriter, Level, PackOptions};
 use epdb::codec::record;
 use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 
-/// Pack files into an archive: 2 to 30 % of the text, every record still one step away
+/// Pack files into a compressed archive with direct access to every record
 ///
-/// `export` gives back what `normalize` makes of the same files in the same order; with
-/// --verbatim it can also give back the files themselves, EPD, FEN or PGN, byte for byte
-/// (compressed ones as what they hold), in the folders that not all of them share. Of games it has
-/// the positions that --positions names. An archive is not changed afterwards: pack again.
+/// An archive takes 2 to 30 % of the size of the text. `export` returns the same text as
+/// `normalize` of the original files in the same order. With --verbatim, `export` can also return
+/// the original files (EPD, FEN or PGN; without their compression), byte for byte, in the folders
+/// that are not common to all. From games, the positions selected by --positions are packed. An
+/// archive cannot be changed; pack again.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa
@@ -31,27 +32,26 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 pub(crate) struct Args {
     /// Files to pack, in this order; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// The archive; it appears only when it is complete
+    /// Archive to write; it appears only when it is complete
     #[arg(short, long, value_name = "FILE.epa")]
     output: PathBuf,
-    /// Found fastest, small, or smallest
+    /// Fastest access, small, or smallest
     #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL")]
     level: Level,
-    /// Records in a block: more make the archive smaller and access slower [default: 128; at level
-    /// max and where records have operations 64, fewer where these are long]
+    /// Records per block: a larger block makes the archive smaller and access slower [default: 128;
+    /// 64 at level max and for records with operations, fewer if these are long]
     #[arg(long, value_name = "RECORDS",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
-    /// Leave the position index out: one to two bytes a record less, but finding a position then
-    /// reads the whole archive
+    /// Omit the position index: saves one to two bytes per record, but finding a position reads the
+    /// whole archive
     #[arg(long)]
     no_index: bool,
-    /// Change the order of the records: where that makes the archive smaller; at level fast, so that
-    /// positions are found faster still
+    /// Sort the records if that makes the archive smaller, and at level fast, where lookups become
+    /// faster
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
-    /// Keep the files themselves: spelling, blanks, line ends, comments, whole games, what is
-    /// rejected
+    /// Keep the original files: spelling, spaces, line ends, comments, whole games, rejected lines
     #[arg(long)]
     verbatim: bool,
     #[command(flatten)]

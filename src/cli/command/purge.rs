@@ -15,9 +15,7 @@ use epdb::source::FileFormat;
 use epdb::text::lines::{self, Next};
 use epdb::text::purge::purge;
 
-/// Drop operations and leave the rest of each line byte for byte
-///
-/// `pfop` is the same command.
+/// Drop operations and keep the rest of each line byte for byte
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb purge acd,acn,acs,ce,pv analysed.epd -o bare.epd")]
 pub(crate) struct Args {

@@ -14,15 +14,16 @@ use epdb::referee::Standings;
 use epdb::referee::log::SettingsText;
 use epdb::referee::server::{Opened, Referee, Watch, observe};
 
-/// Play a tournament between programs that speak EPD over TCP
+/// Run a tournament between programs that speak EPD over TCP
 ///
-/// The tournament is a file (`epdb help tournament`), or the words that cutechess and fastchess take on one
-/// line. Clients connect and sign on by themselves, or are started: a UCI engine by `epdb client`. All that
-/// happens is written to a log before it is done, so a tournament that was interrupted in any way goes on
-/// when the same command is called again. Finished games go to a PGN file; the table is printed at the end.
+/// The tournament is described by a file (`epdb help tournament`), or by the options of cutechess
+/// and fastchess. Clients connect and sign on by themselves, or are started: `epdb client` runs a
+/// UCI engine. Every event is logged before it takes effect, so an interrupted tournament continues
+/// when you run the same command again. Finished games go to a PGN file; the table is printed at
+/// the end.
 ///
-/// Unless --attended is given a client that breaks the rules loses its game. With it the game waits for the
-/// supervisor, who types commands at standard input: `help` shows them.
+/// A client that breaks the rules loses its game. With --attended the game waits instead for the
+/// supervisor, who types commands at standard input; `help` lists them.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   epdb referee cup.toml
@@ -30,25 +31,26 @@ use epdb::referee::server::{Opened, Referee, Watch, observe};
   epdb referee --observe cup.toml
   epdb referee -engine cmd=stockfish name=A -engine cmd=./new -each tc=10+0.1 -pgnout games.pgn")]
 pub(crate) struct Args {
-    /// Look on, and take over when the referee is gone
+    /// Watch, and take over if the referee fails
     #[arg(long)]
     observe: bool,
-    /// Take commands from standard input, and let them decide where a client breaks the rules
+    /// Read commands from standard input, and let the supervisor decide if a client breaks the
+    /// rules
     #[arg(long)]
     attended: bool,
-    /// Say what happens in lines, also where there is a terminal to draw boards on
+    /// Print events as lines of text, even on a terminal
     #[arg(long)]
     plain: bool,
-    /// Print the table as an object for each player
+    /// Print the table as one JSON object per player
     #[arg(long, conflicts_with = "tsv")]
     json: bool,
-    /// Print the table as fields with tabs between them
+    /// Print the table separated by tabs
     #[arg(long)]
     tsv: bool,
-    /// Play over two serial lines or pseudo terminals instead of TCP, a player at each
+    /// Play over two serial lines or pseudo terminals instead of TCP, one player at each
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
     serial: Vec<String>,
-    /// TOURNAMENT.toml, or -engine and the other words of cutechess
+    /// TOURNAMENT.toml, or -engine and other cutechess options
     #[arg(required = true, allow_hyphen_values = true, value_name = "TOURNAMENT")]
     words: Vec<String>,
 }

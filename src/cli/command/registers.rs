@@ -20,11 +20,11 @@ use epdb::text::{FormatOptions, epd};
 
 /// Show the registers of comments, variations, eco and nic after each record
 ///
-/// cN and vN keep their value until an operation of the same or a lower number clears it, eco and nic
-/// until they are given another one; without operand they clear. Printed is each position with the
-/// registers that are set, as EPD: `c0 "";` is an empty string, a register that is not there is null. A
-/// fragment, in which they run, is a file, or a game, of which ECO, NIC and the names of the opening
-/// are taken, or ends at `refcom reset;`. Between fragments stands a blank line.
+/// Registers cN and vN keep their value until an operation with the same or a lower number replaces
+/// it; eco and nic keep it until they are set again. An operation without an operand clears its
+/// register. Prints each position with the registers that are set, as EPD; `c0 "";` is an empty
+/// string. Registers are cleared at the start of each fragment: a file, a game (whose opening tags
+/// set registers), or the records up to `refcom reset;`. A blank line separates fragments.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb registers annotated.epd
@@ -32,10 +32,11 @@ use epdb::text::{FormatOptions, epd};
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Begin a fragment too where no move leads to a position from the one before, or fmvn is 1 again
+    /// Also begin a fragment where no legal move leads from the previous position, or where fmvn is
+    /// 1 again
     #[arg(long)]
     by_continuity: bool,
-    /// Print one JSON object a record: file, line, fragment, epd, c, v, eco, nic
+    /// Print one JSON object per record: file, line, fragment, epd, c, v, eco, nic
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -26,13 +26,14 @@ use epdb::source::{Encode, Item};
 use epdb::spill::Sorter;
 use epdb::text::pgn;
 
-/// Sort records by fields, or games in the order of archives
+/// Sort records or games by fields, or games in archive order
 ///
-/// With --by, records, or games where the output is .pgn or .pgc or with --games: texts are in natural order (WAC.2 before WAC.10), what lacks a field
-/// comes last, and what agrees in all fields stays in the order of the input. Fields are those
-/// of `epdb help where`; `position` brings records of one position together.
+/// With --by, sorts records; games if the output is .pgn or .pgc, or with --games. Text is in
+/// natural order (WAC.2 before WAC.10). Records that lack a field come last. Records that are equal
+/// in all fields keep their order. See `epdb help where` for the fields; `position` groups records
+/// by position.
 ///
-/// Without --by, games: by date, event, site, round, White, Black, result, moves. Rounds are
+/// Without --by, sorts games by date, event, site, round, White, Black, result, moves. Rounds are
 /// compared part by part as numbers. The output is PGN in export format, or PGC.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -41,7 +42,7 @@ use epdb::text::pgn;
   epdb sort 1991.pgn 1992.pgn -o archive.pgn
   epdb sort --by=-elo_avg,Date games.pgn -o best.pgn")]
 pub(crate) struct SortArgs {
-    /// Fields, the first decides first; a minus sign before a field sorts downwards
+    /// Fields, the most important first; a minus sign before a field sorts in descending order
     #[arg(long, alias = "sort", value_name = "FIELD[,...]", allow_hyphen_values = true)]
     by: Option<SortOrder>,
     #[command(flatten)]
@@ -140,15 +141,15 @@ fn sort_archive(args: &SortArgs) -> anyhow::Result<Outcome> {
     )
 }
 
-/// Write all records, or games, in random order
+/// Write all records or games in random order
 ///
-/// One seed gives one order, on every machine and with any number of threads.
+/// The same seed gives the same order on every machine and with any number of threads.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shuffle --seed 7 book.epd -o shuffled.epd
   epdb shuffle games.pgn -o shuffled.pgn")]
 pub(crate) struct ShuffleArgs {
-    /// Which of all orders
+    /// Random seed; the same seed gives the same result
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed: u64,
     #[command(flatten)]
@@ -175,9 +176,9 @@ pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
     )
 }
 
-/// Write some of the records, or games, chosen at random, in their order
+/// Write a random sample of the records or games, in their order
 ///
-/// One seed gives one choice, on every machine and with any number of threads.
+/// The same seed gives the same sample on every machine and with any number of threads.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb sample -n 1000 book.epd
@@ -186,7 +187,7 @@ pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
 pub(crate) struct SampleArgs {
     #[command(flatten)]
     size: Size,
-    /// Which of all choices
+    /// Random seed; the same seed gives the same result
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed: u64,
     #[command(flatten)]
@@ -200,10 +201,10 @@ pub(crate) struct SampleArgs {
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 struct Size {
-    /// Exactly so many, or all if there are fewer
+    /// Write exactly N, or all if there are fewer
     #[arg(short = 'n', long, alias = "number", value_name = "N")]
     limit: Option<u64>,
-    /// Each record with this probability, 0 to 1
+    /// Write each record with this probability, 0 to 1
     #[arg(long, value_parser = parse_fraction, value_name = "FRACTION")]
     fraction: Option<f64>,
 }
@@ -248,16 +249,16 @@ fn fraction(args: &SampleArgs) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Write the first records, or games, of all sources together
+/// Write the first records or games of all sources together
 ///
-/// Games become their positions, unless --games is said or the output is .pgn or .pgc. (Commands
-/// that only count, count and stats, count games as games unless --positions is said.)
+/// Games become positions unless --games is given or the output is .pgn or .pgc. (`count` and
+/// `stats` count games as games unless --positions is given.)
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb head -n 100 book.epd
   epdb head -n 3 --games games.pgn")]
 pub(crate) struct HeadArgs {
-    /// How many
+    /// Number of records or games
     #[arg(short = 'n', long, alias = "number", default_value_t = 10, value_name = "N")]
     limit: u64,
     #[command(flatten)]

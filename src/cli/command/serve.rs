@@ -16,53 +16,56 @@ use epdb::server::{
 };
 use epdb::source::FileFormat;
 
-/// Serve libraries to programs and people: an opening explorer over HTTP, with a page
+/// Serve libraries over HTTP: an opening explorer for programs, with a web page
 ///
-/// Sources are libraries, books, suites or games, each asked by its name: NAME=FILE, or the file's name without
-/// its suffix. Programs that ask the opening explorer of lichess.org or chessdb.cn find their own paths; the
-/// page is at the address that is printed. Nothing is ever written to a source; a file that is replaced or
-/// imported into is served anew within a second. Replace files by renaming (mv), never by writing over them (cp).
-/// Of a store a copy is served, beside it or else in TMPDIR, and two while it is opened anew.
+/// Sources are libraries, books, suites or games. Each has a name: NAME=FILE, or the file name
+/// without its suffix. Programs that use the explorer of lichess.org or chessdb.cn find their usual
+/// paths; the page is at the address that is printed. Sources are never written to. A file that is
+/// replaced or imported into is reloaded within a second. Replace files by renaming (mv), not by
+/// overwriting (cp). Stores are served from a copy next to the store or in TMPDIR; during a reload
+/// there are two copies.
 ///
-/// Only this machine can ask unless --listen says otherwise, and only by its own names and addresses unless
-/// --allow-host does. SIGHUP reads the sources of --config again; SIGINT and SIGTERM let open answers end.
+/// By default the server answers only this machine (see --listen), and only under the machine's own
+/// names and addresses (see --allow-host). SIGHUP reads the sources of --config again; SIGINT and
+/// SIGTERM let running answers finish.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb serve masters=library.epa lichess=mine.epdb
   epdb serve games.pgn --listen 127.0.0.1:8080
   epdb serve --config serve.toml")]
 pub(crate) struct Args {
-    /// What is served: /masters asks the one of that name, ?source=NAME any, all else the first
+    /// Sources to serve: /masters uses the one named masters, ?source=NAME any, other paths the
+    /// first
     #[arg(value_name = "[NAME=]FILE")]
     sources: Vec<SourceSpec>,
-    /// Where connections are awaited [default: 127.0.0.1:9002]
+    /// Address to listen on [default: 127.0.0.1:9002]
     #[arg(long, value_parser = parse_listen, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Settings, limits among them, and sources that come first; options override
+    /// Settings file: limits, and sources that come first; command line options override it
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
-    /// A name by which the server may be called, with or without a port
+    /// Host name under which the server answers, with or without a port
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<HostName>,
-    /// Pages of this origin may ask, such as https://lichess.org; * for any
+    /// Allow pages of this origin, such as https://lichess.org; * allows any
     #[arg(long, value_name = "ORIGIN")]
     cors: Vec<Origin>,
-    /// What all paths begin with, such as /explorer
+    /// Prefix of all paths, such as /explorer
     #[arg(long, value_name = "PATH")]
     base_path: Option<BasePath>,
-    /// A filter that a library cannot split by is an error
+    /// Refuse filters by which a library is not split
     #[arg(long)]
     strict: bool,
-    /// A file of opening names, as `epdb name` takes it; of several, later ones override
+    /// File of opening names, as for `epdb name`; later files override earlier ones
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
-    /// error, warn, info or debug, which has a line a request [default: info]
+    /// error, warn, info or debug; debug writes one line per request [default: info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<LogLevel>,
-    /// Write the log as JSON, an object a line
+    /// Write the log as JSON, one object per line
     #[arg(long)]
     log_json: bool,
-    /// How much memory sources and kept answers may use: bytes, or with K, M, G [default: 256M]
+    /// Memory for sources and cached answers: bytes, or a number with K, M or G [default: 256M]
     #[arg(long, value_parser = parse_memory, value_name = "SIZE")]
     memory: Option<usize>,
 }

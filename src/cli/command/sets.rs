@@ -25,35 +25,35 @@ use epdb::library::sets::{By, Conflicts, Keep, OnConflict, RecordConflict, Selec
 use epdb::model::Operand;
 use epdb::source::{Encode, Output};
 
-/// Merge records of one position, in one file or in several
+/// Merge the records of each position, in one file or in several
 ///
-/// Of equal records one stays, but tallies add; records that say different things of one position
-/// become one record that says both, at the place of the first. Records that contradict each other
-/// (in bm, am, id, ...) all stay and are reported. Counters and superfluous en passant squares do
-/// not matter.
+/// Equal records become one, with added tallies. Records with different operations become one
+/// record with all of them, at the place of the first. Records that contradict each other (in bm,
+/// am, id, ...) all stay and are reported. Counters and superfluous en passant squares are ignored.
 ///
-/// Games are taken as games for .pgn or .pgc, or with --games: the first of the same ones stays.
+/// With .pgn or .pgc output, or with --games, games are compared as games and the first of equal
+/// games is kept.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb dedupe book.epd -o unique.epd
   epdb union wac1.epd wac2.epd --bm union --prefer deepest
   epdb union 2023.pgn 2024.pgn --by moves -o games.pgn")]
 pub(crate) struct DedupeArgs {
-    /// What counts as the same: records of one position (default), of one board, or equal in all;
-    /// games of the same moves, with also the same players, date and result (default), or exact
+    /// Records that are merged: same position (default), same board, or equal in everything. Games:
+    /// same moves, also same players, date and result (default), or exact
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
-    /// What becomes of records of one position that contradict each other: all stay and are
-    /// reported, or one of them stays
+    /// Action for records of one position that contradict each other: report them and keep all, or
+    /// keep one
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
-    /// Write the conflicts to this file: both places, the opcode, both values
+    /// Write the conflicts to this file: both locations, the opcode, both values
     #[arg(long, value_name = "FILE.tsv")]
     conflicts: Option<PathBuf>,
-    /// Write one JSON object a conflict there
+    /// Write one JSON object per conflict
     #[arg(long, requires = "conflicts")]
     json: bool,
-    /// Conflicts make the exit status 1
+    /// Exit status 1 if there are conflicts
     #[arg(long)]
     deny_conflicts: bool,
     #[command(flatten)]
@@ -228,11 +228,11 @@ pub(crate) struct SelectionArgs {
     /// The source whose records are written
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The sources it is compared with
+    /// The sources to compare it with
     #[arg(required = true, value_name = "OTHER")]
     others: Vec<PathBuf>,
-    /// Which records count as the same: those of one position, with the same pieces on the same
-    /// squares, or equal in everything
+    /// Records that count as equal: same position, same pieces on the same squares, or equal in
+    /// everything
     #[arg(long, value_parser = word_of::<By>(), default_value = "position", value_name = "WHAT")]
     by: By,
     #[command(flatten)]

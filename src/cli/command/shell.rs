@@ -11,14 +11,14 @@ use crate::cli::shell::{self, Shell, script};
 use crate::cli::source::END_OF_INPUT;
 use crate::cli::terminal::{self, Letters, note};
 
-/// Set up a position, play moves, ask about it and make records, command by command
+/// Explore positions interactively: set up a position, play moves, look it up, write records
 ///
-/// The command processor of the SAN Kit (svfe, dvfe, tfgg). A line is a command or moves, in any
-/// notation; `help` lists the commands. Tab completes commands, legal moves, opcodes and names of files,
-/// Ctrl-C drops the line or ends a long search, Ctrl-D ends.
+/// Implements the command processor of the SAN Kit (svfe, dvfe, tfgg). A line is a command, or
+/// moves in any notation; `help` lists the commands. Tab completes commands, legal moves, opcodes
+/// and file names. Ctrl-C drops the line or stops a long search; Ctrl-D exits.
 ///
-/// From a pipe, a file (`epdb shell < FILE`) or -c it is a script: no prompt; the first error, which is
-/// printed with its line, ends it with exit status 2. Exit status 1 when something that was asked for was
+/// Input from a pipe, a file (`epdb shell < FILE`) or -c runs as a script: without a prompt, up to
+/// the first error, which is printed with its line (exit status 2). Exit status 1 if something was
 /// not found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -26,19 +26,19 @@ use crate::cli::terminal::{self, Letters, note};
   epdb shell suite.epd -c next -c board
   printf '%s\\n' 'e4 c5' 'set c0 sharp' 'write openings.epd' | epdb shell")]
 pub(crate) struct Args {
-    /// Sources to go through by `next`, and to ask by `get`, `explore`, `parents` and `games`
+    /// Sources for `next`, `get`, `explore`, `parents` and `games`
     #[arg(value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// Carry out this command; may be said several times
+    /// Run this command; may be repeated
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]
     commands: Vec<String>,
-    /// In a script: go on after an error
+    /// Scripts: continue after an error
     #[arg(long)]
     keep_going: bool,
-    /// How pieces are shown [default: symbols on a terminal, else letters]
+    /// Style of the pieces [default: symbols on a terminal, else letters]
     #[arg(long, value_enum, value_name = "HOW")]
     pieces: Option<Pieces>,
-    /// Keep no lines for the next time, and use none of earlier times
+    /// Do not read or write the history of lines
     #[arg(long)]
     no_history: bool,
 }

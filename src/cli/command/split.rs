@@ -30,16 +30,15 @@ use epdb::spill::Sorter;
 
 /// Split a collection into several files
 ///
-/// With --ratio each record falls into a part at random, so the sizes are about as asked for; one
-/// seed gives one split, on every machine. With --by-position all records of one position fall
-/// into the same part, whatever their number and order. With --lines the parts follow one another.
-/// With --by there is a file for each value of a field of `epdb help where`; records keep their
-/// order, and %s in the pattern stands for the value (_ for what lacks the field). With several there is
-/// a file for all values that come together, and a %s for each; a folder with %s in its name is made.
-/// Dates are as archives of PGN name files: YYYY by year, YYYYMM by month, YYYYMMDD by day, and 0 for
-/// each ? of a date.
+/// With --ratio each record goes to a random part, so the sizes are approximate; the same seed
+/// gives the same split on every machine. With --by-position all records of one position go to the
+/// same part. With --lines the parts follow one another. With --by there is one file for each value
+/// of a field (see `epdb help where`); records keep their order, and %s in the pattern stands for
+/// the value (_ for records without the field). With several fields there is a file for each
+/// combination and one %s per field; folders with %s in their name are created. Dates are written
+/// YYYY by year, YYYYMM by month, YYYYMMDD by day, with 0 for each ? of a date.
 ///
-/// Games are split as games when the files are .pgn or .pgc, or with --games.
+/// With .pgn or .pgc files, or with --games, games are split as games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb split --ratio 90:10 --by-position data.epd -o 'part-%d.epd'
@@ -49,19 +48,19 @@ use epdb::spill::Sorter;
 pub(crate) struct Args {
     #[command(flatten)]
     way: Way,
-    /// Records of one position stay together
+    /// Keep records of one position together
     #[arg(long, requires = "ratio")]
     by_position: bool,
-    /// Which of all splits
+    /// Random seed; the same seed gives the same result
     #[arg(long, default_value_t = 0, value_name = "NUMBER", requires = "ratio")]
     seed: u64,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// The names of the parts, with %d (or %03d) for their numbers from 1, or with --by %s for the
-    /// value, one for each --by
+    /// Names of the parts: %d (or %03d) is the number of the part, from 1; with --by one %s for
+    /// each field
     #[arg(short, long, value_parser = Names::parse, value_name = "PATTERN")]
     output: Names,
-    /// The format of files whose name does not tell it
+    /// Format of files whose name does not show it
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", help_heading = "Writing")]
     to: Option<FileFormat>,
     #[command(flatten)]
@@ -77,13 +76,13 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 struct Way {
-    /// The sizes of the parts in proportion to each other, such as 90:10 or 8:1:1
+    /// Relative sizes of the parts, such as 90:10 or 8:1:1
     #[arg(long, value_parser = parse_ratio, value_name = "N:N[:...]")]
     ratio: Option<Ratio>,
-    /// So many records or games a file; the last has what is left
+    /// N records or games per file; the last file has the rest
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     lines: Option<u64>,
-    /// A file for each value of this field, such as Event, year, month or eco; may be repeated
+    /// One file for each value of this field, such as Event, year, month or eco; may be repeated
     #[arg(long, value_name = "FIELD", value_parser = Field::parse)]
     by: Vec<Field>,
 }

@@ -18,14 +18,14 @@ use epdb::library::census::{Census, CensusEncode, CensusTally};
 use epdb::model::{Game, GameResult};
 use epdb::source::{FileFormat, Item, Output, kept_game_count};
 
-/// Print what is inside: records, positions, opcodes; of games results, tags and moves
+/// Print statistics: records, positions, opcodes; for games, results, tags and moves
 ///
-/// Also how many bytes a record or a move takes. Games are counted as games; with --positions their
-/// positions are.
+/// Also prints the average size of a record or move. Games are counted as games, or with
+/// --positions as positions.
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
-/// same squares". The third way is the one by which epdb finds records: an en passant square
-/// counts only where an en passant capture is legal.
+/// same squares". epdb finds records by the third: an en passant square counts only where an en
+/// passant capture is legal.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb stats book.epd\n         epdb stats suite.epdb --json")]
 pub(crate) struct Args {

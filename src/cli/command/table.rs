@@ -22,11 +22,11 @@ use epdb::library::value::{EvalContext, record_of_game};
 use epdb::source::{FileFormat, Item, Output};
 use epdb::text::FormatOptions;
 
-/// Write fields of records as a table, one line a record
+/// Write fields of records as a table, one line per record
 ///
 /// Columns are the fields of `epdb help where`: opcodes, and fen, epd, key, pieces, material, stm,
-/// uci(bm), ce:white, result and more; of games and their positions also White, WhiteElo, Date
-/// and any other tag, year, speed and more. What a record lacks is an empty field (null in JSON).
+/// uci(bm), ce:white, result and others; for games and their positions also White, WhiteElo, Date
+/// and any other tag, year, speed and others. A missing field is empty (null in JSON).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv
@@ -36,20 +36,20 @@ use epdb::text::FormatOptions;
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Told of a group: count (the default), games, score, or min, max, mean, sum as in sum(ce)
+    /// Values per group: count (default), games, score, or min, max, mean, sum as in sum(ce)
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]
     agg: Vec<(String, Aggregate)>,
     #[command(flatten)]
     form: Form,
-    /// No line with the names of the columns
+    /// Omit the line with the column names
     #[arg(long, conflicts_with_all = ["template", "json"])]
     no_header: bool,
-    /// One line a game, and not one a position: what is asked of a position is asked of the last
+    /// One line per game, not per position; fields of positions refer to the last position
     #[arg(long)]
     games: bool,
-    /// What has a line: a record (the default), or each move of its tally
+    /// One line per record (default), or per move of its tally
     #[arg(long, value_enum, default_value_t = Rows::Records, value_name = "records|moves",
           hide_default_value = true, hide_possible_values = true, conflicts_with = "games")]
     rows: Rows,
@@ -72,10 +72,10 @@ struct What {
     /// The columns, separated by commas
     #[arg(long, value_name = "FIELD[,...]", value_parser = parse_columns)]
     columns: Option<Columns>,
-    /// A line with fields in braces; \t is a tab, \n a new line, {{ and }} are braces
+    /// Line with fields in braces; \t is a tab, \n a new line, {{ and }} are braces
     #[arg(long, value_name = "TEXT", value_parser = parse_template)]
     template: Option<Template>,
-    /// One line for all records, or games, of which these fields say the same
+    /// One line for each group of records or games with the same values of these fields
     #[arg(long, value_name = "FIELD[,...]", value_parser = parse_columns)]
     group_by: Option<Columns>,
 }
@@ -83,13 +83,13 @@ struct What {
 #[derive(clap::Args, Clone, Debug)]
 #[group(multiple = false, conflicts_with = "template")]
 struct Form {
-    /// Tabs between the fields; tabs, line ends and backslashes in them escaped (default)
+    /// Separate fields by tabs; escape tabs, line ends and backslashes in them (default)
     #[arg(long)]
     tsv: bool,
-    /// Commas between the fields, quotes around those that need them
+    /// Separate fields by commas; quote fields that need it
     #[arg(long)]
     csv: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }

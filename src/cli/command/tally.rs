@@ -24,10 +24,11 @@ use epdb::library::tally::{
 use epdb::model::{Color, MOST_KEPT};
 use epdb::source::{FileFormat, Target, TargetOptions};
 
-/// Make a library of the positions of games: what was played in each and what came of it
+/// Make a library from games: the moves played in each position, and their results
 ///
-/// Each record has the operation `tally`: how many games reached the position and, for each move
-/// played there, results, ratings and years. A game counts once, and so does a position in a game.
+/// Each record has the operation `tally`: the number of games that reached the position and, for
+/// each move played there, results, ratings and years. A game that occurs twice is counted once,
+/// and so is a position that is repeated within a game.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     _force: ForceArgs,
     #[command(flatten)]
     tally: TallyArgs,
-    /// Do not keep a digest of each game: games that are added later may count twice
+    /// Store no digests of games: games that are added later may be counted twice
     #[arg(long)]
     no_digests: bool,
     #[command(flatten)]
@@ -59,7 +60,8 @@ pub(crate) const COUNTING: &str = "Counting";
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = COUNTING)]
 pub(crate) struct TallyArgs {
-    /// Keep counts apart by year, month, speed (class of the time control) or rating (its group)
+    /// Split the counts by year, month, speed (class of the time control) or rating (group of
+    /// ratings)
     #[arg(
         long,
         value_enum,
@@ -68,13 +70,13 @@ pub(crate) struct TallyArgs {
         hide_possible_values = true
     )]
     by: Vec<ByArg>,
-    /// Count positions after at most so many plies
+    /// Only count positions up to this many plies
     #[arg(long, value_name = "PLIES", default_value_t = u32::MAX, hide_default_value = true)]
     max_ply: u32,
-    /// Count the games of one player only, in each of these spellings
+    /// Only count games of one player; separate spellings of the name with semicolons
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', group = "whose")]
     player: Vec<String>,
-    /// Of the games of that player, only those with this colour, white or black
+    /// Only count games in which that player has this colour, white or black
     #[arg(
         long,
         value_parser = word_of::<Color>(),
@@ -83,21 +85,22 @@ pub(crate) struct TallyArgs {
         hide_possible_values = true
     )]
     pub(crate) side: Option<Color>,
-    /// Leave out games that do not begin from the start array
+    /// Leave out games that do not begin from the standard start position
     #[arg(long)]
     standard_only: bool,
-    /// Games that are the same: by the id of their site, or else by moves, date and result, short ones
-    /// also by players (auto, the default); by those three (moves), with players, or exact
+    /// Games that count as the same: by the id in their site, or else by moves, date and result,
+    /// for short games also by players (auto, the default); by moves, date and result (moves); also
+    /// by players (players); or exact
     #[arg(long, value_enum, default_value_t = SameArg::Auto, value_name = "WHAT",
           hide_default_value = true, hide_possible_values = true)]
     same_game: SameArg,
-    /// Count games that come again
+    /// Count games again that occur more than once
     #[arg(long, conflicts_with = "same_game")]
     keep_duplicates: bool,
-    /// Count positions that come again in a game, and moves that are played there again
+    /// Count positions and moves again that are repeated within a game
     #[arg(long)]
     count_repeats: bool,
-    /// Keep so many of the best rated and of the latest games of each position, for `epdb games`
+    /// Keep N of the best rated and N of the latest games of each position, for `epdb games`
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_KEPT)))]
     keep_games: Option<u8>,

@@ -18,14 +18,14 @@ use epdb::source::GameFormat;
 
 /// Write the mirror images of records
 ///
-/// Colors change places together with ranks, so that the other side has the same position; moves,
-/// castling rights, en passant squares, clocks and results go with them, and ce, seen by the side
-/// to move, stays. Mirrored files have no castling, because castling ends on the files c and g:
-/// rights are dropped and counted.
+/// Mirroring colors also mirrors the ranks, so the other side gets the same position; moves,
+/// castling rights, en passant squares, clocks and results are mirrored too, and ce, seen by the
+/// side to move, stays. Mirrored files have no castling, because castling ends on the files c and
+/// g: the rights are dropped and counted.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
 pub(crate) struct FlipArgs {
-    /// What changes places
+    /// What to mirror
     #[arg(long, value_parser = word_of::<Mirror>(), default_value = "colors", value_name = "WHAT")]
     mirror: Mirror,
     #[command(flatten)]
@@ -59,10 +59,10 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
 
 /// Write the positions after moves
 ///
-/// Counters go on, in the form they have; other operations speak of the old position and are left
-/// behind, unless --keep names them. Of a line the position at its end is written, or with [all]
-/// the position after each move; of a set of moves the position after each. Moves that are illegal
-/// are reported (exit status 1).
+/// Counters are updated in their form. Other operations describe the old position and are dropped
+/// unless --keep names them. For a line, the position at its end is written, or with [all] the
+/// position after each move; for a set of moves, the position after each of them. Illegal moves are
+/// reported (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb play --moves 'e4 c7c5 Nf3' start.epd
@@ -70,7 +70,7 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
 pub(crate) struct PlayArgs {
     #[command(flatten)]
     what: What,
-    /// Operations that the new records have too
+    /// Operations to copy to the new records
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
     keep: Vec<Opcode>,
     #[command(flatten)]
@@ -126,9 +126,9 @@ pub(crate) fn play(args: &PlayArgs) -> anyhow::Result<Outcome> {
     Ok(if findings.finish() { Outcome::Different } else { outcome })
 }
 
-/// Write games in reduced export format: the seven tags and the moves
+/// Write games in reduced export format: the seven standard tags and the moves
 ///
-/// The same as `convert --reduced`, with any number of files in and standard output.
+/// The same as `convert --reduced`, with any number of input files and output to standard output.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb tfgg sloppy.pgn -o regular.pgn")]
 pub(crate) struct TfggArgs {

@@ -15,11 +15,10 @@ use epdb::store::{self, StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant, every line of text, every record and move
 ///
-/// Checksums and invariants are those of streams, stores and archives, moves those of games. Text is
-/// read in the given profile and nothing is written; tags of games whose values the standard does not have
-/// are warned of. Each file gets a verdict: sound, not sound (exit
-/// status 1), or not checked because it cannot be read (exit status 2); the others are checked all the
-/// same.
+/// Checks the checksums and structure of streams, stores and archives, and the moves of games. Text
+/// is read with the given profile. Tags of games with nonstandard values cause warnings. Nothing is
+/// written. The verdict for each file is: sound, not sound (exit status 1), or not checked because
+/// it cannot be read (exit status 2). All files are checked, even after an error.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example: epdb verify book.epdb suite.epb\n         epdb verify --profile strict suite.epd"

@@ -12,25 +12,25 @@ use epdb::referee::{Stage, TimeControl};
 /// Which engines, and how much effort for each record.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct EngineArgs {
-    /// The engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'; may
-    /// be given several times, with {engine} in the name of the output
+    /// Engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'; may
+    /// be repeated, with {engine} in the name of the output
     #[arg(long = "engine", value_name = "ENGINE", required = true)]
     pub(crate) engines: Vec<EngineSpec>,
-    /// Search so many nodes for each record
+    /// Search N nodes per record
     #[arg(long, value_name = "N")]
     nodes: Option<NonZeroU64>,
     /// Search to this depth in plies
     #[arg(long, value_name = "PLIES")]
     depth: Option<NonZeroU32>,
-    /// Search so long and no longer: 500ms, 5s, or a bare number of milliseconds
+    /// Search this long: 500ms, 5s, or a number of milliseconds
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     movetime: Option<Duration>,
-    /// A soft limit: each record as the next move of a game with this clock, of which the engine takes what
-    /// it likes: 60+0.5, 1:30+1, 40/60
+    /// Soft limit: search each record like the next move of a game with this clock: 60+0.5, 1:30+1,
+    /// 40/60
     #[arg(long, value_name = "[MOVES/]TIME[+INCREMENT]", value_parser = parse_clock)]
     #[arg(conflicts_with = "movetime")]
     clock: Option<ClockReading>,
-    /// Go on with a run that was interrupted, from the journal beside its output
+    /// Resume an interrupted run from the journal next to its output
     #[arg(long, requires = "output")]
     pub(crate) resume: bool,
     #[command(flatten)]
@@ -41,21 +41,21 @@ pub(crate) struct EngineArgs {
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Engines")]
 pub(crate) struct ProcessArgs {
-    /// An option of all engines, such as Hash=64; Threads is 1 unless it is given
+    /// Set an option of all engines, such as Hash=64; the default of Threads is 1
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
     options: Vec<(String, String)>,
-    /// How many records are searched at once, each by a process of its own [default: one a core]
+    /// Number of records searched at once, each by its own process [default: one per core]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
-    /// Give an engine up that says nothing for so long and does not answer then either, or answers and
-    /// tells nothing for ten times as long
+    /// Give up on an engine that is silent this long and then does not answer `isready`, or that
+    /// answers but reports nothing for ten times as long
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     patience: Duration,
-    /// Ask for so many lines; those behind the best one become pv2 and ce2, pv3 and ce3 ...
+    /// Search N lines; all but the best become pv2 and ce2, pv3 and ce3 ...
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=500))]
     multipv: u16,
-    /// Give each record that is changed the time as ts
+    /// Set ts to the current time in each changed record
     #[arg(long)]
     ts: bool,
 }

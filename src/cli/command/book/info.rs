@@ -12,18 +12,19 @@ use crate::cli::{json, values};
 use epdb::library::book::{BookResolver, Summary};
 use epdb::source::Output;
 
-/// Print what is in opening books: entries, positions, how they are reached, weights, order
+/// Print statistics of opening books: entries, positions, reachability, weights, order
 ///
-/// Reached by moves of the book are positions to which the book leads by itself from the start
-/// array. Others are reached where one side, or both, play a move that is not in the book and come
-/// back to it by that. Some cannot be reached so: their lines are in no book, or begin elsewhere.
+/// "Reached by moves of the book" counts positions that the book's own moves reach from the start
+/// position. Other positions are reached if one or both sides play a move outside the book and then
+/// return to it. The rest cannot be reached: their lines are missing from the book or begin at
+/// another position.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb book info book.bin")]
 pub(crate) struct Args {
-    /// The books; `-` is standard input
+    /// Books to read; `-` is standard input
     #[arg(value_name = "BOOK", required = true)]
     books: Vec<PathBuf>,
-    /// Print one JSON object a book
+    /// Print one JSON object per book
     #[arg(long)]
     json: bool,
 }

@@ -24,27 +24,27 @@ use epdb::text::{CastlingForm, EnPassantForm, fen, san};
 
 /// List the entries of opening books: position, move, weight, share of the weights
 ///
-/// A book holds keys, not positions. Positions are found by moves of the book from the start array,
-/// and by other moves where they come back to the book; then in the sources that are named, and
-/// behind what is found there. Entries whose position is not known are counted on standard error
-/// (exit status 1); --all lists them by key. Positions come as they are found, those of the fewest
-/// moves first. `epdb dump-book -bin BOOK -color white -out FILE`, in Polyglot's spelling, is the
-/// same.
+/// A book stores keys, not positions. epdb finds the positions by playing book moves from the start
+/// position, and other moves that return to the book; then in the sources given by --source, and
+/// after the positions found there. Entries with an unknown position are counted on standard error
+/// (exit status 1); --all lists them by key. Positions are listed in the order they are found,
+/// fewest moves first. Polyglot's command line `epdb dump-book -bin BOOK -color white -out FILE`
+/// does the same.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book list book.bin
   epdb book list --tsv --all book.bin --source games.pgn > book.tsv")]
 pub(crate) struct Args {
-    /// The books; `-` is standard input
+    /// Books to read; `-` is standard input
     #[arg(value_name = "BOOK", required = true)]
     books: Vec<PathBuf>,
-    /// Look for positions of the book among those of this source too: any file of positions or games
+    /// Also look for book positions in this source: any file of positions or games
     #[arg(long = "source", value_name = "FILE")]
     sources: Vec<PathBuf>,
     /// Only positions with this side to move
     #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR")]
     side: Option<Color>,
-    /// List entries too whose position is not known, by key and coordinates
+    /// Also list entries with an unknown position, by key and coordinates
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -59,10 +59,10 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[group(multiple = false)]
 struct Form {
-    /// A line an entry, with tabs between: book, key, fen, uci, san, weight, share, learn
+    /// One line per entry, separated by tabs: book, key, fen, uci, san, weight, share, learn
     #[arg(long)]
     tsv: bool,
-    /// One JSON object an entry, with the same fields
+    /// One JSON object per entry, with the same fields
     #[arg(long)]
     json: bool,
 }

@@ -18,12 +18,13 @@ use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
 use epdb::model::Color;
 use epdb::source::{Item, Output};
 
-/// Make an opening book of games, or of the tallies of a library
+/// Make an opening book from games, or from the tallies of a library
 ///
-/// A move weighs two for each game that its side won and one for each draw, as with Polyglot, whose
-/// make-book counts games and positions that come again: so do --keep-duplicates and
-/// --count-repeats. `epdb make-book -pgn A -bin B`, in Polyglot's spelling, is the same with these
-/// two, and takes -min-score in percent: `-min-score 45`. All options by which `epdb tally` counts games are taken here too.
+/// A move gets two points of weight for each game that its side won and one for each draw, as in
+/// Polyglot. Polyglot also counts repeated games and positions: use --keep-duplicates and
+/// --count-repeats. Polyglot's command line `epdb make-book -pgn A -bin B` sets both, and takes
+/// -min-score in percent (`-min-score 45`). All options by which `epdb tally` counts games work
+/// here too.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book make games.pgn -o book.bin --max-ply 40
@@ -35,13 +36,13 @@ pub(crate) struct MakeArgs {
     /// The book that is written; it appears only when it is complete
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Moves that were played in at least so many games
+    /// Only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 3)]
     min_games: u64,
-    /// Moves with which their side made at least this share of the points: 0.45 or 45%
+    /// Only moves that scored at least this share of the points: 0.45 or 45%
     #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "0")]
     min_score: f64,
-    /// All moves weigh 1
+    /// Give all moves weight 1
     #[arg(long)]
     uniform: bool,
     /// Only positions with White to move
@@ -50,8 +51,8 @@ pub(crate) struct MakeArgs {
     /// Only positions with Black to move
     #[arg(long, conflicts_with = "only_white")]
     only_black: bool,
-    /// The files are a repertoire, as `repertoire` reads it: all candidates of the side at --side, of
-    /// which the first weighs 2 and any other 1
+    /// Read the files as a repertoire, as `repertoire` does: all candidates of the side given by
+    /// --side; the first has weight 2, the others 1
     #[arg(long, requires = "side", group = "whose",
           conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "by", "max_ply",
                                 "player", "standard_only", "same_game", "keep_duplicates",
@@ -159,25 +160,25 @@ fn of_repertoire(
     diagnostics.finish()
 }
 
-/// Make one book of several
+/// Merge several books into one
 ///
-/// A position that only one book has keeps its entries as they are. A position in several books has
-/// the moves of all, with the sums of their weights, as Polyglot 2.0.4 does; with --first it has the
-/// entries of the first of these books only, as Polyglot 1.4 does. `epdb merge-book -in1 A -in2 B
-/// -out C`, in Polyglot's spelling, is the same.
+/// A position found in only one book keeps its entries. A position found in several books gets the
+/// moves of all, with added weights, as in Polyglot 2.0.4. With --first it gets the entries of the
+/// first of these books, as in Polyglot 1.4. Polyglot's command line `epdb merge-book -in1 A -in2 B
+/// -out C` does the same.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book merge 2023.bin 2024.bin 2025.bin -o years.bin
   epdb book merge --first mine.bin theirs.bin -o mine-first.bin")]
 pub(crate) struct MergeArgs {
-    /// The books; `-` is standard input
+    /// Books to merge; `-` is standard input
     #[arg(value_name = "BOOK", required = true, num_args = 2..)]
     books: Vec<PathBuf>,
-    /// Give a position in several books the moves of all and the sums of their weights (default);
-    /// where a sum is over 65535, all weights of the position are brought down in proportion
+    /// Combine the moves of all books and add their weights (default); if a sum exceeds 65535, all
+    /// weights of the position are scaled down
     #[arg(long)]
     add: bool,
-    /// Give a position in several books the entries of the first of them
+    /// Keep only the entries of the first book that has the position
     #[arg(long, conflicts_with = "add")]
     first: bool,
     /// The book that is written; it appears only when it is complete

@@ -13,10 +13,10 @@ use crate::cli::terminal::note;
 use epdb::codec::polyglot::{Book, Disorder};
 use epdb::source::open_book;
 
-/// Opening books of Polyglot (.bin): what is in them, and books made of several
+/// Polyglot opening books (.bin): list, inspect, make and merge them
 ///
-/// A book holds keys, not positions. Positions are found by moves from the start array, and in
-/// sources.
+/// A book stores keys, not positions. epdb finds positions by playing moves from the start
+/// position, and in other sources.
 #[derive(clap::Args, Clone, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:

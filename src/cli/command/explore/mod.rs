@@ -22,13 +22,13 @@ use epdb::library::explore::{self, ExploreOptions, SortBy};
 use epdb::model::{EpdRecord, Position, San};
 use epdb::text::PositionLine;
 
-/// Show what a library knows of a position: its moves, and what became of the games
+/// Show the moves of a position in a library, with their results
 ///
-/// A row is a move: its games and their share, how many White won, drew and lost, White's score, the
-/// mean ratings of the mover and of the opponents, the mover's performance (opponents + 400 log10(s /
-/// (1 - s)), s the mover's score, at most 800 away), the years, the ce of the position after it as
-/// the mover sees it, and reached: the games that came to that position, by whatever moves. Exit
-/// status 1 when the position is not there.
+/// Each row is a move: number and share of games; White's wins, draws and losses; White's score;
+/// mean ratings of the mover and of the opponents; the mover's performance (opponents + 400 log10(s
+/// / (1 - s)), where s is the mover's score, at most 800 away); years; ce after the move, from the
+/// mover's point of view; and reached, the number of games that reached that position by any moves.
+/// Exit status 1 if the position is not found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb explore library.epa
@@ -41,39 +41,40 @@ pub(crate) struct Args {
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
     #[arg(value_name = "POSITION")]
     position: Vec<String>,
-    /// The order of the moves, the largest first: games (default), score (the mover's), white,
-    /// draws, black, elo, performance, reached, ce, name
+    /// Order of the moves, largest value first: games (default), score (the mover's), white, draws,
+    /// black, elo, performance, reached, ce, name
     #[arg(long, value_parser = word_of::<SortBy>(), default_value = "games", value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
     sort: SortBy,
-    /// At most so many moves of a position
+    /// Show at most N moves per position
     #[arg(short = 'n', long, alias = "moves", value_name = "N")]
     limit: Option<usize>,
-    /// Only moves that were played in so many games
+    /// Only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_games: u64,
-    /// Also moves to positions with records that no tally names; what else these records say
+    /// Also show moves that no tally counts but whose positions have records, and other operations
+    /// of these records
     #[arg(long)]
     children: bool,
-    /// Instead of the moves: all positions of the source from which a legal move leads here
+    /// Show all positions of the source from which a legal move leads here
     #[arg(long, conflicts_with_all = ["children", "depth", "sort"])]
     parents: bool,
-    /// So many plies of moves, as a tree
+    /// Show a tree of moves, this many plies deep
     #[arg(long, value_name = "PLIES", default_value_t = 1, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     depth: u32,
-    /// Beside each move what another library knows of it
+    /// Compare each move with another library
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["parents", "depth"])]
     vs: Option<PathBuf>,
-    /// A file of opening names, as `epdb name` takes it; of several, later ones override
+    /// File of opening names, as for `epdb name`; later files override earlier ones
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
     #[command(flatten)]
     cells: CellArgs,
-    /// Print a table with tabs
+    /// Print a table separated by tabs
     #[arg(long, conflicts_with = "json")]
     tsv: bool,
-    /// Print an object in the shape of the opening explorer of lichess.org
+    /// Print JSON in the format of the lichess.org opening explorer
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -17,11 +17,11 @@ use epdb::error::{At, Place};
 use epdb::source::{FileFormat, Local, format_of_file};
 use epdb::store::{StoreError, StoredRecord};
 
-/// Write all records, or games, of any sources as text: stores, archives, streams, text, games
+/// Write all records or games of any sources as text: stores, archives, streams, text, games
 ///
-/// They come one source after the other. Of a store in the order of import, and of an archive, this
-/// is, byte for byte, what `normalize` makes of the same files in the same order. `cat` and `unpack`
-/// are other names of this command.
+/// Sources are written one after the other. For an archive, and for a store in the order of import,
+/// the output equals `normalize` of the original files, byte for byte. `cat` and `unpack` are the
+/// same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb export book.epdb -o book.epd
@@ -29,20 +29,20 @@ use epdb::store::{StoreError, StoredRecord};
   epdb export suites.epa --verbatim -o folder
   epdb export wac.epd sts.epb book.epdb --where 'has(bm)' -o all.epd.zst")]
 pub(crate) struct Args {
-    /// The order of the records of a store
+    /// Order of the records of a store
     #[arg(long, alias = "order", value_enum, default_value_t = Order::Import, value_name = "BY")]
     sort: Order,
-    /// Of libraries, only positions in which moves were played in so many games
+    /// Libraries: only positions with moves played in at least N games
     #[arg(long, value_name = "N")]
     min_games: Option<u64>,
-    /// Of an archive, only the records with these numbers, the first being 0 and the last not
-    /// included; either end may be left out
+    /// Archives: only the records with these numbers, from 0, without the last; either end may be
+    /// omitted
     #[arg(long, value_name = "A..B", value_parser = archive::parse_range,
           conflicts_with_all = ["sort", "min_games", "filter", "games"])]
     range: Option<archive::Wanted>,
-    /// Of an archive, the packed files as they were: with their folders into the folder -o if there
-    /// are several, else into the file -o or to standard output. A file that is there stays, and
-    /// nothing is written
+    /// Archives: write the packed files as they were. Several files go into the folder given by -o,
+    /// with their subfolders; a single file goes to -o or to standard output. If a file exists
+    /// already, nothing is written
     #[arg(long, conflicts_with_all = ["range", "sort", "min_games", "filter", "games"])]
     verbatim: bool,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct Args {
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 enum Order {
-    /// As they were imported
+    /// In the order of import
     Import,
     /// By position key: fastest
     Key,

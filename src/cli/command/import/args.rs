@@ -12,11 +12,11 @@ use crate::cli::values::word_of;
 use epdb::model::merge::MergeRules;
 use epdb::store::{ImportOptions, OnDuplicate, Same};
 
-/// Add the records of files to a store, which is made if it is not there
+/// Add the records of files to a store; create the store if it does not exist
 ///
-/// What is committed survives everything: an import that was interrupted or failed goes on where it
-/// stood when the same command is run again. A file that was imported before with the same settings
-/// is recognised by its bytes, under any name, and passed over; standard input never is.
+/// Committed records are never lost: an interrupted or failed import continues where it stopped
+/// when the same command is run again. A file that was already imported with the same settings is
+/// recognised by its content, under any name, and skipped. Standard input is always imported.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb import book.epdb UHO_4060_v2.epd
@@ -28,24 +28,24 @@ pub(crate) struct Args {
     /// Files to import, in this order; `-` is standard input
     #[arg(required = true)]
     pub(super) files: Vec<PathBuf>,
-    /// What becomes of a record that is in the store already
+    /// Action for a record that is already in the store
     #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
     on_duplicate: OnDuplicateArg,
-    /// Count games into a library, with the options of `epdb tally` that it was built with; a game
-    /// that was counted before is left out
+    /// Count games into a library, with the `epdb tally` options it was built with; games counted
+    /// before are skipped
     #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "bm", "add",
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,
-    /// Which records are duplicates: those of one position, or only equal ones
+    /// Records that count as duplicates: those with the same position, or only equal ones
     #[arg(long, value_parser = word_of::<Same>(), default_value = "position", value_name = "WHAT")]
     pub(super) same: Same,
-    /// Give up what is left of an interrupted import and import its file from the start
+    /// Discard the state of an interrupted import and import its file from the start
     #[arg(long)]
     pub(super) restart: bool,
-    /// Import files once more that were imported before
+    /// Import files again that were imported before
     #[arg(long)]
     pub(super) again: bool,
-    /// Print one JSON object a file
+    /// Print one JSON object per file
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]
@@ -62,13 +62,13 @@ pub(crate) struct Args {
 
 #[derive(ValueEnum, Copy, Clone, Debug)]
 enum OnDuplicateArg {
-    /// Both stay
+    /// Keep both
     Keep,
-    /// The later one is left out
+    /// Skip the later one
     Skip,
-    /// The later one takes the place of the earlier ones
+    /// Replace the earlier ones with the later one
     Replace,
-    /// The later one is merged into the earlier one, unless they contradict each other
+    /// Merge the later one into the earlier one, unless they contradict each other
     Merge,
 }
 

@@ -24,15 +24,16 @@ use epdb::library::repertoire::{Departures, Finding, GameEnds, Node, Paths, Repe
 use epdb::model::{Color, Position, TallyPart};
 use print::{Form, Report};
 
-/// Tell what is in a repertoire and what is missing in it
+/// Report the content of a repertoire and its gaps
 ///
-/// Lines are those of games with their variations, or the moves in pm, bm, replies, sm and tally of
-/// records; transpositions are one position. Own moves marked $2, $4 or $6, or am, are no candidates.
-/// Told are positions with several own candidates, lines that end without an evaluation ([%eval], ce,
-/// a NAG from $10 on), and positions that no candidates and moves of the other side lead to.
+/// Lines are games with variations, or the moves in pm, bm, replies, sm and tally of records;
+/// transpositions are merged. Your own moves marked $2, $4 or $6, or am, are not candidates.
+/// Reported are positions with several candidates of your side, lines that end without an
+/// evaluation ([%eval], ce, a NAG from $10 on), and positions that are not reached by candidates
+/// and the other side's moves.
 ///
-/// With -o the repertoire is written instead, a record a position: own candidates as bm, the first of
-/// several also as pm, marked moves as am, those of the other side as replies, comments as c0.
+/// With -o the repertoire is written instead, one record per position: candidates as bm (the first
+/// of several also as pm), marked moves as am, the other side's moves as replies, comments as c0.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb repertoire white.pgn --side white --against library.epa --games mine.pgn
@@ -40,23 +41,23 @@ use print::{Form, Report};
 pub(crate) struct Args {
     /// Games with variations, or records with moves; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// The side whose repertoire it is, white or black
+    /// Side that the repertoire is for, white or black
     #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR", hide_possible_values = true)]
     side: Color,
-    /// The position that it begins with [default: the start array]
+    /// Root position of the repertoire [default: the start position]
     #[arg(long, value_name = "POSITION", conflicts_with_all = ["output", "to"])]
     root: Option<String>,
-    /// Tell the moves of the other side in this library that have no answer, and which share of the
-    /// games has one throughout, each candidate played as often as the others
+    /// Report moves of the other side in this library that have no answer, and the share of games
+    /// that are answered throughout, if all candidates are played equally often
     #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
     against: Option<PathBuf>,
-    /// Only moves of tallies that were played in so many games
+    /// Only tally moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     min_games: u64,
-    /// Tell where these games leave the repertoire, and by whose move
+    /// Report where these games leave the repertoire, and by whose move
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     games: Vec<PathBuf>,
-    /// Of these games only those in which this player has the side, in each of these spellings
+    /// Only games in which this player has the side; separate spellings of the name with semicolons
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
     player: Vec<String>,
     #[command(flatten)]

@@ -16,13 +16,13 @@ const LINES: usize = 20;
 /// How the report looks.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct Form {
-    /// At most so many lines of each part of the report [default: 20, all with --tsv and --json]
+    /// At most N lines in each part of the report [default: 20; all with --tsv and --json]
     #[arg(short = 'n', long, alias = "lines", value_name = "N", conflicts_with_all = ["output", "to"])]
     limit: Option<usize>,
-    /// Print a table with tabs
+    /// Print a table separated by tabs
     #[arg(long, conflicts_with_all = ["json", "output", "to"])]
     tsv: bool,
-    /// Print one JSON object a finding
+    /// Print one JSON object per finding
     #[arg(long, conflicts_with_all = ["output", "to"])]
     json: bool,
 }

@@ -21,39 +21,39 @@ use epdb::model::Opcode;
 use epdb::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
 use epdb::source::Output;
 
-/// Tell how engines did on suites, and whether chance explains what sets them apart
+/// Report the results of engines on test suites, and whether their differences are significant
 ///
-/// Each file is a run: records with what they ask for (bm, am, dm, points in c0 or in c7 and c8) and
-/// what an engine answered (pm, else pv, else sm), as `solve`, `analyze` and `mate` write them. Solved is
-/// what has one of bm and none of am, or a mate no longer than asked for. Several runs are joined by id
-/// and position, else by one of these, and compared: the exact test of McNemar, adjusted by Holm, and a
-/// bootstrap. A cook is a problem for which all runs that have it agree on another move. What is known of
-/// a run comes from FILE.run.json beside its file.
+/// Each file is a run: problems (bm, am, dm, points in c0 or in c7 and c8) with an engine's answers
+/// (pm, else pv, else sm), as written by `solve`, `analyze` and `mate`. A problem is solved if the
+/// answer is one of bm and none of am, or a mate no longer than dm. Several runs are joined by id
+/// and position, else by one of them, and compared with the exact test of McNemar, adjusted by
+/// Holm, and a bootstrap. A cook is a problem for which all runs agree on another move.
+/// FILE.run.json next to a file describes its run.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb report wac.sf16.epd wac.sf17.epd
   epdb report --names old=a.epd,new=b.epd --html report.html
   epdb report wac.epd --min-solved 95%")]
 pub(crate) struct Args {
-    /// Files with answers, a run each; none, or `-`, is standard input
+    /// Files with answers, one run each; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Read these files as runs with these names; files of one name, such as one a suite, are one run
+    /// Name the runs of these files; files with the same name, such as one per suite, form one run
     /// [default: the label of the run, else the file]
     #[arg(long, value_name = "NAME=FILE[,...]", value_delimiter = ',', value_parser = parse_named)]
     names: Vec<(String, PathBuf)>,
-    /// The operation that names the theme of a problem; of id what stands before its number
+    /// Operation that gives the theme of a problem; for id, the part before the number
     #[arg(long, value_name = "OPCODE", default_value = "id", value_parser = parse_opcode)]
     theme: Opcode,
-    /// Exit status 1 if a run solves fewer: a number, or percent of what is scored
+    /// Exit status 1 if a run solves fewer problems: a number, or a percentage of the scored ones
     #[arg(long, value_name = "N|N%")]
     min_solved: Option<MinSolved>,
-    /// At most so many lines of each list [default: 20]
+    /// At most N lines in each list [default: 20]
     #[arg(short = 'n', long, alias = "lines", value_name = "N", conflicts_with_all = ["json", "tsv"])]
     limit: Option<usize>,
-    /// Write a page with plots, boards and filters, which has everything in it, and print the verdict
+    /// Write a complete HTML page with plots, boards and filters, and print the verdict
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "tsv", "limit"])]
     html: Option<PathBuf>,
-    /// Print a table with tabs: a line for each problem and run
+    /// Print a table separated by tabs: one line per problem and run
     #[arg(long, conflicts_with = "json")]
     tsv: bool,
     /// Print JSON objects: the report, runs, themes, pairs and problems
