@@ -107,10 +107,7 @@ enum Command {
     Filter(LazyHelp<filter::Args>),
     Table(LazyHelp<table::Args>),
 
-    #[command(
-        alias = "merge",
-        about = "Write the records of all sources, merged by position"
-    )]
+    #[command(alias = "merge", about = "Write the records of all sources, merged by position")]
     Union(LazyHelp<sets::DedupeArgs>),
     #[command(about = "Write the records of the first source that are in all other sources")]
     Intersect(LazyHelp<sets::SelectionArgs>),

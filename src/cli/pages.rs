@@ -53,7 +53,10 @@ pub(crate) const EXAMPLES: [(&str, &str); 12] = [
     ("stm == 'b' && check && legal_moves == 1", "Black is in check and has one legal move"),
     ("result == '1/2-1/2' && ce:white > 150", "draws that White was winning"),
     ("White ~ '^Carlsen' && elo_min >= 2600", "games of a player with strong opponents"),
-    ("Date >= '2020' && speed in ['rapid', 'classical']", "games from 2020 on that are not too fast"),
+    (
+        "Date >= '2020' && speed in ['rapid', 'classical']",
+        "games from 2020 on that are not too fast",
+    ),
     ("file ~ 'sts' && line > 100 && !(castling == '-')", "by source, and with castling rights"),
 ];
 
