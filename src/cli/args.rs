@@ -467,7 +467,7 @@ pub(crate) struct CellArgs {
 
 fn speeds() -> impl TypedValueParser<Value = Speed> {
     PossibleValuesParser::new(Speed::ALL.map(Speed::name))
-        .try_map(|name| Speed::from_name(&name).ok_or("no class of time controls"))
+        .try_map(|name| Speed::from_name(&name).ok_or("not a class of time controls"))
 }
 
 impl CellArgs {
@@ -514,7 +514,7 @@ fn parse_size(text: &str) -> Result<usize, String> {
         "K" | "KI" | "KIB" | "KB" => 1 << 10,
         "M" | "MI" | "MIB" | "MB" => 1 << 20,
         "G" | "GI" | "GIB" | "GB" => 1 << 30,
-        unit => return Err(format!("`{unit}` is no unit of size: use K, M or G")),
+        unit => return Err(format!("`{unit}` is not a unit of size: use K, M or G")),
     };
     let count: usize =
         digits.parse().map_err(|_| "expected a number such as 64K or 256M".to_string())?;

@@ -264,8 +264,8 @@ impl Comments {
     /// Warnings about the comments that were not written.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = (Place, Diagnostic)> {
         let state = self.state();
-        let left_out = state.left_out.warning("the records that they belong to are left out");
-        let without_place = state.without_place.warning("the output has no place for them");
+        let left_out = state.left_out.warning("their records are left out");
+        let without_place = state.without_place.warning("the output cannot store them");
         [left_out, without_place].into_iter().flatten()
     }
 }

@@ -299,12 +299,12 @@ impl Diagnostics {
         if of_variations > 0 {
             let positions = if of_variations == 1 { "position" } else { "positions" };
             note!(
-                "epdb: {of_variations} {positions} of variations left out; --variations takes them"
+                "epdb: {of_variations} {positions} of variations left out; --variations reads them"
             );
         }
         if behind_null_moves > 0 {
             let positions = if behind_null_moves == 1 { "position" } else { "positions" };
-            note!("epdb: {behind_null_moves} {positions} behind null moves left out");
+            note!("epdb: {behind_null_moves} {positions} after null moves left out");
         }
         if unread_evaluations > 0 {
             note!("epdb: {unread_evaluations} evaluations in comments could not be read");
@@ -318,11 +318,10 @@ fn report_book(book: &BookFindings) {
     for (count, what) in [
         (
             book.unknown_entries,
-            "entries of the book are of positions that are not known: `epdb book list` finds those \
-             of a --source",
+            "book entries belong to positions that could not be reconstructed: `epdb book list` finds more with --source",
         ),
-        (book.illegal_entries, "entries of the book have a move that is not legal"),
-        (book.disordered_entries, "entries of the book stand out of order; read by key"),
+        (book.illegal_entries, "book entries have an illegal move"),
+        (book.disordered_entries, "book entries are out of order; read by key"),
     ] {
         if count > 0 {
             note!("epdb: {count} {what}");
@@ -340,10 +339,10 @@ pub(crate) fn report_never_met<'f>(fields: impl Iterator<Item = &'f Field>) {
 /// The option of the command line that would take a line.
 const fn option(setting: Setting) -> &'static str {
     match setting {
-        Setting::Labels => "; --labels takes it",
-        Setting::ScoreView => "; --score-view white or mover says it",
-        Setting::Perft => "; --perft takes them",
-        Setting::GameLimit => "; --max-game takes larger ones",
+        Setting::Labels => "; use --labels",
+        Setting::ScoreView => "; use --score-view white or mover",
+        Setting::Perft => "; use --perft",
+        Setting::GameLimit => "; --max-game reads larger ones",
     }
 }
 

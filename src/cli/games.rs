@@ -245,8 +245,8 @@ pub(crate) fn count_all(
     })
 }
 
-const WHOLE: &str = "games are taken whole here: --positions is for an output of positions";
-const NO_GAMES: &str = "positions are no games: the input must be .pgn or .pgc";
+const WHOLE: &str = "--positions is for an output of positions, not of games";
+const NO_GAMES: &str = "cannot write positions as games: the input must be .pgn or .pgc";
 
 /// Says what was left out of games.
 pub(crate) fn report_losses(losses: &GameLosses) {

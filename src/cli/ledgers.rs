@@ -35,8 +35,7 @@ pub(crate) fn refusal(name: &str, unlike: &Unlike) -> anyhow::Error {
 /// What is wrong with a library that does not say how it was built.
 pub(crate) fn does_not_say(file: impl std::fmt::Display) -> String {
     format!(
-        "{file}: does not say how its tallies came to be, if it has any; --allow-mixed adds it all the \
-         same"
+        "{file}: does not record how its tallies were made, if it has any; --allow-mixed adds it anyway"
     )
 }
 
@@ -76,7 +75,7 @@ pub(crate) fn of_records(
     let ledger = sum(files, wanted, Allowed { mixed: true, overlap: true })?;
     Ok(ledger.map(|mut ledger| {
         if !are_whole || files.len() > 1 {
-            let changed = || "records were left out, changed or put together".to_string();
+            let changed = || "records were left out, changed or combined".to_string();
             ledger.origin.pruned.get_or_insert_with(changed);
         }
         ledger

@@ -77,8 +77,7 @@ pub(crate) fn open_binary_output(path: &Path, what: &str) -> anyhow::Result<Outp
 
 fn refuse_terminal() -> anyhow::Result<()> {
     if io::stdout().is_terminal() {
-        let text = "the output is no text, and standard output is a terminal: name a file \
-                    (-o FILE), or pipe the output on";
+        let text = "the output is binary and standard output is a terminal: name a file (-o FILE), or use a pipe";
         return Err(Usage(text.into()).into());
     }
     Ok(())
@@ -100,7 +99,7 @@ pub(crate) fn check_other_name(path: &Path, what: &str) -> anyhow::Result<()> {
     match FileFormat::of_name(path) {
         None => Ok(()),
         Some(named) => Err(Usage(format!(
-            "{} is the name of {}, and what is to be written is {what}: give it another suffix",
+            "{} is the name of {}, but the output is {what}: use another suffix",
             path.display(),
             named.description()
         ))

@@ -261,7 +261,7 @@ impl Findings {
 pub(crate) fn shown_conflict(conflict: &sets::RecordConflict, places: &Places) -> String {
     let (first, second) = (places.shown(conflict.first), places.shown(conflict.second));
     if conflict.operations.is_empty() {
-        return format!("{first} and {second} are of different positions");
+        return format!("{first} and {second} have different positions");
     }
     let opcodes: Vec<_> = conflict.operations.iter().map(|it| it.opcode.to_string()).collect();
     let values = |operands: fn(&ConflictingOperation) -> &Option<Vec<Operand>>| {
@@ -269,7 +269,7 @@ pub(crate) fn shown_conflict(conflict: &sets::RecordConflict, places: &Places) -
         conflict.operations.iter().map(shown).collect::<Vec<_>>().join("; ")
     };
     format!(
-        "{first} and {second} are of one position, but differ in {}: {} against {}",
+        "{first} and {second} have the same position, but differ in {}: {} against {}",
         opcodes.join(", "),
         values(|it| &it.first),
         values(|it| &it.second)

@@ -96,8 +96,7 @@ impl Files {
     fn check(&self) -> io::Result<()> {
         match &self.replaced {
             Some(path) if self.has_lost => Err(io::Error::other(format!(
-                "{path} would be replaced, and what was rejected or cut short would be lost: nothing is \
-                 written; keep it with --rejects FILE, or name another output",
+                "nothing is written: replacing {path} would lose rejected or truncated data; save it with --rejects FILE, or name another output",
                 path = path.display()
             ))),
             _ => Ok(()),
@@ -128,7 +127,10 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
                 _ => format!("--{id}"),
             };
             if let Some((_, other, _)) = written.iter().find(|(known, ..)| *known == identity) {
-                let text = format!("{other} and {name} are one file, {}: name two", path.display());
+                let text = format!(
+                    "{other} and {name} are the same file, {}: name two files",
+                    path.display()
+                );
                 return Err(Usage(text).into());
             }
             written.push((identity, name, path));
@@ -143,7 +145,7 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
         files().inputs.insert(identity.clone());
         if let Some((_, name, path)) = written.iter().find(|(known, ..)| *known == identity) {
             return Err(Usage(format!(
-                "{name} {} would write over {}, which is read: name another file",
+                "{name} {} would overwrite the input {}: name another file",
                 path.display(),
                 input.display()
             ))
@@ -190,7 +192,7 @@ pub(crate) fn claim(path: &Path) -> anyhow::Result<()> {
     let mut files = files();
     anyhow::ensure!(
         files.written.insert(place),
-        "{} is written already by this command: name another file",
+        "{} is already an output of this command: name another file",
         path.display()
     );
     if Identity::of(path).is_some_and(|identity| files.inputs.contains(&identity)) {
@@ -212,7 +214,7 @@ pub(crate) fn refuse_kept(path: &Path) -> anyhow::Result<()> {
     let force = files().force;
     let Some(what) = kept(path).filter(|_| force != Some(true)) else { return Ok(()) };
     let advice = if force.is_some() { "--force replaces it" } else { "name another file" };
-    Err(Usage(format!("{} is {what} that is there already: {advice}", path.display())).into())
+    Err(Usage(format!("{} already exists and is {what}: {advice}", path.display())).into())
 }
 
 /// What a file is that is not replaced without being asked for.
@@ -234,8 +236,7 @@ fn kept(path: &Path) -> Option<&'static str> {
 pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
     if Identity::of(path).is_some_and(|identity| files().inputs.contains(&identity)) {
         let text = format!(
-            "{} is read, and would be replaced before all of it is read: name another \
-             file",
+            "{} would be replaced before it is read completely: name another file",
             path.display()
         );
         return Err(Usage(text).into());

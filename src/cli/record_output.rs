@@ -37,12 +37,11 @@ impl RecordOutput {
         let format = output.to.or(named).unwrap_or(FileFormat::Epd);
         anyhow::ensure!(
             !format.is_of_games(),
-            "positions are no games: only games become .pgn or .pgc, and a repertoire with \
-             `convert --tree`"
+            "cannot write positions as games: .pgn and .pgc need games, or a repertoire with `convert --tree`"
         );
         anyhow::ensure!(
             format != FileFormat::Epdb,
-            "a store is not written in one piece: use `epdb import` or `epdb convert`"
+            "this command cannot write a store: use `epdb import` or `epdb convert`"
         );
         let options = TargetOptions::new().text(write.options(format, named));
         let target = open_target(output.output.as_deref(), format, &options)?;
@@ -237,12 +236,12 @@ pub(crate) fn report_losses(losses: &Losses) {
         changed_operations,
     } = *losses;
     for (count, what) in [
-        (operations, "operations not written: the format has no place for them"),
+        (operations, "operations not written: the format cannot store them"),
         (counters, "records written without their counters"),
         (salvaged_counters, "records written with other counters: theirs could not be read"),
         (en_passant, "en passant squares not written"),
         (changed_operations, "operations written in another form for --compat"),
-        (long_lines, "lines longer than the 4095 bytes that every reader takes"),
+        (long_lines, "lines longer than 4095 bytes, which some readers reject"),
     ] {
         if count > 0 {
             note!("epdb: {count} {what}");

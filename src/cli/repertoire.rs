@@ -41,7 +41,7 @@ pub(crate) fn read(
     )?;
     let repertoire = repertoire.into_inner();
     if repertoire.moves_left_out() > 0 {
-        note!("epdb: {} moves behind null moves left out", repertoire.moves_left_out());
+        note!("epdb: {} moves after null moves left out", repertoire.moves_left_out());
     }
     Ok(repertoire)
 }

@@ -35,7 +35,9 @@ pub(crate) struct Scanned {
 /// Why games cannot be asked for a position.
 pub(crate) fn games_are_no_library(path: &Path) -> anyhow::Error {
     let path = path.display();
-    anyhow::anyhow!("{path}: games are no library: `epdb tally {path} -o LIBRARY` makes one")
+    anyhow::anyhow!(
+        "{path} contains games and is not a library: make one with `epdb tally {path} -o LIBRARY`"
+    )
 }
 
 impl SearchTarget {

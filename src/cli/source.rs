@@ -266,7 +266,7 @@ fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> 
         (Ok(_), _) => text.to_string(),
         (Err(_), Ok(position)) => position.map(|it| it.to_string()).unwrap_or_default(),
         (Err(_), Err(error)) => anyhow::bail!(
-            "cannot read {text}: there is no such file, and it is no position ({})",
+            "cannot read {text}: there is no such file, and it is not a position ({})",
             error.message
         ),
     };
@@ -359,8 +359,7 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
             && let Some(name) = args.form.games.of_positions()
         {
             return Err(Usage(format!(
-                "--{name} is for positions of games, and games are taken whole here: say which \
-                 positions, such as --positions all"
+                "--{name} is for positions of games, but games are processed as games here: use --positions too, such as --positions all"
             ))
             .into());
         }

@@ -43,7 +43,7 @@ pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
     let parser = PossibleValuesParser::new(words.iter().map(|(word, _)| word.clone()));
     parser.try_map(move |given| {
         let found = words.iter().find(|(word, _)| word.matches(&given, false));
-        found.map(|(_, value)| value.clone()).ok_or("no such word")
+        found.map(|(_, value)| value.clone()).ok_or("unknown value")
     })
 }
 
@@ -193,7 +193,7 @@ const MOST_A_CORE: usize = 4;
 /// Reads the value of `--threads`.
 pub(crate) fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
     let count: usize = text.parse().map_err(|_| "expected a number".to_string())?;
-    NonZeroUsize::new(count).ok_or_else(|| "at least 1; one a core is the default".to_string())
+    NonZeroUsize::new(count).ok_or_else(|| "at least 1; the default is one per core".to_string())
 }
 
 /// Starts the threads, unless they were started already: as many as asked for, within bounds, or
@@ -210,10 +210,11 @@ pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
     let most = MOST_A_CORE * cores;
     let count = asked.map_or(cores, NonZeroUsize::get);
     if count > most {
-        note!("epdb: {count} threads are too many for {cores} cores: {most} are used");
+        note!("epdb: {count} threads are too many for {cores} cores: using {most}");
     }
     let count = count.min(most);
-    rayon::ThreadPoolBuilder::new().num_threads(count).build_global().with_context(|| {
-        format!("the system grants no {count} threads: ask for fewer by --threads")
-    })
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(count)
+        .build_global()
+        .with_context(|| format!("cannot start {count} threads: reduce --threads"))
 }

@@ -121,7 +121,7 @@ fn verbatim_files_come_back_in_their_folders() {
         scratch.write("out/y/z/b.epd", "another");
         let done = unpack(&[]);
         assert_eq!(done.status, 2);
-        assert!(done.err.contains("a.epd is there already: --force"), "{}", done.err);
+        assert!(done.err.contains("a.epd already exists: --force"), "{}", done.err);
         assert!(!scratch.path("out/x").exists(), "nothing is written");
         assert_eq!((unpack(&["--force"]).status, out("y/z/b.epd")), (0, scratch.text("y/z/b.epd")));
         std::fs::remove_dir_all(scratch.path("out")).unwrap();

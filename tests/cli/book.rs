@@ -56,7 +56,7 @@ fn entries_are_listed_with_their_positions() {
          exf6          5   100.00 %\n"
     );
     assert_eq!((done.out, done.status), (expected, 1));
-    let note = "epdb: a.bin: 1 entries are of positions that are not known, not listed; --all lists them\n";
+    let note = "epdb: a.bin: 1 entries belong to unknown positions, not listed; --all lists them\n";
     assert_eq!(done.err, note);
 
     let all = scratch.run(&["book", "list", "--all", "a.bin"]);
@@ -101,7 +101,7 @@ fn entries_are_listed_as_tsv_and_json() {
     );
     assert_eq!(scratch.run(&["book", "list", "a.bin", "--tsv", "--json"]).status, 2);
     let wrong = scratch.run(&["book", "list", "a.bin", "-o", "a.epd"]);
-    assert!(wrong.err.contains("give it another suffix") && wrong.status == 2, "{}", wrong.err);
+    assert!(wrong.err.contains("use another suffix") && wrong.status == 2, "{}", wrong.err);
 }
 
 /// A source of any kind says whose the keys are.
@@ -146,9 +146,9 @@ fn odd_entries_are_listed_and_reported() {
     assert_eq!((done.out, done.status), (expected, 0));
     assert_eq!(
         done.err,
-        "epdb: odd.bin: 1 entries stand out of order, the first at byte 48; read by key\n\
-         epdb: odd.bin: 1 entries have a move that is not legal\n\
-         epdb: odd.bin: 1 entries are of positions that are not known, listed by key\n"
+        "epdb: odd.bin: 1 entries are out of order, the first at byte 48; read by key\n\
+         epdb: odd.bin: 1 entries have an illegal move\n\
+         epdb: odd.bin: 1 entries belong to unknown positions, listed by key\n"
     );
     let info = scratch.run(&["book", "info", "odd.bin", "--json"]);
     let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
@@ -395,7 +395,7 @@ fn pages_of_its_commands_are_found() {
     scratch.write("b.epd", "nonsense\n");
     let over = ["book", "list", "a.bin", "--source", "b.epd", "--rejects", "a.bin"];
     let refused = scratch.run(&over);
-    assert!(refused.err.contains("would write over a.bin"), "{}", refused.err);
+    assert!(refused.err.contains("would overwrite the input a.bin"), "{}", refused.err);
     assert_eq!(scratch.read("a.bin"), small());
 }
 

@@ -150,7 +150,7 @@ fn other_outputs_count_them() {
     ] {
         let done = run(args);
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);
-        let line = "6 comments are not written: the output has no place for them";
+        let line = "6 comments are not written: the output cannot store them";
         assert_eq!(done.err.matches(line).count(), 1, "{args:?}: {}", done.err);
         assert!(done.err.contains("W-LEN-COMMENT      warning           6  a.epd:1"), "{args:?}");
     }

@@ -136,7 +136,7 @@ fn its_file_is_replaced_only_when_the_game_is_kept() {
 #[test]
 fn tallies_and_books_count_it_only_on_request() {
     let scratch = scratch();
-    let left_out = "1 games counted, 1 left out (1 cut short: --truncate-games takes them)";
+    let left_out = "1 games counted, 1 left out (1 cut short: --truncate-games counts them)";
     let book = ["book", "make", "g.pgn", "-o", "b.bin", "--min-games", "1"];
     for args in
         [&["tally", "g.pgn", "-o", "t.epd"][..], &book, &["import", "t.epdb", "g.pgn", "--tally"]]

@@ -387,5 +387,5 @@ fn games_are_no_library() {
     let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n");
     let done = scratch.run(&["explore", "g.pgn", "e4"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));
-    assert!(done.err.contains("`epdb tally g.pgn -o LIBRARY` makes one"), "{}", done.err);
+    assert!(done.err.contains("make one with `epdb tally g.pgn -o LIBRARY`"), "{}", done.err);
 }

@@ -57,7 +57,7 @@ fn null_moves_stay_in_games_and_end_their_positions() {
     assert_eq!(scratch.run(&["count", "p.pgc"]).out, "1\n");
 
     let done = scratch.run(&["convert", "g.pgn", "g.epd", "--variations"]);
-    assert!(done.err.contains("5 positions behind null moves left out"), "{}", done.err);
+    assert!(done.err.contains("5 positions after null moves left out"), "{}", done.err);
     assert_eq!(scratch.text("g.epd").lines().count(), 4);
     let done = scratch.run(&["tally", "g.pgn", "-o", "l.epa", "--keep-games", "2"]);
     assert!(done.err.contains("2 games counted; 2 plies, 3 positions"), "{}", done.err);
@@ -372,7 +372,7 @@ fn positions_of_variations_are_counted_or_taken() {
     for source in ["t.pgn", "e.pgc"] {
         let take = |rest: &[&str]| scratch.run(&[&["normalize", source], rest].concat());
         let left = |count: &str| {
-            format!("epdb: {count} of variations left out; --variations takes them\n")
+            format!("epdb: {count} of variations left out; --variations reads them\n")
         };
         let done = take(&[]);
         assert_eq!((done.out.lines().count(), done.err), (10, left("3 positions")));
@@ -407,7 +407,7 @@ fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {
     let large = scratch.run(&["count", "g.pgn", "--max-game", "10"]);
     assert_eq!(large.status, 1);
     assert!(
-        large.err.contains("more than 10 bytes; --max-game takes larger ones"),
+        large.err.contains("more than 10 bytes; --max-game reads larger ones"),
         "{}",
         large.err
     );

@@ -172,11 +172,15 @@ fn outputs_that_cannot_hold_games_report_it() {
     scratch.run(&["pack", "l.epd", "-o", "l.epa"]);
     let done = scratch.run(&["games", "l.epa"]);
     assert_eq!(done.status, 1);
-    assert!(done.err.contains("1 games are listed, and are not in the library"), "{}", done.err);
+    assert!(done.err.contains("1 games are listed but missing from the library"), "{}", done.err);
     scratch.run(&["tally", "g.pgn", "-o", "n.epa"]);
     let done = scratch.run(&["games", "n.epa"]);
     assert_eq!(done.status, 1);
-    assert!(done.err.contains("no games are kept for it (tally --keep-games)"), "{}", done.err);
+    assert!(
+        done.err.contains("stores no games of this position (tally --keep-games)"),
+        "{}",
+        done.err
+    );
     for wrong in ["0", "101", "x"] {
         let done = scratch.run(&["tally", "g.pgn", "-o", "w.epa", "--keep-games", wrong]);
         assert_eq!(done.status, 2, "{wrong}");
@@ -216,7 +220,7 @@ fn explaining_how_a_library_is_made_from_games() {
     for command in ["games", "explore"] {
         let done = scratch.run(&[command, "g.pgn", "e4"]);
         assert_eq!(done.status, 2, "{command} {}", done.err);
-        assert!(done.err.contains("`epdb tally g.pgn -o LIBRARY` makes one"), "{}", done.err);
+        assert!(done.err.contains("make one with `epdb tally g.pgn -o LIBRARY`"), "{}", done.err);
     }
     let done = scratch.run(&["convert", "g.pgn", "g.bin"]);
     assert!(done.err.contains("`epdb book make`") && done.status == 2, "{}", done.err);

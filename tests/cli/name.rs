@@ -33,7 +33,7 @@ fn positions_in_the_table_get_its_names() {
     assert_eq!((done.status, done.out.as_str()), (0, wanted.as_str()), "{}", done.err);
     assert_eq!(
         done.err,
-        "epdb: 1 positions named, 1 left as they were (--replace names them anew), 1 without a name\n"
+        "epdb: 1 positions named, 1 left unchanged (--replace renames them), 1 without a name\n"
     );
     scratch.write("named.epd", &done.out);
     let call = ["name", "--openings", "names.tsv", "--openings", "german.tsv", "named.epd"];
@@ -41,7 +41,7 @@ fn positions_in_the_table_get_its_names() {
     assert_eq!(again.out, wanted);
     assert_eq!(
         again.err,
-        "epdb: 0 positions named, 2 left as they were (--replace names them anew), 1 without a name\n"
+        "epdb: 0 positions named, 2 left unchanged (--replace renames them), 1 without a name\n"
     );
     let replaced = scratch.run(&[&call[..], &["--replace", "-o", "a.epa"]].concat());
     assert_eq!(replaced.status, 0, "{}", replaced.err);
@@ -84,7 +84,7 @@ fn games_get_tags() {
     let done = scratch.run(&[&call[..], &["-o", "n.pgn"]].concat());
     assert_eq!(
         done.err,
-        "epdb: 1 games named, 1 left as they were (--replace names them anew), 1 without a name\n"
+        "epdb: 1 games named, 1 left unchanged (--replace renames them), 1 without a name\n"
     );
     let named = "B27\tSicilian Defense\tHyperaccelerated\tFianchetto\n";
     assert_eq!(table("n.pgn"), format!("{named}A00\t\told\t\n\t\t\t\n"));

@@ -148,14 +148,14 @@ fn a_supervisor_types() {
     let done = scratch.run_with(&["referee", "t.toml", "--attended"], typed);
     assert_eq!(done.status, 0, "{}", done.err);
     for text in [
-        "clients are awaited at 127.0.0.1:",
+        "listening for clients at 127.0.0.1:",
         "adjudicate GAME RESULT",
         "`nonsense` is no command; help shows them",
         "no client is called `C`",
         "no game 1 is played",
         "who has to sign on: A, B",
         "resume goes on",
-        "stopped; the same command goes on",
+        "stopped; run the same command to continue",
     ] {
         assert!(done.err.contains(text), "{text}: {}", done.err);
     }

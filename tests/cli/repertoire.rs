@@ -44,7 +44,7 @@ fn a_repertoire_goes_through_any_format_and_comes_back() {
     let scratch = scratch();
     let straight = scratch.run(&["convert", "sample.pgn", "straight.pgn", "--tree"]);
     assert_eq!(straight.status, 0, "{}", straight.err);
-    let note = "epdb: a tree of 65 moves; 1 lines end where the position is elsewhere\n";
+    let note = "epdb: a tree of 65 moves; 1 lines refer to the same position elsewhere\n";
     assert!(straight.err.ends_with(note), "{}", straight.err);
     // NAGs of moves are not in records, but for the marks of own bad moves.
     let unmarked = movetext(&scratch.text("straight.pgn"));

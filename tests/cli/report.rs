@@ -216,7 +216,9 @@ fn a_page_is_complete_in_one_file() {
     let least = scratch.run(&[&call[..], &["--min-solved", "2"]].concat());
     assert_eq!(least.status, 1);
     scratch.write("old.txt", scratch.text("old.epd"));
-    for (html, why) in [("report.epd", "another suffix"), ("old.txt", "would write over old.txt")] {
+    for (html, why) in
+        [("report.epd", "another suffix"), ("old.txt", "would overwrite the input old.txt")]
+    {
         let done = scratch.run(&["report", "old.txt", "--html", html]);
         assert!(done.status == 2 && done.err.contains(why), "{}", done.err);
     }

@@ -200,7 +200,7 @@ fn conflicts_are_reported_in_order_with_both_values() {
     let done = scratch.run(&["union", "a.epd", "b.epd", "--conflicts", "c.tsv"]);
     let told = |n: u32| {
         format!(
-            "epdb: a.epd:{n} and b.epd:{n} are of one position, but differ in id: id \"x\\ty\" \
+            "epdb: a.epd:{n} and b.epd:{n} have the same position, but differ in id: id \"x\\ty\" \
              against id \"y\"\n"
         )
     };
@@ -357,7 +357,7 @@ fn join_takes_operations_over() {
     let done = scratch.run(&["join", "a.epd", "b.epd", "--by", "id", "--take", "c0"]);
     assert_eq!(done.out, format!("{START} c0 \"a\"; id \"1\";\n{PAWN} c0 \"c\"; id \"2\";\n"));
     assert!(
-        done.err.contains("a.epd:1 and b.epd:1 are of one position, but differ in c0"),
+        done.err.contains("a.epd:1 and b.epd:1 have the same position, but differ in c0"),
         "{}",
         done.err
     );
@@ -403,7 +403,7 @@ fn sets_keep_the_order_of_the_input() {
     let done = scratch.run(&["union", "a.epd", "b.epd"]);
     assert_eq!(done.out, format!("{AFTER_E4}\n{PAWN} bm e4;\n{START}\n{PAWN} bm e3;\n"));
     assert!(
-        done.err.contains("a.epd:2 and b.epd:1 are of one position, but differ in bm"),
+        done.err.contains("a.epd:2 and b.epd:1 have the same position, but differ in bm"),
         "{}",
         done.err
     );
@@ -518,7 +518,7 @@ fn play_continues_with_counters() {
     assert_eq!(out(&scratch, &["play", "b.epd", "--op", "pv[all]"]).lines().count(), 3);
     let done = scratch.run(&["play", "b.epd", "--moves", "e4 e5"]);
     assert_eq!((done.out.as_str(), done.status), ("", 1));
-    assert!(done.err.contains("b.epd:1: e5 is no legal move"), "{}", done.err);
+    assert!(done.err.contains("b.epd:1: e5 is not a legal move"), "{}", done.err);
 }
 
 #[test]

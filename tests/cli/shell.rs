@@ -153,7 +153,11 @@ fn records_are_gone_through_back_and_forth() {
     let shown = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - c0 \"open\";";
     assert_eq!((done.out, done.status), (format!("{AFTER_E4}\n{shown}\n"), 2), "{}", done.err);
     assert!(done.err.contains("-:3: there are only 2 records\n"), "{}", done.err);
-    assert!(done.err.contains("-:4: there is no record 0: they count from 1\n"), "{}", done.err);
+    assert!(
+        done.err.contains("-:4: there is no record 0: records are numbered from 1\n"),
+        "{}",
+        done.err
+    );
 }
 
 #[test]
@@ -296,7 +300,7 @@ fn commands_are_explained() {
     let one = script(&scratch, &[], &["help svde", "help explore", "help nothing"]);
     assert!(one.out.starts_with("svfe FEN: set the position"), "{}", one.out);
     assert!(one.out.contains("epdb help explore"), "{}", one.out);
-    assert_eq!(one.err, "-:3: there is no command `nothing`: `help` lists what there is\n");
+    assert_eq!(one.err, "-:3: there is no command `nothing`: `help` lists all commands\n");
 }
 
 #[test]

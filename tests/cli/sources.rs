@@ -495,14 +495,14 @@ fn unresolved_entries_of_a_book_are_counted() {
     assert_eq!((done.out, done.status), (format!("{START} bm e4; c0 \"e4 1\";\n"), 1));
     assert_eq!(
         done.err,
-        "epdb: 1 entries of the book are of positions that are not known: `epdb book list` finds \
-         those of a --source\nepdb: 1 entries of the book have a move that is not legal\n"
+        "epdb: 1 book entries belong to positions that could not be reconstructed: `epdb book list` finds \
+         those of a --source\nepdb: 1 book entries have an illegal move\n"
     );
     assert_eq!(scratch.run(&["normalize", "a.bin", "--allow-rejects"]).status, 0);
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.key));
     scratch.write("a.bin", entries.iter().flat_map(Entry::to_bytes).collect::<Vec<u8>>());
     let done = scratch.run(&["normalize", "a.bin"]);
-    assert!(done.err.contains("epdb: 1 entries of the book stand out of order"), "{}", done.err);
+    assert!(done.err.contains("epdb: 1 book entries are out of order"), "{}", done.err);
     scratch.write("a.bin", [0_u8; 17]);
     let done = scratch.run(&["normalize", "a.bin"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));

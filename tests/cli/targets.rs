@@ -298,8 +298,8 @@ fn a_suffix_that_contradicts_the_format_is_refused() {
         (&["normalize", "a.epd", "-o", "x.epb", "--to", "epd"], "give it the suffix .epd"),
         (&["purge", "bm", "a.epd", "-o", "x.epb"], "give it the suffix .epd"),
         (&["split", "--lines", "2", "a.epd", "-o", "%d.epd", "--to", "epb"], "suffix .epb"),
-        (&["table", "a.epd", "--columns", "fen", "-o", "a.epd"], "give it another suffix"),
-        (&["normalize", "a.epd", "--repairs", "x.epd"], "give it another suffix"),
+        (&["table", "a.epd", "--columns", "fen", "-o", "a.epd"], "use another suffix"),
+        (&["normalize", "a.epd", "--repairs", "x.epd"], "use another suffix"),
         (&["import", "new.txt", "a.epd"], "the suffix .epdb"),
         (&["import", "notes.txt", "a.epd"], "notes.txt"),
     ] {
@@ -596,7 +596,7 @@ fn stores_and_libraries_are_replaced_only_by_force() {
     ] {
         let done = scratch.run(args);
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);
-        assert!(done.err.contains(" is there already: "), "{args:?}: {}", done.err);
+        assert!(done.err.contains(" already exists and is a "), "{args:?}: {}", done.err);
         assert!(done.err.contains("--force replaces it"), "{args:?}: {}", done.err);
         assert!(contents() == before, "{args:?}");
     }

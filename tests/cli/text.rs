@@ -156,11 +156,9 @@ fn errors_name_the_option() {
     let normalize = |line: String, options: &[&str]| {
         scratch.run_with(&[&["normalize"], options].concat(), line).err
     };
-    assert!(
-        normalize(format!("{PAWN} 0 1 [0.5]"), &[]).contains("training set; --labels takes it")
-    );
+    assert!(normalize(format!("{PAWN} 0 1 [0.5]"), &[]).contains("training set; use --labels"));
     assert!(normalize(format!("{PAWN} | 1 | 0.5"), &["--labels"]).contains("--score-view"));
-    assert!(normalize(format!("{START},20,400"), &[]).contains("perft counts; --perft takes them"));
+    assert!(normalize(format!("{START},20,400"), &[]).contains("perft counts; use --perft"));
     let kept = scratch.run_with(&["normalize", "--keep-moves"], "startpos moves e2e4");
     assert_eq!(kept.out, format!("{START} fmvn 1; hmvc 0; pv e4;\n"));
 }
@@ -265,12 +263,7 @@ fn comments_break_no_block_of_perft_counts() {
     );
     assert_eq!((done.out, done.status), (wanted, 0), "{}", done.err);
     let done = scratch.run(&["normalize", "a.epd"]);
-    assert_eq!(
-        (done.status, done.err.matches("--perft takes them").count()),
-        (1, 5),
-        "{}",
-        done.err
-    );
+    assert_eq!((done.status, done.err.matches("use --perft").count()), (1, 5), "{}", done.err);
     // Lines after a name that stands alone are not part of a block.
     scratch.write("b.epd", format!("id z\n# note\n{PAWN}\n"));
     let done = scratch.run(&["normalize", "b.epd", "--perft", "--rejects", "bad"]);

@@ -349,7 +349,7 @@ fn a_server_of_the_network_is_called_by_addresses() {
         let answer = ask(&running, &["GET /healthz HTTP/1.1", &format!("Host: {host}")]);
         assert!(answer.starts_with(&format!("HTTP/1.1 {expected} ")), "{host}: {answer}");
     }
-    assert!(running.stop().1.contains("whoever reaches"));
+    assert!(running.stop().1.contains("anybody who can reach"));
 }
 
 #[test]

@@ -87,8 +87,7 @@ fn write_records(
     let lines = summary(solved.counts());
     if solved.counts().scored == 0 {
         note!(
-            "epdb: no record has a ce: all values follow from mates and draws among the moves that are \
-             there"
+            "epdb: no record has a ce: all values follow from mates and draws in the moves of the records"
         );
     }
     match output {

@@ -86,11 +86,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     engine.optional.clone_from(&args.optional);
     let name = args.name.clone().unwrap_or_else(|| engine.label.clone());
     if name.is_empty() || !fits_in_string(&name) {
-        return Err(Usage(format!("`{name}` is no name that can be signed on with")).into());
+        return Err(Usage(format!("`{name}` is not a valid name to sign on with")).into());
     }
     let mut thinker = EngineThinker::new(engine, args.patience, Arc::new(SystemClock::new()));
     for option in &thinker.start()?.identity().left_out {
-        print_line(&format!("epdb: the engine has no option `{option}`: it is left out"));
+        print_line(&format!("epdb: the engine has no option `{option}`: ignored"));
     }
     let conduct = Conduct { resign: args.resign, draw: args.draw, claims: !args.no_claims };
     let mut client = Client::new(thinker, conduct, args.movetime);
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 }
                 what => tell(what),
             })
-            .with_context(|| format!("{name} cannot go on"))?;
+            .with_context(|| format!("{name} cannot continue"))?;
         match end {
             End::Disconnected | End::SignedOff => break,
             End::Closed => (until, pause) = (Instant::now() + args.retry, PAUSE),

@@ -90,12 +90,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let is_book = args.output.extension().is_some_and(|suffix| suffix == "bin");
     anyhow::ensure!(
         to.is_some() || !is_book,
-        "the name {} tells no format of records: a book is made by `epdb book make`",
+        "{} is not the name of a record file: to make a book, use `epdb book make`",
         args.output.display()
     );
     let to = to.with_context(|| {
         format!(
-            "the name {} tells no format: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn or .pgc, or say --to",
+            "cannot tell the format from the name {}: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn or .pgc, or use --to",
             args.output.display()
         )
     })?;
@@ -155,6 +155,6 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
     }
     output.finish()?;
     let Tree { moves, references, .. } = tree;
-    note!("epdb: a tree of {moves} moves; {references} lines end where the position is elsewhere");
+    note!("epdb: a tree of {moves} moves; {references} lines refer to the same position elsewhere");
     diagnostics.finish()
 }

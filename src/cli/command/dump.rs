@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 "{name} is an opening book: `epdb book list` shows its entries, `epdb book info` \
                  what is inside"
             ),
-            _ => anyhow::bail!("{name} is text: its bytes say what they are"),
+            _ => anyhow::bail!("{name} is a text file: there is nothing to explain"),
         }
     }
     out.finish()?;

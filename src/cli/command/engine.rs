@@ -127,7 +127,7 @@ impl MateArgs {
 pub(crate) fn mate(args: &MateArgs) -> anyhow::Result<Outcome> {
     let MateArgs { length, exact_dm, is_given, .. } = *args;
     if is_given && length.is_none() {
-        return Err(Usage("in how many moves? Say for example --length 3".into()).into());
+        return Err(Usage("give the number of moves, for example --length 3".into()).into());
     }
     let writes_found = exact_dm || !is_given;
     let task = Task::Mate(MateOptions { length, of_record: !is_given, writes_found });

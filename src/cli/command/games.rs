@@ -80,8 +80,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let source = args.source.display();
     let Some(listed) = kept_games::listed(&records) else {
         print_line(&match records.is_empty() {
-            true => format!("{source}: not there: {position}"),
-            false => format!("{source}: no games are kept for it (tally --keep-games): {position}"),
+            true => format!("{source}: position not found: {position}"),
+            false => format!(
+                "{source}: stores no games of this position (tally --keep-games): {position}"
+            ),
         });
         return Ok(Outcome::Different);
     };
@@ -96,11 +98,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let limit = usize::from(listed.limit());
     if args.limit.is_some_and(|asked| asked > limit) && chosen.len() == limit {
         note!(
-            "{source}: keeps {limit} of the best rated and {limit} of the latest games of a position"
+            "{source}: stores {limit} of the best rated and {limit} of the latest games of each position"
         );
     }
     if missing > 0 {
-        print_line(&format!("{source}: {missing} games are listed, and are not in the library"));
+        print_line(&format!("{source}: {missing} games are listed but missing from the library"));
     }
     Ok(Outcome::different_if(missing > 0))
 }
@@ -117,7 +119,8 @@ fn write_games(path: &Path, args: &Args, found: &[FoundGame]) -> anyhow::Result<
         true => Some(FileFormat::Pgn),
         false => FileFormat::of_name(path),
     };
-    let no_games = || Usage(format!("{}: games become .pgn or .pgc", path.display()));
+    let no_games =
+        || Usage(format!("{}: games can be written as .pgn or .pgc only", path.display()));
     let format = format.and_then(|format| game_format(format, &args.games)).ok_or_else(no_games)?;
     let mut output = GameOutput::open(Some(path), format)?;
     for FoundGame { kept, game, .. } in found {

@@ -115,8 +115,7 @@ fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
         _ => None,
     })?;
     Some(Usage(format!(
-        "{text} is a source to search here, and nothing is asked; to find its positions in the \
-         other sources say -f {text}"
+        "{text} is read as a source to search, but no positions are given; to find its positions in the other sources use -f {text}"
     )))
 }
 

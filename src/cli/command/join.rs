@@ -78,8 +78,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let written = output.finish()?;
     findings.finish();
     let others = [
-        (tally.conflicts, "left as they are because they contradict what is to be taken"),
-        (tally.replaced, "given another analysis in place of their own"),
+        (tally.conflicts, "left unchanged because they contradict the copied operations"),
+        (tally.replaced, "with their analysis replaced"),
     ];
     let others: String = others
         .iter()

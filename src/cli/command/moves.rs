@@ -149,7 +149,7 @@ fn of_files(args: &PerftArgs, names: &[String]) -> anyhow::Result<Outcome> {
     check.batch(&mut batch)?;
     check.out.finish()?;
     let Tally { records, checked, mismatches, not_playable, by_file } = check.tally;
-    note!("epdb: {records} records, {checked} counts checked, {mismatches} do not agree");
+    note!("epdb: {records} records, {checked} counts checked, {mismatches} differ");
     if not_playable > 0 {
         note!("epdb: {not_playable} records not counted: {NOT_PLAYABLE}");
     }
@@ -158,7 +158,7 @@ fn of_files(args: &PerftArgs, names: &[String]) -> anyhow::Result<Outcome> {
         if by_file.get(&*file.to_string_lossy()).is_none_or(|checked| *checked == 0) {
             let (file, depth) = (file.display(), args.depth);
             eprintln!(
-                "epdb: {file}: nothing to check: no record brings a count of depth 1 to {depth}"
+                "epdb: {file}: nothing to check: no record has a count of depth 1 to {depth}"
             );
             unchecked += 1;
         }

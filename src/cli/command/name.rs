@@ -54,10 +54,8 @@ struct Counts {
 impl Counts {
     fn report(&self, what: &str) {
         let Counts { named, kept, unnamed } = self;
-        let why = if *kept > 0 { " (--replace names them anew)" } else { "" };
-        note!(
-            "epdb: {named} {what} named, {kept} left as they were{why}, {unnamed} without a name"
-        );
+        let why = if *kept > 0 { " (--replace renames them)" } else { "" };
+        note!("epdb: {named} {what} named, {kept} left unchanged{why}, {unnamed} without a name");
     }
 }
 

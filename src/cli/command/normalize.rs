@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     read.form.repair_moves = args.repair_moves;
     anyhow::ensure!(
         !args.repair_moves || read.form.profile == Profile::Lenient,
-        "--repair-moves needs --profile lenient: the others take SAN only"
+        "--repair-moves needs --profile lenient: the other profiles read SAN only"
     );
     let mut diagnostics = Diagnostics::new(&read.form)?;
     if args.keep_bad {

@@ -62,14 +62,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(referee) = referee(&settings, args.observe, &mut display)? {
         match referee.address().as_str() {
             "" => {}
-            address => display.message(&format!("clients are awaited at {address}")),
+            address => display.message(&format!("listening for clients at {address}")),
         }
         display.connect(&referee, args.attended);
         has_ended = referee.run(&mut display)?;
     }
     let standings = display.close();
     if !has_ended {
-        note!("stopped; the same command goes on");
+        note!("stopped; run the same command to continue");
     }
     let mut output = open_output(None)?;
     if let Some(standings) = standings {
@@ -133,10 +133,10 @@ fn settings(args: &Args) -> anyhow::Result<SettingsText> {
             if serial.is_empty() { Ok(settings) } else { on_lines(settings, serial) }
         }
         [name, other, ..] if !name.starts_with('-') => {
-            Err(Usage(format!("`{other}` behind the file of the tournament")).into())
+            Err(Usage(format!("unexpected `{other}` after the tournament file")).into())
         }
         _ if serial.is_empty() => Ok(SettingsText::Words(words.clone())),
-        _ => Err(Usage("--serial goes with the file of a tournament".into()).into()),
+        _ => Err(Usage("--serial needs a tournament file".into()).into()),
     }
 }
 
@@ -169,7 +169,7 @@ fn referee(
         Opened::Referee(referee) => Ok(Some(referee)),
         Opened::Taken => {
             let name = log.display();
-            Err(Usage(format!("{name} has a referee already; --observe looks on and takes over"))
+            Err(Usage(format!("{name} already has a referee; --observe watches and takes over"))
                 .into())
         }
     }

@@ -132,7 +132,7 @@ fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow
 /// Games in the order of archives.
 fn sort_archive(args: &SortArgs) -> anyhow::Result<Outcome> {
     let games = args.pipe.games(&args.games.implied())?.context(
-        "without --by games are sorted, which become .pgn or .pgc; to sort records, say --by FIELD",
+        "without --by the output is sorted games, .pgn or .pgc; to sort records, use --by FIELD",
     )?;
     games.collect(
         Sorter::new(temporary_directory(), args.memory.memory),
@@ -270,7 +270,7 @@ pub(crate) struct HeadArgs {
 pub(crate) fn head(args: &HeadArgs) -> anyhow::Result<Outcome> {
     let mut left = args.limit;
     if let Some(games) = args.pipe.games(&args.games)? {
-        anyhow::ensure!(left > 0, "-n 0 asks for no games at all");
+        anyhow::ensure!(left > 0, "-n 0 selects no games");
         return games.run(|game, _, output| match output.write(game)? {
             Visited::Taken if left == 1 => Ok(Visited::TakenLast),
             visited => {

@@ -130,12 +130,12 @@ fn introduce(settings: &ServerSettings, address: SocketAddr) {
     note!("listening at {url}/ (the page)");
     match settings.base_path.is_root() {
         true => note!("berserk: berserk.Client(explorer_url=\"{url}\").opening_explorer"),
-        false => note!("berserk asks at the root of a server only, not below --base-path"),
+        false => note!("berserk needs a server without --base-path"),
     }
     let cors = if settings.cors.is_empty() { ", and --cors with the origin of lila" } else { "" };
     note!("lila: explorer.endpoint = \"{url}\" in conf/application.conf{cors}");
     if !address.ip().is_loopback() {
-        note!("whoever reaches {address} may ask");
+        note!("anybody who can reach {address} can use the server");
     }
 }
 

@@ -92,12 +92,12 @@ fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcom
         SameArg::Players => GamesBy::Players,
         SameArg::Exact => GamesBy::Exact,
         SameArg::Position | SameArg::Board | SameArg::Record => {
-            anyhow::bail!("games are the same --by moves, players or exact")
+            anyhow::bail!("games are compared --by moves, players or exact")
         }
     };
     anyhow::ensure!(
         args.conflicts.is_none() && !args.deny_conflicts,
-        "games are not merged, so that there are no conflicts: the first of the same games stays"
+        "games have no conflicts: the first of equal games is kept"
     );
     let dedupe = GameDedupe::new(by, temporary_directory(), args.memory.memory);
     games.collect(
@@ -117,8 +117,7 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
         SameArg::Board => By::Board,
         SameArg::Record => By::Record,
         SameArg::Moves | SameArg::Players | SameArg::Exact => anyhow::bail!(
-            "records are the same --by position, board or record; for games say --games, or give \
-             the output the suffix .pgn or .pgc"
+            "records are compared --by position, board or record; for games use --games, or an output named .pgn or .pgc"
         ),
     };
     let (directory, memory) = (temporary_directory(), args.memory.memory);

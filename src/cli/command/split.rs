@@ -122,7 +122,7 @@ impl Names {
         match pieces.len() {
             1 => Numbering::parse(pattern).map(Names::Numbers),
             _ if pieces.iter().any(|piece| piece.contains('%')) => {
-                Err(format!("`{pattern}` has a % that is no %s"))
+                Err(format!("`{pattern}` has a % that is not %s"))
             }
             _ => Ok(Names::Values(pieces)),
         }
@@ -195,7 +195,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let values = args.output.values();
     anyhow::ensure!(
         values == 0 || args.way.by.len() == values,
-        "each %s stands for the value of a field: say as many --by FIELD, or write %d"
+        "each %s stands for the value of a field: give one --by FIELD for each, or use %d"
     );
     anyhow::ensure!(
         !args.by_position || args.game_format()?.is_none(),
@@ -315,7 +315,7 @@ fn by_fields(
                 of_game = record_of_game(game, fields.iter().any(Field::is_of_record));
                 (&of_game, Some(game))
             }
-            (Unit::Game(_), None) => anyhow::bail!("positions are no games"),
+            (Unit::Game(_), None) => anyhow::bail!("cannot write positions as games"),
             (Unit::Record(record, game), _) => {
                 record::encode(record, &mut bytes)?;
                 (record, game)
@@ -420,7 +420,7 @@ impl Part {
                 Visited::Taken
             }
             (PartOutput::Games(output), Unit::Game(game)) => output.write(game)?,
-            _ => anyhow::bail!("positions are no games"),
+            _ => anyhow::bail!("cannot write positions as games"),
         };
         self.count += u64::from(!matches!(visited, Visited::Refused(_)));
         Ok(visited)

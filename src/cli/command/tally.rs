@@ -233,13 +233,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> anyhow::Result<()> {
     if !target.keeps_tally_ledger() {
         note!(
-            "{}: this format has no place for how a library was built and which games it counts: \
-             games that are added later may count twice",
+            "{}: this format cannot store how a library was built and which games it counts: games that are added later may count twice",
             args.output.display()
         );
         if args.tally.keep_games.is_some() {
             note!(
-                "{}: nor for the games that are kept: positions list them by rating, date and id",
+                "{}: nor can it store the games: positions list them by rating, date and id",
                 args.output.display()
             );
         }
@@ -264,14 +263,14 @@ pub(crate) fn directory_beside(file: &Path) -> PathBuf {
 fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
     let format = FileFormat::of_name(path).filter(|format| !format.is_of_games());
     let format = format.with_context(|| {
-        format!("{} is no name of a library: .epdb, .epa, .epb or .epd", path.display())
+        format!("{} is not the name of a library: use .epdb, .epa, .epb or .epd", path.display())
     })?;
     check_name(format, path)?;
     if let Err(refusal) = places::refuse_kept(path) {
         let shown = path.display();
         anyhow::ensure!(
             format != FileFormat::Epdb,
-            "{shown} is a store that is there already: `epdb import {shown} GAMES --tally` adds games to \
+            "{shown} is an existing store: `epdb import {shown} GAMES --tally` adds games to \
              it, --force replaces it"
         );
         return Err(refusal);
@@ -300,7 +299,7 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
         (0, _) => String::new(),
         (count, 0) => format!(", {count} left out"),
         (count, cut) => {
-            format!(", {count} left out ({cut} cut short: --truncate-games takes them)")
+            format!(", {count} left out ({cut} cut short: --truncate-games counts them)")
         }
     };
     let positions = match positions {

@@ -48,7 +48,7 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
             lost_moves,
             "castling moves, and moves after them, kept as text: they have no mirror image",
         ),
-        (kept_typed, "typed operands kept as they are: what they mean is not known here"),
+        (kept_typed, "typed operands kept unchanged: their meaning is unknown"),
     ] {
         if count > 0 {
             note!("epdb: {count} {what}");
@@ -98,7 +98,7 @@ fn parse_operation(text: &str) -> Result<(Opcode, Stops), String> {
         return Err(format!("`{opcode}` has no moves; the opcodes with moves are {MOVE_OPCODES}"));
     }
     if stops == Stops::Each && opcode != Opcode::PV && opcode != Opcode::SV {
-        return Err(format!("`{opcode}` is no line: [all] goes with pv and sv"));
+        return Err(format!("`{opcode}` is not a line: use [all] with pv and sv"));
     }
     Ok((opcode, stops))
 }
@@ -118,8 +118,9 @@ pub(crate) fn play(args: &PlayArgs) -> anyhow::Result<Outcome> {
         }
         for mv in illegal {
             let mv = String::from_utf8_lossy(&mv).into_owned();
-            findings
-                .report(|| format!("{}:{}: {mv} is no legal move", place.source, place.number()));
+            findings.report(|| {
+                format!("{}:{}: {mv} is not a legal move", place.source, place.number())
+            });
         }
         Ok(ControlFlow::Continue(()))
     })?;

@@ -68,7 +68,7 @@ impl EngineArgs {
     pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
         let EngineArgs { nodes, depth, movetime, clock, .. } = *self;
         if nodes.is_none() && depth.is_none() && movetime.is_none() && clock.is_none() {
-            let text = "how much may be searched for each record? Say for example --nodes 100000, \
+            let text = "set a limit per record, for example --nodes 100000, \
                         --depth 12, --movetime 5s or, as a soft limit, --clock 60+0.5";
             return Err(Usage(text.into()).into());
         }
@@ -83,7 +83,7 @@ impl EngineArgs {
             if plans.iter().any(|plan| plan.engine.label == engine.label) {
                 let label = &engine.label;
                 return Err(Usage(format!(
-                    "two engines are called {label}: say NAME=PROGRAM to tell them apart"
+                    "two engines are called {label}: name them by NAME=PROGRAM"
                 ))
                 .into());
             }
@@ -126,8 +126,7 @@ impl EngineArgs {
         const PLACE: &str = "{engine}";
         let named = output.and_then(Path::to_str).filter(|name| name.contains(PLACE));
         if self.engines.len() > 1 && named.is_none() {
-            let text =
-                "several engines need several outputs: say for example -o 'wac.{engine}.epd'";
+            let text = "several engines need several outputs, for example -o 'wac.{engine}.epd'";
             return Err(Usage(text.into()).into());
         }
         let label = engine.label.replace(char::is_whitespace, "_");

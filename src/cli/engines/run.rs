@@ -48,14 +48,14 @@ pub(crate) fn run(
     values::start_threads(pipe.read.form.threads)?;
     let is_stdin = source::or_stdin(&pipe.files).contains(&Path::new("-"));
     if is_stdin && args.engines.len() > 1 {
-        let text = "standard input can be read only once: give several engines a file";
+        let text = "standard input can be read only once: use a file with several engines";
         return Err(Usage(text.into()).into());
     }
     let mut runs: Vec<EngineRun> = Vec::new();
     for plan in args.plans(&limits, &verb.task)? {
         let path = args.output_of(&plan.engine, pipe.output.output.as_deref())?;
         if path.is_some() && runs.iter().any(|run| run.path == path) {
-            let text = "two engines would write one output: give them names that differ";
+            let text = "two engines would write the same output: give them different names";
             return Err(Usage(text.into()).into());
         }
         let label = plan.engine.label.clone();
@@ -91,7 +91,7 @@ impl EngineRun<'_> {
             let suite = survey(&pipe.files, &pipe.read, verb.games.is_some())?;
             records = suite.as_ref().and_then(|suite| suite.records);
             if args.resume && suite.is_none() {
-                let text = "--resume needs files: what came through a pipe cannot be read again";
+                let text = "--resume needs files: a pipe cannot be read again";
                 return Err(Usage(text.into()).into());
             }
             run = run.output(file.to_path_buf(), suite);

@@ -37,9 +37,9 @@ impl Console {
                 }
                 match wish {
                     Wish::Order(Order::Pause) => {
-                        note!("no game begins and nobody is asked; resume goes on")
+                        note!("paused: no game begins and no move is requested; `resume` continues")
                     }
-                    Wish::Order(Order::Resume) => note!("it goes on"),
+                    Wish::Order(Order::Resume) => note!("resumed"),
                     _ => {}
                 }
                 self.remote.say(wish);

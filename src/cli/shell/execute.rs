@@ -143,7 +143,7 @@ pub(super) fn help_list() -> String {
     for verb in Verb::all() {
         text += &format!("{:<width$}  {}\n", verb.usage(), verb.about());
     }
-    text + "Any other line is moves. `#` begins a comment. Names with blanks stand in quotes."
+    text + "Any other line is read as moves. `#` begins a comment. Put names with spaces in quotes."
 }
 
 /// One command.
@@ -151,7 +151,7 @@ pub(super) fn help_of(name: &str) -> anyhow::Result<String> {
     let Some(verb) = Verb::named(name) else {
         let near = Verb::nearest(name);
         let near = near.map(|verb| format!("; is it `{}`?", verb.name()));
-        let advice = near.unwrap_or_else(|| ": `help` lists what there is".into());
+        let advice = near.unwrap_or_else(|| ": `help` lists all commands".into());
         anyhow::bail!("there is no command `{name}`{advice}");
     };
     let mut text = format!("{}: {}", verb.usage(), verb.about());
@@ -159,7 +159,7 @@ pub(super) fn help_of(name: &str) -> anyhow::Result<String> {
         text += &format!("; also `{alias}`");
     }
     if let Some(command) = subcommands::command(verb) {
-        text += &format!("\nOPTION is one of `epdb {command}`; `epdb help {command}` tells them.");
+        text += &format!("\nOPTION is an option of `epdb {command}`: see `epdb help {command}`.");
     }
     Ok(text)
 }

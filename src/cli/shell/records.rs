@@ -50,7 +50,7 @@ impl Records {
             let is_stream = path == Path::new("-") || path.exists() && !path.is_file();
             anyhow::ensure!(
                 !is_stream,
-                "{}: no file, and records are gone through back and forth",
+                "{}: going back and forth through records needs a file",
                 path.display()
             );
             check_beginning(path)?;
@@ -73,7 +73,7 @@ impl Records {
             Step::Back(records) => self.number.saturating_sub(records),
             Step::To(number) => number,
         };
-        anyhow::ensure!(number > 0, "there is no record 0: they count from 1");
+        anyhow::ensure!(number > 0, "there is no record 0: records are numbered from 1");
         let found = self.read_to(number);
         match &found {
             Ok(_) => self.number = number,

@@ -53,7 +53,7 @@ pub(crate) fn run(
 
 fn execute(shell: &mut Shell, line: &[u8]) -> anyhow::Result<Executed> {
     let text = str::from_utf8(line)
-        .map_err(|error| anyhow::anyhow!("byte {} is no UTF-8", error.valid_up_to() + 1))?;
+        .map_err(|error| anyhow::anyhow!("byte {} is not UTF-8", error.valid_up_to() + 1))?;
     shell.execute(text)
 }
 

@@ -65,7 +65,7 @@ pub(super) fn arguments(
 /// The sources that were named, or those that are open.
 fn sources(verb: Verb, names: &[String], opened: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     if names.contains(&"-".to_string()) {
-        anyhow::bail!("standard input is where commands come from: name a file");
+        anyhow::bail!("standard input is used for commands: name a file");
     }
     let sources = match names {
         [] => opened.iter().map(|path| shown(path)).collect::<anyhow::Result<Vec<_>>>()?,
@@ -78,12 +78,14 @@ fn sources(verb: Verb, names: &[String], opened: &[PathBuf]) -> anyhow::Result<V
 }
 
 fn shown(path: &Path) -> anyhow::Result<String> {
-    path.to_str().map(String::from).with_context(|| format!("{}: no UTF-8", path.display()))
+    path.to_str()
+        .map(String::from)
+        .with_context(|| format!("{}: the name is not UTF-8", path.display()))
 }
 
 /// Runs epdb with arguments and waits for its end. What is read comes from files.
 pub(super) fn run(arguments: &[String]) -> anyhow::Result<Outcome> {
-    let program = env::current_exe().context("cannot find the program itself")?;
+    let program = env::current_exe().context("cannot find the epdb program")?;
     let quiet = is_quiet().then_some("--quiet");
     let mut command = Command::new(&program);
     command.args(arguments).args(quiet).stdin(Stdio::null());

@@ -79,7 +79,7 @@ fn keep(editor: &mut TypistEditor, file: &Path) -> anyhow::Result<()> {
 /// Whether lines can be kept; says why not.
 fn is_kept(result: anyhow::Result<()>) -> bool {
     if let Err(error) = &result {
-        note!("epdb: lines are not kept (--no-history): {}", message(error));
+        note!("epdb: cannot store the history (--no-history): {}", message(error));
     }
     result.is_ok()
 }

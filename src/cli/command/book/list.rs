@@ -183,11 +183,11 @@ impl List<'_> {
             }
         }
         if illegal > 0 {
-            note!("epdb: {book}: {illegal} entries have a move that is not legal");
+            note!("epdb: {book}: {illegal} entries have an illegal move");
         }
         if unknown > 0 {
             let hint = if self.args.all { "listed by key" } else { "not listed; --all lists them" };
-            note!("epdb: {book}: {unknown} entries are of positions that are not known, {hint}");
+            note!("epdb: {book}: {unknown} entries belong to unknown positions, {hint}");
         }
         Ok(unknown == 0 || self.args.all)
     }

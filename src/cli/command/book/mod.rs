@@ -51,7 +51,7 @@ pub(super) fn open(path: &Path) -> anyhow::Result<Book> {
     let book = open_book(path)?;
     if let Some(Disorder { count, first }) = book.disorder() {
         note!(
-            "epdb: {}: {count} entries stand out of order, the first at byte {first}; read by key",
+            "epdb: {}: {count} entries are out of order, the first at byte {first}; read by key",
             path.display()
         );
     }

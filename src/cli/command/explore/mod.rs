@@ -179,16 +179,19 @@ fn missing(
     let queries: Vec<Query> = before.iter().map(|&position| Query::from(position)).collect();
     let nearest = ask(&queries)?.iter().rposition(|records| !records.is_empty());
     let nearest = match nearest {
-        Some(0) => format!("; the nearest before it that is there is {}", before[0]),
+        Some(0) => format!("; the nearest earlier position in it is {}", before[0]),
         Some(moves) => {
             let names: Vec<String> = line.moves()[..moves].iter().map(San::to_string).collect();
             let names = names.join(" ");
-            format!("; the nearest before it that is there comes after {names}: {}", before[moves])
+            format!(
+                "; the nearest earlier position in it is the one after {names}: {}",
+                before[moves]
+            )
         }
         None if before.is_empty() => String::new(),
-        None => "; neither is any position before it".to_string(),
+        None => "; nor is any earlier position".to_string(),
     };
-    Ok(format!("{}: not there: {}{nearest}", args.source.display(), line.end()))
+    Ok(format!("{}: position not found: {}{nearest}", args.source.display(), line.end()))
 }
 
 /// Finds records in the source.

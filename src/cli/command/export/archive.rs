@@ -41,14 +41,11 @@ pub(super) fn parse_range(text: &str) -> Result<Wanted, String> {
     let (start, end) = text.split_once("..").ok_or("expected A..B")?;
     let number = |text: &str| match text {
         "" => Ok(None),
-        _ => text.parse().map(Some).map_err(|_| format!("`{text}` is no record number")),
+        _ => text.parse().map(Some).map_err(|_| format!("`{text}` is not a record number")),
     };
     let (start, end) = (number(start)?.unwrap_or(0), number(end)?);
     if end.is_some_and(|end| end < start) {
-        return Err(format!(
-            "it ends before it begins; {}..{start} is the other way round",
-            end.unwrap_or(0)
-        ));
+        return Err(format!("it ends before it begins; use {}..{start}", end.unwrap_or(0)));
     }
     Ok(Wanted { start, end })
 }
@@ -125,7 +122,7 @@ fn restore_files(archive: &Archive, names: &[String], output: &OutputArgs) -> an
 }
 
 fn is_there(file: &Path) -> anyhow::Error {
-    anyhow::anyhow!("{} is there already: --force replaces it", file.display())
+    anyhow::anyhow!("{} already exists: --force replaces it", file.display())
 }
 
 /// Writes the bytes of one file, or of none.
@@ -207,8 +204,7 @@ impl Folder<'_> {
 
 fn in_the_way(place: &Path, what: &str) -> String {
     format!(
-        "cannot write {}: what stands there is not a {what}; move it away, or unpack into another \
-         folder",
+        "cannot write {}: it exists and is not a {what}; move it away, or unpack into another folder",
         place.display()
     )
 }

@@ -87,8 +87,7 @@ fn import_file(
             import.settings
         ),
         Recognised::Grown(import) => note!(
-            "{name}: begins with all that was imported as {} and has grown; it is imported as a \
-             new source, whole",
+            "{name}: begins with the file imported as {} and has grown; all of it is imported as a new source",
             import.source
         ),
         _ => {}
@@ -178,8 +177,7 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
         ImportError::Unlike { name, unlike } => ledgers::refusal(&name, &unlike),
         ImportError::NoOrigin { name } => anyhow::anyhow!(ledgers::does_not_say(name)),
         ImportError::LeavesOutTallies => Usage(
-            "tallies of a library would be left out: --on-duplicate keep or merge, and not --same \
-             record, adds them"
+            "tallies of a library would be lost: use --on-duplicate keep or merge, without --same record"
                 .into(),
         )
         .into(),
@@ -199,7 +197,7 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
 fn check_places(args: &Args) -> anyhow::Result<()> {
     places::refuse_as_input(&args.store, &args.files)?;
     if !args.tally && args.counting.is_given() {
-        let text = "options of counting games are for --tally: say it, or leave them out";
+        let text = "counting options need --tally: add it, or omit them";
         return Err(Usage(text.into()).into());
     }
     let has_other_suffix = FileFormat::of_name(&args.store) != Some(FileFormat::Epdb)
@@ -207,16 +205,14 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
     let exists = args.store.try_exists()?;
     if args.tally && has_other_suffix && exists {
         return Err(Usage(format!(
-            "{}: only a library in a store grows: `epdb convert` makes a store of it, or tally the \
-             games and add them with `epdb union`",
+            "{}: games can be added only to a library in a store: convert it with `epdb convert`, or tally the games and add them with `epdb union`",
             args.store.display()
         ))
         .into());
     }
     if has_other_suffix && !exists {
         return Err(Usage(format!(
-            "{} is no name of a new store: the store comes first, then the files to import; give \
-             it the suffix .epdb",
+            "{} is not the name of a new store: give the store first, with the suffix .epdb, then the files to import",
             args.store.display()
         ))
         .into());

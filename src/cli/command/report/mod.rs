@@ -160,7 +160,7 @@ impl Args {
 fn check(runs: &[(Option<&str>, Vec<&Path>)]) -> anyhow::Result<()> {
     if runs.len() > Report::MOST_RUNS {
         let (count, most) = (runs.len(), Report::MOST_RUNS);
-        let text = format!("{count} runs are too many to be compared: name at most {most}");
+        let text = format!("cannot compare {count} runs: name at most {most}");
         return Err(Usage(text).into());
     }
     let mut seen = BTreeSet::new();
@@ -267,7 +267,7 @@ impl FromStr for MinSolved {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<MinSolved, &'static str> {
-        const EXPECTED: &str = "expected a number such as 290, or percent such as 95.5%";
+        const EXPECTED: &str = "expected a number such as 290, or a percentage such as 95.5%";
         let Some(percent) = text.strip_suffix('%') else {
             return text.parse().map(MinSolved::Count).map_err(|_| EXPECTED);
         };

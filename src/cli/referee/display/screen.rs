@@ -73,7 +73,7 @@ impl Screen {
         let (running, over) = (snapshot.running.len(), snapshot.finished.len());
         let to_come = snapshot.to_come.len();
         let title = format!("{}  ", snapshot.tournament.event);
-        let counts = format!("{over} games are over, {running} run, {to_come} are to come  ");
+        let counts = format!("{over} finished, {running} running, {to_come} to go  ");
         let state = match (snapshot.has_ended, snapshot.is_paused) {
             (true, _) => "ended",
             (false, true) => "paused",

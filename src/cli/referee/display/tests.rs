@@ -85,7 +85,7 @@ fn a_game_shows_its_board_clocks_and_scores() {
     screen.say("Toga came back\u{1b}[2J");
     let seen = text(&drawn(&screen, &snapshot(&tournament, 1), 80, 24));
     let expected = "\
-Cup  0 games are over, 1 run, 0 are to come  paused
+Cup  0 finished, 1 running, 0 to go  paused
 ┌ game 1, round 1 ─────────────────────────┐
 │8 r . b q k b n r  Toga                   │
 │7 p p p p . p p p  > 0:59.9 #-2/12        │
