@@ -211,7 +211,7 @@ mod tests {
     fn line(text: &str) -> String {
         let args = text.split(' ').map(OsString::from).collect();
         let words: Vec<String> =
-            translated(args).into_iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+            from_polyglot(args).into_iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         words.join(" ")
     }
 
