@@ -10,7 +10,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
 use crate::cli::terminal::note;
-use crate::cli::{games, repertoire, source};
+use crate::cli::{repertoire, source};
 use epdb::codec::polyglot::{Book, Writer};
 use epdb::codec::record;
 use epdb::library::book::{BookMaker, MakeOptions, Merge, merge as merged, repertoire_entries};
