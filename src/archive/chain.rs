@@ -1,17 +1,17 @@
-//! Rows that follow each other by moves, as those of games do.
+//! Links between rows: the moves that lead from a row to the next, as in games.
 
 use rayon::prelude::*;
 
 use super::row::{EN_PASSANT, RANKS, Row, STATE};
 use crate::model::rules::{Move, Playable, after};
 
-/// The legal move of a row's position that leads to the pieces, the side to move and the rights of
-/// another, with what it is made in. There is one at most.
+/// The legal move from a row's position to the pieces, side to move and rights of another row, with
+/// the position. There is at most one.
 pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
     let changed = changed_squares(before, row)?;
     let playable = Playable::new(&before.position()?).ok()?;
     let mut found = None;
-    // King and rook may stand on each other's squares after castling, or stay.
+    // After castling, king and rook may have exchanged their squares, or not moved.
     playable.each_move_from(changed | playable.king().bit(), |mv| {
         let both = mv.from.bit() | mv.to.bit();
         let may_lead = changed & both == both || playable.castling_side(mv).is_some();
@@ -32,7 +32,7 @@ pub(super) fn steps(rows: &[Row]) -> Vec<Option<Move>> {
     (0..rows.len()).into_par_iter().map(step).collect()
 }
 
-/// The squares that differ, if they may be those of one move.
+/// The squares that differ, if one move can change them.
 fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
     if (before.0[STATE] ^ row.0[STATE]) & 1 == 0 {
         return None;
@@ -43,16 +43,16 @@ fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
     (2..=4).contains(&changed.count_ones()).then_some(changed)
 }
 
-/// The rows of a block as they were read.
+/// The decoded rows of a block.
 #[derive(Default, Debug)]
 pub(super) struct ReadRows {
     pub(super) rows: Vec<Row>,
-    /// For each of the first rows the move that it was read by, if it was.
+    /// For each of the first rows: the move that predicted it, if any.
     pub(super) moves: Vec<Option<Move>>,
 }
 
 impl ReadRows {
-    /// Adds a row, and the move that it was read by.
+    /// Adds a row, and the move that predicted it.
     pub(super) fn push(&mut self, row: Row, mv: Option<Move>) {
         if mv.is_some() {
             self.moves.resize(self.rows.len(), None);
@@ -61,18 +61,17 @@ impl ReadRows {
         self.rows.push(row);
     }
 
-    /// The rows flipped; the moves are told only to those who read operations, which flipped rows
-    /// do not have.
+    /// The rows flipped. The moves are dropped: only operations need them, and flipped rows have none.
     pub(super) fn flipped(mut self) -> ReadRows {
         self.rows.iter_mut().for_each(|row| *row = row.flipped());
         ReadRows { rows: self.rows, moves: Vec::new() }
     }
 }
 
-/// How the rows of a block follow each other.
+/// The moves between the rows of a block.
 pub(super) struct Chain<'a> {
     rows: &'a [Row],
-    /// The moves that were looked for.
+    /// The moves that were searched for so far.
     moves: Vec<Option<Option<Move>>>,
 }
 
@@ -86,12 +85,12 @@ impl<'a> Chain<'a> {
         Chain { rows, moves: steps.iter().map(|step| Some(*step)).collect() }
     }
 
-    /// [`Chain::of`] for rows that were read: a move that they were read by need not be looked for.
+    /// Links of decoded rows: a move that predicted a row need not be searched for.
     pub(super) fn of_read(read: &'a ReadRows) -> Chain<'a> {
         let mut chain = Chain::of(&read.rows);
         for (place, mv) in read.moves.iter().enumerate() {
             let (Some(mv), Some(last)) = (mv, place.checked_sub(1)) else { continue };
-            // Damaged bytes may say a move after which nothing has changed.
+            // Damaged bytes may have a move that changes nothing.
             if !read.rows[last].has_pieces_of(&read.rows[place]) {
                 chain.moves[last] = Some(Some(*mv));
             }
@@ -105,7 +104,7 @@ impl<'a> Chain<'a> {
         *self.moves[place].get_or_insert_with(|| step(before, row).map(|(_, mv)| mv))
     }
 
-    /// Whether a move leads from the row before to this one.
+    /// True if a move leads from the previous row to this one.
     pub(super) fn follows(&mut self, place: usize) -> bool {
         place.checked_sub(1).is_some_and(|before| self.next_move(before).is_some())
     }
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
     use crate::model::{Position, Replay, Start};
 
-    /// The rows of a game, each with the move that led to it.
+    /// The rows of a game, with the moves that led to them.
     fn rows_of(start: &str, moves: &str) -> ReadRows {
         let start = Start { position: start.parse().unwrap(), ..Start::ARRAY };
         let mut replay = Replay::new(&start).unwrap();
@@ -139,7 +138,7 @@ mod tests {
                 "e2e4 d7d5 e4d5 e7e5 d5e6 g8f6 g1f3 f8e7 f1e2 e8h8 e1h1",
             ),
             ("4k3/8/8/8/8/8/6p1/R3KR2 w AF -", "e1a1 g2f1q"),
-            // Castling by which two pieces only change their squares.
+            // Castling that only exchanges two pieces.
             ("4k3/8/8/8/8/8/8/5KR1 w G -", "f1g1 e8e7"),
         ] {
             let read = rows_of(start, moves);

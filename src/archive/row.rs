@@ -1,4 +1,4 @@
-//! A record's position as thirteen numbers, the columns of the archive.
+//! Rows: the position of a record as thirteen numbers, the columns of the archive.
 
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
@@ -12,13 +12,13 @@ use crate::text::fields::{
     CLASSIC, CastlingText, CounterText, Letters, Line, Placement, side_letter,
 };
 
-/// How many columns a row has.
+/// Number of columns of a row.
 pub(super) const COLUMNS: usize = 13;
-/// What the record has beside its position.
+/// The form: the dialect, and the presence of operations and counters.
 pub(super) const FORM: usize = 0;
 /// Side to move and castling rights.
 pub(super) const STATE: usize = 1;
-/// The first of the eight ranks, each a number of eight nibbles, the a-file lowest.
+/// First of the eight ranks; a rank is a number of eight nibbles, the a-file lowest.
 pub(super) const RANKS: usize = 2;
 /// The en passant file from 1, or 0.
 pub(super) const EN_PASSANT: usize = 10;
@@ -27,12 +27,12 @@ pub(super) const FULLMOVE: usize = 11;
 /// The halfmove clock.
 pub(super) const HALFMOVE: usize = 12;
 
-/// Whether a column is one of the eight ranks.
+/// True if a column is one of the eight ranks.
 pub(super) fn is_rank(column: usize) -> bool {
     (RANKS..EN_PASSANT).contains(&column)
 }
 
-/// What the columns are called.
+/// Names of the columns.
 pub(super) const NAMES: [&str; COLUMNS] = [
     "form",
     "side to move and castling",
@@ -49,27 +49,27 @@ pub(super) const NAMES: [&str; COLUMNS] = [
     "halfmove clock",
 ];
 
-/// Which rank, 0 to 7, each of the rank columns holds: from the back ranks inwards, because
-/// what is missing at home is what stands in the middle.
+/// The rank, 0 to 7, of each rank column: from the back ranks inwards, because the pieces that are
+/// missing there are those in the middle.
 pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];
 
 /// The column of each rank.
 const COLUMN_OF_RANK: [usize; 8] = [2, 3, 6, 8, 9, 7, 5, 4];
 
-/// Letters of the codes 1 to 12 of a nibble. Others have none: no row that is read has them.
+/// Letters of the codes 1 to 12 of a nibble. Other codes have none; no valid row has them.
 static LETTERS: Letters = Letters::new(*b"\0PNBRQKpnbrqk\0\0\0");
 const ROLES: [Role; 6] =
     [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
 const KING: u32 = 6;
 const ROOK: u32 = 4;
-/// What is added to the code of a white piece for a black one.
+/// Difference of the codes of a black and a white piece.
 const BLACK: u32 = 6;
 
-/// Bit 0 of the state: Black is to move. Four bits a right follow, in FEN's order.
+/// Bit 0 of the state: Black is to move. Four bits for each right follow, in FEN's order.
 const BLACK_TO_MOVE: u32 = 1;
 const RIGHTS_SHIFT: u32 = 1;
 const RIGHTS_BITS: u32 = 16;
-/// A right of the outermost rook; other rooks are their file and 2.
+/// Right with the outermost rook; for another rook it is its file plus [`EXPLICIT`].
 const OUTERMOST: u32 = 1;
 const EXPLICIT: u32 = 2;
 /// All four rights of outermost rooks.
@@ -80,7 +80,7 @@ const SHREDDER: u32 = 1;
 const OPERATIONS: u32 = 2;
 const COUNTERS_SHIFT: u32 = 2;
 
-/// Where a record has its counters.
+/// Place of the counters in a record.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum CounterPlace {
     None,
@@ -108,12 +108,12 @@ const PLACES: [CounterPlace; 5] = [
     CounterPlace::Fmvn,
 ];
 
-/// The numbers of one record, in the order in which they are coded.
+/// The columns of one record, in the order of coding.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Row(pub(super) [u32; COLUMNS]);
 
 impl Row {
-    /// The row of a record, and which operations it does not hold: all but the counters.
+    /// The row of a record. It holds no operations except the counters.
     pub(super) fn of(record: &EpdRecord) -> Row {
         let mut row = Row::of_position(record.position());
         let place = row.take_counters(record);
@@ -125,20 +125,20 @@ impl Row {
         row
     }
 
-    /// The row of a record of this position without counters whose operations it does not hold.
+    /// The row of a record with operations, but without counters, of this position.
     pub(super) fn with_operations(position: &Position) -> Row {
         let mut row = Row::of(&EpdRecord::new(*position));
         row.0[FORM] |= OPERATIONS;
         row
     }
 
-    /// Appends the bytes of rows, as checks take them.
+    /// Appends the bytes of rows for a checksum.
     pub(super) fn put_bytes(rows: &[Row], out: &mut Vec<u8>) {
         rows.iter().for_each(|row| out.extend_from_slice(row.0.map(U32::from).as_bytes()));
     }
 
-    /// The row after a move from the position of this one to `next`: of the same form, its
-    /// counters gone on.
+    /// The row after a move from the position of this row to `next`, with the same form and advanced
+    /// counters.
     pub(super) fn after(&self, position: &Position, mv: Move, next: &Position) -> Row {
         let mut row = *self;
         let mut changed = position.board().differences(next.board());
@@ -164,8 +164,8 @@ impl Row {
         row
     }
 
-    /// The row with the board turned and the colours exchanged, the side to move and the rights too.
-    /// Flipped again it is as it was, whatever its bits are.
+    /// The row with the board turned and the colours exchanged, including side to move and rights.
+    /// Flipping twice restores any row.
     pub(super) fn flipped(&self) -> Row {
         let mut row = *self;
         for (rank, column) in COLUMN_OF_RANK.into_iter().enumerate() {
@@ -178,28 +178,28 @@ impl Row {
         row
     }
 
-    /// How many first columns are those of another row.
+    /// Number of first columns that are equal in another row.
     pub(super) fn in_common(&self, other: &Row) -> usize {
         self.0.iter().zip(&other.0).take_while(|(a, b)| a == b).count()
     }
 
-    /// The squares of the columns of ranks where a code is not 0.
+    /// The occupied squares of rank columns.
     pub(super) fn squares(columns: impl Iterator<Item = u32>) -> u64 {
         let ranks = columns.zip(RANK_ORDER);
         ranks.fold(0, |set, (codes, rank)| set | u64::from(occupied(codes)) << (8 * rank))
     }
 
-    /// Whether the same pieces stand on the same squares.
+    /// True if the pieces are the same.
     pub(super) fn has_pieces_of(&self, other: &Row) -> bool {
         self.0[RANKS..EN_PASSANT] == other.0[RANKS..EN_PASSANT]
     }
 
-    /// Whether pieces, side to move and rights are the same.
-    pub(super) fn has_board_of(&self, other: &Row) -> bool {
+    /// True if pieces, side to move and rights are the same.
+    pub(super) fn has_same_board(&self, other: &Row) -> bool {
         self.0[STATE..EN_PASSANT] == other.0[STATE..EN_PASSANT]
     }
 
-    /// The row of a position alone.
+    /// The row of a position without operations and counters.
     pub(super) fn of_position(position: &Position) -> Row {
         let board = position.board();
         let mut row = Row::default();
@@ -220,7 +220,7 @@ impl Row {
         row
     }
 
-    /// Puts in the fields of a position behind its board, which is there.
+    /// Sets the fields of a position other than its board, which is set.
     fn put_fields(&mut self, position: &Position) {
         let mut state = u32::from(position.turn() == Color::Black);
         let home = |color: Color| Home::of(self.rank(color.back_rank().into()), color);
@@ -253,12 +253,12 @@ impl Row {
         place
     }
 
-    /// Whether the record has operations other than counters.
+    /// True if the record has operations other than counters.
     pub(super) const fn has_operations(&self) -> bool {
         self.0[FORM] & OPERATIONS != 0
     }
 
-    /// Says of a row with operations that it has none, and the other way round.
+    /// Toggles the flag for operations.
     pub(super) const fn change_operations(&mut self) {
         self.0[FORM] ^= OPERATIONS;
     }
@@ -275,8 +275,7 @@ impl Row {
         self.0[COLUMN_OF_RANK[rank]]
     }
 
-    /// Where the counters are; `None` for a form that there is not, and for counters that such a
-    /// form has not.
+    /// Place of the counters; `None` for an invalid form, or counters that the form excludes.
     fn counter_place(&self) -> Option<CounterPlace> {
         let place = *PLACES.get((self.0[FORM] >> COUNTERS_SHIFT) as usize)?;
         let clock_is_right = place.has_clock() || self.0[HALFMOVE] == 0;
@@ -284,14 +283,13 @@ impl Row {
         (clock_is_right && number_is_right).then_some(place)
     }
 
-    /// Whether the state has no bits but those of the table, and a dialect only where there is a
-    /// right to write in it.
+    /// True if the state has only defined bits, and a dialect only with a right to write in it.
     const fn has_right_state(&self) -> bool {
         let rights = self.0[STATE] >> RIGHTS_SHIFT;
         rights >> RIGHTS_BITS == 0 && (self.0[FORM] & SHREDDER == 0 || rights != 0)
     }
 
-    /// The record without its other operations; `None` when no record has this row.
+    /// The record without operations other than counters; `None` if no record has this row.
     pub(super) fn record(&self) -> Option<EpdRecord> {
         let mut record = EpdRecord::new(self.position()?);
         if self.0[FORM] & SHREDDER != 0 {
@@ -311,7 +309,7 @@ impl Row {
         Some(record)
     }
 
-    /// The position; `None` when there is none of this row.
+    /// The position; `None` if no position has this row.
     pub(super) fn position(&self) -> Option<Position> {
         if !self.has_right_state() {
             return None;
@@ -337,7 +335,7 @@ impl Row {
         Position::new(board, turn, castling, en_passant).ok()
     }
 
-    /// The placement; `None` for codes of no piece.
+    /// The placement; `None` for invalid codes.
     fn board(&self) -> Option<Board> {
         let mut planes = [0_u64; 4];
         for rank in 0..8 {
@@ -356,9 +354,8 @@ impl Row {
         (all == planes.iter().fold(0, |all, plane| all | plane)).then(|| Board::from_sets(&sets))
     }
 
-    /// Appends the record as canonical text without line end; `None` when no record has this row, or
-    /// when it has operations other than counters. Rights are checked, as everything that
-    /// [`Row::position`] checks.
+    /// Appends the record as canonical text without line end. `None` if no record has this row, or if it
+    /// has operations other than counters. Makes the same checks as [`Row::position`].
     pub(super) fn write_text(&self, out: &mut Vec<u8>) -> Option<()> {
         if self.has_operations() {
             return None;
@@ -385,7 +382,7 @@ impl Row {
         Some(())
     }
 
-    /// The eight ranks from the first on; `None` for codes of no piece.
+    /// The eight ranks from the first on; `None` for invalid codes.
     fn ranks(&self) -> Option<[u32; 8]> {
         let ranks = std::array::from_fn(|rank| self.rank(rank));
         let wrong = ranks.iter().fold(0, |wrong, &rank| wrong | no_pieces(rank));
@@ -418,11 +415,11 @@ impl Row {
         Some(text)
     }
 
-    /// The back rank of a colour, without a king unless it is the only one of the board.
+    /// The back rank of a colour, without a king unless it is the only one on the board.
     fn home(&self, color: Color) -> Home {
         let home = Home::of(self.rank(color.back_rank().into()), color);
         let king = piece_code(KING, color);
-        // How many stand on each file.
+        // Number of kings on each file.
         let kings: u32 =
             self.0[RANKS..EN_PASSANT].iter().map(|&rank| squares_with(rank, king)).sum();
         let is_one = kings.is_power_of_two() && kings & LOWEST_BITS[255] != 0;
@@ -445,7 +442,7 @@ impl Row {
     }
 }
 
-/// The rank whose codes are 1 on some files, and 0 on the others.
+/// For each set of files, the rank with code 1 on them and 0 elsewhere.
 static LOWEST_BITS: [u32; 256] = {
     let mut table = [0; 256];
     let mut place = 0;
@@ -457,12 +454,12 @@ static LOWEST_BITS: [u32; 256] = {
     table
 };
 
-/// The files of a rank on which a piece stands.
+/// The occupied files of a rank.
 pub(super) const fn occupied(rank: u32) -> u8 {
     lowest_bits(rank | rank >> 1 | rank >> 2 | rank >> 3)
 }
 
-/// The files of a rank on which the lowest bit of the code is set.
+/// The files of a rank where the lowest bit of the code is set.
 const fn lowest_bits(rank: u32) -> u8 {
     let set = rank & 0x1111_1111;
     let pairs = (set | set >> 3) & 0x0303_0303;
@@ -470,28 +467,28 @@ const fn lowest_bits(rank: u32) -> u8 {
     (fours | fours >> 12) as u8
 }
 
-/// The files of a rank on which a code stands.
+/// The files of a rank with a code.
 const fn files_with(rank: u32, code: u32) -> u8 {
     !occupied(rank ^ (0x1111_1111 * code))
 }
 
-/// The same with the bits four apart.
+/// [`files_with`], with the bits four apart.
 const fn squares_with(rank: u32, code: u32) -> u32 {
     let others = rank ^ (0x1111_1111 * code);
     !(others | others >> 1 | others >> 2 | others >> 3) & 0x1111_1111
 }
 
-/// All bits of the codes of a rank that are of no piece and no empty square.
+/// All bits of the invalid codes of a rank.
 pub(super) const fn no_pieces(rank: u32) -> u32 {
     (rank & rank << 1 & (rank << 2 | rank << 3) & 0x8888_8888) / 8 * 15
 }
 
-/// The codes of a rank with those of the pieces of the other colour; codes of no piece stay.
+/// A rank with the colours exchanged; codes that are not pieces stay.
 pub(super) fn with_other_colors(rank: u32) -> u32 {
     u32::from_le_bytes(rank.to_le_bytes().map(|byte| OTHER_COLORS[usize::from(byte)]))
 }
 
-/// For two codes in a byte those of [`with_other_colors`].
+/// [`with_other_colors`] for the two codes of a byte.
 static OTHER_COLORS: [u8; 256] = {
     const fn other(code: usize) -> u8 {
         match code {
@@ -520,7 +517,7 @@ const fn piece_code(code: u32, color: Color) -> u32 {
 
 /// King and rooks of a colour on its back rank.
 struct Home {
-    /// The file of the king with the lowest, as a bit; 0 where there is none.
+    /// The lowest file with a king, as a bit; 0 without a king.
     king: u8,
     rooks: u8,
 }
@@ -540,7 +537,7 @@ impl Home {
         }
     }
 
-    /// The file of the one that stands farthest out.
+    /// The file of the outermost rook on a side.
     fn outermost(&self, side: Side) -> Option<u8> {
         let rooks = self.rooks(side);
         let file = match side {
@@ -550,7 +547,7 @@ impl Home {
         (rooks != 0).then_some(file as u8)
     }
 
-    /// The sides with a rook: the king's lowest.
+    /// The sides with a rook, the king's side in the lowest bit.
     const fn sides(&self) -> u8 {
         (self.rooks(Side::King) != 0) as u8 | ((self.rooks(Side::Queen) != 0) as u8) << 1
     }
@@ -568,7 +565,7 @@ impl Home {
     }
 }
 
-/// The values of `hmvc` and `fmvn` where a row can hold them.
+/// The values of `hmvc` and `fmvn`, if a row can hold them.
 fn counter_operations(record: &EpdRecord) -> (Option<u32>, Option<u32>) {
     let value = |opcode| {
         let [Operand::Integer(value)] = record.operands(opcode)? else { return None };
@@ -581,7 +578,7 @@ fn counter_operation(opcode: Opcode, value: u32) -> Operation {
     Operation { opcode, operands: vec![Operand::Integer(value.into())] }
 }
 
-/// The operations that the row of a record does not hold.
+/// The operations of a record that its row does not hold.
 pub(super) fn into_operations(record: EpdRecord) -> Vec<Operation> {
     let is_left = is_left(&record);
     let mut operations = record.into_operations();
@@ -628,9 +625,9 @@ mod tests {
         assert_ne!(any.flipped(), any);
     }
 
-    /// What no writer says is no record, whichever way it is read.
+    /// Rows that no writer produces are refused by every way of reading.
     #[test]
-    fn rows_that_say_what_their_form_has_not_are_refused() {
+    fn rows_that_contradict_their_form_are_refused() {
         let start = row("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 3 7");
         let bare = row("4k3/8/8/8/8/8/4P3/4K3 w - -");
         let inner = row("4k3/8/8/8/8/8/8/4KR1R w F -");
@@ -647,7 +644,7 @@ mod tests {
             with(start, FORM, 3 << COUNTERS_SHIFT),
             with(start, STATE, start.0[STATE] | 1 << 17),
             with(bare, FORM, SHREDDER),
-            // The outermost rook by its file, and a square where no rook stands.
+            // The outermost rook by its file, and a square without a rook.
             with(inner, STATE, (EXPLICIT + 7) << RIGHTS_SHIFT),
             with(inner, STATE, (EXPLICIT + 6) << RIGHTS_SHIFT),
             // A file beyond h.

@@ -26,49 +26,47 @@ use crate::model::EpdRecord;
 use crate::spill::Sorter;
 use crate::text::{FormatOptions, epd};
 
-/// How records are coded.
+/// Coding of the records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Level {
-    /// Rows of fixed size: several times larger, and found fastest.
+    /// Rows of fixed size: several times larger, with the fastest lookups.
     Fast,
-    /// Small: blocks under a model of the positions.
+    /// Small: blocks that are coded by a model of the positions.
     #[default]
     Default,
-    /// Smaller, and packed and read several times slower: blocks under a model that weighs all that is
-    /// known of a position. A segment is written as at level default where that is shorter; large
-    /// ones only compare the two where a sample leaves level default a chance.
+    /// Smallest, but several times slower to pack and to read: blocks that are coded by a neural network.
+    /// A segment is written as at level default if that is shorter. In large segments the two are compared
+    /// only if a sample shows that level default may be shorter.
     Max,
 }
 
-/// How an archive is written.
+/// Options for writing an archive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PackOptions {
     /// The coding.
     pub level: Level,
-    /// Whether records can be found by position. Without it one to two bytes a record are saved,
-    /// and looking for a position reads the whole archive.
+    /// True if records can be found by position. Without an index an archive is one to two bytes a record
+    /// smaller, and a lookup reads all of it.
     pub index: bool,
-    /// Records in a block: more make a smaller archive and slower access. From 1 to 65,535. Where
-    /// nothing is said it is 128, at level max and in a segment whose records have operations 64, or
-    /// fewer where they are long: as many as have about 176 bytes of coded operations.
+    /// Records in a block, from 1 to 65,535: more make a smaller archive and slower access. The default
+    /// is 128. At level max, and in segments with operations, it is 64, or fewer if records are long: as
+    /// many as have about 176 bytes of coded operations.
     pub block_records: Option<u32>,
-    /// Whether the order of the records may be changed: at levels default and max for a smaller
-    /// archive, at level fast, if there is an index, for lookups that touch memory once and a
-    /// seventh less space.
+    /// True if the order of the records may be changed. At levels default and max this makes a smaller
+    /// archive. At level fast, with an index, lookups then touch memory once, and the archive is a seventh
+    /// smaller.
     pub sorted: bool,
-    /// Whether the input can be had back byte for byte ([`Archive::restore`](super::Archive::restore)):
-    /// files, and what they hold beside records, are then given to the writer too. The order is
-    /// kept.
+    /// True if the input can be restored byte for byte ([`Archive::restore`](super::Archive::restore)).
+    /// The writer is then given the files and their other bytes too. The order of records is kept.
     pub verbatim: bool,
-    /// Records of a segment, at the most. Each segment of level default has a model of its own: more
-    /// records make a smaller archive and take more memory while it is written.
+    /// Maximum number of records of a segment. Each segment of level default has its own model: more
+    /// records make a smaller archive and take more memory during writing.
     pub segment_records: u32,
-    /// Bytes of memory, roughly, that writing may take. Less than 32 MiB counts as that.
+    /// Approximate memory for writing, in bytes; at least 32 MiB.
     pub memory: usize,
-    /// At level max, code all segments by a network with so many hidden units, rounded up to a
-    /// multiple of 8, at most 64, even where that is not the shortest; where nothing is said, what is
-    /// shortest is taken.
+    /// At level max, codes all segments by a network with this number of hidden units, rounded up to a
+    /// multiple of 8, at most 64, even if another coding is shorter. By default the shortest is used.
     pub hidden_units: Option<u8>,
 }
 
@@ -88,20 +86,20 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// The default: level default, an index of positions, blocks of 128 records or, of long ones,
-    /// fewer.
+    /// The default: level default, an index of positions, and blocks of 128 records, or fewer if they are
+    /// long.
     pub fn new() -> PackOptions {
         PackOptions::default()
     }
 
-    /// How records are coded.
+    /// Coding of the records.
     #[must_use]
     pub const fn level(mut self, level: Level) -> PackOptions {
         self.level = level;
         self
     }
 
-    /// Whether records can be found by position.
+    /// Makes records findable by position.
     #[must_use]
     pub const fn index(mut self, index: bool) -> PackOptions {
         self.index = index;
@@ -115,14 +113,14 @@ impl PackOptions {
         self
     }
 
-    /// Whether the order of the records may be changed.
+    /// Allows changing the order of the records.
     #[must_use]
     pub const fn sorted(mut self, sorted: bool) -> PackOptions {
         self.sorted = sorted;
         self
     }
 
-    /// Whether the input can be had back byte for byte.
+    /// Makes the input restorable byte for byte.
     #[must_use]
     pub const fn verbatim(mut self, verbatim: bool) -> PackOptions {
         self.verbatim = verbatim;
@@ -180,20 +178,20 @@ const MAX_SORTED: usize = 64;
 pub struct ArchiveWriter<W> {
     out: Sink<W>,
     options: PackOptions,
-    /// The records of the segment that waits: at level default, at level fast.
+    /// Records of the unfinished segment: at level default, at level fast.
     blocks_waiting: BlockSegmentBuilder,
     rows_waiting: RowSegmentBuilder,
     segments: Vec<SegmentEntry>,
     sections: Vec<SectionEntry>,
-    /// The entries of the position index: at level fast, at level default.
+    /// Entries of the position index: at level fast, at level default.
     keys: IndexEntries,
     entries: PawnEntries,
-    /// Records that are written where a directory finds them, at the end; at level fast, sorted.
+    /// At level fast, sorted: records that are written at the end, in the order of their keys.
     unsorted: Option<Sorter>,
-    /// Records that were written, or wait in a segment.
+    /// Number of records so far.
     records: u64,
     blocks: u64,
-    /// How many segments have separators.
+    /// Number of segments with separators.
     sorted_segments: usize,
     side: Option<SideWriter>,
     ledger: Option<TallyLedger>,
@@ -211,7 +209,7 @@ impl<W> fmt::Debug for ArchiveWriter<W> {
 }
 
 impl<W> ArchiveWriter<W> {
-    /// Records taken so far.
+    /// Number of records so far.
     pub const fn len(&self) -> u64 {
         match &self.unsorted {
             Some(unsorted) => self.records + unsorted.len(),
@@ -219,7 +217,7 @@ impl<W> ArchiveWriter<W> {
         }
     }
 
-    /// Whether no record was taken yet.
+    /// True if there is no record yet.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -229,10 +227,10 @@ impl<W: Write> ArchiveWriter<W> {
     /// Begins an archive.
     ///
     /// # Errors
-    /// What writing reports.
+    /// Errors of writing.
     pub fn new(out: W, options: PackOptions) -> Result<ArchiveWriter<W>, ArchiveError> {
         let memory = options.memory.max(MIN_MEMORY);
-        // At level fast the order is that of the index.
+        // At level fast the records are sorted for the index.
         let may_sort = !options.verbatim && (options.index || options.level != Level::Fast);
         let options = PackOptions { sorted: options.sorted && may_sort, ..options };
         let has_directory = options.sorted && options.level == Level::Fast;
@@ -260,10 +258,10 @@ impl<W: Write> ArchiveWriter<W> {
         })
     }
 
-    /// Takes the next record.
+    /// Adds the next record.
     ///
     /// # Errors
-    /// What writing reports, and [`ArchiveError::Encode`] for a record that text could not say.
+    /// Errors of writing, and [`ArchiveError::Encode`] for a record that has no encoding.
     pub fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         match self.options.level {
             Level::Fast if self.len() >= rows::MAX_RECORDS => Err(ArchiveError::LimitExceeded {
@@ -290,10 +288,10 @@ impl<W: Write> ArchiveWriter<W> {
         }
     }
 
-    /// Takes the next record in its binary form, which must be that of the codec ([`record::encode`]).
+    /// Adds the next record in its binary form, as [`record::encode`] writes it.
     ///
     /// # Errors
-    /// As [`ArchiveWriter::push`], and [`ArchiveError::Decode`] for what is no record.
+    /// As [`ArchiveWriter::push`], and [`ArchiveError::Decode`] for bytes that are not a record.
     pub fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         match (self.options.level, &mut self.unsorted) {
             (Level::Default | Level::Max, _) => {
@@ -309,7 +307,7 @@ impl<W: Write> ArchiveWriter<W> {
         }
     }
 
-    /// Writes the records that waited for their places; gives their directory.
+    /// Writes the sorted records and returns their directory.
     fn put_sorted(&mut self, unsorted: Sorter) -> Result<DirectoryLines, ArchiveError> {
         let mut builder = DirectoryBuilder::new(unsorted.len(), self.options.memory / 8);
         let mut sorted = unsorted.finish()?;
@@ -344,7 +342,7 @@ impl<W: Write> ArchiveWriter<W> {
             == u64::from(self.options.segment_records)
             || match self.options.level {
                 Level::Fast => {
-                    // Sorted, records that wait for their places are in memory too.
+                    // The sorter of sorted records takes memory too.
                     let memory = if self.options.sorted { memory / 2 } else { memory };
                     self.rows_waiting.memory() > memory.min(64 << 20)
                 }
@@ -356,30 +354,31 @@ impl<W: Write> ArchiveWriter<W> {
         if is_full { self.end_segment() } else { Ok(()) }
     }
 
-    /// The number of the first record of the segment that waits.
+    /// Number of the first record of the unfinished segment.
     fn segment_start(&self) -> u64 {
         let last = self.segments.last();
         last.map_or(0, |last| last.first_record.get() + u64::from(last.records.get()))
     }
 
-    /// Verbatim: a file begins. Its name is a relative path with `/` between the parts; none of them is
-    /// `.` or `..`, or has a `\` or a control character, or `epdb export --verbatim` will not write the file.
+    /// Begins a file of a verbatim archive. Its name is a relative path with `/` between the parts. No part
+    /// may be `.` or `..`, or have a `\` or a control character; otherwise `epdb export --verbatim` does not
+    /// write the file.
     ///
     /// # Errors
-    /// What writing reports.
+    /// Errors of writing.
     pub fn begin_file(&mut self, name: &str) -> Result<(), ArchiveError> {
         self.side.as_mut().map_or(Ok(()), |side| side.file(name))
     }
 
-    /// Verbatim: bytes of the file that belong to no record, line end included.
+    /// Adds bytes of the file of a verbatim archive that belong to no record, including line ends.
     ///
     /// # Errors
-    /// What writing reports.
+    /// Errors of writing.
     pub fn push_aside(&mut self, raw: &[u8]) -> Result<(), ArchiveError> {
         self.side.as_mut().map_or(Ok(()), |side| side.aside(raw))
     }
 
-    /// Takes the next record and, in a verbatim archive, the bytes of its line, line end included.
+    /// Adds the next record and, in a verbatim archive, the bytes of its line, including the line end.
     ///
     /// # Errors
     /// As [`ArchiveWriter::push`].
@@ -393,16 +392,16 @@ impl<W: Write> ArchiveWriter<W> {
         self.push(record)
     }
 
-    /// Says how the tallies among the records came to be.
+    /// Sets the origin of the tallies among the records, and the games that they count.
     pub fn set_tally_ledger(&mut self, ledger: TallyLedger) {
         self.ledger = Some(ledger);
     }
 
-    /// Takes a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it. The
-    /// same one may come again.
+    /// Adds a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it. A game
+    /// may be added several times.
     ///
     /// # Errors
-    /// What writing reports.
+    /// Errors of writing.
     pub fn keep_game(&mut self, game: &[u8]) -> Result<(), ArchiveError> {
         Ok(self.kept_games.push(game)?)
     }
@@ -490,7 +489,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(())
     }
 
-    /// Writes a section of the segment that is being written.
+    /// Writes a section of the current segment.
     fn put_section(&mut self, kind: SectionKind, bytes: &[u8]) -> Result<(), ArchiveError> {
         self.out.begin();
         self.out.put(bytes)?;
@@ -503,7 +502,7 @@ impl<W: Write> ArchiveWriter<W> {
         self.sections.push(SectionEntry::new(kind, segment, self.out.end()));
     }
 
-    /// Puts the records of a segment into the index, with their blocks of so many records.
+    /// Adds the records of a segment to the index, with their blocks of `records` records.
     fn push_blocks(
         &mut self,
         segment: &BlockSegmentBuilder,
@@ -521,16 +520,16 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left, the index and the footer, and gives the output back.
+    /// Writes the remaining records, the index and the footer, and returns the output.
     ///
     /// # Errors
-    /// What writing reports.
+    /// Errors of writing.
     pub fn finish(mut self) -> Result<W, ArchiveError> {
         let unsorted = self.unsorted.take();
         let directory = unsorted.map(|unsorted| self.put_sorted(unsorted)).transpose()?;
         self.end_segment()?;
         let segments = self.out.section(self.segments.as_bytes())?;
-        // Of all records: so are those of the segments.
+        // The checksum of the segment table covers the identities of all segments, and so all records.
         let identity = segments.check;
         let mut sections = self.sections;
         let mut list = |kind: SectionKind, section: Section| {
@@ -591,7 +590,7 @@ impl<W: Write> ArchiveWriter<W> {
     }
 }
 
-/// The number of a block as the position index has it.
+/// Number of a block in the position index.
 fn index_block(number: u64) -> Result<u32, ArchiveError> {
     let limit = u32::MAX.into();
     u32::try_from(number).map_err(|_| ArchiveError::LimitExceeded {

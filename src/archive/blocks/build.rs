@@ -1,4 +1,4 @@
-//! Making a segment of blocks.
+//! Building a segment of blocks.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -28,54 +28,54 @@ use crate::model::rules::Move;
 use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
 
-/// Whether segments have a mixing model.
+/// Use of mixing models in segments.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::archive) enum Mixing {
     Never,
-    /// Where that is shorter than other coders.
+    /// Use one if that is shorter than other coders.
     WhereShorter,
-    /// All of them, one with so many hidden units.
+    /// Use one in all segments, with this number of hidden units.
     Always(usize),
 }
 
-/// Records that wait to be coded.
+/// Records that are not coded yet.
 #[derive(Clone, Default)]
 pub(in crate::archive) struct BlockSegmentBuilder {
-    /// The number of the first of them.
+    /// Number of the first record.
     first: u64,
     rows: Vec<Row>,
-    /// Whether the rows are flipped.
+    /// True if the rows are flipped.
     is_flipped: bool,
-    /// The binary records of those that have operations beside counters, and their numbers.
+    /// Binary form of the records with operations other than counters, and their numbers and ends.
     encoded: Vec<u8>,
     ends: Vec<(u32, usize)>,
-    /// The position keys, where an index needs them.
+    /// Position keys, if an index needs them.
     keys: Option<Vec<u64>>,
-    /// The numbers that the records came by, counted from 0, where they were put into another order.
+    /// Original numbers of the records, counted from 0, if they were rearranged.
     order: Vec<u32>,
-    /// What the checks begin with, once it was asked for.
+    /// Identity that the checksums cover, once computed.
     identity: OnceLock<u32>,
     /// The moves that lead from each row to the next, found when operations are coded: operations and
     /// the prediction of rows both need them.
     steps: OnceLock<Vec<Option<Move>>>,
 }
 
-/// A segment, coded.
+/// A coded segment.
 pub(in crate::archive) struct CodedSegment {
     pub(in crate::archive) coder: u8,
     pub(in crate::archive) flags: u8,
     pub(in crate::archive) block_records: u32,
     pub(in crate::archive) model: Vec<u8>,
-    /// What the operations of each block begin with; empty where there is nothing.
+    /// Initial model of the operations of each block; may be empty.
     pub(in crate::archive) operation_start: Vec<u8>,
     pub(in crate::archive) directory: Vec<u8>,
     pub(in crate::archive) blocks: Vec<Vec<u8>>,
 }
 
-/// The coded operations of a segment; of none where no record has any.
+/// The coded operations of a segment; empty if no record has any.
 #[derive(Default)]
 struct CodedOperations {
-    /// What those of each block begin with.
+    /// Initial model of each block.
     start: Vec<u8>,
     blocks: Vec<Vec<u8>>,
 }
@@ -86,7 +86,7 @@ impl CodedOperations {
     }
 }
 
-/// The operations of the records of a block that have any, with their places.
+/// The records of a block that have operations, with their places.
 struct BlockOperations<'a> {
     rows: &'a [Row],
     steps: &'a [Option<Move>],
@@ -98,45 +98,45 @@ impl CodedSegment {
         self.position_bytes() + self.operation_start.len() + self.directory.len()
     }
 
-    /// The model, and the blocks, which have the operations too.
+    /// Length of the model and the blocks, including operations.
     fn position_bytes(&self) -> usize {
         self.model.len() + self.blocks.iter().map(Vec::len).sum::<usize>()
     }
 }
 
-/// Records in a block of positions where nothing is said.
+/// Default number of records in a block of positions.
 const MOST_RECORDS: u32 = 128;
-/// The same, at the most, where a mixing model is tried, which is slower, and where records have
-/// operations.
+/// Maximum default number of records in a block if a mixing model is tried, which is slower, or if
+/// records have operations.
 pub(in crate::archive) const MOST_MIXED_RECORDS: u32 = 64;
-/// Bytes of coded operations in a block where nothing is said, to which each record adds what takes as
-/// long to decode as so many bytes: whoever looks for one record decodes half of the block.
+/// Default number of bytes of coded operations in a block. A lookup of one record decodes half of the
+/// block on average. Each record counts as [`BYTES_OF_RECORD`] more, for its decoding time.
 const BLOCK_OPERATIONS: usize = 164;
 const BYTES_OF_RECORD: usize = 2;
-/// Blocks that tell how many bytes the operations of a record take.
+/// Number of blocks from which the bytes of operations of a record are estimated.
 const MEASURED: usize = 64;
-/// With more records than this an archive has a model of its own in any case.
+/// Number of records above which a segment always has its own model.
 const FEW: usize = 1 << 16;
-/// One in so many blocks tells what a position model comes to, one in so many more what a mixing model
-/// does, which takes longer.
+/// One in this many blocks is used for estimating the size with a position model. Training a mixing
+/// model takes longer, so it has a smaller sample.
 const TRIED: usize = 8;
 const SKETCHED: usize = 4 * TRIED;
-/// Of more records than this a sample tells what their operations have in common.
+/// Number of records above which the initial model of operations is trained on a sample.
 const TRAINED: usize = 1 << 13;
-/// Blocks that tell whether the model that comes with epdb may do.
+/// Number of blocks from which the size with the built-in model is estimated.
 const LOOKED_AT: usize = 64;
-/// Rows of which a check is made at a time.
+/// Number of rows whose checksum is computed at once.
 const CHECKED: usize = 256;
-/// Records in a block of text under zstd, or a few less: many, for it lives on repetition.
+/// Approximate number of records in a block of compressed text: many, because zstd needs repetition.
 const TEXT_BLOCK: usize = 1 << 14;
 /// Level of zstd.
 const TEXT_LEVEL: i32 = 19;
 
-/// What all rows would take, in bytes, by models of a part of them.
+/// Estimated bytes of all rows, by models of a part of them.
 struct Trial {
-    /// By a mixing model that learned little: one of all of them saves up to two fifths more.
+    /// With a briefly trained mixing model; a fully trained one saves up to two fifths more.
     by_mixing: u64,
-    /// By a position model: one of all of them saves up to a quarter more.
+    /// With a position model; one of all rows saves up to a quarter more.
     by_tree: u64,
 }
 
@@ -145,20 +145,20 @@ impl Trial {
         self.by_mixing * 2 / 3 < self.by_tree
     }
 
-    /// Whether a position model may be better than this.
+    /// True if a position model may take less than this.
     const fn tree_may_win(&self, mixed: u64) -> bool {
         self.by_tree * 3 / 4 < mixed
     }
 }
 
 impl BlockSegmentBuilder {
-    /// For records from a number on, which may come into an index.
+    /// Builder for records from a number on, optionally with keys for an index.
     pub(in crate::archive) fn from(first: u64, has_index: bool) -> BlockSegmentBuilder {
         let keys = has_index.then(Vec::new);
         BlockSegmentBuilder { first, keys, ..BlockSegmentBuilder::default() }
     }
 
-    /// What the checks of the blocks begin with: another for other records.
+    /// Identity that the checksums of the blocks cover: a checksum of all records.
     pub(in crate::archive) fn identity(&self) -> u32 {
         *self.identity.get_or_init(|| {
             let mut bytes = Vec::new();
@@ -188,12 +188,12 @@ impl BlockSegmentBuilder {
         &self.rows
     }
 
-    /// The numbers that the records came by, where they were put into another order.
+    /// Original numbers of the records, if they were rearranged.
     pub(super) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Takes a record.
+    /// Adds a record.
     pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         let row = Row::of(record);
         if row.has_operations() {
@@ -203,8 +203,8 @@ impl BlockSegmentBuilder {
         Ok(())
     }
 
-    /// [`BlockSegmentBuilder::push`] of a record in its binary form. Its operations are not looked at
-    /// before they are coded, unless there are counters among them.
+    /// Adds a record in its binary form. Its operations are not decoded before they are coded, unless
+    /// there are counters among them.
     pub(in crate::archive) fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         let Some(board) = record::board_with_operations(bytes)? else {
             return self.push(&record::decode(bytes)?.0);
@@ -215,8 +215,7 @@ impl BlockSegmentBuilder {
         Ok(())
     }
 
-    /// Takes the row of a record, whose binary form stands at the end of those that have operations if it
-    /// has any.
+    /// Adds the row of a record. If it has operations, its binary form is the last one already.
     fn push_row(&mut self, row: Row, position: &Position) {
         self.forget();
         if row.has_operations() {
@@ -238,12 +237,12 @@ impl BlockSegmentBuilder {
         blocks.map(|(keys, rows)| keys.iter().zip(rows))
     }
 
-    /// Whether there are as many operations as a block may have.
+    /// True if the operations have reached the limit of a segment.
     pub(in crate::archive) fn is_full(&self) -> bool {
         self.encoded.len() >= coded_operations::MAX_BLOCK
     }
 
-    /// Bytes of memory held, as far as they grow with the records.
+    /// Memory that grows with the records, in bytes.
     pub(in crate::archive) fn memory(&self) -> usize {
         self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16
     }
@@ -272,7 +271,7 @@ impl BlockSegmentBuilder {
         Ok(records)
     }
 
-    /// Puts the records into another order, which is kept where that is asked for.
+    /// Rearranges the records; stores the original order if `is_kept`.
     pub(super) fn rearrange(&mut self, order: Vec<u32>, is_kept: bool) {
         let starts = [0].into_iter().chain(self.ends.iter().map(|&(_, end)| end));
         let ranges = starts.zip(&self.ends).map(|(start, &(owner, end))| (owner, start..end));
@@ -303,7 +302,7 @@ impl BlockSegmentBuilder {
         self.forget();
     }
 
-    /// Codes all records, in whichever way is shortest that may be.
+    /// Codes all records with the shortest of the allowed coders.
     pub(in crate::archive) fn code(
         &self,
         block_records: u32,
@@ -385,7 +384,8 @@ impl BlockSegmentBuilder {
         self.code_positions((CODER_MIXING, model.write()), encode, operations, block_records)
     }
 
-    /// What a part of the blocks tells of the coders; `None` of few records, for which both are made.
+    /// Estimates the sizes by both coders from a part of the blocks; `None` for few records, for which
+    /// both are tried on all.
     fn trial(&self, block_records: u32) -> Result<Option<Trial>, ArchiveError> {
         if self.rows.len() <= FEW {
             return Ok(None);
@@ -409,7 +409,7 @@ impl BlockSegmentBuilder {
         }))
     }
 
-    /// How many records a block has where nothing is said: fewer of long ones.
+    /// Default number of records in a block: fewer if records are long.
     pub(in crate::archive) fn records_of_a_block(
         &self,
         mixing: Mixing,
@@ -464,7 +464,7 @@ impl BlockSegmentBuilder {
         Ok(CodedOperations { start: bytes, blocks })
     }
 
-    /// What a block has beside its rows.
+    /// The rows of a block, and its records with operations.
     fn block_operations(
         &self,
         first: usize,
@@ -487,8 +487,8 @@ impl BlockSegmentBuilder {
         Ok(BlockOperations { rows, steps, records })
     }
 
-    /// Codes by a coder and the bytes of its model in the segment; `encode` gives the intervals of
-    /// the rows of a block, the first of which has a number among all.
+    /// Codes positions by a coder with the bytes of its model. `encode` returns the intervals of the rows
+    /// of a block, given the number of the first row.
     fn code_positions(
         &self,
         (coder, model): (u8, Vec<u8>),
@@ -520,7 +520,7 @@ impl BlockSegmentBuilder {
         })
     }
 
-    /// Whether a coder without a model of its own may take fewer bytes than a segment that is coded.
+    /// True if the built-in model may take fewer bytes than a coded segment.
     fn is_promising(&self, encoder: &tree::RowEncoder, coded: &CodedSegment) -> bool {
         let step = (coded.blocks.len() / LOOKED_AT).max(1);
         let mut bytes = Vec::new();
@@ -530,17 +530,17 @@ impl BlockSegmentBuilder {
         bytes.len() * step < coded.position_bytes() * 9 / 8
     }
 
-    /// Codes the text under zstd; `None` when that cannot be shorter than `limit`, or when text
-    /// does not say all of the records.
+    /// Codes the text with zstd; `None` if that cannot be shorter than `limit`, or if the text does not
+    /// parse to the same records.
     fn code_text(
         &self,
         limit: usize,
         per_block: usize,
     ) -> Result<Option<CodedSegment>, ArchiveError> {
-        // Whole blocks as the index counts them.
+        // A multiple of the blocks that the index counts.
         let text_block = (TEXT_BLOCK / per_block).max(1) * per_block;
         let identity = self.identity();
-        // Compared at a level of less effort, so that somewhat more may still become less.
+        // Compared at a faster level of zstd, so a somewhat longer result may still win.
         let may_win = |records: usize, halves: u64| -> Result<bool, ArchiveError> {
             let all = self.rows.len();
             let part = limit as u64 * records.min(all) as u64 / all.max(1) as u64;
@@ -575,7 +575,7 @@ impl BlockSegmentBuilder {
         }))
     }
 
-    /// The text of records, if it is not too long and reads back as the same records.
+    /// The text of records, if it is not too long and parses to the same records.
     fn text(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, ArchiveError> {
         let mut text = Vec::new();
         let decode = |bytes: &[u8]| record::decode(bytes).map(|(record, _)| record);
@@ -593,12 +593,12 @@ impl BlockSegmentBuilder {
     }
 }
 
-/// The shorter of two; the first of two that are alike.
+/// The shorter of two segments; the first if they have the same length.
 fn shorter(first: CodedSegment, second: Option<CodedSegment>) -> CodedSegment {
     second.filter(|second| second.len() < first.len()).unwrap_or(first)
 }
 
-/// A block of rows, with its coded operations where the segment has any.
+/// The bytes of a block of rows, with its coded operations if the segment has any.
 fn code_block(
     intervals: &[Interval],
     place: U64,

@@ -1,4 +1,4 @@
-//! The operations of a block as bytes.
+//! Coding the operations of a block.
 
 use super::cost;
 use super::record::{OperationModel, Subject};
@@ -9,7 +9,7 @@ use crate::archive::chain::Chain;
 use crate::archive::error::Refusal;
 use crate::model::Operation;
 
-/// The operations of some records of a block, in its order.
+/// Encodes the operations of some records of a block, in order.
 pub(in crate::archive) fn encode(
     start: &OperationStart,
     chain: &mut Chain,
@@ -23,16 +23,16 @@ pub(in crate::archive) fn encode(
     padded(encoder.finish(), model.cost())
 }
 
-/// Puts as many zeros behind coded operations as make them pay for what they cost a decoder. Zeros
-/// are what that finds behind the end anyway.
+/// Pads coded operations with zeros until they pay for their cost to a decoder. A decoder reads zeros
+/// past the end anyway.
 fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
     bytes.resize(cost::bytes_for(cost).max(bytes.len()), 0);
     bytes
 }
 
-/// Decodes the operations of records at these places and positions, in about `memory` bytes, and
-/// calls `visit` with the place and the operations of each that is wanted. Of the others only that
-/// is made which those behind them need.
+/// Decodes the operations of records at these places and positions, in about `memory` bytes. Calls
+/// `visit` with the place and the operations of each wanted record. Other records are decoded only as
+/// far as later ones need them.
 pub(in crate::archive) fn decode(
     bytes: &[u8],
     start: &OperationStart,
@@ -63,7 +63,7 @@ pub(in crate::archive) fn decode(
     Ok(())
 }
 
-/// The most bytes of EPD records with operations before a writer ends a segment.
+/// Number of bytes of records with operations after which a writer ends a segment.
 pub(in crate::archive) const MAX_BLOCK: usize = 16 << 20;
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::model::{Opcode, Operand, Position};
 
-    /// Forced moves and repeated texts cost a writer next to nothing, and a reader memory.
+    /// Forced moves and repeated texts take next to no bytes, but memory of a reader.
     #[test]
     fn what_operations_cost_a_reader_is_paid_for_in_bytes() {
         let position = PositionOf::Position(Position::START);

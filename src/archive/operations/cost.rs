@@ -1,36 +1,34 @@
-//! What the operations of a block cost whoever decodes them.
+//! The cost of decoding the operations of a block, in about bytes of memory. Coded operations must be
+//! long enough for their cost, so that a short hostile block cannot use much memory.
 
 use crate::model::{Operand, TallyPart};
 
-/// What an operation or an operand costs, beside the bytes of its text, and each move of a tally: about
-/// its memory.
+/// Cost of an operation or an operand without its text, and of a move of a tally.
 const EACH: usize = 32;
-/// What a part of a tally costs.
+/// Cost of a part of a tally.
 const OF_PART: usize = 16;
-/// What the records of a block may cost whatever the length of their coded operations, and for each
-/// byte of that.
+/// Free cost of a block, and cost that each byte of coded operations pays for.
 pub(super) const FREE: usize = 4096;
 pub(super) const OF_BYTE: usize = 512;
-/// What they may cost at the most. A byte of an EPD record costs 32 or less, and a block has 32 MiB
-/// of them or less.
-const MOST: usize = 1 << 30;
+/// Maximum cost. A byte of a record costs at most 32, and a block has at most 32 MiB of records.
+const MAX: usize = 1 << 30;
 
-/// What so many bytes of coded operations pay for.
+/// The cost that `bytes` of coded operations pay for.
 pub(super) fn paid_by(bytes: usize) -> usize {
-    bytes.saturating_mul(OF_BYTE).saturating_add(FREE).min(MOST)
+    bytes.saturating_mul(OF_BYTE).saturating_add(FREE).min(MAX)
 }
 
-/// The fewest bytes that pay for a cost.
+/// Minimum number of bytes that pay for a cost.
 pub(super) const fn bytes_for(cost: usize) -> usize {
     cost.saturating_sub(FREE).div_ceil(OF_BYTE)
 }
 
-/// What the parts and moves of a tally cost.
+/// Cost of the parts and moves of a tally.
 pub(super) fn cost_of_tally(parts: &[TallyPart]) -> usize {
     parts.iter().map(|part| OF_PART + EACH * part.moves.len()).sum()
 }
 
-/// What the records so far cost.
+/// Cost of the records so far.
 #[derive(Debug)]
 pub(super) struct Cost {
     spent: usize,
@@ -38,7 +36,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Nothing yet, and no more than a limit.
+    /// No cost yet, with a limit.
     pub(super) const fn up_to(limit: usize) -> Cost {
         Cost { spent: 0, limit }
     }
@@ -47,12 +45,12 @@ impl Cost {
         self.spent
     }
 
-    /// Counts an operation; `None` when that is more than may be spent.
+    /// Adds an operation; `None` if that exceeds the limit.
     pub(super) fn operation(&mut self) -> Option<()> {
         self.add(EACH)
     }
 
-    /// Counts an operand with its text.
+    /// Adds an operand with its text.
     pub(super) fn operand(&mut self, operand: &Operand) -> Option<()> {
         let text = match operand {
             Operand::Str(text) | Operand::Token(text) => text.len(),
@@ -62,22 +60,22 @@ impl Cost {
         self.add(EACH + text)
     }
 
-    /// What may still be spent.
+    /// The remaining cost.
     pub(super) const fn left(&self) -> usize {
         self.limit.saturating_sub(self.spent)
     }
 
-    /// Counts a list of so many moves whose text is left out: what that takes at least.
+    /// Adds a list of `moves` moves without its text, by a lower bound.
     pub(super) fn list(&mut self, moves: usize) -> Option<()> {
         self.add((3 * moves).saturating_sub(1))
     }
 
-    /// Counts so many bytes of a text that is left out.
+    /// Adds `len` bytes of a text that is left out.
     pub(super) fn bytes(&mut self, len: usize) -> Option<()> {
         self.add(len)
     }
 
-    /// Counts the bytes of a text that is put in later.
+    /// Adds the bytes of a text that is inserted later.
     pub(super) fn text(&mut self, text: &[u8]) -> Option<()> {
         self.add(text.len())
     }

@@ -1,5 +1,5 @@
-//! What is known of an opcode in a block: the models of its operands, and those of the last record
-//! that had it.
+//! The model of an opcode in a block: the models of its operands, and the operands of the last record
+//! with it.
 
 use super::form::{FORMS, Form};
 use super::integers::IntegerOperandModel;
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Tally,
 }
 
-/// All, by their number.
+/// All kinds, by number.
 const KINDS: [Kind; 6] =
     [Kind::End, Kind::Move, Kind::Integer, Kind::Str, Kind::Token, Kind::Tally];
 
@@ -36,24 +36,24 @@ impl Kind {
     }
 }
 
-/// What is known of an opcode.
+/// Model of an opcode.
 #[derive(Clone)]
 pub(super) struct FieldModel {
-    /// The operands in the last record that had it.
+    /// Operands in the last record with the opcode.
     pub(super) before: Before,
     kinds: [SmallSymbolModel; PLACES * CONTEXTS],
     forms: [SmallSymbolModel; 4],
     pub(super) is_first_listed: BitModel,
-    /// Whether a move is that to the next row: the first operand, and others.
+    /// Models of the flag that a move leads to the next row: for the first operand, and for others.
     is_next: [BitModel; 2],
     pub(super) integers: IntegerOperandModel,
     /// Made when it is needed.
     pub(super) tallies: Option<Box<TallyModel>>,
 }
 
-/// Kinds have models of their own for the first operands, and after each kind.
+/// Models of kinds: for the first operands, and after each kind.
 const PLACES: usize = 4;
-/// Nothing is known behind a tally: it is the last operand.
+/// No context for a tally, because it is the last operand.
 const CONTEXTS: usize = KINDS.len() - 1;
 
 impl FieldModel {
@@ -69,7 +69,7 @@ impl FieldModel {
         }
     }
 
-    /// Forgets the last record that had the opcode.
+    /// Forgets the last record with the opcode.
     pub(super) fn restart(&mut self) {
         self.before = Before::default();
         self.integers.restart();
@@ -78,7 +78,7 @@ impl FieldModel {
         }
     }
 
-    /// Passes the kind of the operand behind some others through a coder.
+    /// Codes the kind of the operand after some others.
     pub(super) fn kind(
         &mut self,
         coder: &mut impl BitCoder,
@@ -91,7 +91,7 @@ impl FieldModel {
         KINDS.get(kind as usize).copied()
     }
 
-    /// Passes an integer through a coder. `follows`: a move led to the record from that before.
+    /// Codes an integer. `follows`: a move led to the record from the previous one.
     pub(super) fn integer(
         &mut self,
         coder: &mut impl BitCoder,
@@ -105,7 +105,7 @@ impl FieldModel {
         self.integers.code(coder, follows, given).map(Operand::Integer)
     }
 
-    /// Passes the form of a text at a place among the operands through a coder.
+    /// Codes the form of a text at a place among the operands.
     pub(super) fn form(
         &mut self,
         coder: &mut impl BitCoder,
@@ -118,13 +118,12 @@ impl FieldModel {
         FORMS.get(form as usize).copied()
     }
 
-    /// Passes through a coder whether the move at a place among the operands is that to the next
-    /// row.
+    /// Codes if the move at a place among the operands leads to the next row.
     pub(super) fn is_next(&mut self, coder: &mut impl BitCoder, place: usize, given: bool) -> bool {
         coder.adaptive_bit(given, &mut self.is_next[place.min(1)])
     }
 
-    /// The text of the operand at a place in the last record that had the opcode.
+    /// Text of the operand at a place in the last record with the opcode.
     pub(super) fn text_before(&self, place: usize) -> Option<Vec<u8>> {
         self.before.text(place)
     }

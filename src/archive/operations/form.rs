@@ -1,27 +1,27 @@
-//! The forms of texts.
+//! The kinds of texts.
 
-/// How a text is coded.
+/// Coding of a text.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     /// Byte by byte.
     Plain,
-    /// As in the record before.
+    /// Equal to the text in the previous record.
     Same,
-    /// As in the record before, with the last number one higher.
+    /// The text in the previous record, with its last number increased by one.
     Successor,
-    /// SANs of legal moves with blanks between.
+    /// SANs of legal moves, separated by blanks.
     Moves,
-    /// Whole numbers with blanks between.
+    /// Integers, separated by blanks.
     Numbers,
     /// The record's list of moves in coordinates.
     Coordinates,
-    /// The record's lists of moves and numbers, `move=number` with commas between.
+    /// The record's lists of moves and numbers, as `move=number`, separated by commas.
     Pairs,
-    /// As in the record before, a whole number with the other sign.
+    /// The integer of the previous record with the other sign.
     Negated,
 }
 
-/// All, by their number.
+/// All kinds, by number.
 pub(super) const FORMS: [Form; 8] = [
     Form::Plain,
     Form::Same,

@@ -1,49 +1,49 @@
-//! Integers of an opcode: coded by themselves, by their difference to the one before or to what
-//! that is with the other sign, whichever has been shortest.
+//! Integers of an opcode, coded without prediction, by their difference to the previous one, or to its
+//! negative: whichever has been shortest.
 //!
-//! Where a move leads from the record before, as in games, a score is about that of the record before
-//! with the other sign, and the larger it is, the farther away. So such records have models of
-//! their own, under the length of the integer before.
+//! If a move leads from the previous record, as in games, a score is near the negative of the previous
+//! score, and large scores differ more. So such records have models of their own, in the context of the
+//! length of the previous integer.
 
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel};
 
 /// The integers of one opcode.
 #[derive(Clone, Default)]
 pub(super) struct IntegerOperandModel {
-    /// The last one.
+    /// The previous integer.
     before: i128,
-    /// Of records that no move led to, and of those that one led to.
+    /// Predictions for records that no move led to, and for those that a move led to.
     by_relation: [Predictions; 2],
 }
 
-/// Lengths of integers that are told apart as contexts.
+/// Number of lengths of integers that are distinct contexts.
 const LENGTHS: usize = 15;
-/// Lengths of differences that are told apart as contexts of signs.
+/// Number of lengths of differences that are distinct contexts of signs.
 const DIFFERENCES: usize = 15;
 
-/// Averages are no larger: four times the longest integer there is.
+/// Maximum average: four times the length of the longest integer.
 const MAX_LEFT: u64 = 4 * 128;
 
-/// How integers follow from the one before.
+/// Statistics of the predictions.
 #[derive(Clone, Default)]
 struct Predictions {
-    /// The lengths in bits of what was left by each prediction, as averages in quarters: by none,
-    /// by the integer before, and by that with the other sign.
+    /// Average lengths of the residuals, in quarter bits: without prediction, with the previous integer,
+    /// and with its negative.
     left: [u32; 3],
-    /// Whether what is left by a prediction is no longer than 64 bits.
+    /// Model of the flag that a residual has at most 64 bits.
     is_near: BitModel,
-    /// Of what no prediction was made for, and of what one left. Made when they are needed.
+    /// Models of unpredicted integers and of residuals, made when they are needed.
     residuals: [Option<Residuals>; 2],
 }
 
-/// Signed numbers.
+/// Models of signed numbers.
 #[derive(Clone)]
 struct Residuals {
     sizes: IntegerModel,
     signs: Vec<BitModel>,
 }
 
-/// What is known before a number is coded.
+/// Context of a number.
 #[derive(Copy, Clone)]
 struct ResidualContext {
     follows: bool,
@@ -51,7 +51,7 @@ struct ResidualContext {
 }
 
 impl IntegerOperandModel {
-    /// Passes an integer through a coder. `follows`: a move led to the record from that before.
+    /// Codes an integer. `follows`: a move led to the record from the previous one.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
@@ -68,12 +68,12 @@ impl IntegerOperandModel {
 }
 
 impl IntegerOperandModel {
-    /// Forgets the last integer.
+    /// Forgets the previous integer.
     pub(super) fn restart(&mut self) {
         self.before = 0;
     }
 
-    /// Passes the averages through a coder, and which models there are.
+    /// Codes the averages and the presence of models.
     pub(super) fn code_start(&self, coder: &mut impl BitCoder, numbers: &mut IntegerModel) -> Self {
         let mut read = IntegerOperandModel::default();
         for (follows, (own, read)) in self.by_relation.iter().zip(&mut read.by_relation).enumerate()
@@ -109,7 +109,7 @@ impl Predictions {
     }
 }
 
-/// The length of a number in bits, without its sign.
+/// Number of bits of a number without its sign.
 fn length(value: i128) -> u32 {
     128 - value.unsigned_abs().leading_zeros()
 }

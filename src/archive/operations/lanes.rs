@@ -1,7 +1,7 @@
-//! Eight numbers of 16 bits that are worked on at once.
+//! Vectors of eight 16-bit numbers.
 //!
-//! `unsafe` stands here because compilers find the instructions for it only when they are named:
-//! without them a text takes half as long again.
+//! `unsafe` is used because compilers do not find these instructions by themselves: without them
+//! coding a text takes half as long again.
 
 use std::ops::{Add, BitAnd, BitOr, Sub};
 
@@ -10,10 +10,10 @@ use arrays as vectors;
 #[cfg(target_arch = "x86_64")]
 use sse2 as vectors;
 
-/// How many there are.
+/// Number of lanes.
 pub(super) const LANES: usize = 8;
 
-/// Eight numbers. Whether they have a sign is up to what is done with them; it goes round at 2^16.
+/// Eight numbers, signed or unsigned depending on the operation; arithmetic wraps.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Lanes(vectors::Vector);
 
@@ -44,37 +44,37 @@ impl Lanes {
         Lanes(vectors::shifted_right::<BY>(self.0))
     }
 
-    /// The same of numbers with sign.
+    /// Shift of signed numbers.
     #[inline(always)]
     pub(super) fn shifted_right_signed<const BY: i32>(self) -> Lanes {
         Lanes(vectors::shifted_right_signed::<BY>(self.0))
     }
 
-    /// The lesser of each two numbers with sign.
+    /// Minimum of each pair of signed numbers.
     #[inline(always)]
     pub(super) fn least(self, other: Lanes) -> Lanes {
         Lanes(vectors::least(self.0, other.0))
     }
 
-    /// All bits where a number with sign is less than the other, none elsewhere.
+    /// All bits set where a signed number is less than the other, zero elsewhere.
     #[inline(always)]
     pub(super) fn is_less(self, other: Lanes) -> Lanes {
         Lanes(vectors::is_less(self.0, other.0))
     }
 
-    /// The whole part of each quotient of numbers below 2^15.
+    /// Integer quotients of numbers below 2^15.
     #[inline(always)]
     pub(super) fn quotient(self, divisor: Lanes) -> Lanes {
         Lanes(vectors::quotient(self.0, divisor.0))
     }
 
-    /// The product of each number and a factor, all with sign, in units of `2^BY`, rounded.
+    /// Products of signed numbers and a factor in units of `2^BY`, rounded.
     #[inline(always)]
     pub(super) fn scaled<const BY: i32>(self, factor: i16) -> Lanes {
         Lanes(vectors::scaled::<BY>(self.0, factor))
     }
 
-    /// The sum of the products of numbers with sign.
+    /// Dot product of signed numbers.
     #[inline(always)]
     pub(super) fn dot(self, other: Lanes) -> i32 {
         vectors::dot(self.0, other.0)
@@ -165,7 +165,8 @@ mod sse2 {
         shifted_right_signed _mm_srai_epi16
     }
 
-    /// In floating point: it holds such numbers, and rounds no quotient of them up to a whole one.
+    /// In floating point, which represents such numbers exactly and never rounds a quotient up to an
+    /// integer.
     #[inline(always)]
     pub(super) fn quotient(first: Vector, second: Vector) -> Vector {
         // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
@@ -185,7 +186,7 @@ mod sse2 {
         // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
         unsafe {
             let ones = _mm_set1_epi16(1);
-            // Of a number and the one behind it: the product, and half a unit.
+            // Pairs of a number and 1: the product, and half a unit.
             let factors = _mm_set1_epi32(i32::from(factor) & 0xffff | 1 << (BY - 1 + 16));
             let (low, high) = (_mm_unpacklo_epi16(vector, ones), _mm_unpackhi_epi16(vector, ones));
             _mm_packs_epi32(
@@ -207,7 +208,7 @@ mod sse2 {
     }
 }
 
-/// The same where there are no such instructions.
+/// The portable version.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod arrays {
     use std::array::from_fn;

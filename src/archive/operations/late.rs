@@ -1,4 +1,5 @@
-//! Texts of records that are only passed on the way to others: made when a later record needs them.
+//! Lazy texts: the texts of records that are skipped on the way to others are made only if a later record
+//! needs them.
 
 use std::sync::Arc;
 
@@ -9,49 +10,49 @@ use crate::model::Operand;
 use crate::model::rules::Move;
 use crate::text::san;
 
-/// The operands of an opcode in the last record that had it.
+/// The operands of an opcode in the last record with it.
 #[derive(Clone, Default)]
 pub(super) struct Before {
-    /// In a record that was passed moves have no SANs, and texts that are late are empty.
+    /// In a skipped record, moves have no SANs, and lazy texts are empty.
     operands: Vec<Operand>,
     passed: Option<PassedOperands>,
 }
 
-/// What the texts of an opcode follow from in a record that was passed.
+/// The data from which the texts of an opcode in a skipped record are made.
 #[derive(Clone)]
 struct PassedOperands {
     record: Arc<PassedRecord>,
-    /// The number of the opcode.
+    /// Number of the opcode.
     field: usize,
-    /// Whether each move is one of the position after those before it.
+    /// True if each move is made in the position after the previous ones.
     is_line: bool,
 }
 
-/// What the texts of a record follow from.
+/// The data from which the texts of a skipped record are made.
 pub(super) struct PassedRecord {
     pub(super) position: PositionOf,
     pub(super) lists: RecordLists,
-    /// The late ones, by number of the opcode and place among its operands.
+    /// Lazy texts, by number of the opcode and place among its operands.
     pub(super) texts: Vec<((usize, usize), LateText)>,
 }
 
-/// What a text follows from.
+/// The data from which a text is made.
 pub(super) enum LateText {
     /// SANs.
     Moves(Vec<Move>),
-    /// The lists of the record.
+    /// From the lists of the record.
     Derived(Form),
 }
 
 impl Before {
-    /// Operands with their texts.
+    /// Sets operands with their texts.
     pub(super) fn set(&mut self, operands: &[Operand]) {
         self.operands.clear();
         self.operands.extend_from_slice(operands);
         self.passed = None;
     }
 
-    /// Operands of a record that was passed; the opcode by its number.
+    /// Sets operands of a skipped record; the opcode is given by its number.
     pub(super) fn pass(
         operands: Vec<Operand>,
         (field, is_line): (usize, bool),
@@ -61,7 +62,7 @@ impl Before {
         Before { operands, passed: Some(PassedOperands { record, field, is_line }) }
     }
 
-    /// The text of the operand at a place.
+    /// Text of the operand at a place.
     pub(super) fn text(&self, place: usize) -> Option<Vec<u8>> {
         let operand = self.operands.get(place)?;
         let Some(passed) = &self.passed else { return Some(operand.text()) };
@@ -85,7 +86,7 @@ impl PassedOperands {
 }
 
 impl PassedRecord {
-    /// A text, if it is late.
+    /// A text, if it is lazy.
     fn text(&self, place: (usize, usize)) -> Option<Vec<u8>> {
         let (_, text) = self.texts.iter().find(|(of, _)| *of == place)?;
         let root = self.position.playable()?;

@@ -1,4 +1,4 @@
-//! Texts that are lists of moves or numbers, and texts that follow from those.
+//! Texts that are lists of moves or numbers, and texts that are derived from them.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::model::San;
 use crate::model::rules::{Move, Playable};
 use crate::text::{Profile, san};
 
-/// Shorter lists are coded byte by byte.
+/// Minimum length of a list; shorter ones are coded byte by byte.
 const SHORTEST: usize = 2;
 
 /// The models of the lists of a block.
@@ -19,7 +19,7 @@ pub(super) struct ListModel {
     is_as_long: BitModel,
     first: IntegerModel,
     rises: BitModel,
-    /// By the length in bits of the number before. Made when they are needed.
+    /// By the length in bits of the previous number; made when they are needed.
     steps: Steps,
 }
 
@@ -31,20 +31,20 @@ impl Default for Steps {
     }
 }
 
-/// What a record has in lists so far.
+/// The lists of a record so far.
 #[derive(Default)]
 pub(super) struct RecordLists {
     /// The first move among the operands.
     pub(super) best: Option<Move>,
     moves: Vec<Move>,
-    /// The SANs of these, where they were made.
+    /// Their SANs, if made.
     sans: Vec<San>,
     numbers: Vec<u32>,
 }
 
 impl RecordLists {
-    /// The form of a text among [`Form::Moves`], [`Form::Numbers`] and [`Form::Plain`]; what a
-    /// list has is noted as a decoder will.
+    /// The form of a text: [`Form::Moves`], [`Form::Numbers`] or [`Form::Plain`]. Records a list, as the
+    /// decoder does.
     pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> Form {
         if let Some(moves) = root.and_then(|root| moves_of(root, text)) {
             (self.moves, self.sans) = (moves, Vec::new());
@@ -57,7 +57,7 @@ impl RecordLists {
         }
     }
 
-    /// Whether a text of a form follows from the lists.
+    /// True if the lists determine a text of this form.
     pub(super) fn have(&self, form: Form) -> bool {
         let is_of_both = form == Form::Pairs;
         self.moves.len() >= SHORTEST
@@ -65,7 +65,7 @@ impl RecordLists {
             && (!is_of_both || self.moves.len() == self.numbers.len())
     }
 
-    /// The text of a form that follows from the lists.
+    /// The text of a form that the lists determine.
     pub(super) fn derived(&self, root: &Playable, form: Form) -> Option<Vec<u8>> {
         if !self.have(form) {
             return None;
@@ -114,14 +114,14 @@ fn joined(sans: &[San]) -> Vec<u8> {
 }
 
 fn put_number(number: u32, text: &mut Vec<u8>) {
-    // A vector takes all bytes.
+    // Writing to a vector cannot fail.
     let _ = write!(text, "{number}");
 }
 
-/// The moves of a text of canonical SANs with single blanks between, none twice.
+/// The moves of a text of distinct canonical SANs, separated by single blanks.
 fn moves_of(root: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let first = &text[..text.iter().position(|&byte| byte == b' ')?];
-    // Few texts are lists of moves, and to name all moves takes long.
+    // Few texts are lists of moves, and making the SANs of all moves takes long.
     san::parse(root, first, Profile::Strict).ok()?;
     let legal: Vec<(Move, San)> =
         ordinal::list(root).into_iter().map(|mv| (mv, san::format(root, mv))).collect();
@@ -136,7 +136,7 @@ fn moves_of(root: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     Some(moves)
 }
 
-/// The numbers of a text of canonical whole numbers with single blanks between.
+/// The numbers of a text of canonical integers, separated by single blanks.
 fn numbers_of(text: &[u8]) -> Option<Vec<u32>> {
     if !text.contains(&b' ') {
         return None;
@@ -149,7 +149,7 @@ fn numbers_of(text: &[u8]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// The text with its last number one higher, of the same width where the digits suffice.
+/// The text with its last number increased by one, with the same width if the digits suffice.
 pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
     let end = text.iter().rposition(u8::is_ascii_digit)? + 1;
     let start = text[..end].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
@@ -165,7 +165,7 @@ pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A whole number in decimal with the other sign; 0 is its own.
+/// A decimal integer with the other sign; 0 stays 0.
 pub(super) fn negated(text: &[u8]) -> Option<Vec<u8>> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     match digits {
@@ -179,7 +179,7 @@ pub(super) fn negated(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl ListModel {
-    /// Passes a list of moves through a coder.
+    /// Codes a list of moves.
     pub(super) fn moves(
         &mut self,
         coder: &mut impl BitCoder,

@@ -1,4 +1,4 @@
-//! Which opcodes the records of a block have.
+//! The opcodes of the records of a block.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,31 +7,31 @@ use foldhash::HashMap;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SymbolModel};
 use crate::model::{Opcode, Operation, StandardOpcode};
 
-/// Standard opcodes with numbers below this have that number as their symbol; all others are
-/// spelled when they are met first.
+/// Standard opcodes with numbers below this have that number as their symbol. All others are spelled
+/// out at their first occurrence.
 pub(super) const NUMBERED: u8 = 51;
-/// The most operations of a record that a decoder takes: more do not fit the longest record.
+/// Maximum number of operations of a record that a decoder accepts: more do not fit into a record.
 const MAX_OPERATIONS: usize = crate::codec::record::MAX_LEN;
 
 /// The models of lists of opcodes.
 #[derive(Clone)]
 pub(super) struct OpcodeModel {
-    /// Lists that records had, the last one first.
+    /// Lists of previous records, the last one first.
     shapes: Vec<Arc<[Opcode]>>,
-    /// The place of a list among these.
+    /// Model of the place of a list among these.
     place: IntegerModel,
-    /// The length of a new one.
+    /// Model of the length of a new list.
     len: IntegerModel,
-    /// The numbered opcodes, and others in the order in which they were met.
+    /// The numbered opcodes, then others in the order of their first occurrence.
     opcodes: Vec<Opcode>,
-    /// The places of the others.
+    /// Places of the others.
     others: HashMap<Opcode, usize>,
     opcode: IntegerModel,
-    /// The length and the bytes of the name of a new one.
+    /// Models of the length and the bytes of a new name.
     name: [SymbolModel; 2],
 }
 
-/// Those below [`NUMBERED`], by their numbers.
+/// The opcodes below [`NUMBERED`], by number.
 static NUMBERED_OPCODES: LazyLock<Vec<Opcode>> = LazyLock::new(|| {
     let numbered = (0..NUMBERED).filter_map(StandardOpcode::with_number);
     numbered.map(|entry| entry.opcode).collect()
@@ -50,14 +50,14 @@ impl OpcodeModel {
         }
     }
 
-    /// The number of an opcode that was met.
+    /// Number of a known opcode.
     pub(super) fn field(&self, opcode: Opcode) -> Option<usize> {
         let number =
             opcode.standard().map(StandardOpcode::number).filter(|&number| number < NUMBERED);
         number.map(usize::from).or_else(|| self.others.get(&opcode).copied())
     }
 
-    /// Takes an opcode in that has no number; `None` when it is there or has one.
+    /// Adds an opcode without a number; `None` if it is known already.
     pub(super) fn add(&mut self, opcode: Opcode) -> Option<()> {
         if self.field(opcode).is_some() {
             return None;
@@ -67,12 +67,12 @@ impl OpcodeModel {
         Some(())
     }
 
-    /// All opcodes that have a number or were met.
+    /// All known opcodes.
     pub(super) fn opcodes(&self) -> &[Opcode] {
         &self.opcodes
     }
 
-    /// Begins with these lists, and knows as many opcodes as before others were met.
+    /// Restarts with these lists and the first `opcodes` opcodes.
     pub(super) fn start_with(&mut self, shapes: &[Arc<[Opcode]>], opcodes: usize) {
         self.shapes = shapes.to_vec();
         self.opcodes.truncate(opcodes);
@@ -84,7 +84,7 @@ impl OpcodeModel {
         &self.shapes
     }
 
-    /// Which opcodes the record has.
+    /// Codes the opcodes of a record.
     pub(super) fn shape(
         &mut self,
         coder: &mut impl BitCoder,

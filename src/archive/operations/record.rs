@@ -1,4 +1,4 @@
-//! The operations of one record after the other.
+//! Coding the operations of records, one record after the other.
 
 use std::sync::Arc;
 
@@ -20,37 +20,37 @@ use crate::model::{Opcode, Operand, Operands, Operation, San, StandardOpcode, Ta
 use crate::text::san;
 use crate::text::tally::parse as parse_tally;
 
-/// The number of the opcode `tally`.
+/// Number of the opcode `tally`.
 pub(super) const TALLY: usize = 50;
 
-/// The most operands of an operation that a decoder takes: more do not fit the longest record.
+/// Maximum number of operands of an operation that a decoder accepts: more do not fit into a record.
 const MAX_OPERANDS: usize = crate::codec::record::MAX_LEN;
 
-/// The models of the operations of a block, and what it had so far.
+/// The models of the operations of a block, and its state so far.
 pub(super) struct OperationModel {
     state: OperationState,
-    /// Made when the first list needs them.
+    /// Made for the first list.
     lists: Option<ListModel>,
-    /// Made when the first text needs it.
+    /// Made for the first text.
     text: Option<TextModel>,
-    /// What the records so far cost.
+    /// Cost of the records so far.
     cost: Cost,
 }
 
-/// That part of an [`OperationModel`] which a segment may have a start of its own for.
+/// The part of an [`OperationModel`] that the initial model of a segment sets.
 #[derive(Clone)]
 pub(super) struct OperationState {
     pub(super) opcodes: OpcodeModel,
-    /// Of each opcode, once it is met.
+    /// Model of each opcode, made at its first occurrence.
     pub(super) fields: Vec<Option<Box<FieldModel>>>,
 }
 
-/// A record to be coded.
+/// A record to code.
 pub(in crate::archive) struct Subject<'a> {
     /// Its place in the block.
     pub(in crate::archive) place: usize,
     pub(in crate::archive) position: PositionOf,
-    /// None for a decoder.
+    /// Empty for a decoder.
     pub(in crate::archive) operations: &'a [Operation],
 }
 
@@ -58,19 +58,19 @@ pub(in crate::archive) struct Subject<'a> {
 struct CodedRecord {
     /// Its place in the block.
     place: usize,
-    /// Whether a move leads to it from the row before.
+    /// True if a move leads to it from the previous row.
     follows: bool,
     root: Root,
-    /// The forms of the texts that an encoder was given.
+    /// Forms of the texts that an encoder was given.
     forms: TextForms,
     lists: RecordLists,
-    /// Texts that follow from the lists when all else is there.
+    /// Texts that are derived from the lists after everything else is decoded.
     derived: Vec<(Place, Form)>,
-    /// Whether nobody asked for it: then its texts are made when a record behind it needs them.
+    /// True if it is skipped: then its texts are made only if a later record needs them.
     is_passed: bool,
-    /// Those of its texts that were left out so far, beside the derived ones.
+    /// Lazy texts so far, except derived ones.
     late: Vec<((usize, usize), LateText)>,
-    /// The number of the opcode whose operand is a tally.
+    /// Number of the opcode whose operand is a tally.
     tally: Option<usize>,
 }
 
@@ -84,22 +84,22 @@ struct Place {
 }
 
 impl OperationModel {
-    /// For a block whose operations may cost so much.
+    /// Model for a block with this limit of cost.
     pub(super) fn new(state: OperationState, cost: usize) -> OperationModel {
         OperationModel { state, lists: None, text: None, cost: Cost::up_to(cost) }
     }
 
-    /// What was learnt.
+    /// The adapted state.
     pub(super) fn into_state(self) -> OperationState {
         self.state
     }
 
-    /// What the records so far cost.
+    /// Cost of the records so far.
     pub(super) const fn cost(&self) -> usize {
         self.cost.spent()
     }
 
-    /// Passes a record's operations through a coder.
+    /// Codes the operations of a record.
     pub(super) fn record(
         &mut self,
         coder: &mut impl BitCoder,
@@ -119,7 +119,7 @@ impl OperationModel {
         Some(operations)
     }
 
-    /// Goes through a record that a decoder needs only for those behind it.
+    /// Decodes a skipped record as far as later ones need it.
     pub(super) fn pass(
         &mut self,
         decoder: &mut impl BitCoder,
@@ -143,7 +143,7 @@ impl OperationModel {
         Some(())
     }
 
-    /// A record that nothing is known of yet but its place and its position.
+    /// A record of which only place and position are known.
     fn begin(
         &self,
         chain: &mut Chain,
@@ -163,7 +163,7 @@ impl OperationModel {
         }
     }
 
-    /// Passes a record's operations through a coder; texts that follow from its lists are empty.
+    /// Codes the operations of a record; texts that are derived from its lists are empty.
     fn operations(
         &mut self,
         coder: &mut impl BitCoder,
@@ -188,7 +188,7 @@ impl OperationModel {
         Some(operations)
     }
 
-    /// Passes the operands of an operation through a coder.
+    /// Codes the operands of an operation.
     fn operands(
         &mut self,
         coder: &mut impl BitCoder,
@@ -198,7 +198,7 @@ impl OperationModel {
         given: &[Operand],
     ) -> Option<Vec<Operand>> {
         let is_line = is_line(field);
-        // The position behind the moves of a line.
+        // The position after the moves of a line.
         let mut now = None;
         // Moves that came out of the codec are legal.
         let tally = match given {
@@ -227,7 +227,7 @@ impl OperationModel {
                 Kind::Move => {
                     let now = || now.as_ref().or_else(|| record.root.get());
                     let next = row.and_then(|row| chain.next_move(row));
-                    // It is one of the row's own, but behind others it may be another board's.
+                    // It is a move of the row's position, but after other moves the board may be another.
                     let is_legal = |&next: &Move| {
                         row == Some(record.place) || now().is_some_and(|now| now.is_legal(next))
                     };
@@ -281,7 +281,7 @@ impl OperationModel {
         tallies::operand(root, tally)
     }
 
-    /// Passes a text through a coder; empty when it will follow from the lists of the record.
+    /// Codes a text; empty if it is derived from the lists of the record.
     fn text(
         &mut self,
         coder: &mut impl BitCoder,
@@ -327,19 +327,19 @@ impl OperationModel {
 }
 
 impl OperationState {
-    /// Nothing is known.
+    /// The default state.
     pub(super) fn new() -> OperationState {
         OperationState { opcodes: OpcodeModel::new(), fields: Vec::new() }
     }
 
-    /// Forgets the records and opcodes that were met, but not what was learnt of those before.
+    /// Forgets records and new opcodes, but keeps the adapted models.
     pub(super) fn restart(&mut self, shapes: &[Arc<[Opcode]>], opcodes: usize) {
         self.opcodes.start_with(shapes, opcodes);
         self.fields.truncate(opcodes);
         self.fields.iter_mut().flatten().for_each(|field| field.restart());
     }
 
-    /// What is known of an opcode with a number.
+    /// Model of an opcode with a number.
     pub(super) fn field(&mut self, number: usize) -> &mut FieldModel {
         if self.fields.len() <= number {
             self.fields.resize_with(number + 1, || None);
@@ -347,7 +347,7 @@ impl OperationState {
         self.fields[number].get_or_insert_with(|| Box::new(FieldModel::new()))
     }
 
-    /// What is known of an opcode, if it was met.
+    /// Model of an opcode, if it occurred.
     fn known_field(&self, opcode: Opcode) -> Option<&FieldModel> {
         self.fields.get(self.opcodes.field(opcode)?)?.as_deref()
     }
@@ -360,7 +360,7 @@ impl BitModels for OperationState {
     }
 }
 
-/// Makes the tally of a string that was coded as such.
+/// Turns a string that was coded as text into a tally.
 fn settle_tally(root: Option<&Playable>, operation: &mut Operation) {
     let is_tally = || operation.opcode.standard().is_some_and(|it| it.operands == Operands::Tally);
     if let [Operand::Str(text)] = &operation.operands[..]
@@ -372,7 +372,7 @@ fn settle_tally(root: Option<&Playable>, operation: &mut Operation) {
 }
 
 impl CodedRecord {
-    /// Puts in the texts that follow from the lists.
+    /// Inserts the texts that are derived from the lists.
     fn put_derived(&self, operations: &mut [Operation], cost: &mut Cost) -> Option<()> {
         for &(place, form) in &self.derived {
             let text = self.lists.derived(self.root.get()?, form)?;
@@ -386,8 +386,8 @@ impl CodedRecord {
     }
 }
 
-/// Passes a legal move through a coder: the operand of a field at a place. `next` leads to the next
-/// row; says whether it is that.
+/// Codes a legal move: the operand of a field at a place. `next` leads to the next row; returns true if
+/// the move is `next`.
 fn code_move<'n>(
     coder: &mut impl BitCoder,
     now: impl Fn() -> Option<&'n Playable>,
@@ -411,7 +411,7 @@ fn code_move<'n>(
     Some((mv, is_next))
 }
 
-/// Whether the operands of the opcode with a number are a line of moves.
+/// True if the operands of the opcode with a number are a line of moves.
 fn is_line(field: usize) -> bool {
     let number = u8::try_from(field).ok().filter(|&number| number < NUMBERED);
     let standard = number.and_then(StandardOpcode::with_number);

@@ -1,4 +1,4 @@
-//! The position that the operations of a record are of.
+//! The position of the operations of a record.
 
 use std::cell::OnceCell;
 
@@ -6,7 +6,7 @@ use crate::archive::row::Row;
 use crate::model::Position;
 use crate::model::rules::Playable;
 
-/// The position of a record, or the row that it can be made of.
+/// The position of a record, or its row.
 #[derive(Copy, Clone)]
 pub(in crate::archive) enum PositionOf {
     Position(Position),
@@ -14,7 +14,7 @@ pub(in crate::archive) enum PositionOf {
 }
 
 impl PositionOf {
-    /// The position with its moves, if it has any.
+    /// The position with its legal moves, if it is playable.
     pub(super) fn playable(&self) -> Option<Playable> {
         match self {
             PositionOf::Position(position) => Playable::new(position).ok(),
@@ -23,8 +23,7 @@ impl PositionOf {
     }
 }
 
-/// The position of a record with its moves, made when it is asked for: most records that are passed
-/// need none.
+/// The position of a record with its legal moves, made on demand: most skipped records need none.
 pub(super) struct Root {
     position: PositionOf,
     playable: OnceCell<Option<Playable>>,

@@ -1,5 +1,4 @@
-//! What is known of the operations of a segment before a block begins: with it the models of a block
-//! need not learn everything anew.
+//! The initial model of the operations of a segment, so that each block starts with trained models.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,26 +14,26 @@ use crate::archive::adaptive::{
 use crate::archive::chain::Chain;
 use crate::model::Opcode;
 
-/// The most opcodes without number, and the most lists of opcodes.
-const MOST: usize = 64;
-/// Bits of a rounded probability.
+/// Maximum number of opcodes without a number, and of lists of opcodes.
+const MAX_LISTED: usize = 64;
+/// Number of bits of a rounded probability.
 const PROBABILITY_BITS: u32 = 6;
-/// How many bits the models count as seen, with which a writer has them start.
+/// Number of bits that the initial models count as seen.
 const SEEN: u8 = 7;
 
-/// What the blocks of a segment begin with.
+/// The initial model of the blocks of a segment.
 #[derive(Clone)]
 pub(in crate::archive) struct OperationStart(OperationState);
 
 impl Default for OperationStart {
-    /// Nothing is known.
+    /// The untrained model.
     fn default() -> OperationStart {
         OperationStart(OperationState::new())
     }
 }
 
 impl OperationStart {
-    /// What the records of some blocks have in common.
+    /// Trains the model on the records of some blocks.
     pub(in crate::archive) fn train<'a>(
         blocks: impl Iterator<Item = (Chain<'a>, Vec<Subject<'a>>)>,
     ) -> OperationStart {
@@ -42,7 +41,7 @@ impl OperationStart {
         let (others, shapes) = frequent(blocks.iter().flat_map(|(_, subjects)| subjects));
         let mut state = OperationState::new();
         for opcode in others {
-            // Each is met once, and has no number.
+            // The opcodes are distinct and have no number.
             let _ = state.opcodes.add(opcode);
         }
         let opcodes = state.opcodes.opcodes().len();
@@ -58,26 +57,26 @@ impl OperationStart {
         OperationStart(state)
     }
 
-    /// The bytes, and the start as a decoder of them has it.
+    /// The bytes, and the model as their decoder has it.
     pub(in crate::archive) fn write(&self) -> (Vec<u8>, OperationStart) {
         let mut encoder = BitEncoder::new();
         let written = code(&mut encoder, &self.0).unwrap_or_else(OperationState::new);
         (encoder.finish(), OperationStart(written))
     }
 
-    /// Reads a start; `None` when it is damaged.
+    /// Reads a model; `None` if it is damaged.
     pub(in crate::archive) fn read(bytes: &[u8]) -> Option<OperationStart> {
         code(&mut BitDecoder::new(bytes), &OperationState::new()).map(OperationStart)
     }
 
-    /// What a block begins with.
+    /// The state at the start of a block.
     pub(super) fn state(&self) -> OperationState {
         self.0.clone()
     }
 }
 
-/// The opcodes without number, ascending, and the lists of opcodes, the most frequent first, that
-/// records have more than once.
+/// The opcodes without a number, ascending, and the lists of opcodes, the most frequent first, that
+/// occur more than once.
 fn frequent<'a>(
     subjects: impl Iterator<Item = &'a Subject<'a>>,
 ) -> (Vec<Opcode>, Vec<Arc<[Opcode]>>) {
@@ -104,11 +103,11 @@ fn frequent<'a>(
 fn most_frequent<T: Ord>(counts: BTreeMap<T, u32>) -> Vec<T> {
     let mut counts: Vec<(T, u32)> = counts.into_iter().filter(|&(_, count)| count > 1).collect();
     counts.sort_by_key(|&(_, count)| Reverse(count));
-    counts.truncate(MOST);
+    counts.truncate(MAX_LISTED);
     counts.into_iter().map(|(value, _)| value).collect()
 }
 
-/// Passes a start through a coder. A decoder is given an empty one.
+/// Codes a model. A decoder is given an empty one.
 fn code(coder: &mut impl BitCoder, given: &OperationState) -> Option<OperationState> {
     let mut read = OperationState::new();
     let mut numbers = IntegerModel::default();
@@ -131,7 +130,7 @@ fn code(coder: &mut impl BitCoder, given: &OperationState) -> Option<OperationSt
     (!coder.is_exhausted()).then_some(read)
 }
 
-/// The opcodes that have no number.
+/// Codes the opcodes without a number.
 fn code_opcodes(
     coder: &mut impl BitCoder,
     numbers: &mut IntegerModel,
@@ -141,7 +140,7 @@ fn code_opcodes(
     let mut bytes = SymbolModel::new(8);
     let given = given.opcodes.opcodes().get(usize::from(NUMBERED)..).unwrap_or_default();
     let len = numbers.code(coder, given.len() as u64) as usize;
-    for nth in 0..Some(len).filter(|&len| len <= MOST)? {
+    for nth in 0..Some(len).filter(|&len| len <= MAX_LISTED)? {
         let given = given.get(nth).map_or(&[][..], Opcode::as_bytes);
         let len = numbers.code(coder, given.len() as u64).min(MAX_OPCODE) as usize;
         let name: Vec<u8> = (0..len)
@@ -152,10 +151,10 @@ fn code_opcodes(
     Some(())
 }
 
-/// Longer opcodes there are not.
+/// Maximum length of an opcode.
 const MAX_OPCODE: u64 = 15;
 
-/// The lists of opcodes.
+/// Codes the lists of opcodes.
 fn code_shapes(
     coder: &mut impl BitCoder,
     numbers: &mut IntegerModel,
@@ -165,7 +164,7 @@ fn code_shapes(
     let known = read.opcodes.opcodes().to_vec();
     let len = numbers.code(coder, given.opcodes.shapes().len() as u64) as usize;
     let mut shapes: Vec<Arc<[Opcode]>> = Vec::new();
-    for nth in 0..Some(len).filter(|&len| len <= MOST)? {
+    for nth in 0..Some(len).filter(|&len| len <= MAX_LISTED)? {
         let given_shape = given.opcodes.shapes().get(nth).map_or(&[][..], |shape| &shape[..]);
         let len = numbers.code(coder, given_shape.len() as u64) as usize;
         let mut shape: Vec<Opcode> = Vec::new();
@@ -188,7 +187,7 @@ fn code_shapes(
     Some(())
 }
 
-/// The bit models; those of `read` have the same order as those of `given`.
+/// Codes the bit models; those of `read` have the same order as those of `given`.
 fn code_models(
     coder: &mut impl BitCoder,
     mut given: OperationState,

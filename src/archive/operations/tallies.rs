@@ -1,5 +1,5 @@
-//! Tallies: most positions of a library come from one game, whose counts are those of the record
-//! before, seen by the other side.
+//! Tallies: most positions of a library occur in one game, so their counts are those of the previous
+//! record from the other side's view.
 
 use std::cmp::Ordering;
 
@@ -11,16 +11,16 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Cell, GameCounts, MoveTally, Operand, Ratings, San, Speed, Tally, TallyPart};
 use crate::text::san;
 
-/// How a record's row relates to those around it.
+/// Relation of a record's row to its neighbours.
 #[derive(Copy, Clone)]
 pub(super) struct Relation {
-    /// The move that leads from the row before to it.
+    /// The move that leads to it from the previous row.
     pub(super) from_last: Option<Move>,
     /// The move that leads to the next row.
     pub(super) to_next: Option<Move>,
 }
 
-/// The models of tallies, and the last one.
+/// The models of tallies, and the last tally.
 #[derive(Clone)]
 pub(super) struct TallyModel {
     parts: IntegerModel,
@@ -41,16 +41,16 @@ pub(super) struct TallyModel {
     years: SmallSymbolModel,
     first: IntegerModel,
     span: IntegerModel,
-    /// The parts of the last tally, whose moves have no text.
+    /// Parts of the last tally, whose moves have no text.
     last: Vec<TallyPart>,
     /// Memory for the games of the last tally that came to the next one.
     led: Vec<(Cell, GameCounts)>,
-    /// A rating and a year that were met.
+    /// The last rating and year.
     rating: u64,
     year: u16,
 }
 
-/// What is expected of ratings and years at first.
+/// Initial predictions of ratings and years.
 const RATING: u64 = 2000;
 const YEAR: u16 = 2000;
 
@@ -94,7 +94,7 @@ impl TallyModel {
         (self.rating, self.year) = (RATING, YEAR);
     }
 
-    /// Passes a tally through a coder; a decoder is given none, and takes none that costs more.
+    /// Codes a tally; a decoder is given none, and refuses one that costs more.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
@@ -103,7 +103,7 @@ impl TallyModel {
         (given, most): (Option<&[TallyPart]>, usize),
     ) -> Option<&[TallyPart]> {
         let mut parts = std::mem::take(&mut self.last);
-        // The parts of the last tally whose games came on.
+        // The parts of the last tally whose games continue.
         let mut led = std::mem::take(&mut self.led);
         led.clear();
         if let Some(mv) = relation.from_last {
@@ -198,8 +198,8 @@ impl TallyModel {
         cell.is_valid().then_some(cell)
     }
 
-    /// Passes the counts of a move through a coder: `led` are those of the move that led here, `rest`
-    /// what the moves before left of them.
+    /// Codes the counts of a move: `led` are those of the move that led here, `rest` what previous moves
+    /// left of them.
     fn counts(
         &mut self,
         coder: &mut impl BitCoder,
@@ -233,7 +233,7 @@ impl TallyModel {
             }
         }
         [counts.white, counts.draws, counts.black, counts.unknown] = read;
-        // Ratings are looked at only if the games are as many as there may be.
+        // Ratings are decoded only if the number of games is valid.
         let games = Some(&counts).filter(|counts| counts.is_valid())?.games();
         counts.elo = self.ratings(coder, (0, self.rating), games, given.elo)?;
         let expected = counts.elo.sum.checked_div(counts.elo.games).unwrap_or(self.rating);
@@ -243,7 +243,7 @@ impl TallyModel {
         Some(counts)
     }
 
-    /// Passes the ratings of a side through a coder; `expected` is the mean.
+    /// Codes the ratings of a side; `expected` is the mean.
     fn ratings(
         &mut self,
         coder: &mut impl BitCoder,
@@ -303,14 +303,14 @@ impl TallyModel {
     }
 }
 
-/// The games that came here by a move, as the other side sees them.
+/// The games that came here by a move, from the other side's view.
 fn seen_after(part: &TallyPart, mv: Move) -> Option<(Cell, GameCounts)> {
     let counts = part.moves.iter().find(|one| one.mv == mv)?.counts;
     let seen = GameCounts { elo: counts.opponents, opponents: counts.elo, ..counts };
     Some((part.cell, seen))
 }
 
-/// Whether moves stand as in a record: the one played most first, those played as often by ordinals.
+/// True if moves are sorted as in a record: by number of games, then by ordinal.
 fn are_in_order(root: &Playable, moves: &[MoveTally]) -> bool {
     moves.is_sorted_by(|one, next| {
         let ordinal = |one: &MoveTally| ordinal::ordinal(root, one.mv);
@@ -321,7 +321,7 @@ fn are_in_order(root: &Playable, moves: &[MoveTally]) -> bool {
     })
 }
 
-/// Passes a legal move that was not counted yet through a coder.
+/// Codes a legal move that was not counted yet.
 fn code_move(
     coder: &mut impl BitCoder,
     root: &Playable,
@@ -340,7 +340,7 @@ fn code_move(
     ordinal::move_at(root, counted.iter().fold(place, pass) as u16)
 }
 
-/// What is left of counts, without years.
+/// The difference of counts, without years.
 fn minus(all: GameCounts, part: &GameCounts) -> Option<GameCounts> {
     let ratings = |all: Ratings, part: Ratings| {
         let games = all.games.checked_sub(part.games)?;
@@ -357,7 +357,7 @@ fn minus(all: GameCounts, part: &GameCounts) -> Option<GameCounts> {
     })
 }
 
-/// The operand that a tally is whose moves have no text yet.
+/// The operand of a tally whose moves have no text yet.
 pub(super) fn operand(root: &Playable, parts: &[TallyPart]) -> Option<Operand> {
     let mut parts = parts.to_vec();
     for one in parts.iter_mut().flat_map(|part| &mut part.moves) {

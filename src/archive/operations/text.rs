@@ -1,4 +1,6 @@
-//! Text byte by byte: several contexts predict each bit, and a mixer weighs their predictions.
+//! Text coded byte by byte: several contexts predict each bit, and a mixer weighs their predictions.
+// Context mixing is the strongest known model for short texts, and affordable here because texts are few.
+// A pretrained state, from words that are common in EPD files, replaces a dictionary in the file.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
@@ -6,31 +8,32 @@ use std::sync::LazyLock;
 use super::lanes::{LANES, Lanes};
 use crate::archive::adaptive::BitCoder;
 
-/// Predictions of a context, by hash.
+/// Predictions of a context by hash.
 type Slots = [u16; 1 << 16];
-/// How many contexts predict.
+/// Number of contexts.
 const CONTEXTS: usize = 7;
-/// Bits of a probability.
+/// Number of bits of a probability.
 const PROBABILITY_BITS: u32 = 12;
 const HALF: u16 = 1 << 15;
-/// The lowest bits of a slot count how often it was met, up to this.
+/// The lowest bits of a slot count its uses, up to [`COUNT_LIMIT`].
 const COUNT_BITS: i32 = 4;
 const COUNT_MASK: u16 = (1 << COUNT_BITS) - 1;
 const COUNT_LIMIT: u16 = 14;
-/// Bits of a weight of one.
+/// Number of fractional bits of a weight.
 const WEIGHT_BITS: i32 = 16;
-/// How fast weights move, in units of `2^-RATE_BITS`.
+/// Learning rate of weights, in units of `2^-RATE_BITS`.
 const LEARNING_RATE: i16 = 5;
 const RATE_BITS: i32 = 13;
-/// What ends a text: no text has it.
+/// End of a text; no text contains it.
 const END: u8 = 0;
 
-/// Bits whose changes of slots are put down: to undo more takes longer than to copy all slots.
-const MOST_CHANGES: usize = 1 << 12;
+/// Maximum number of bits whose changes of slots are logged: undoing more takes longer than copying all
+/// slots.
+const MAX_CHANGES: usize = 1 << 12;
 
 /// The model of the texts of a block; each block begins with the [`PRETRAINED`] one.
 ///
-/// It is large and most blocks change little of it, so each thread keeps one for the next block.
+/// It is large, and most blocks change little of it, so each thread keeps one for the next block.
 pub(super) struct TextModel(TextState);
 
 thread_local! {
@@ -38,13 +41,13 @@ thread_local! {
 }
 
 impl TextModel {
-    /// What every block begins with.
+    /// The state at the start of every block.
     pub(super) fn pretrained() -> TextModel {
         TextModel(SPARE.take().unwrap_or_else(|| PRETRAINED.clone()))
     }
 
-    /// Passes a text through a coder. `field` says what kind of text it is, `before` is the text
-    /// of that kind before this one. `None` when a decoder finds no end.
+    /// Codes a text. `field` is the kind of the text, `before` the previous text of that kind. `None` if a
+    /// decoder finds no end.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
@@ -60,22 +63,22 @@ impl Drop for TextModel {
     fn drop(&mut self) {
         let mut state = std::mem::take(&mut self.0);
         state.reset();
-        // A thread that ends has no place for it.
+        // Fails only while the thread ends.
         let _ = SPARE.try_with(|spare| spare.set(Some(state)));
     }
 }
 
 #[derive(Clone, Default)]
 struct TextState {
-    /// By context.
+    /// Slots of each context.
     slots: Vec<Slots>,
     weights: Vec<Weights>,
-    /// The slots of each bit since the pretrained state, in the order of the bits, and what they
-    /// were. When there are [`MOST_CHANGES`] no more are put down.
+    /// The slots of each bit since the pretrained state, in the order of the bits, and their old values;
+    /// at most [`MAX_CHANGES`].
     changes: Vec<([u16; CONTEXTS], Lanes)>,
 }
 
-/// The state after the words that come with epdb.
+/// The state after the built-in words.
 static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
     let mut state = TextState {
         slots: vec![[HALF & !COUNT_MASK; 1 << 16]; CONTEXTS],
@@ -90,7 +93,7 @@ static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
     state
 });
 
-/// A coder whose bytes nobody wants.
+/// A coder that writes nothing.
 struct NullCoder;
 
 impl BitCoder for NullCoder {
@@ -103,14 +106,14 @@ impl BitCoder for NullCoder {
     }
 }
 
-/// The most bytes of a text, which the codec's limit on records sets.
+/// Maximum length of a text, from the limit of records.
 const MAX_TEXT: usize = crate::codec::record::MAX_LEN;
 
 impl TextState {
     /// Goes back to the pretrained state.
     fn reset(&mut self) {
         self.weights.copy_from_slice(&PRETRAINED.weights);
-        if self.changes.len() < MOST_CHANGES {
+        if self.changes.len() < MAX_CHANGES {
             let Ok(slots) = <&mut [Slots; CONTEXTS]>::try_from(&mut self.slots[..]) else { return };
             for (at, was) in self.changes.iter().rev() {
                 put(slots, at, *was);
@@ -179,10 +182,10 @@ impl TextState {
             let was = Lanes::of(was);
             let weights = &mut self.weights[partial as usize & 0xff];
             let one = squash(weights.sum(predictions));
-            if self.changes.len() < MOST_CHANGES {
+            if self.changes.len() < MAX_CHANGES {
                 self.changes.push((at, was));
             }
-            // A branch, so that the next bit is begun before this one is certain.
+            // A branch, so that the next bit is started by branch prediction.
             if coder.bit(given >> place & 1 != 0, one << (16 - PROBABILITY_BITS)) {
                 put(slots, &at, moved::<true>(was));
                 weights.adjust(predictions, (1 << PROBABILITY_BITS) - one as i16);
@@ -197,7 +200,7 @@ impl TextState {
     }
 }
 
-/// The slots at these places, and one more that predicts nothing.
+/// The slots at these places, and one that predicts nothing.
 #[inline(always)]
 fn take(slots: &[Slots; CONTEXTS], at: &[u16; CONTEXTS]) -> [u16; LANES] {
     let mut taken = [HALF; LANES];
@@ -207,7 +210,7 @@ fn take(slots: &[Slots; CONTEXTS], at: &[u16; CONTEXTS]) -> [u16; LANES] {
     taken
 }
 
-/// Puts values into slots at these places.
+/// Sets the slots at these places.
 #[inline(always)]
 fn put(slots: &mut [Slots; CONTEXTS], at: &[u16; CONTEXTS], values: Lanes) {
     let values = values.array();
@@ -216,17 +219,17 @@ fn put(slots: &mut [Slots; CONTEXTS], at: &[u16; CONTEXTS], values: Lanes) {
     }
 }
 
-/// How far to trust each context.
+/// Weights of the contexts.
 #[derive(Copy, Clone)]
 struct Weights {
-    /// The lowest bits of the weights.
+    /// Low bits of the weights.
     low: Lanes,
-    /// What is above them. In no text that fits a block a weight leaves 30 bits: only an error of
-    /// the sum moves it far, and that is towards where there is none.
+    /// High bits. A weight stays within 30 bits in any text that fits into a block: only a large error of
+    /// the sum moves it far, and then towards a smaller error.
     high: Lanes,
 }
 
-/// How many bits of a weight are low: so many that 16 bits with sign hold them after a step too.
+/// Number of low bits of a weight, such that a signed 16-bit number holds them after a step too.
 const LOW_BITS: i32 = 14;
 const LOW_MASK: u16 = (1 << LOW_BITS) - 1;
 
@@ -238,14 +241,14 @@ impl Weights {
         }
     }
 
-    /// The sum of the predictions, each as often as its weight says.
+    /// The weighted sum of the predictions.
     #[inline(always)]
     fn sum(&self, predictions: Lanes) -> i32 {
         let (low, high) = (self.low.dot(predictions), self.high.dot(predictions));
         (high + (low >> LOW_BITS)) >> (WEIGHT_BITS - LOW_BITS)
     }
 
-    /// Moves the weights against an error of the sum.
+    /// Adjusts the weights by an error of the sum.
     #[inline(always)]
     fn adjust(&mut self, predictions: Lanes, error: i16) {
         let step = predictions.scaled::<RATE_BITS>(error * LEARNING_RATE);
@@ -255,7 +258,7 @@ impl Weights {
     }
 }
 
-/// Slots moved towards a bit: the probability by 2 parts of `2 * count + 3`, in whole units.
+/// Slots after a bit: the probability moves by the fraction 2 / (2 * count + 3), rounded.
 #[inline(always)]
 fn moved<const BIT: bool>(slots: Lanes) -> Lanes {
     let one = Lanes::splat(1);
@@ -263,7 +266,7 @@ fn moved<const BIT: bool>(slots: Lanes) -> Lanes {
     let probability = slots.shifted_right::<COUNT_BITS>();
     let twice = probability + probability;
     let parts = count + count + Lanes::splat(3);
-    // As if a step was made in 16 bits, of which the lowest are then left out.
+    // The step is computed in 16 bits, and the lowest bits are then dropped.
     let moved = if BIT {
         probability + (Lanes::splat(2 * 0xfff + 1) - twice).quotient(parts)
     } else {
@@ -273,12 +276,12 @@ fn moved<const BIT: bool>(slots: Lanes) -> Lanes {
     moved.shifted_left::<COUNT_BITS>() | (count + one).least(Lanes::splat(COUNT_LIMIT))
 }
 
-/// `4096 / (1 + e^(-x / 256))`, kept off its ends.
+/// `4096 / (1 + e^(-x / 256))`, clamped.
 fn squash(x: i32) -> u16 {
     SQUASHED[(x.clamp(-2047, 2047) + 2047) as usize]
 }
 
-/// The `x` that [`squash`] takes to a probability.
+/// The inverse of [`squash`].
 fn stretch(probability: u16) -> u16 {
     STRETCHED[usize::from(probability) & 4095]
 }
@@ -286,7 +289,7 @@ fn stretch(probability: u16) -> u16 {
 static SQUASHED: [u16; 4095] = squashed();
 static STRETCHED: [u16; 4096] = stretched();
 
-/// Computed in whole numbers, so that all machines agree.
+/// Computed in integers, so that all machines agree.
 const fn squashed() -> [u16; 4095] {
     /// e^(-1/256) in units of 2^-62.
     const STEP: u128 = 4_593_706_758_521_714_574;
@@ -386,15 +389,15 @@ mod tests {
         };
         let first = code();
         assert_eq!(code(), first);
-        // More changes than are put down.
-        let text: Vec<u8> = (0..MOST_CHANGES).map(|at| (at * at % 251) as u8 | 1).collect();
+        // More changes than are logged.
+        let text: Vec<u8> = (0..MAX_CHANGES).map(|at| (at * at % 251) as u8 | 1).collect();
         let text = [&text[..], b"Undermining the centre"].concat();
         TextModel::pretrained().code(&mut NullCoder, 1, b"", &text);
         assert_eq!(code(), first);
     }
 
     #[test]
-    fn texts_come_back_and_repeats_are_cheap() {
+    fn texts_round_trip_and_repeats_are_cheap() {
         let texts: Vec<Vec<u8>> = (0..200)
             .map(|i| format!("Karpov-Kasparov, World Championship 19{i}").into_bytes())
             .chain([b"".to_vec(), vec![0xff; 300]])

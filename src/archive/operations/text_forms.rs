@@ -1,4 +1,4 @@
-//! How an encoder chooses the forms of texts.
+//! Choice of the forms of texts by an encoder.
 
 use super::field::FieldModel;
 use super::form::Form;
@@ -6,13 +6,13 @@ use super::lists::{self, RecordLists};
 use crate::model::rules::Playable;
 use crate::model::{Opcode, Operand, Operation};
 
-/// The forms of the texts of a record, by operation and operand.
+/// Forms of the texts of a record, by operation and operand.
 #[derive(Default)]
 pub(super) struct TextForms(Vec<Vec<Form>>);
 
 impl TextForms {
-    /// Chooses for the operations of a record that a move led to, or not; `field` gives what is
-    /// known of an opcode.
+    /// Chooses the forms for the operations of a record. `follows`: a move led to it; `field` returns the
+    /// model of an opcode.
     pub(super) fn of<'a>(
         root: Option<&Playable>,
         follows: bool,
@@ -38,7 +38,7 @@ impl TextForms {
         forms
     }
 
-    /// Finds the texts that follow from the lists of the record.
+    /// Finds the texts that are derived from the lists of the record.
     fn derive(&mut self, root: &Playable, given: &[Operation], lists: &RecordLists) {
         let derived =
             [Form::Coordinates, Form::Pairs].map(|form| (form, lists.derived(root, form)));
@@ -63,7 +63,7 @@ impl TextForms {
     }
 }
 
-/// The form of a text that follows from that of the record before. A result of the side to move
+/// The form of a text that is predicted by the previous record. A result from the side to move's view
 /// changes its sign with each move.
 fn repeated(before: Option<Vec<u8>>, text: &[u8], follows: bool) -> Option<Form> {
     let before = before?;

@@ -1,4 +1,4 @@
-//! Making a segment of rows.
+//! Building a segment of rows.
 
 use zerocopy::IntoBytes;
 
@@ -9,14 +9,14 @@ use crate::archive::file::check;
 use crate::codec::{packed, record};
 use crate::model::EpdRecord;
 
-/// Records that wait until their segment is complete.
+/// Records of an unfinished segment.
 #[derive(Default)]
 pub(in crate::archive) struct RowSegmentBuilder {
     rows: Vec<FastRow>,
     heap: Vec<u8>,
 }
 
-/// A segment of rows, as it is written.
+/// The encoded rows of a segment.
 pub(in crate::archive) struct EncodedRows {
     pub(in crate::archive) identity: u32,
     rows: Vec<FastRow>,
@@ -31,13 +31,13 @@ impl EncodedRows {
 }
 
 impl RowSegmentBuilder {
-    /// Bytes of memory held.
+    /// Memory in bytes.
     pub(in crate::archive) fn memory(&self) -> usize {
         size_of_val(&self.rows[..]) + self.heap.len()
     }
 
-    /// Takes a record, and which further ones there are of its key; what no row holds goes to the
-    /// heap.
+    /// Adds a record, and the range of further records of its key. A record that does not fit into a row
+    /// goes to the heap.
     pub(in crate::archive) fn push(
         &mut self,
         record: &EpdRecord,
@@ -71,8 +71,8 @@ impl RowSegmentBuilder {
         Ok(())
     }
 
-    /// Puts the checks into the rows and the heap of a segment whose first record has this number,
-    /// and begins the next.
+    /// Sets the checksums in the rows and the heap of the segment whose first record has the number
+    /// `first`, and begins the next segment.
     pub(in crate::archive) fn finish(&mut self, first: u64) -> EncodedRows {
         let RowSegmentBuilder { mut rows, mut heap } = std::mem::take(self);
         let identity = crc32c::crc32c_append(crc32c::crc32c(rows.as_bytes()), &heap);

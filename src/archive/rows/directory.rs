@@ -17,21 +17,21 @@ use crate::codec::key::fast_range;
 use crate::simd::{byte_eq_mask, prefetch};
 use crate::spill::{Sorted, Sorter};
 
-/// Keys of a line, on average: few lines have more than have marks then.
+/// Average number of keys of a line; few lines have more than [`MARKS`].
 const LINE_KEYS: u64 = 40;
-/// Equal parts of the keys of a line.
+/// Number of equal parts of the key range of a line.
 const BUCKETS: usize = 8;
-/// Rows of a line that have marks.
+/// Number of rows of a line that have marks.
 const MARKS: usize = 48;
-/// Marks that are looked at, those of a bucket in nearly all cases.
+/// Number of marks that are compared; nearly always all marks of a bucket.
 const WINDOW: usize = size_of::<u128>();
-/// Instead of what is counted in a line: it has so many rows or more, and no marks.
+/// In place of the counts of a line: the line has this many rows or more, and no marks.
 const MANY: u8 = u8::MAX;
 
 const DIRECTORY: &str = "row directory";
 
-/// Which records there are of a key beside the first: how many, and the number of their first,
-/// counted from the first of all that are further ones.
+/// The further records of a key, after its first: their count, and the number of the first of them,
+/// counted from the first of all further records.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(in crate::archive) struct Further {
@@ -40,34 +40,35 @@ pub(in crate::archive) struct Further {
 }
 
 impl Further {
-    /// Their numbers among all records, of which so many are first ones.
+    /// Their numbers among all records, of which `firsts` are the first of their keys.
     pub(super) fn numbers(&self, firsts: u64) -> Range<u64> {
         let start = firsts + u64::from(self.first.get());
         start..start + u64::from(self.count.get())
     }
 }
 
-/// The rows of a run of keys; as long as a line of the processor's cache.
+/// The rows of a range of keys, in one cache line.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Line {
     /// The number of the first record.
     first: U32,
     check: U32,
-    /// How many rows there are up to the end of each bucket, or [`MANY`].
+    /// Number of rows up to the end of each bucket, or [`MANY`].
     ends: [u8; BUCKETS],
-    /// Those of the first rows, then zeros; of many rows, the first four are their number.
+    /// Marks of the first rows, then zeros. In a line with many rows, the first four bytes are their
+    /// number.
     marks: [u8; MARKS],
 }
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// Where a key belongs.
+/// Place of a key.
 #[derive(Copy, Clone)]
 struct Place {
     line: u64,
     bucket: usize,
-    /// How far it is within the bucket, in parts of 256.
+    /// Position within the bucket, in units of 1/256.
     mark: u8,
 }
 
@@ -98,7 +99,7 @@ impl Line {
         check::holds(self.check(identity, number), self.check.get())
     }
 
-    /// How many rows it has.
+    /// Number of rows.
     fn rows(&self) -> u64 {
         let [a, b, c, d, ..] = self.marks;
         match self.ends[BUCKETS - 1] {
@@ -107,13 +108,13 @@ impl Line {
         }
     }
 
-    /// The number of its first record, and of the one behind the last.
+    /// Numbers of its records.
     fn numbers(&self) -> Range<u64> {
         let first = u64::from(self.first.get());
         first..first + self.rows()
     }
 
-    /// The numbers of the records that may have a key with this place.
+    /// Numbers of the records that may have a key with this place.
     #[inline(always)]
     fn candidates(&self, bucket: usize, mark: u8) -> Range<u64> {
         if self.ends[BUCKETS - 1] == MANY {
@@ -134,18 +135,18 @@ impl Line {
                 window + (u32::BITS - equal.leading_zeros()) as usize,
             ),
         };
-        // What is behind the last mark of a bucket may have any.
+        // Rows after the last mark of a bucket may have any mark.
         let to = if end > marked { end } else { to };
         let first = u64::from(self.first.get());
         first + from as u64..first + to as u64
     }
 }
 
-/// A line that is being filled.
+/// A line that is being built.
 struct OpenLine {
     first: u32,
     rows: u32,
-    /// How many rows each bucket has.
+    /// Number of rows of each bucket.
     counts: [u32; BUCKETS],
     marks: [u8; MARKS],
 }
@@ -179,7 +180,7 @@ impl OpenLine {
     }
 }
 
-/// The directory, read.
+/// Reader of the directory.
 #[derive(Copy, Clone)]
 pub(super) struct RowDirectory<'a> {
     lines: &'a [Line],
@@ -187,8 +188,7 @@ pub(super) struct RowDirectory<'a> {
 }
 
 impl<'a> RowDirectory<'a> {
-    /// How many records are the first ones of their keys: those up to the last of the last line.
-    /// `None` where it is damaged.
+    /// Number of records that are the first of their keys, from the last line; `None` if it is damaged.
     pub(super) fn firsts(bytes: &[u8], identity: u32) -> Option<u64> {
         let lines = <[Line]>::ref_from_bytes(bytes).ok()?;
         let last = lines.last()?;
@@ -196,7 +196,7 @@ impl<'a> RowDirectory<'a> {
         last.is_whole(identity, number).then(|| last.numbers().end)
     }
 
-    /// Takes the bytes of the section; looks at none.
+    /// Reader of the bytes of the section; reads none of them.
     #[inline]
     pub(super) fn new(lines: &'a [u8], identity: u32) -> Result<RowDirectory<'a>, ArchiveError> {
         let lines =
@@ -204,7 +204,7 @@ impl<'a> RowDirectory<'a> {
         Ok(RowDirectory { lines, identity })
     }
 
-    /// How many lines there are.
+    /// Number of lines.
     #[inline(always)]
     pub(super) const fn lines(&self) -> u64 {
         self.lines.len() as u64
@@ -215,14 +215,14 @@ impl<'a> RowDirectory<'a> {
         Place::of(key, self.lines())
     }
 
-    /// Brings the line of a key near.
+    /// Prefetches the line of a key.
     #[inline(always)]
     pub(super) fn prefetch_line(&self, key: u64) {
         self.lines.get(self.place(key).line as usize).into_iter().for_each(prefetch);
     }
 
-    /// The numbers of the records among which the first one of a key is, if there is one, as its line
-    /// says, which is not checked. The records ascend by their keys.
+    /// Numbers of the records that may be the first of a key, from its line, which is not checked. The
+    /// records ascend by their keys.
     #[inline(always)]
     pub(super) fn candidates(&self, key: u64) -> Range<u64> {
         let Place { line, bucket, mark } = self.place(key);
@@ -247,8 +247,7 @@ impl<'a> RowDirectory<'a> {
     }
 
     /// Checks that the rows of all lines follow each other, that the keys of first records, which
-    /// `first_key` gives by their numbers, ascend and belong where these are, and that lines say no
-    /// more.
+    /// `first_key` returns, ascend and belong to these lines, and that the lines have nothing else.
     pub(super) fn verify(
         &self,
         mut first_key: impl FnMut(u64) -> Result<u64, ArchiveError>,
@@ -274,45 +273,45 @@ impl<'a> RowDirectory<'a> {
         Ok(())
     }
 
-    /// The number of the first record of each line, as the lines say, which are not checked.
+    /// Number of the first record of each line, from the lines, which are not checked.
     pub(super) fn first_numbers(&self) -> impl Iterator<Item = u64> {
         self.lines.iter().map(|line| line.first.get().into())
     }
 }
 
-/// Takes a record that has its place, and which further ones there are of its key.
+/// Callback for a record in its final order, with the further records of its key.
 type PutRow<'p> = &'p mut dyn FnMut(&[u8], Option<Further>) -> Result<(), ArchiveError>;
 
-/// The first record of a key, on its way to its row.
+/// The first record of a key that is not written yet.
 struct First {
     key: u64,
     record: Vec<u8>,
     further: Option<Further>,
 }
 
-/// Takes records that come in the order of their keys, and makes the directory.
+/// Builder of the directory from records in the order of their keys.
 pub(in crate::archive) struct DirectoryBuilder {
     lines: u64,
-    /// The number of the line that is being filled.
+    /// Number of the line that is being built.
     number: u64,
     line: OpenLine,
-    /// Waits for what there is more of its key.
+    /// The record that waits for the further ones of its key.
     first: Option<First>,
-    /// Records whose key had one before.
+    /// Records whose key has an earlier record.
     further: Sorter,
-    /// The lines that are complete.
+    /// Complete lines.
     done: Sorter,
     guide: Sorter,
 }
 
-/// What a [`DirectoryBuilder`] gives in the end.
+/// Result of a [`DirectoryBuilder`].
 pub(in crate::archive) struct BuiltDirectory {
-    /// Records whose rows come behind all others.
+    /// Further records, whose rows follow all others.
     pub(in crate::archive) further: Sorted,
     pub(in crate::archive) directory: DirectoryLines,
 }
 
-/// The directory, waiting to be written.
+/// The complete directory, not written yet.
 pub(in crate::archive) struct DirectoryLines {
     sorted: Sorted,
     lines: u64,
@@ -321,7 +320,7 @@ pub(in crate::archive) struct DirectoryLines {
 }
 
 impl DirectoryBuilder {
-    /// For so many records.
+    /// Builder for this number of records.
     pub(in crate::archive) fn new(records: u64, memory: usize) -> DirectoryBuilder {
         let sorter = || Sorter::new(std::env::temp_dir(), memory / 4);
         DirectoryBuilder {
@@ -335,7 +334,7 @@ impl DirectoryBuilder {
         }
     }
 
-    /// Takes the next record and its key, and calls `put` with the one whose place is known.
+    /// Adds the next record and its key, and calls `put` with a record whose place is now known.
     pub(in crate::archive) fn push(
         &mut self,
         key: u64,
@@ -390,7 +389,7 @@ impl DirectoryBuilder {
 }
 
 impl DirectoryLines {
-    /// Writes the directory, and behind it the guide.
+    /// Writes the directory, then the guide.
     pub(in crate::archive) fn write<W: Write>(
         self,
         identity: u32,
@@ -440,7 +439,7 @@ mod tests {
         assert_place_counts(|identity, number| line.is_whole(identity, number));
     }
 
-    /// The order of rows and the lines that a builder makes of keys.
+    /// The order of rows and the lines that a builder makes from keys.
     fn built(keys: &[u64], memory: usize) -> (Vec<u64>, Vec<Line>) {
         let mut rows = Vec::new();
         let mut put = |record: &[u8], _: Option<Further>| {
@@ -460,7 +459,7 @@ mod tests {
         (rows, lines)
     }
 
-    /// How many rows come into question for all keys, after each was seen to be among its own.
+    /// Number of candidate rows for all keys; asserts that each key is among its candidates.
     fn assert_leads(keys: &[u64], memory: usize) -> u64 {
         let (rows, lines) = built(keys, memory);
         assert_eq!(rows, keys);
@@ -477,7 +476,7 @@ mod tests {
         candidates
     }
 
-    /// As many numbers, spread as keys are.
+    /// Numbers that are spread like keys.
     fn keys(count: u64) -> Vec<u64> {
         let mix = |number: u64| {
             let number = (number ^ number >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -509,7 +508,7 @@ mod tests {
         assert!(led < 30_000 / 25, "{led}");
     }
 
-    /// Damaged lines lead anywhere; what they say is checked later.
+    /// Damaged lines may lead anywhere; they are checked later.
     #[test]
     fn any_bytes_are_read_as_a_line() {
         let bytes = [0, 1, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 65, 254, 255];
@@ -524,7 +523,7 @@ mod tests {
         }
     }
 
-    /// Whoever chooses keys can put all of them into one line, or give all of them one mark.
+    /// Keys can be chosen so that all fall into one line, or have the same mark.
     #[test]
     fn any_number_of_keys_has_place_in_a_line() {
         for count in [16, 17, 47, 48, 49, 64, 65, 254, 255, 256, 1000] {

@@ -1,29 +1,27 @@
-//! The guide to sorted rows: about where the rows of each line of the row directory are, in so few
-//! bytes that it stays in the cache. Who asks for one position then waits for the line and for the row
-//! at the same time.
+//! The row guide: hints at the places of the rows of each line of the row directory, two bytes each, so
+//! that it stays in the cache. A lookup then waits for the line and the row at the same time.
 
 use zerocopy::FromBytes;
 use zerocopy::little_endian::I16;
 
 use crate::codec::key::fast_range;
 
-/// The guide, read. What it says is never believed: it leads to rows that may soon be wanted.
+/// Reader of the guide. Its hints are only prefetched and never trusted.
 #[derive(Copy, Clone)]
 pub(super) struct RowGuide<'a> {
-    /// Of each line, by how many records the first one is behind where it were if keys were spread
-    /// evenly.
+    /// For each line, the distance of its first record from its place if keys were spread evenly.
     shifts: &'a [I16],
 }
 
 impl<'a> RowGuide<'a> {
-    /// Takes the bytes of the section; `None` where they are not those of so many lines.
+    /// Reader of the bytes of the section; `None` if they are not of `lines` lines.
     #[inline]
     pub(super) fn new(bytes: &'a [u8], lines: u64) -> Option<RowGuide<'a>> {
         let shifts = <[I16]>::ref_from_bytes(bytes).ok()?;
         (shifts.len() as u64 == lines).then_some(RowGuide { shifts })
     }
 
-    /// About which number the first record of a key has, of so many first ones.
+    /// Approximate number of the first record of a key, among `firsts` first records.
     #[inline(always)]
     pub(super) fn guess(&self, key: u64, firsts: u64) -> u64 {
         let (line, in_line) = fast_range(key, self.shifts.len() as u64);
@@ -33,7 +31,7 @@ impl<'a> RowGuide<'a> {
         even.saturating_add_signed(from + (((to - from) * (in_line >> 56) as i64) >> 8))
     }
 
-    /// Whether it is that of lines that begin with these numbers.
+    /// True if the guide matches lines that begin with these numbers.
     pub(super) fn is_of(&self, firsts: u64, mut first_numbers: impl Iterator<Item = u64>) -> bool {
         let lines = self.shifts.len() as u64;
         let expected = |line: u64| Some(shift(first_numbers.next()?, line, lines, firsts));
@@ -41,7 +39,7 @@ impl<'a> RowGuide<'a> {
     }
 }
 
-/// What the guide says of a line that begins with a number, of so many lines and first records.
+/// The hint for a line that begins with the record `first`, of `lines` lines and `firsts` records.
 pub(super) fn shift(first: u64, line: u64, lines: u64, firsts: u64) -> I16 {
     let even = u128::from(line) * u128::from(firsts) / u128::from(lines.max(1));
     let shift = i128::from(first) - even as i128;
@@ -59,7 +57,7 @@ mod tests {
     const LINES: u64 = 1500;
     const KEYS: u64 = 40 * LINES;
 
-    /// Numbers twice as dense in their first half as if they were spread evenly, with some disorder.
+    /// Numbers that are twice as dense in their first half, with some disorder.
     fn keys() -> Vec<u64> {
         let part = u64::MAX / KEYS / 2;
         let at = |nth: u64| nth * part + nth.saturating_sub(KEYS / 2) * 2 * part;
@@ -104,7 +102,7 @@ mod tests {
         assert!(RowGuide::new(&shifts.as_bytes()[1..], LINES).is_none());
     }
 
-    /// What no two bytes can say is said as far as they can.
+    /// A hint that does not fit into two bytes is clamped.
     #[test]
     fn keys_that_are_spread_very_unevenly_have_a_guide() {
         assert_eq!(shift(100_000, 1, 10, 200_000), I16::new(i16::MAX));

@@ -1,5 +1,5 @@
-//! Level fast: records as rows of fixed size, and what finds them by position key: the `index` of rows
-//! in any order, the `directory` of sorted ones with a `guide` to them.
+//! Level fast: records as rows of fixed size, and their position indexes: the `index` of rows in any
+//! order, and the `directory` of sorted rows with its guide.
 
 mod build;
 mod directory;

@@ -18,16 +18,16 @@ use crate::codec::packed::PackedBoard;
 use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
 
-/// Records whose text makes a piece.
+/// Number of records in a piece of text.
 const TEXT_STEP: u64 = 4096;
-/// Records that are read at once by whoever reads on.
+/// Number of records that are read at once in sequence.
 const READ_STEP: u64 = 64;
-/// Records that are read before the first answer, one a segment in any case: one in each sector of
-/// those archives whose index and tables fit into one.
+/// Number of records that are read before the first answer, at least one for each segment. In archives
+/// whose index and tables fit into one sector, these are one in each sector.
 const SAMPLED_RECORDS: usize = 16;
-/// Queries that are looked up side by side.
+/// Number of queries that are looked up together.
 const BATCH: usize = 32;
-/// Of the rows that may be of a key, so many are all looked at; more are bisected.
+/// Number of candidate rows up to which all are compared; more are bisected.
 const FEW_ROWS: u64 = 16;
 
 /// The records of an archive of level fast.
@@ -35,24 +35,24 @@ pub(in crate::archive) struct RowReader {
     bytes: Arc<FileBytes>,
     segments: Vec<RowSegment>,
     index: Option<IndexSections>,
-    /// What the index says of itself, which is checked once: how many homes there are, or how many
-    /// first records of keys; `None` where it is damaged.
+    /// Number of homes of the index, or of first records of the directory, checked once; `None` if it is
+    /// damaged.
     extent: Option<u64>,
-    /// What the checks of the index begin with.
+    /// Identity that the checksums of the index cover.
     identity: u32,
 }
 
-/// Where the position index is.
+/// The sections of the position index.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::archive) enum IndexSections {
-    /// Of records in any order.
+    /// Index of records in any order.
     Lines {
         /// From positions to records.
         lines: Section,
         /// Lists of records of one key.
         lists: Section,
     },
-    /// Of records in the order of their keys.
+    /// Directory of records in the order of their keys.
     Directory {
         /// From keys to records.
         lines: Section,
@@ -93,17 +93,17 @@ impl RowReader {
         self.index.is_some()
     }
 
-    /// How many records there are.
+    /// Number of records.
     pub(super) fn len(&self) -> u64 {
         self.segments.last().map_or(0, |segment| segment.span.end())
     }
 
-    /// How many records are the first ones of their keys.
+    /// Number of records that are the first of their keys.
     pub(super) fn firsts(&self) -> u64 {
         self.extent.unwrap_or_default()
     }
 
-    /// The rows of the segment that has a record, and the number behind its last one.
+    /// The rows of the segment with a record, and the number after its last record.
     #[inline(always)]
     fn segment(&self, number: u64) -> Result<(SegmentRows<'_>, u64), ArchiveError> {
         let place = place_of(&self.segments, |segment| &segment.span, number)?;
@@ -120,7 +120,7 @@ impl RowReader {
         self.row(number)?.record()
     }
 
-    /// Reads some records of each segment, the first among them, at even distances.
+    /// Reads some records of each segment, at even distances from the first.
     pub(in crate::archive) fn verify_segments(&self) -> Result<(), ArchiveError> {
         let of_segment = (SAMPLED_RECORDS / self.segments.len().max(1)).max(1) as u32;
         for RowSegment { span, .. } in &self.segments {
@@ -242,9 +242,9 @@ impl RowReader {
         }
     }
 
-    /// Takes queries in batches. `near` brings near the line of each while they are made, then
-    /// `near_row` its row: what is asked for at once arrives at once, the translations of addresses
-    /// included. Last comes `look_up`, which is told what `near_row` found.
+    /// Processes queries in batches. `near` prefetches the line of each query, then `near_row` its row, so
+    /// that the cache misses and address translations of a batch overlap. `look_up` comes last and gets
+    /// the result of `near_row`.
     #[inline(always)]
     fn in_batches<N, E: From<ArchiveError>>(
         &self,
@@ -286,7 +286,7 @@ impl RowReader {
         RowMatches { reader: self, rows, board: *query.board() }.visit(visit)
     }
 
-    /// The same of a group, most of which are one record.
+    /// Calls `visit` with each record of a position in a group, which is usually one record.
     #[inline(always)]
     fn visit_group<'a, E: From<ArchiveError>>(
         &'a self,
@@ -307,7 +307,7 @@ impl RowReader {
         self.visit_rows(Rows::Group(group), query, visit)
     }
 
-    /// Brings near the row that a query most likely leads to.
+    /// Prefetches the most likely row of a query.
     #[inline(always)]
     fn prefetch_row(&self, number: Option<u64>) {
         if let Some(Ok(row)) = number.map(|number| self.row(number)) {
@@ -315,7 +315,7 @@ impl RowReader {
         }
     }
 
-    /// Brings near the rows around the one that a guide leads to.
+    /// Prefetches the rows around the hint of the guide.
     #[inline(always)]
     fn prefetch_guessed(&self, guide: Option<RowGuide<'_>>, key: u64) {
         let Some(guide) = guide else { return };
@@ -325,7 +325,7 @@ impl RowReader {
         }
     }
 
-    /// The rows to which the line of a key leads, which is not checked, on their way to be near.
+    /// The rows that the line of a key leads to, prefetched. The line is not checked.
     #[inline(always)]
     fn near<'a>(&'a self, directory: RowDirectory<'_>, key: u64) -> Near<'a> {
         let numbers = directory.candidates(key);
@@ -358,14 +358,14 @@ impl RowReader {
         }
     }
 
-    /// Whether a row may be the first of its key. A damaged line may lead to a further one, behind
-    /// which others would be lost.
+    /// True if a row may be the first of its key. A damaged line may lead to a further record; those
+    /// before it would then be lost.
     #[inline(always)]
     fn is_first(&self, row: RowRef<'_>) -> bool {
         row.number() < self.firsts()
     }
 
-    /// The records of the key of a query, whichever row of those is the first that its line leads to.
+    /// The records of the key of a query, from any of the candidates of its line.
     #[cold]
     fn group_of_key(
         &self,
@@ -373,7 +373,7 @@ impl RowReader {
         query: &Query,
     ) -> Result<Group<'_>, ArchiveError> {
         let key = query.key();
-        // That a position is not there is true where line and rows are whole.
+        // Only a sound line and sound rows prove that a position is absent.
         directory.check_line(key)?;
         let mut numbers = directory.candidates(key);
         if numbers.end > self.firsts() {
@@ -393,7 +393,7 @@ impl RowReader {
         Ok(Group::NONE)
     }
 
-    /// The number of the record of a key among some that ascend by their keys, if it is there.
+    /// The range of the record of a key among records that ascend by their keys; empty if absent.
     #[cold]
     fn bisect(&self, numbers: Range<u64>, key: u64) -> Result<Range<u64>, ArchiveError> {
         let Range { mut start, mut end } = numbers;
@@ -408,7 +408,7 @@ impl RowReader {
         Ok(0..0)
     }
 
-    /// The numbers of the further records of the key of a first one.
+    /// Numbers of the further records of the key of a first record.
     #[cold]
     pub(super) fn further(&self, first: RowRef<'_>) -> Result<Range<u64>, ArchiveError> {
         let Some(further) = first.further()? else { return Ok(0..0) };
@@ -417,7 +417,7 @@ impl RowReader {
         if are_there { Ok(numbers) } else { Err(first.corrupt()) }
     }
 
-    /// As [`RowReader::get_batch`], where there is no index: goes through all records.
+    /// [`RowReader::get_batch`] without an index: compares all records.
     fn scan<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
@@ -437,29 +437,29 @@ impl RowReader {
 /// The rows that a line leads to.
 enum Near<'a> {
     Nothing,
-    /// The first of few.
+    /// The first of a few rows.
     Row(RowRef<'a>),
-    /// Many, or some that are not there.
+    /// Many rows, or rows outside of the archive.
     Unknown,
 }
 
-/// The rows among which the records of a position are looked for.
+/// The rows to search for the records of a position.
 enum Rows<'a> {
-    /// Those whose key may be that of the position.
+    /// Rows that may have the key of the position.
     Candidates(Candidates<'a>),
-    /// Those of the key of the position, where there is a directory.
+    /// Rows of the key of the position, from a directory.
     Group(Group<'a>),
-    /// All.
+    /// All rows.
     All(Range<u64>),
 }
 
-/// The records of a key as a directory gives them.
+/// The records of a key, from a directory.
 struct Group<'a> {
-    /// The first one, until it was asked for further ones.
+    /// The first record, until the further ones are read.
     first: Option<RowRef<'a>>,
-    /// Whether it is of the position, and was not given yet.
+    /// True if it is of the position and was not returned yet.
     is_of_position: bool,
-    /// The numbers of the further ones.
+    /// Numbers of the further records.
     further: Range<u64>,
 }
 
@@ -489,7 +489,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The records of a position, found one after the other.
+/// Iterator over the records of a position.
 pub(in crate::archive) struct RowMatches<'a> {
     reader: &'a RowReader,
     rows: Rows<'a>,
@@ -497,8 +497,7 @@ pub(in crate::archive) struct RowMatches<'a> {
 }
 
 impl<'a> RowMatches<'a> {
-    /// The next row that may be of the position. The one behind it is brought near where it is
-    /// known.
+    /// The next row that may be of the position. The row after it is prefetched if known.
     #[inline(always)]
     fn next_candidate(&mut self) -> Option<Result<RowRef<'a>, ArchiveError>> {
         let number = match &mut self.rows {

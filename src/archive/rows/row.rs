@@ -7,38 +7,38 @@ use crate::archive::file::check;
 use crate::codec::{identity, packed};
 use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
 
-/// Bytes of a board in a row: the longest plain form.
+/// Number of bytes of a board in a row: the longest plain form.
 pub(super) const BOARD: usize = packed::PLAIN_MAX;
 
-/// One record: the packed identity board, and the rest of the record or where it is.
+/// One record: the packed identity board, and the rest of the record or its place in the heap.
 #[derive(
     Copy, Clone, PartialEq, Eq, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 pub(super) struct FastRow {
-    /// Zeros behind the board; all zero when the board has the escape form.
+    /// Padded with zeros; all zero if the board has the escape form.
     pub(super) board: [u8; BOARD],
-    /// See [`RowRest`]; the check is in the highest bits.
+    /// See [`RowRest`]; the checksum is in the highest bits.
     rest: U64,
 }
 
-/// Bytes of a row.
+/// Number of bytes of a row.
 pub(super) const ROW_BYTES: u64 = 32;
 
 const _: () = assert!(size_of::<FastRow>() as u64 == ROW_BYTES);
 
-/// Bits of the rest of a row below its check.
+/// Number of bits of the rest of a row below its checksum.
 const REST_BITS: u32 = 40;
-/// Set when the record is in the heap, at the place that the bits below the next one say.
+/// Set if the record is in the heap; its place is in the bits below [`HAS_FURTHER`].
 pub(super) const IN_HEAP: u64 = 1 << (REST_BITS - 1);
-/// Set too where the heap says which further records there are of the key.
+/// Set too if the heap has the range of the further records of the key.
 pub(super) const HAS_FURTHER: u64 = 1 << (REST_BITS - 2);
-/// Otherwise: halfmove clock, fullmove number, and what is there at all.
+/// Otherwise: halfmove clock, fullmove number, and flags.
 const HALFMOVE_BITS: u32 = 10;
 const FULLMOVE_BITS: u32 = 14;
 const HAS_COUNTERS: u64 = 1 << 24;
 const SHREDDER: u64 = 1 << 25;
-/// The file of an en passant square that does not count, from 1.
+/// The file, from 1, of an en passant square that is not part of the identity.
 const EN_PASSANT_SHIFT: u32 = 26;
 
 impl FastRow {
@@ -46,14 +46,14 @@ impl FastRow {
         FastRow { board, rest: rest.into() }
     }
 
-    /// Puts the check in.
+    /// Sets the checksum.
     pub(super) fn seal(&mut self, identity: u32, number: u64) {
         let check = self.check(identity, number);
         self.rest = (self.rest() | u64::from(check) << REST_BITS).into();
     }
 
-    /// 24 bits of the CRC32C of the row's place and the row with zeros for the check itself. No
-    /// change of a single byte passes it, and no row in the place of one near, as a test shows.
+    /// 24 bits of the CRC32C of the row's place and of the row with zeros for the checksum itself. It
+    /// detects every change of a single byte, and every row in the place of a near one, as tests show.
     #[inline]
     fn check(&self, identity: u32, number: u64) -> u32 {
         let mut words: [U64; 4] = zerocopy::transmute!(*self);
@@ -61,26 +61,26 @@ impl FastRow {
         check::placed_words(identity, number, words) >> 8
     }
 
-    /// The rest without the check.
+    /// The rest without the checksum.
     #[inline]
     pub(super) fn rest(&self) -> u64 {
         self.rest.get() & ((1 << REST_BITS) - 1)
     }
 
-    /// The place in the heap of a record that is there.
+    /// Place in the heap of a record that is there.
     #[inline]
     pub(super) fn place(&self) -> Option<u64> {
         let rest = self.rest();
         (rest & IN_HEAP != 0).then_some(rest & (HAS_FURTHER - 1))
     }
 
-    /// Whether the heap says which further records there are.
+    /// True if the heap has the range of further records.
     #[inline]
     pub(super) fn has_further(&self) -> bool {
         self.rest() >= IN_HEAP | HAS_FURTHER
     }
 
-    /// Whether nothing but zeros is behind the board.
+    /// True if only zeros follow the board.
     #[inline]
     fn board_ends(&self) -> bool {
         let (occupied, codes) = self.board.split_at(packed::OCCUPANCY);
@@ -95,7 +95,7 @@ impl FastRow {
     }
 }
 
-/// What the rest of a row says of a record; `None` when no row holds it.
+/// The rest of the row of a record; `None` if the record does not fit into a row.
 pub(super) fn inline(record: &EpdRecord, identity: &Position) -> Option<u64> {
     if !record.operations().is_empty() {
         return None;
@@ -117,7 +117,7 @@ pub(super) fn inline(record: &EpdRecord, identity: &Position) -> Option<u64> {
     Some(rest)
 }
 
-/// What a row says of its record beside the identity board.
+/// The part of a record that its row holds in addition to the identity board.
 pub(super) struct RowRest {
     /// The file of an en passant square that is not part of the identity.
     en_passant: Option<u8>,
@@ -126,7 +126,7 @@ pub(super) struct RowRest {
 }
 
 impl RowRest {
-    /// `None` for bits that no writer sets.
+    /// Parses the rest of a row; `None` for bits that no writer sets.
     #[inline]
     pub(super) fn of(row: &FastRow) -> Option<RowRest> {
         let rest = row.rest();
@@ -149,8 +149,8 @@ impl RowRest {
         is_right.then_some(RowRest { en_passant, is_shredder: rest & SHREDDER != 0, counters })
     }
 
-    /// Appends the canonical text of the record; `None`, with nothing appended, where
-    /// [`RowRest::record`] tells what the row is.
+    /// Appends the canonical text of the record. `None`, with nothing appended, if only
+    /// [`RowRest::record`] can decode the row.
     #[inline]
     pub(super) fn write_text(&self, row: &FastRow, out: &mut Vec<u8>) -> Option<()> {
         if self.is_shredder {
@@ -159,7 +159,7 @@ impl RowRest {
         identity::write_line(&row.board, self.en_passant, self.counters, out)
     }
 
-    /// `None` when the board is that of no identity, or when a record has another row.
+    /// The record; `None` if the board is not an identity board, or if the record has another row.
     pub(super) fn record(&self, row: &FastRow) -> Option<EpdRecord> {
         let (identity, _) = packed::decode(&row.board).ok()?;
         let mut position = identity;

@@ -16,12 +16,12 @@ use crate::simd::prefetch;
 use crate::text::{FormatOptions, epd};
 
 const ROW: &str = "record";
-/// Rows of a line of the processor's cache.
+/// Number of rows in a cache line.
 const ROWS_OF_LINE: usize = 64 / ROW_BYTES as usize;
-/// Lines around the one that a guide leads to, in one of which the right row nearly always is.
+/// Cache lines around the hint of the guide; the row is nearly always in one of them.
 const GUESSED_LINES: [isize; 6] = [0, 1, -1, 2, -2, 3];
 
-/// Where a segment of rows is in its file.
+/// The sections of a segment of rows.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::archive) struct RowSegment {
     pub(in crate::archive) span: Span,
@@ -30,7 +30,7 @@ pub(in crate::archive) struct RowSegment {
 }
 
 impl RowSegment {
-    /// Whether the section of the rows can hold the records.
+    /// True if the section of the rows can hold the records.
     pub(in crate::archive) fn fits(&self) -> bool {
         self.rows.len == u64::from(self.span.records) * ROW_BYTES
     }
@@ -58,7 +58,7 @@ pub(super) struct SegmentRows<'a> {
 }
 
 impl<'a> SegmentRows<'a> {
-    /// The record with a number, which the segment has.
+    /// The record with a number of the segment.
     #[inline(always)]
     pub(super) fn at(self, number: u64) -> Result<RowRef<'a>, ArchiveError> {
         let SegmentRows { segment, file, rows } = self;
@@ -67,7 +67,7 @@ impl<'a> SegmentRows<'a> {
         Ok(RowRef { segment, file, row, number })
     }
 
-    /// Brings near the rows around the one with a number, the nearest first.
+    /// Prefetches the rows around a number, the nearest first.
     #[inline(always)]
     pub(super) fn prefetch_around(self, number: u64) {
         let (lines, _) = self.rows.as_chunks::<ROWS_OF_LINE>();
@@ -78,7 +78,7 @@ impl<'a> SegmentRows<'a> {
     }
 }
 
-/// A record of a segment. What is asked of it is checked when it is asked.
+/// A record of a segment. It is checked when it is used.
 #[derive(Copy, Clone)]
 pub(in crate::archive) struct RowRef<'a> {
     segment: &'a RowSegment,
@@ -88,19 +88,19 @@ pub(in crate::archive) struct RowRef<'a> {
 }
 
 impl<'a> RowRef<'a> {
-    /// The number of the record.
+    /// Number of the record.
     #[inline]
     pub(in crate::archive) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Brings the row near.
+    /// Prefetches the row.
     #[inline]
     pub(super) fn prefetch(&self) {
         prefetch(self.row);
     }
 
-    /// The row, its check verified.
+    /// The row, after checking its checksum.
     #[inline(always)]
     fn row(&self) -> Result<&'a FastRow, ArchiveError> {
         if self.row.is_whole(self.segment.span.identity, self.number) {
@@ -115,19 +115,19 @@ impl<'a> RowRef<'a> {
         ArchiveError::corrupt_at(ROW, self.number)
     }
 
-    /// Whether this is the board of the row, unchecked; false of every board that rows do not hold.
+    /// True if the row has this board, unchecked; false for every board that does not fit into a row.
     #[inline(always)]
     pub(super) fn has_board(&self, board: &PackedBoard) -> bool {
         board.as_plain() == Some(&self.row.board)
     }
 
-    /// The record whose row has its check verified.
+    /// The record, after checking the checksum of its row.
     #[inline(always)]
     pub(super) fn checked(self) -> Result<RowRef<'a>, ArchiveError> {
         self.row().map(|_| self)
     }
 
-    /// Whether the record is of the position with this packed identity board.
+    /// True if the record is of the position with this packed identity board.
     #[inline(always)]
     pub(super) fn is_of(&self, board: &PackedBoard) -> Result<bool, ArchiveError> {
         let row = self.row()?;
@@ -137,13 +137,13 @@ impl<'a> RowRef<'a> {
         Ok(row.board == [0; BOARD] && self.board()? == *board)
     }
 
-    /// Whether the heap says which further records there are of the key; unchecked.
+    /// True if the heap has the range of further records of the key; unchecked.
     #[inline]
     pub(super) fn has_further(&self) -> bool {
         self.row.has_further()
     }
 
-    /// The further records of the key; `None` where the heap says of none.
+    /// The further records of the key; `None` if there are none.
     pub(super) fn further(&self) -> Result<Option<Further>, ArchiveError> {
         let row = self.row()?;
         let Some(place) = row.place().filter(|_| row.has_further()) else { return Ok(None) };
@@ -187,8 +187,8 @@ impl<'a> RowRef<'a> {
         Ok(())
     }
 
-    /// What the heap says at a place: which further records there are, where it says so, and the
-    /// bytes of the record; the check is verified.
+    /// The entry of the heap at a place, after checking its checksum: the further records, if any, and the
+    /// bytes of the record.
     fn in_heap(&self, place: u64) -> Option<(Option<Further>, &[u8])> {
         let heap = self.segment.heap.of(self.file, "heap").ok()?;
         let bytes = heap.get(usize::try_from(place).ok()?..)?;

@@ -11,11 +11,11 @@ use crate::codec::key::position_key;
 use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
 
-/// Records that are looked up at once.
+/// Number of records that are looked up at once.
 const STEP: u64 = 1 << 12;
 
 impl RowReader {
-    /// Reads all records. Where there is an index it leads to each of them and to no more.
+    /// Reads all records. If there is an index, it must lead to each record and to nothing else.
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
         match self.index()? {
             Some(RowIndex::Directory(directory, guide)) => {
@@ -27,14 +27,14 @@ impl RowReader {
         }
     }
 
-    /// A record that says of no further ones.
+    /// A record without further ones.
     fn alone(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         let row = self.row(number)?;
         let record = row.record()?;
         if row.has_further() { Err(row.corrupt()) } else { Ok(record) }
     }
 
-    /// Whether an index leads to each record, and to no more.
+    /// Checks that an index leads to each record and to nothing else.
     fn verify_found(&self, index: &RecordIndex<'_>) -> Result<(), ArchiveError> {
         let mut found = 0;
         let mut queries = Vec::with_capacity(STEP as usize);
@@ -49,8 +49,8 @@ impl RowReader {
         if is_right { Ok(()) } else { Err(ArchiveError::corrupt("position index")) }
     }
 
-    /// Whether a directory leads to the first record of each key, and these to all others. No two
-    /// first ones have one key, so what is of the key of one is led to by no other.
+    /// Checks that a directory leads to the first record of each key, and these to all others. No two
+    /// first records have the same key, so each further record belongs to one first record.
     fn verify_groups(&self, directory: &RowDirectory<'_>) -> Result<(), ArchiveError> {
         let mut led_to = 0;
         directory.verify(|number| {
@@ -68,7 +68,7 @@ impl RowReader {
         if led_to == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("row directory")) }
     }
 
-    /// Whether a guide is that of a directory, which is verified.
+    /// Checks that a guide matches a directory, which was verified.
     fn verify_guide(
         &self,
         directory: &RowDirectory<'_>,
@@ -81,7 +81,7 @@ impl RowReader {
         }
     }
 
-    /// To how many of the records from a number on the queries lead that were made of them.
+    /// Number of records from `from` on that queries made from them find.
     fn count_found(&self, from: u64, queries: &[Query]) -> Result<u64, ArchiveError> {
         let mut own = vec![false; queries.len()];
         self.get_batch(queries.iter().copied(), &mut |place, row| {

@@ -1,4 +1,4 @@
-//! Building a model from the rows of a segment.
+//! Building a position model from the rows of a segment.
 
 use super::candidates::CANDIDATES;
 use super::context::{Context, Gain, PieceState};
@@ -16,45 +16,43 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Estimated bits of a row that is predicted by a move.
+/// Estimated bits of a row that a move predicts.
 const MOVE_BITS: f32 = 6.0;
-/// Rows that have more columns than this in common with those before, on average, may be predicted
-/// from them.
+/// If rows share more first columns than this with previous rows on average, prediction is tried.
 const ALIKE: f32 = 2.5;
-/// Of more rows than this a sample chooses between candidates.
+/// Number of rows above which a sample decides between candidates.
 const SAMPLE: usize = 1 << 14;
-/// A smaller sample chooses first, and leaves those that take so many hundredths more than the best.
+/// Size of the first, smaller sample. Candidates within a factor of [`CLOSE`] of the best remain.
 const FIRST_SAMPLE: usize = 1 << 12;
 const CLOSE: f32 = 1.03;
-/// What a bit of the model counts in a sample: in all rows a node serves more of them.
+/// Weight of a bit of the model in a sample, less than 1 because a node serves more rows outside of it.
 const SAMPLE_MODEL: f32 = 0.65;
 
-/// How a model is built.
+/// Plan of a model.
 pub(in crate::archive) struct ModelPlan {
     /// The last rank is coded by its difference to the first.
     mirrors: bool,
-    /// Rows are predicted from those before.
+    /// Rows are predicted from previous rows.
     has_modes: bool,
     columns: Vec<ColumnPlan>,
 }
 
-/// How a model may be built.
+/// Candidates for the plan of a model.
 struct Outline {
     mirrors: bool,
     has_modes: bool,
-    /// Of each column all candidates.
+    /// All candidates for each column.
     columns: Vec<Vec<ColumnPlan>>,
-    /// The bits of data and model, by estimate from the smaller sample.
+    /// Estimated bits of data and model, from the smaller sample.
     bits: f32,
 }
 
-/// How the tree of a column is built.
+/// Plan of the tree of a column.
 struct ColumnPlan {
     contexts: &'static [Context],
-    /// How often each symbol, and behind them the escape, is left to the outermost node, by estimate
-    /// from a sample.
+    /// Estimated number of times that each symbol, and the escape, is coded in the root, from a sample.
     usage: Vec<u32>,
-    /// The bits of the sample and the model.
+    /// Bits of the sample and the model.
     bits: f32,
 }
 
@@ -75,7 +73,7 @@ fn modes(
     rows.par_chunks(block).enumerate().flat_map_iter(of_block).collect()
 }
 
-/// The numbers of about `count` of so many rows, evenly spread in runs.
+/// Numbers of about `count` of `rows` rows, in evenly spread runs.
 fn sample(rows: usize, count: usize) -> Vec<u32> {
     const RUN: usize = 64;
     let step = rows.div_ceil(count).max(1);
@@ -83,23 +81,22 @@ fn sample(rows: usize, count: usize) -> Vec<u32> {
     runs.flat_map(|first| first as u32..rows.min(first + RUN) as u32).collect()
 }
 
-/// How many rows each row of a sample stands for.
+/// Number of rows that each row of a sample represents.
 fn of_all(rows: &CodedRows, sampled: &[u32]) -> f32 {
     rows.places.len() as f32 / sampled.len().max(1) as f32
 }
 
-/// The bits of the best of some plans.
-fn least_bits(plans: &[ColumnPlan]) -> f32 {
+/// Bits of the best plan.
+fn min_bits(plans: &[ColumnPlan]) -> f32 {
     plans.iter().map(|plan| plan.bits).fold(f32::INFINITY, f32::min)
 }
 
-/// What models of the rows of a segment are built from.
+/// The rows of a segment, for building models.
 pub(in crate::archive) struct TrainingSet {
     columns: NumberedColumns,
-    /// Each row by itself.
+    /// The rows without prediction.
     alone: CodedRows,
-    /// What is left of the rows when they are predicted from those before, where that may be worth
-    /// it.
+    /// The rows with prediction from previous rows, if that may pay.
     predicted: Option<CodedRows>,
     /// The mode of each row, where that may be worth it.
     modes: Option<Arc<[Option<PredictionMode>]>>,
@@ -119,11 +116,11 @@ fn numbered(rows: &[Row], column: usize) -> NumberedColumn {
     NumberedColumn::of(rows.iter().map(|row| coded_value(mirrors, row, column)))
 }
 
-/// Rows, as far as they are coded by their columns.
+/// The rows that are coded by columns.
 struct CodedRows {
-    /// Which of all.
+    /// Numbers of the rows.
     places: Vec<u32>,
-    /// The first column of each that is coded.
+    /// First coded column of each row.
     first: Vec<u8>,
     columns: Vec<ColumnSymbols>,
 }
@@ -131,14 +128,13 @@ struct CodedRows {
 /// The values of a column of some rows.
 struct ColumnSymbols {
     dictionary: Dictionary,
-    /// The symbol of each value, the one behind the last for the escape, and how often the value is
-    /// coded.
+    /// Symbol of each value, the number of symbols for the escape, and the count of each value.
     symbols: Vec<u16>,
     counts: Vec<u32>,
 }
 
 impl ColumnSymbols {
-    /// Of a column that is coded so often by value.
+    /// Symbols of a column with these counts of values.
     fn of(column: usize, numbered: &NumberedColumn, counts: Vec<u32>) -> ColumnSymbols {
         let column = if column == MIRRORED { LAST_RANK } else { column };
         let dictionary = Dictionary::of(column, &numbered.values, &counts);
@@ -151,7 +147,7 @@ impl ColumnSymbols {
 }
 
 impl CodedRows {
-    /// All rows, each by itself.
+    /// All rows, without prediction.
     fn alone(columns: &NumberedColumns, rows: usize) -> CodedRows {
         let symbols = |(column, numbered): (usize, &NumberedColumn)| {
             ColumnSymbols::of(column, numbered, numbered.counts.clone())
@@ -163,11 +159,11 @@ impl CodedRows {
         }
     }
 
-    /// Those rows that no move leads to.
+    /// The rows that no move leads to.
     fn predicted(columns: &NumberedColumns, modes: &[u8]) -> CodedRows {
         let coded = (0..).zip(modes).filter(|&(_, &mode)| usize::from(mode) <= COLUMNS);
         let (places, first): (Vec<u32>, Vec<u8>) = coded.unzip();
-        // Only what is coded counts for the dictionary.
+        // Only coded values count for the dictionary.
         let symbols = |(column, numbered): (usize, &NumberedColumn)| {
             let mut counts = vec![0; numbered.values.len()];
             let last = if column == MIRRORED { LAST_RANK } else { column };
@@ -181,7 +177,7 @@ impl CodedRows {
         CodedRows { places, first, columns }
     }
 
-    /// Some of these rows, by their numbers among them.
+    /// Some of these rows, given by index.
     fn part(&self, columns: &NumberedColumns, rows: &[u32]) -> PartOfRows {
         let places: Vec<u32> = rows.iter().map(|&row| self.places[row as usize]).collect();
         let numbers = |column: usize| {
@@ -216,14 +212,14 @@ impl CodedRows {
     }
 }
 
-/// Rows of which a tree is built.
+/// Rows from which a tree is built.
 struct PartOfRows {
-    /// The first column of each row that is coded, and the last of those.
+    /// First coded column of each row, and the largest of these.
     first: Vec<u8>,
     last_first: usize,
-    /// The symbols of each column.
+    /// Symbols of each column.
     symbols: Vec<Vec<u16>>,
-    /// What was seen of the pieces of each row behind each rank.
+    /// State of the pieces of each row after each rank.
     pieces: Vec<Vec<PieceState>>,
 }
 
@@ -261,17 +257,17 @@ impl TrainingSet {
         self.settle(better)
     }
 
-    /// Plans a model; with modes, rows are predicted from those before.
+    /// Plans a model, with or without prediction from previous rows.
     pub(in crate::archive) fn plan(&self, has_modes: bool) -> ModelPlan {
         self.settle(self.outline(has_modes))
     }
 
-    /// The rows as they are coded with modes, or without.
+    /// The rows as coded with or without prediction.
     fn coded(&self, has_modes: bool) -> &CodedRows {
         self.predicted.as_ref().filter(|_| has_modes).unwrap_or(&self.alone)
     }
 
-    /// Tries all candidates on the smaller sample.
+    /// Evaluates all candidates on the smaller sample.
     fn outline(&self, has_modes: bool) -> Outline {
         let rows = self.coded(has_modes);
         let sampled = sample(rows.places.len(), FIRST_SAMPLE);
@@ -282,7 +278,7 @@ impl TrainingSet {
             columns.map(|column| view.plans(column, CANDIDATES[column])).collect()
         };
         let bits =
-            |columns: &[Vec<ColumnPlan>]| columns.iter().map(|it| least_bits(it)).sum::<f32>();
+            |columns: &[Vec<ColumnPlan>]| columns.iter().map(|it| min_bits(it)).sum::<f32>();
         let back_ranks = LAST_RANK..LAST_RANK + 2;
         let [plain, mirrored] = [false, true].map(|mirrors| of(mirrors, back_ranks.clone()));
         let mirrors = bits(&mirrored) < bits(&plain);
@@ -294,7 +290,7 @@ impl TrainingSet {
         Outline { mirrors, has_modes, columns, bits }
     }
 
-    /// Chooses between those candidates of each column that are close, by the larger sample.
+    /// Chooses between the remaining candidates of each column by the larger sample.
     fn settle(&self, outline: Outline) -> ModelPlan {
         let Outline { mirrors, has_modes, columns, .. } = outline;
         let rows = self.coded(has_modes);
@@ -302,7 +298,7 @@ impl TrainingSet {
         let part = rows.part(&self.columns, &sampled);
         let view = TrainingView { rows, part: &part, mirrors };
         let choose = |(column, mut plans): (usize, Vec<ColumnPlan>)| {
-            let limit = least_bits(&plans) * CLOSE;
+            let limit = min_bits(&plans) * CLOSE;
             plans.retain(|plan| plan.bits <= limit);
             let mut scale = of_all(rows, &first);
             if plans.len() > 1 && first.len() < sampled.len() {
@@ -319,8 +315,7 @@ impl TrainingSet {
         ModelPlan { mirrors, has_modes, columns }
     }
 
-    /// Builds a model. Every node can escape, so that rows which are not among these can be coded
-    /// too.
+    /// Builds an open model: every node can escape, so that it codes other rows too.
     pub(in crate::archive) fn build_open(&self, plan: &ModelPlan) -> ModelSpec {
         let part = self.coded(plan.has_modes).whole(&self.columns);
         let view = self.view(plan, &part);
@@ -329,7 +324,7 @@ impl TrainingSet {
         self.settled(plan, columns, view.spelled(&self.columns, true))
     }
 
-    /// Builds a model, and what codes the rows by it.
+    /// Builds a model, and an encoder of these rows.
     pub(in crate::archive) fn build(&self, plan: &ModelPlan) -> (ModelSpec, TrainedEncoder) {
         let part = self.coded(plan.has_modes).whole(&self.columns);
         let view = self.view(plan, &part);
@@ -360,7 +355,7 @@ impl TrainingSet {
     }
 }
 
-/// Rows as a plan has them.
+/// Rows under a plan.
 struct TrainingView<'a> {
     rows: &'a CodedRows,
     part: &'a PartOfRows,
@@ -368,7 +363,7 @@ struct TrainingView<'a> {
 }
 
 impl TrainingView<'_> {
-    /// The tree of a column, settled, and in which of its nodes the rows are coded.
+    /// The finished tree of a column, and the nodes in which the rows are coded.
     fn tree(
         &self,
         columns: &NumberedColumns,
@@ -392,7 +387,7 @@ impl TrainingView<'_> {
         (spec, coded)
     }
 
-    /// What a sample says of candidates for the contexts of a column.
+    /// Plans for candidates of the contexts of a column, evaluated on a sample.
     fn plans(&self, column: usize, candidates: &[&'static [Context]]) -> Vec<ColumnPlan> {
         let are_all = self.part.first.len() == self.rows.places.len();
         let purpose = Purpose::Trial { model: if are_all { 1.0 } else { SAMPLE_MODEL } };
@@ -403,7 +398,7 @@ impl TrainingView<'_> {
         candidates.iter().map(plan).collect()
     }
 
-    /// Where a column stands among all of them.
+    /// Index of a column among all columns.
     fn place(&self, column: usize) -> usize {
         if self.mirrors && column == LAST_RANK { MIRRORED } else { column }
     }
@@ -429,7 +424,7 @@ impl TrainingView<'_> {
         counts
     }
 
-    /// The rows as the tree of a column with such contexts sees them.
+    /// The rows for the tree of a column with these contexts.
     fn column_rows(&self, column: usize, contexts: &[Context]) -> ColumnRows<'_> {
         let part = self.part;
         let behind = column.min(EN_PASSANT).checked_sub(RANKS + 1);
@@ -457,22 +452,22 @@ impl TrainingView<'_> {
         }
     }
 
-    /// How many symbols a column has; the next number is the escape.
+    /// Number of symbols of a column, which is also the number of the escape.
     fn symbols(&self, column: usize) -> u16 {
         self.column(column).dictionary.numbers.len() as u16
     }
 }
 
-/// The values of a column that occur more than once: in classes of frequency, the most frequent
-/// class first, and in each class in the order of the file.
+/// The values of a column that occur more than once: by class of frequency, the most frequent class
+/// first, and in each class in the order of the file.
 struct Dictionary {
-    /// The values by their numbers.
+    /// Numbers of the values.
     numbers: Vec<u32>,
     class_lens: Vec<u32>,
 }
 
 impl Dictionary {
-    /// Of values and how often they occur.
+    /// Dictionary of values with these counts.
     fn of(column: usize, values: &[u32], counts: &[u32]) -> Dictionary {
         let mut frequent: Vec<(u32, u32)> =
             (0..).zip(counts.iter().copied()).filter(|&(_, count)| count > 1).collect();

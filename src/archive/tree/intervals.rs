@@ -1,5 +1,5 @@
-//! The intervals of the rows of which a model was built: they are looked up while the rows of a node
-//! stand side by side.
+//! The intervals of the rows from which a model was built. They are found node by node, while the rows
+//! are grouped by node, which is faster than a search for each row.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use super::spelling::Spelling;
 use crate::archive::rans::Interval;
 use crate::archive::row::{COLUMNS, Row};
 
-/// The nodes of a path in a tree, the outermost first, with the intervals of their symbols.
+/// The nodes of a path in a tree, from the root, with the intervals of their symbols.
 struct OpenPath<'a> {
     tree: &'a [NodeSpec],
-    /// The number behind that of the last symbol, for the escape.
+    /// The number of symbols, which is the number of the escape.
     escape: u16,
     nodes: Vec<OpenNode>,
 }
 
-/// A node whose symbols are laid out.
+/// A node whose intervals are indexed by symbol.
 struct OpenNode {
     node: u32,
-    /// By symbol: the last node of this depth that has it, and the interval there.
+    /// By symbol: the last node of this depth with it, and its interval there.
     intervals: Vec<(u32, Interval)>,
 }
 
@@ -37,7 +37,7 @@ impl OpenNode {
 const NOWHERE: (u32, Interval) = (u32::MAX, Interval { start: 0, freq: 0 });
 
 impl OpenPath<'_> {
-    /// Goes to the path that ends in a node, and says how deep that is.
+    /// Opens the path to a node, and returns its depth.
     fn go_to(&mut self, node: u32) -> usize {
         let depth = match node {
             0 => 0,
@@ -57,7 +57,7 @@ impl OpenPath<'_> {
         depth
     }
 
-    /// Appends what codes a symbol at a depth of the path.
+    /// Appends the intervals of a symbol at a depth of the path.
     fn put(&self, depth: usize, symbol: u16, out: &mut Vec<Interval>) {
         for node in self.nodes[..=depth].iter().rev() {
             let found = node.interval(symbol);
@@ -69,16 +69,16 @@ impl OpenPath<'_> {
     }
 }
 
-/// What codes a column of rows.
+/// Intervals of a column of rows.
 pub(super) struct ColumnIntervals {
     rows: Vec<RowIntervals>,
-    /// What codes rows of more than one interval, and of a value that is spelled.
+    /// Sequences of intervals, of rows with more than one, or with a value that is spelled out.
     sequences: Vec<Interval>,
     ends: Vec<u32>,
 }
 
-/// What codes a column of a row: an interval, or, with the highest bit, the number of a sequence, and
-/// with the next one, of one behind which the value is spelled.
+/// Intervals of a column of a row: a single interval, or, with the highest bit set, the number of a
+/// sequence; the next bit is set if the spelled-out value follows.
 #[derive(Copy, Clone, Default)]
 struct RowIntervals(u32);
 
@@ -94,7 +94,7 @@ impl RowIntervals {
         RowIntervals(SEQUENCE | if is_spelled { SPELLED } else { 0 } | number)
     }
 
-    /// The only interval, if there is no other.
+    /// The single interval, if it is one.
     const fn as_one(self) -> Option<Interval> {
         let interval = Interval { start: (self.0 >> 16) as u16, freq: self.0 as u16 };
         if self.0 & SEQUENCE == 0 { Some(interval) } else { None }
@@ -110,7 +110,7 @@ impl RowIntervals {
 }
 
 impl ColumnIntervals {
-    /// Of rows that are coded in the nodes of a tree; the symbols go up to the escape.
+    /// Intervals of rows that are coded in the nodes of a tree; symbols go up to the escape.
     pub(super) fn of(
         tree: &[NodeSpec],
         coded: &CodedInNodes,
@@ -141,7 +141,7 @@ impl ColumnIntervals {
         column
     }
 
-    /// Appends what codes a row, and says whether the value is spelled behind it.
+    /// Appends the intervals of a row; returns true if its value is spelled out after them.
     #[inline]
     fn put(&self, row: usize, out: &mut Vec<Interval>) -> bool {
         let intervals = self.rows[row];
@@ -156,13 +156,13 @@ impl ColumnIntervals {
     }
 }
 
-/// Codes the rows of which a model was built.
+/// Encoder of the rows from which a model was built.
 pub(in crate::archive) struct TrainedEncoder {
     mirrors: bool,
     columns: Vec<ColumnIntervals>,
     spelling: Spelling,
     predictions: Option<Predictions>,
-    /// The rows that no move leads to, where rows are predicted: the columns have only those.
+    /// With prediction, the rows that no move leads to: columns have only these.
     places: Option<Vec<u32>>,
 }
 
@@ -174,7 +174,7 @@ struct Predictions {
 }
 
 impl TrainedEncoder {
-    /// Of a model that is settled.
+    /// Encoder for a finished model.
     pub(super) fn new(
         spec: &ModelSpec,
         columns: Vec<ColumnIntervals>,
@@ -192,7 +192,7 @@ impl TrainedEncoder {
         }
     }
 
-    /// The intervals of the rows of a block, the first of which has this number.
+    /// The intervals of the rows of a block, whose first row has the number `first`.
     pub(in crate::archive) fn encode(&self, first: usize, rows: &[Row]) -> Vec<Interval> {
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
         let mut place = match &self.places {
@@ -223,7 +223,7 @@ impl TrainedEncoder {
     }
 }
 
-/// Appends how a row is predicted, and says which of its columns is the first that is coded.
+/// Appends the prediction of a row, and returns its first coded column.
 fn put_mode(
     modes: &PredictionModes,
     mode: Option<PredictionMode>,
@@ -250,7 +250,7 @@ mod tests {
 
     const BLOCK: usize = 64;
 
-    /// Rows that have much in common with those before, and some values that no other has.
+    /// Rows that share much with previous rows, and have some unique values.
     fn rows(count: usize) -> Vec<Row> {
         let mut state = 1_u64;
         let mut random = |below: u32| {
