@@ -47,8 +47,8 @@
 //!   `src/library/explore`. Paths are documented in `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a file next to
 //!   `src/archive/blocks/index.rs` or `src/archive/rows/index.rs`; `src/archive/writer.rs` writes it,
-//!   `src/archive/reader/archive.rs` (or `src/archive/reader/segments.rs`) opens it, `src/archive/reader/lookup.rs`
-//!   uses it, and `src/archive/reader/verify.rs` checks it. Its page is `formats/archive.md`.
+//!   `src/archive/reader/mod.rs` (or `src/archive/reader/segments.rs`) opens it, `src/archive/reader/lookup.rs`
+//!   uses it, and `Archive::verify` in the first of these checks it. Its page is `formats/archive.md`.
 //! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser next to
 //!   `src/source/lichess`; `src/source/lines.rs` if each line is a record; then one match arm each in
 //!   `src/source/open.rs` (read) and `src/source/target.rs` (write or refuse). Its page is

@@ -1,43 +1,40 @@
-//! The archive: an immutable file of millions of records in a tenth of the space of their text,
-//! each of them one block away. The format is `formats/archive.md`.
+//! The archive: an immutable file of millions of records in about a tenth of the space of their text,
+//! with access to any record by decoding one block. The format is `formats/archive.md`.
 //!
 //! [`ArchiveWriter`] packs records; [`Archive`] reads them by number, by position, or all in order.
 //!
-//! The rooms, each of which imports only those below it:
+//! Modules, each of which imports only those below it:
 //!
-//! - `reader` and `writer`: the whole file, whatever its level; `side`, what verbatim archives keep;
-//!   `kept_games`, the games that positions list;
-//! - `rows`: level fast, rows of fixed size; `blocks`: level default, blocks under a model;
-//! - `tree`: the model of positions; `mixing`: that of level max; `operations`: the model of operations;
-//!   `row`: a record's position as the columns that are coded; `chain`: rows that follow each other by
-//!   moves;
+//! - `reader` and `writer`: the whole file, at any level; `verbatim`: the side data of verbatim archives;
+//!   `kept_games`: the games that positions list;
+//! - `rows`: level fast, rows of fixed size; `blocks`: levels default and max, blocks under a model;
+//! - `tree`: the position model of level default; `mixing`: that of level max; `operations`: the model of
+//!   operations; `columns`: a record's position as the columns that are coded; `move_links`: the moves
+//!   between rows;
 //! - `rans` and `adaptive`: the two entropy coders;
-//! - `file`: headers, sections, checks and the bytes of a file.
+//! - `file`: header, sections, checksums and bytes of a file.
 
 mod adaptive;
 mod blocks;
-mod chain;
+mod columns;
 mod error;
 mod file;
 mod index_entries;
 mod kept_games;
 mod mixing;
+mod move_links;
 mod numbered_column;
 mod operations;
 mod rans;
 mod reader;
-mod rounded_count;
-mod row;
 mod rows;
-mod scan;
-mod side;
-mod training;
 mod tree;
+mod verbatim;
 mod writer;
 
 pub use error::ArchiveError;
-pub use file::layout::HEADER_MAGIC as MAGIC;
+pub use file::HEADER_MAGIC as MAGIC;
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
-pub use side::Restored;
-pub use training::position_model;
+pub use tree::position_model;
+pub use verbatim::Restored;
 pub use writer::{ArchiveWriter, Level, PackOptions};

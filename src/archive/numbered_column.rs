@@ -10,9 +10,9 @@ pub(super) struct NumberedColumn {
 }
 
 impl NumberedColumn {
-    pub(super) fn of(values: impl Iterator<Item = u32>) -> NumberedColumn {
+    pub(super) fn new(values: impl Iterator<Item = u32>) -> NumberedColumn {
         let mut of_values = ValueNumbers::new();
-        let numbers: Vec<u32> = values.map(|value| of_values.of(value)).collect();
+        let numbers: Vec<u32> = values.map(|value| of_values.number(value)).collect();
         let counts = count(&numbers, of_values.values.len());
         NumberedColumn { values: of_values.values, counts, numbers }
     }
@@ -44,7 +44,7 @@ impl ValueNumbers {
         ValueNumbers { values: Vec::new(), slots: vec![(0, 0); 1 << 8] }
     }
 
-    fn of(&mut self, value: u32) -> u32 {
+    fn number(&mut self, value: u32) -> u32 {
         let mask = self.slots.len() - 1;
         let hash = u64::from(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut place = (hash >> u32::BITS) as usize & mask;
@@ -66,7 +66,7 @@ impl ValueNumbers {
             let values = std::mem::take(&mut self.values);
             self.slots = vec![(0, 0); self.slots.len() * 2];
             values.into_iter().for_each(|value| {
-                self.of(value);
+                self.number(value);
             });
         }
         number

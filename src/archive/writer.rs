@@ -8,17 +8,15 @@ use zerocopy::IntoBytes;
 
 use super::blocks::{self, Arrangement, BlockSegmentBuilder, Mixing, PawnEntries};
 use super::error::ArchiveError;
-use super::file::layout::{
-    CODER_MIXING, CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry,
-};
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
+use super::file::{CODER_MIXING, CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
 use super::index_entries::IndexEntries;
 use super::kept_games::KeptGamesWriter;
 use super::rows::{
     self, BuiltDirectory, DirectoryBuilder, DirectoryLines, Further, RowSegmentBuilder,
 };
-use super::side::SideWriter;
+use super::verbatim::VerbatimWriter;
 use crate::codec::key::{board_key, position_key};
 use crate::codec::record;
 use crate::codec::tally_origin::TallyLedger;
@@ -134,7 +132,7 @@ impl PackOptions {
         self
     }
 
-    /// Code by a network with so many hidden units, at level max.
+    /// At level max, codes all segments by a network with this number of hidden units.
     #[must_use]
     pub const fn hidden_units(mut self, hidden_units: u8) -> PackOptions {
         self.hidden_units = Some(hidden_units);
@@ -193,7 +191,7 @@ pub struct ArchiveWriter<W> {
     blocks: u64,
     /// Number of segments with separators.
     sorted_segments: usize,
-    side: Option<SideWriter>,
+    side: Option<VerbatimWriter>,
     ledger: Option<TallyLedger>,
     kept_games: KeptGamesWriter,
     line: Vec<u8>,
@@ -251,7 +249,7 @@ impl<W: Write> ArchiveWriter<W> {
             records: 0,
             blocks: 0,
             sorted_segments: 0,
-            side: options.verbatim.then(SideWriter::new),
+            side: options.verbatim.then(VerbatimWriter::new),
             ledger: None,
             kept_games: KeptGamesWriter::new(memory / 8),
             line: Vec::new(),
@@ -419,8 +417,7 @@ impl<W: Write> ArchiveWriter<W> {
             identity: 0.into(),
             coder: CODER_ROWS,
             flags: 0,
-            index_records: (self.options.block_records.unwrap_or(blocks::MOST_MIXED_RECORDS)
-                as u16)
+            index_records: (self.options.block_records.unwrap_or(blocks::MAX_MIXED_RECORDS) as u16)
                 .into(),
         };
         match self.options.level {
@@ -479,7 +476,7 @@ impl<W: Write> ArchiveWriter<W> {
         if arrangement == Arrangement::Sorted {
             self.put_section(SectionKind::Order, &waiting.order_section())?;
         }
-        if arrangement != Arrangement::Given && may_sort {
+        if arrangement != Arrangement::Original && may_sort {
             self.put_section(SectionKind::Separators, &waiting.separators_section(block_records))?;
             self.sorted_segments += 1;
         } else {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
-use super::text::read_line;
-use crate::archive::chain::{Chain, ReadRows};
+use crate::archive::columns::Row;
 use crate::archive::error::{ArchiveError, Refusal};
-use crate::archive::operations::{self as coded_operations, OperationStart, PositionOf};
-use crate::archive::row::Row;
+use crate::archive::move_links::{MoveLinks, ReadRows};
+use crate::archive::operations as coded_operations;
+use crate::archive::operations::{InitialModel, PositionOf};
 use crate::codec::record;
 use crate::model::{EpdRecord, Operand, Operands, Operation};
-use crate::text::{FormatOptions, epd};
+use crate::text::{FormatOptions, ParseOptions, Profile, epd};
 
 /// Checksum of a block: CRC32C of its place, its rows, and the bytes of its operations.
 pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
@@ -40,7 +40,7 @@ pub(super) enum BlockRecords {
         /// The bytes of the operations.
         operations: Vec<u8>,
         /// Initial model of the operations.
-        start: Arc<OperationStart>,
+        start: Arc<InitialModel>,
         /// Memory limit for decoding the operations, in bytes.
         memory: usize,
     },
@@ -80,7 +80,7 @@ impl Block {
             BlockRecords::Rows { read, .. } => read.rows.get(range).map(Cow::Borrowed),
             BlockRecords::Text(text) => {
                 let lines = text.split(|&byte| byte == b'\n').skip(range.start).take(range.len());
-                lines.map(|line| read_line(line).as_ref().map(Row::of)).collect()
+                lines.map(|line| read_line(line).as_ref().map(Row::from_record)).collect()
             }
         };
         rows.ok_or_else(|| self.damaged())
@@ -201,7 +201,7 @@ const PART: &str = "block of record";
 fn records_of(
     read: &ReadRows,
     places: &[usize],
-    (operations, start): (&[u8], &OperationStart),
+    (operations, start): (&[u8], &InitialModel),
     memory: usize,
 ) -> Result<Vec<EpdRecord>, Refusal> {
     let rows = &read.rows;
@@ -220,9 +220,9 @@ fn records_of(
             next = wanted.next();
         }
     };
-    let chain = &mut Chain::of_read(read);
+    let links = &mut MoveLinks::from_read(read);
     let is_wanted = |place| places.binary_search(&place).is_ok();
-    coded_operations::decode(operations, start, chain, subjects, is_wanted, memory, visit)?;
+    coded_operations::decode(operations, start, links, subjects, is_wanted, memory, visit)?;
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }
 }
 
@@ -248,5 +248,27 @@ fn put_operations(
     scratch.clear();
     operations.into_iter().all(is_new)
         && record::encode(record, scratch).is_ok()
-        && Row::of(record) == *row
+        && Row::from_record(record) == *row
+}
+
+/// Maximum length of a block's text in bytes.
+pub(super) const MAX_BLOCK: usize = 4 << 20;
+
+/// Decompresses a frame of `lines` lines; `None` if it is damaged.
+pub(super) fn unpack(frame: &[u8], lines: u64) -> Option<Vec<u8>> {
+    let len = zstd::zstd_safe::get_frame_content_size(frame).ok()??;
+    let len = usize::try_from(len).ok().filter(|&len| len <= MAX_BLOCK)?;
+    let text = zstd::bulk::decompress(frame, len).ok()?;
+    let found = text.iter().filter(|&&byte| byte == b'\n').count();
+    let is_whole = found as u64 == lines && text.last() == Some(&b'\n') && text.len() == len;
+    is_whole.then_some(text)
+}
+
+/// Parses a line without its line feed.
+pub(super) fn read_line(line: &[u8]) -> Option<EpdRecord> {
+    let options = ParseOptions::new(Profile::Lenient);
+    match epd::parse_line(line, &options, &mut Vec::new()) {
+        Ok(epd::Line::Record(record)) => Some(record),
+        _ => None,
+    }
 }

@@ -7,19 +7,19 @@ use foldhash::HashMap;
 use rayon::prelude::*;
 use zerocopy::little_endian::U64;
 
-use super::{block, directory, text};
-use crate::archive::chain::{self, Chain};
+use super::{block, directory};
+use crate::archive::columns::{Row, into_operations};
 use crate::archive::error::ArchiveError;
-use crate::archive::file::check;
-use crate::archive::file::layout::{
-    CODER_MIXING, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS,
-};
+use crate::archive::file::bytes::put_sized;
 use crate::archive::file::sections::SectionEntry;
-use crate::archive::file::sized::put_sized;
+use crate::archive::file::{
+    CODER_MIXING, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, check,
+};
 use crate::archive::mixing::MixingModel;
-use crate::archive::operations::{self as coded_operations, OperationStart, PositionOf, Subject};
+use crate::archive::move_links::{self, MoveLinks};
+use crate::archive::operations as coded_operations;
+use crate::archive::operations::{InitialModel, PositionOf, Subject};
 use crate::archive::rans::{self, Interval};
-use crate::archive::row::{Row, into_operations};
 use crate::archive::tree::{self, TrainingSet};
 use crate::codec::error::DecodeError;
 use crate::codec::key::position_key;
@@ -105,10 +105,10 @@ impl CodedSegment {
 }
 
 /// Default number of records in a block of positions.
-const MOST_RECORDS: u32 = 128;
+const MAX_DEFAULT_RECORDS: u32 = 128;
 /// Maximum default number of records in a block if a mixing model is tried, which is slower, or if
 /// records have operations.
-pub(in crate::archive) const MOST_MIXED_RECORDS: u32 = 64;
+pub(in crate::archive) const MAX_MIXED_RECORDS: u32 = 64;
 /// Default number of bytes of coded operations in a block. A lookup of one record decodes half of the
 /// block on average. Each record counts as [`BYTES_OF_RECORD`] more, for its decoding time.
 const BLOCK_OPERATIONS: usize = 164;
@@ -195,7 +195,7 @@ impl BlockSegmentBuilder {
 
     /// Adds a record.
     pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
-        let row = Row::of(record);
+        let row = Row::from_record(record);
         if row.has_operations() {
             record::encode(record, &mut self.encoded)?;
         }
@@ -316,7 +316,7 @@ impl BlockSegmentBuilder {
             Mixing::WhereShorter => {
                 trial = self.trial(block_records)?;
                 let may_win = trial.as_ref().is_none_or(Trial::mixing_may_win);
-                may_win.then(|| MixingModel::of(&self.rows, per_block)).flatten()
+                may_win.then(|| MixingModel::train(&self.rows, per_block)).flatten()
             }
             Mixing::Always(hidden) => {
                 let model = MixingModel::with_hidden_units(&self.rows, per_block, hidden);
@@ -355,7 +355,7 @@ impl BlockSegmentBuilder {
         operations: &CodedOperations,
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
-        let training = TrainingSet::of(&self.rows, block_records as usize, self.known_steps());
+        let training = TrainingSet::new(&self.rows, block_records as usize, self.known_steps());
         let (model, encoder) = training.build(&training.best_plan());
         let coder = (CODER_TREE, model.write());
         let encode = |first, rows: &[Row]| encoder.encode(first, rows);
@@ -364,7 +364,7 @@ impl BlockSegmentBuilder {
 
     /// Finds the moves that lead from each row to the next, on all threads: before threads ask for them.
     fn find_steps(&self) {
-        self.steps.get_or_init(|| chain::steps(&self.rows));
+        self.steps.get_or_init(|| move_links::steps(&self.rows));
     }
 
     /// The moves that lead from each row to the next, if operations were coded.
@@ -416,12 +416,12 @@ impl BlockSegmentBuilder {
     ) -> Result<u32, ArchiveError> {
         if self.ends.is_empty() {
             let is_mixed = !matches!(mixing, Mixing::Never);
-            return Ok(if is_mixed { MOST_MIXED_RECORDS } else { MOST_RECORDS });
+            return Ok(if is_mixed { MAX_MIXED_RECORDS } else { MAX_DEFAULT_RECORDS });
         }
         self.find_steps();
-        let most = MOST_MIXED_RECORDS as usize;
+        let most = MAX_MIXED_RECORDS as usize;
         let step = self.rows.len().div_ceil(most * MEASURED);
-        let start = OperationStart::default();
+        let start = InitialModel::default();
         let blocks: Vec<(usize, usize)> = (0..self.rows.len().div_ceil(most))
             .into_par_iter()
             .filter(|block| block.is_multiple_of(step))
@@ -449,11 +449,11 @@ impl BlockSegmentBuilder {
             .filter(|block| block.is_multiple_of(step))
             .map(|block| self.block_operations(block * per_block, per_block))
             .collect::<Result<_, _>>()?;
-        let len = |start: &OperationStart| -> usize {
+        let len = |start: &InitialModel| -> usize {
             sample.par_iter().map(|block| block.encode(start).len()).sum()
         };
-        let none = OperationStart::default();
-        let (bytes, trained) = OperationStart::train(sample.iter().map(|it| it.subjects())).write();
+        let none = InitialModel::default();
+        let (bytes, trained) = InitialModel::train(sample.iter().map(|it| it.subjects())).write();
         let section = bytes.len() + size_of::<SectionEntry>();
         let is_shorter = section + len(&trained) * step < len(&none) * step;
         let (bytes, start) = if is_shorter { (bytes, trained) } else { (Vec::new(), none) };
@@ -582,8 +582,8 @@ impl BlockSegmentBuilder {
         for record in self.records((first, count), decode)? {
             let start = text.len();
             epd::format(&record, &FormatOptions::default(), &mut text);
-            if text::read_line(&text[start..]).as_ref() != Some(&record)
-                || text.len() > text::MAX_BLOCK
+            if block::read_line(&text[start..]).as_ref() != Some(&record)
+                || text.len() > block::MAX_BLOCK
             {
                 return Ok(None);
             }
@@ -618,18 +618,18 @@ fn code_block(
 }
 
 impl BlockOperations<'_> {
-    fn subjects(&self) -> (Chain<'_>, Vec<Subject<'_>>) {
+    fn subjects(&self) -> (MoveLinks<'_>, Vec<Subject<'_>>) {
         let subjects = self.records.iter().map(|(place, position, operations)| Subject {
             place: *place,
             position: PositionOf::Position(*position),
             operations,
         });
-        (Chain::of_steps(self.rows, self.steps), subjects.collect())
+        (MoveLinks::of_steps(self.rows, self.steps), subjects.collect())
     }
 
-    fn encode(&self, start: &OperationStart) -> Vec<u8> {
-        let (mut chain, subjects) = self.subjects();
-        coded_operations::encode(start, &mut chain, &subjects)
+    fn encode(&self, start: &InitialModel) -> Vec<u8> {
+        let (mut links, subjects) = self.subjects();
+        coded_operations::encode(start, &mut links, &subjects)
     }
 }
 

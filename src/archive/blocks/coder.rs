@@ -3,26 +3,23 @@
 use std::sync::Arc;
 
 use super::block::{self, Block, BlockRecords};
-use super::encoder::BlockEncoder;
-use super::segment::{BlockSegment, EncodedBlock};
-use super::text;
-use crate::archive::chain::ReadRows;
+use super::{BlockSegment, EncodedBlock};
+use crate::archive::columns::{COLUMNS, Row};
 use crate::archive::error::Refusal;
-use crate::archive::file::check;
-use crate::archive::file::layout::{CODER_MIXING, CODER_SHIPPED, CODER_TREE};
+use crate::archive::file::bytes::take_sized;
 use crate::archive::file::sections::Section;
-use crate::archive::file::sized::take_sized;
-use crate::archive::mixing::MixingModel;
-use crate::archive::operations::OperationStart;
+use crate::archive::file::{CODER_MIXING, CODER_SHIPPED, CODER_TREE, check};
+use crate::archive::mixing::{self, MixingModel};
+use crate::archive::move_links::ReadRows;
+use crate::archive::operations::InitialModel;
 use crate::archive::rans::RansDecoder;
-use crate::archive::row::Row;
 use crate::archive::tree::{self, PositionModel};
 
 /// The coder of a segment, ready to decode.
 pub(super) struct SegmentCoder {
     rows: RowCoder,
     /// Initial model of the operations of each block.
-    operations: Arc<OperationStart>,
+    operations: Arc<InitialModel>,
 }
 
 /// The coder of the rows of a segment.
@@ -55,11 +52,11 @@ impl SegmentCoder {
             _ => RowCoder::Text,
         };
         let operations = match segment.operation_start {
-            Section { len: 0, .. } => OperationStart::default(),
+            Section { len: 0, .. } => InitialModel::default(),
             section => {
                 let bytes = section.checked(file, "start of operations");
                 let bytes = bytes.map_err(|_| Refusal::Damaged)?;
-                OperationStart::read(bytes).ok_or(Refusal::Damaged)?
+                InitialModel::read(bytes).ok_or(Refusal::Damaged)?
             }
         };
         Ok(SegmentCoder { rows, operations: Arc::new(operations) })
@@ -144,6 +141,24 @@ fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {
     // A copy: zstd must not see bytes that another process may change.
     let bytes = block.bytes.to_vec();
     let frame = check::strip_placed(identity, block.first, &bytes)?;
-    let text = text::unpack(frame, block.records)?;
+    let text = block::unpack(frame, block.records)?;
     Some(Block::new(block.first, BlockRecords::Text(text)))
+}
+
+/// Encoder of the rows of blocks.
+pub(super) enum BlockEncoder<'a> {
+    /// By a position model.
+    Tree(tree::RowEncoder<'a>),
+    /// By a mixing model.
+    Mixing(mixing::RowEncoder<'a>),
+}
+
+impl BlockEncoder<'_> {
+    /// Adds the number of bits of each column of the rows of a block.
+    pub(super) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
+        match self {
+            BlockEncoder::Tree(encoder) => encoder.add_bits(rows, bits),
+            BlockEncoder::Mixing(encoder) => encoder.add_bits(rows, bits),
+        }
+    }
 }

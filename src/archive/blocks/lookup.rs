@@ -3,8 +3,7 @@
 use std::cell::{Cell, OnceCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::ops::ControlFlow;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,9 +12,9 @@ use super::index::{BlockIndex, Blocks};
 use super::pawn_entries::pawn_key;
 use super::reader::BlockReader;
 use super::separators::board_key;
+use crate::archive::columns::Row;
 use crate::archive::error::ArchiveError;
-use crate::archive::row::Row;
-use crate::archive::scan::BoardMap;
+use crate::archive::index_entries::BoardMap;
 use crate::codec::packed::{self, PackedBoard};
 use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
@@ -31,15 +30,15 @@ impl BlockReader {
         &self,
         query: &Query,
     ) -> Result<BlockMatches<'_>, ArchiveError> {
-        let wanted: Wanted = WantedRow::of(0, query).into_iter().collect();
+        let wanted: Wanted = WantedRow::new(0, query).into_iter().collect();
         let index_blocks = match (self.has_index(), wanted.first()) {
             (true, Some(wanted)) => {
-                QueryBlocks::of(self, self.index()?.as_ref(), query.key(), &wanted.row)?
+                QueryBlocks::new(self, self.index()?.as_ref(), query.key(), &wanted.row)?
             }
             (true, None) => QueryBlocks::default(),
             (false, _) => QueryBlocks::all(self),
         };
-        let decoded = DecodedBlocks::of(self);
+        let decoded = DecodedBlocks::new(self);
         Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter() })
     }
 
@@ -54,8 +53,8 @@ impl BlockReader {
             return self.scan(queries, visit);
         }
         let queries: Vec<Query> = queries.collect();
-        let mut candidates = Candidates::of(self, &queries)?;
-        let mut decoded = DecodedBlocks::of(self);
+        let mut candidates = Candidates::new(self, &queries)?;
+        let mut decoded = DecodedBlocks::new(self);
         while let Some(searched) = candidates.next(decoded.ahead)? {
             for (place, found) in decoded.find(searched, candidates.upcoming())? {
                 if candidates.is_done[place] {
@@ -77,8 +76,8 @@ impl BlockReader {
         queries: impl Iterator<Item = Query>,
         visit: &mut impl FnMut(usize, BlockMatch) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
-        let mut wanted = BoardMap::of(queries);
-        let mut decoded = DecodedBlocks::of(self);
+        let mut wanted = BoardMap::new(queries);
+        let mut decoded = DecodedBlocks::new(self);
         let blocks = self.index_blocks();
         for number in 0..blocks {
             if wanted.is_empty() {
@@ -159,12 +158,12 @@ struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    fn of(reader: &'a BlockReader, queries: &[Query]) -> Result<Candidates<'a>, ArchiveError> {
+    fn new(reader: &'a BlockReader, queries: &[Query]) -> Result<Candidates<'a>, ArchiveError> {
         let index = reader.index()?;
-        let rows = queries.iter().enumerate().map(|(place, query)| WantedRow::of(place, query));
+        let rows = queries.iter().enumerate().map(|(place, query)| WantedRow::new(place, query));
         let rows: Vec<Option<WantedRow>> = rows.collect();
         let lists = queries.iter().zip(&rows).map(|(query, wanted)| match wanted {
-            Some(wanted) => QueryBlocks::of(reader, index.as_ref(), query.key(), &wanted.row),
+            Some(wanted) => QueryBlocks::new(reader, index.as_ref(), query.key(), &wanted.row),
             None => Ok(QueryBlocks::default()),
         });
         let mut candidates = Candidates {
@@ -259,7 +258,7 @@ struct SearchedPart {
 
 impl SearchedPart {
     /// Searches a part of a block. Records are decoded if they fit into `memory`.
-    fn of(block: &Block, range: &Range<usize>, wanted: &Wanted, memory: usize) -> SearchedPart {
+    fn search(block: &Block, range: &Range<usize>, wanted: &Wanted, memory: usize) -> SearchedPart {
         let found = match wanted.is_empty() {
             true => Some(Vec::new()),
             false => {
@@ -311,7 +310,7 @@ struct DecodedBlocks<'a> {
 }
 
 impl<'a> DecodedBlocks<'a> {
-    fn of(reader: &'a BlockReader) -> DecodedBlocks<'a> {
+    fn new(reader: &'a BlockReader) -> DecodedBlocks<'a> {
         DecodedBlocks { reader, blocks: VecDeque::new(), ahead: 1, are_asked_for: Rc::default() }
     }
 
@@ -335,7 +334,7 @@ impl<'a> DecodedBlocks<'a> {
             decoded.ok_or(ArchiveError::corrupt("block directory"))?;
         let part = match parts.iter().position(|part| part.range == range) {
             Some(place) => parts.swap_remove(place),
-            None => SearchedPart::of(block, &range, &searched.wanted, 0),
+            None => SearchedPart::search(block, &range, &searched.wanted, 0),
         };
         Ok(OpenBlock { segment, block: Rc::clone(block), part })
     }
@@ -378,7 +377,7 @@ impl<'a> DecodedBlocks<'a> {
         let decoded = self.reader.map_blocks(segment, planned, number, |planned, block| {
             let parts = planned.parts.iter();
             let parts: Vec<SearchedPart> = parts
-                .map(|(range, wanted)| SearchedPart::of(&block, range, wanted, memory))
+                .map(|(range, wanted)| SearchedPart::search(&block, range, wanted, memory))
                 .collect();
             (planned.number, block, parts)
         })?;
@@ -438,7 +437,7 @@ struct ListedBlocks<'a> {
 }
 
 impl<'a> ListedBlocks<'a> {
-    fn of(rest: Blocks<'a>) -> Result<ListedBlocks<'a>, ArchiveError> {
+    fn new(rest: Blocks<'a>) -> Result<ListedBlocks<'a>, ArchiveError> {
         let mut blocks = ListedBlocks { next: None, rest };
         blocks.advance()?;
         Ok(blocks)
@@ -452,7 +451,7 @@ impl<'a> ListedBlocks<'a> {
 
 impl<'a> QueryBlocks<'a> {
     /// The blocks that may have the position with this key and row.
-    fn of(
+    fn new(
         reader: &BlockReader,
         index: Option<&BlockIndex<'a>>,
         key: u64,
@@ -467,8 +466,8 @@ impl<'a> QueryBlocks<'a> {
         }
         if let Some(index) = index {
             found.listed = [
-                ListedBlocks::of(index.find(key)?)?,
-                ListedBlocks::of(index.find(pawn_key(row))?)?,
+                ListedBlocks::new(index.find(key)?)?,
+                ListedBlocks::new(index.find(pawn_key(row))?)?,
             ];
         }
         Ok(found)
@@ -604,9 +603,9 @@ struct WantedRow {
 
 impl WantedRow {
     /// The row of the query at a place; `None` if its bytes are not a board, which is never found.
-    fn of(place: usize, query: &Query) -> Option<WantedRow> {
+    fn new(place: usize, query: &Query) -> Option<WantedRow> {
         let (position, _) = packed::decode(query.board().as_ref()).ok()?;
-        let row = Row::of_position(&position);
+        let row = Row::from_position(&position);
         Some(WantedRow { query: place, board: *query.board(), row })
     }
 }

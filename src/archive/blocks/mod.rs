@@ -4,27 +4,139 @@
 mod bits;
 mod block;
 mod build;
+mod cache;
 mod coder;
 mod directory;
-mod encoder;
 mod index;
 mod lookup;
 mod order;
 mod ordered;
 mod pawn_entries;
 mod reader;
-mod segment;
-mod segment_cache;
 mod separators;
 mod sort;
-mod text;
 mod verify;
-mod window;
 
-pub(super) use build::{BlockSegmentBuilder, MOST_MIXED_RECORDS, Mixing};
+pub(super) use build::{BlockSegmentBuilder, MAX_MIXED_RECORDS, Mixing};
 pub(super) use index::write_index;
 pub(super) use lookup::{BlockMatch, BlockMatches};
 pub(super) use pawn_entries::PawnEntries;
 pub(super) use reader::BlockReader;
-pub(super) use segment::BlockSegment;
 pub(super) use sort::Arrangement;
+
+use super::error::ArchiveError;
+use super::file::Span;
+use super::file::sections::Section;
+use separators::Separators;
+
+/// Minimum length of a block in bytes: the state of its coder.
+const MIN_BLOCK: u64 = 4;
+
+/// The sections and sizes of a segment of blocks.
+#[derive(Copy, Clone, Debug)]
+pub(in crate::archive) struct BlockSegment {
+    pub(in crate::archive) span: Span,
+    /// Records in each block but the last.
+    pub(in crate::archive) block_records: u32,
+    /// Number of the first block as the position index counts blocks.
+    pub(in crate::archive) first_index_block: u64,
+    /// Records in each block as the position index counts blocks.
+    pub(in crate::archive) index_records: u32,
+    pub(in crate::archive) coder: u8,
+    pub(in crate::archive) has_operations: bool,
+    /// True if the rows are coded with the board flipped.
+    pub(in crate::archive) is_flipped: bool,
+    pub(in crate::archive) model: Section,
+    /// Initial model of the operations of each block; may be empty.
+    pub(in crate::archive) operation_start: Section,
+    pub(in crate::archive) directory: Section,
+    pub(in crate::archive) blocks: Section,
+    /// Numbers of the records by place; empty if they are the same.
+    pub(in crate::archive) order: Section,
+    /// Empty if the rows are not sorted.
+    pub(in crate::archive) separators: Section,
+}
+
+/// The bytes of a block.
+#[derive(Copy, Clone)]
+struct EncodedBlock<'a> {
+    bytes: &'a [u8],
+    /// Number of its first record.
+    first: u64,
+    records: u64,
+}
+
+impl BlockSegment {
+    /// True if the sections can hold the records.
+    pub(in crate::archive) fn fits(&self) -> bool {
+        directory::fits(self.directory.len, self.blocks())
+            && self.blocks.len >= u64::from(self.blocks()) * MIN_BLOCK
+            && (!self.is_ordered() || order::fits(self.order.len, self.span.records))
+            && !(self.is_flipped && self.is_sorted())
+    }
+
+    /// True if the records are stored in another order than that of their numbers.
+    const fn is_ordered(&self) -> bool {
+        self.order.len > 0
+    }
+
+    /// True if positions are found by separators and not by the index.
+    const fn is_sorted(&self) -> bool {
+        self.separators.len > 0
+    }
+
+    /// The separators.
+    fn separators<'a>(&self, file: &'a [u8]) -> Result<Separators<'a>, ArchiveError> {
+        let bytes = self.separators.bytes(file, "separators")?;
+        Ok(Separators::new(bytes, self.index_blocks(), self.span.identity))
+    }
+
+    /// Number of blocks.
+    const fn blocks(&self) -> u32 {
+        self.span.records.div_ceil(self.block_records)
+    }
+
+    /// Number of blocks as the position index counts them.
+    fn index_blocks(&self) -> u64 {
+        self.span.records.div_ceil(self.index_records).into()
+    }
+
+    /// The block with a record of the segment.
+    fn block_of(&self, number: u64) -> u32 {
+        ((number - self.span.first) / u64::from(self.block_records)) as u32
+    }
+
+    /// Number of the first record of a block.
+    fn first_of(&self, block: u32) -> u64 {
+        self.span.first + u64::from(block) * u64::from(self.block_records)
+    }
+
+    /// Number of records of the block that begins with this one.
+    fn block_len(&self, first: u64) -> u64 {
+        self.span.end().saturating_sub(first).min(self.block_records.into())
+    }
+
+    /// Some of the blocks in the bytes of the file.
+    fn encoded<'a>(
+        &self,
+        file: &'a [u8],
+        blocks: impl Iterator<Item = u32>,
+    ) -> Result<Vec<EncodedBlock<'a>>, ArchiveError> {
+        let directory = self.directory.bytes(file, "block directory")?;
+        let all = self.blocks.bytes(file, "blocks")?;
+        let encoded = |block| {
+            let (start, len) = directory::find(directory, block)?;
+            let bytes = start.checked_add(len).and_then(|end| all.get(start..end));
+            let bytes = bytes.ok_or(ArchiveError::corrupt_at("block directory", block.into()))?;
+            let first = self.first_of(block);
+            Ok(EncodedBlock { bytes, first, records: self.block_len(first) })
+        };
+        blocks.map(encoded).collect()
+    }
+
+    /// Checks that the blocks follow each other and fill their section.
+    fn verify_directory(&self, file: &[u8]) -> Result<(), ArchiveError> {
+        let directory = self.directory.bytes(file, "block directory")?;
+        directory::check(directory, self.blocks(), self.blocks.len as usize)
+    }
+}

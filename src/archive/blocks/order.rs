@@ -178,7 +178,7 @@ pub(super) struct Places(Vec<u32>);
 
 impl Places {
     /// Inverts an order, in about `memory` bytes.
-    pub(super) fn of(order: &Order, memory: usize) -> Result<Places, Refusal> {
+    pub(super) fn from_order(order: &Order, memory: usize) -> Result<Places, Refusal> {
         const NONE: u32 = u32::MAX;
         let records = order.records as usize;
         let needed = records.saturating_mul(size_of::<u32>());
@@ -225,12 +225,12 @@ mod tests {
             assert_eq!(order.numbers(0..numbers.len()).unwrap(), numbers);
             let some = numbers.len() / 3..numbers.len() / 2 + 1;
             assert_eq!(order.numbers(some.clone()).unwrap(), numbers[some]);
-            let places = Places::of(&order, 1 << 20);
+            let places = Places::from_order(&order, 1 << 20);
             assert_eq!(places.is_ok(), is_order);
             for (place, number) in (0..).zip(numbers).filter(|_| is_order) {
                 assert_eq!(places.as_ref().ok().and_then(|places| places.get(number)), Some(place));
             }
-            assert!(records < 1000 || Places::of(&order, 1000).is_err());
+            assert!(records < 1000 || Places::from_order(&order, 1000).is_err());
         }
     }
 

@@ -4,12 +4,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::BlockSegment;
+use super::cache::Window;
 use super::order::{Order, Places};
 use super::reader::BlockReader;
-use super::segment::BlockSegment;
-use super::window::Window;
+use crate::archive::columns::Row;
 use crate::archive::error::ArchiveError;
-use crate::archive::row::Row;
 use crate::model::EpdRecord;
 
 /// Number of records that are made of rows at once.
@@ -21,7 +21,7 @@ const PART: &str = "order of records";
 impl BlockReader {
     /// Original order of a segment whose rows are sorted.
     fn order(&self, segment: &BlockSegment) -> Result<Order<'_>, ArchiveError> {
-        let bytes = segment.order.of(self.bytes(), PART)?;
+        let bytes = segment.order.bytes(self.bytes(), PART)?;
         Ok(Order::new(bytes, segment.span.records, segment.span.identity))
     }
 
@@ -47,7 +47,7 @@ impl BlockReader {
             return Ok(number);
         }
         let order = self.order(segment)?;
-        let places = self.places().get(place, || Places::of(&order, self.memory() / 4))?;
+        let places = self.places().get(place, || Places::from_order(&order, self.memory() / 4))?;
         let nth = places.get()?.get((number - segment.span.first) as u32);
         let nth = nth.ok_or(ArchiveError::corrupt_at(PART, place as u64))?;
         Ok(segment.span.first + u64::from(nth))

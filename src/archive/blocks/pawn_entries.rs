@@ -4,8 +4,8 @@
 
 use std::io;
 
+use crate::archive::columns::{EN_PASSANT, RANK_ORDER, RANKS, Row};
 use crate::archive::index_entries::{Entry, IndexEntries};
-use crate::archive::row::{EN_PASSANT, RANK_ORDER, RANKS, Row};
 use crate::codec::key::NUMBERS;
 use crate::spill::Sorter;
 use crate::text::fields::place;
@@ -120,7 +120,7 @@ mod tests {
     use crate::codec::key::position_key;
 
     fn row(fen: &str) -> Row {
-        Row::of(&crate::parse_epd(fen.as_bytes()).unwrap())
+        Row::from_record(&crate::parse_epd(fen.as_bytes()).unwrap())
     }
 
     #[test]

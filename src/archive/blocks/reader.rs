@@ -5,19 +5,17 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::BlockSegment;
 use super::block::Block;
+use super::cache::{LastWindow, SegmentCache, Shared};
 use super::coder::SegmentCoder;
 use super::index::BlockIndex;
 use super::order::Places;
-use super::segment::BlockSegment;
-use super::segment_cache::{SegmentCache, Shared};
-use super::window::LastWindow;
+use crate::archive::columns::{COLUMNS, NAMES, Row};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::bytes::FileBytes;
-use crate::archive::file::layout::CODER_MIXING;
 use crate::archive::file::sections::Section;
-use crate::archive::file::span::place_of;
-use crate::archive::row::{COLUMNS, NAMES, Row};
+use crate::archive::file::{CODER_MIXING, place_of};
 use crate::model::EpdRecord;
 
 /// Number of blocks that one thread decodes together.
@@ -121,7 +119,7 @@ impl BlockReader {
         self.decoded.fetch_add(encoded.len(), std::sync::atomic::Ordering::Relaxed);
         let decoded = coder.get()?.decode(segment, &encoded, self.memory / 4);
         let blocks = decoded.into_iter().zip(&encoded);
-        let or_error = |(block, encoded): (Option<Block>, &super::segment::EncodedBlock)| {
+        let or_error = |(block, encoded): (Option<Block>, &super::EncodedBlock)| {
             block.ok_or(ArchiveError::corrupt_at("block of record", encoded.first))
         };
         blocks.map(or_error).collect()
@@ -203,40 +201,35 @@ impl BlockReader {
         if records.is_empty() { Err(block.damaged()) } else { Ok(records) }
     }
 
-    /// Appends the canonical text of a range, a line a record, and calls `visit` after each block.
-    pub(in crate::archive) fn each_text<E: From<ArchiveError>>(
+    /// Appends the canonical text of the first records of a range, at least one, a line each. Returns the
+    /// number after them.
+    pub(in crate::archive) fn write_texts(
         &self,
         range: Range<u64>,
         out: &mut Vec<u8>,
-        visit: &mut impl FnMut(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut next = range.start;
-        while next < range.end {
-            let place = self.segment_of(next)?;
-            let segment = &self.segments[place];
-            if segment.is_ordered() {
-                next = self.write_ordered_text(place, next..range.end, out)?;
-                visit(out)?;
-                continue;
-            }
-            let together = self.blocks_in_memory(place).min(SIDE_BY_SIDE) as u32;
-            let number = segment.block_of(next);
-            let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
-            for block in self.blocks(place, number..(last + 1).min(number + together))? {
-                let stop = range.end.min(block.first() + segment.block_len(block.first()));
-                let places = (next - block.first()) as usize..(stop - block.first()) as usize;
-                block.write_text(places, out)?;
-                next = stop;
-                visit(out)?;
-            }
+    ) -> Result<u64, ArchiveError> {
+        let place = self.segment_of(range.start)?;
+        let segment = &self.segments[place];
+        if segment.is_ordered() {
+            return self.write_ordered_text(place, range, out);
         }
-        Ok(())
+        let together = self.blocks_in_memory(place).min(SIDE_BY_SIDE) as u32;
+        let number = segment.block_of(range.start);
+        let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
+        let mut next = range.start;
+        for block in self.blocks(place, number..(last + 1).min(number + together))? {
+            let stop = range.end.min(block.first() + segment.block_len(block.first()));
+            let places = (next - block.first()) as usize..(stop - block.first()) as usize;
+            block.write_text(places, out)?;
+            next = stop;
+        }
+        Ok(next)
     }
 
     /// The index, if there is one.
     pub(super) fn index(&self) -> Result<Option<BlockIndex<'_>>, ArchiveError> {
         let Some(section) = self.index else { return Ok(None) };
-        BlockIndex::new(section.of(&self.bytes, "position index")?, self.identity).map(Some)
+        BlockIndex::new(section.bytes(&self.bytes, "position index")?, self.identity).map(Some)
     }
 
     /// Number of bytes for each column of the positions, and for the operations; empty if nothing is

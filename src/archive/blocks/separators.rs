@@ -6,9 +6,9 @@
 use std::ops::Range;
 
 use super::bits::{BitReader, BitWriter};
+use crate::archive::columns::{EN_PASSANT, Row, STATE};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
-use crate::archive::row::{EN_PASSANT, Row, STATE};
 
 /// Number of columns by which rows are sorted.
 const KEY_COLUMNS: usize = EN_PASSANT - STATE;

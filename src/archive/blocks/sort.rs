@@ -7,11 +7,11 @@
 use rayon::prelude::*;
 
 use super::build::{BlockSegmentBuilder, CodedSegment, Mixing};
-use super::separators::board_key;
-use super::{order, separators};
+use super::order;
+use super::separators::{self, board_key};
+use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
 use crate::archive::error::ArchiveError;
 use crate::archive::numbered_column::NumberedColumn;
-use crate::archive::row::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
 
 /// Number of records above which both arrangements are no longer tried.
 const TRIED: usize = 1 << 14;
@@ -33,7 +33,7 @@ const FLIPPED_GAIN: usize = 2;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::archive) enum Arrangement {
     /// In the original order.
-    Given,
+    Original,
     /// Sorted, with the original order stored.
     Sorted,
     /// Sorted and renumbered.
@@ -49,7 +49,7 @@ impl BlockSegmentBuilder {
         mixing: Mixing,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
         if !self.may_be_sorted() {
-            return Ok((self.code(block_records, mixing)?, Arrangement::Given));
+            return Ok((self.code(block_records, mixing)?, Arrangement::Original));
         }
         if self.rows().len() > TRIED {
             self.sort(Arrangement::Sorted);
@@ -67,7 +67,7 @@ impl BlockSegmentBuilder {
             *self = sorted;
             return Ok((coded, Arrangement::Sorted));
         }
-        Ok((given, Arrangement::Given))
+        Ok((given, Arrangement::Original))
     }
 
     /// Codes the records in the shorter arrangement; their numbers stay the same.
@@ -77,12 +77,12 @@ impl BlockSegmentBuilder {
         mixing: Mixing,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
         if !self.may_be_sorted() {
-            return Ok((self.code(block_records, mixing)?, Arrangement::Given));
+            return Ok((self.code(block_records, mixing)?, Arrangement::Original));
         }
         let stretch = &self.rows()[..self.rows().len().min(STRETCH)];
         if is_flipping_worth_it(stretch) {
             self.flip();
-            return Ok((self.code(block_records, mixing)?, Arrangement::Given));
+            return Ok((self.code(block_records, mixing)?, Arrangement::Original));
         }
         if is_near(&order_of(stretch, Arrangement::Sorted)) {
             let order = order_of(self.rows(), Arrangement::Sorted);
@@ -93,13 +93,13 @@ impl BlockSegmentBuilder {
                 let given = self.code(block_records, mixing)?;
                 let coded = sorted.code(block_records, mixing)?;
                 if coded.len() + order >= given.len() {
-                    return Ok((given, Arrangement::Given));
+                    return Ok((given, Arrangement::Original));
                 }
                 *self = sorted;
                 return Ok((coded, Arrangement::Sorted));
             }
         }
-        Ok((self.code(block_records, mixing)?, Arrangement::Given))
+        Ok((self.code(block_records, mixing)?, Arrangement::Original))
     }
 
     fn may_be_sorted(&self) -> bool {
@@ -141,7 +141,7 @@ fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
     if arrangement == Arrangement::Renumbered {
         columns.extend((FORM..STATE).chain(EN_PASSANT..COLUMNS));
     }
-    let columns = columns.into_par_iter().map(|column| SortColumn::of(rows, column));
+    let columns = columns.into_par_iter().map(|column| SortColumn::new(rows, column));
     let columns: Vec<SortColumn> = columns.collect();
     let mut order: Vec<u32> = (0..rows.len() as u32).collect();
     let mut sorted = order.clone();
@@ -162,9 +162,9 @@ struct SortColumn {
 }
 
 impl SortColumn {
-    fn of(rows: &[Row], column: usize) -> SortColumn {
+    fn new(rows: &[Row], column: usize) -> SortColumn {
         let NumberedColumn { values, counts, numbers } =
-            NumberedColumn::of(rows.iter().map(|row| row.0[column]));
+            NumberedColumn::new(rows.iter().map(|row| row.0[column]));
         let mut ascending: Vec<usize> = (0..values.len()).collect();
         ascending.sort_unstable_by_key(|&number| values[number]);
         let (mut starts, mut start) = (counts.clone(), 0);

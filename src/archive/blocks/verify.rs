@@ -1,13 +1,13 @@
 //! Verifying the records and the index of an archive of level default.
 
+use super::BlockSegment;
 use super::index::BlockIndex;
 use super::pawn_entries::PawnEntries;
 use super::reader::BlockReader;
-use super::segment::BlockSegment;
 use super::separators::{BoardKey, board_key};
+use crate::archive::columns::Row;
 use crate::archive::error::ArchiveError;
 use crate::archive::index_entries::IndexEntries;
-use crate::archive::row::Row;
 use crate::codec::key::position_key;
 use crate::model::EpdRecord;
 
@@ -20,7 +20,7 @@ impl BlockReader {
         self.each_record(|block, record| {
             if !self.is_separated(block) {
                 let key = position_key(record.position());
-                expected.push(key, &Row::of_position(record.position()), block as u32)?;
+                expected.push(key, &Row::from_position(record.position()), block as u32)?;
             }
             Ok(())
         })?;

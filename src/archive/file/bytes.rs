@@ -1,11 +1,11 @@
 //! The bytes of an open archive.
 
 use std::fs::File;
+use std::io;
 use std::ops::Deref;
 
 use memmap2::Mmap;
 
-use super::map;
 use crate::archive::error::ArchiveError;
 
 /// A file that is mapped, or read into memory.
@@ -20,7 +20,7 @@ impl FileBytes {
         if file.metadata()?.len() == 0 {
             return Err(ArchiveError::NotAnArchive);
         }
-        Ok(FileBytes::Mapped(map::map(file)?))
+        Ok(FileBytes::Mapped(map(file)?))
     }
 
     /// Asks for huge pages, if the system supports them for files. Random access then waits for fewer
@@ -41,6 +41,83 @@ impl Deref for FileBytes {
         match self {
             FileBytes::Mapped(map) => map,
             FileBytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// Maps a file for reading.
+///
+/// # Errors
+/// Errors of the system; an empty file is mapped as no bytes.
+#[allow(unsafe_code)]
+fn map(file: &File) -> io::Result<Mmap> {
+    // SAFETY: `Mmap::map` asks that the file is not changed while it is mapped, and nothing that
+    // this process can do makes that sure: another process may write into the file or cut it off.
+    // What follows if one does:
+    // - Cut off: touching a page behind the new end raises SIGBUS, which ends the process. That
+    //   is documented for users in `formats/archive.md`; no memory is corrupted by it.
+    // - Written to: two reads of one byte may differ. All reads of the map in `archive` are plain
+    //   loads of bytes through slices of `u8` and `zerocopy` types for which every bit pattern is
+    //   a value, so no invalid value can arise. Lengths and offsets are compared with the length
+    //   of the slice by safe indexing on the values that are used, so a change between check and
+    //   use can give an error, a panic by a bounds check, or bytes that fail their checksum, and
+    //   no access outside the map.
+    // Strictly, a data race on the map is outside of what the language defines; writers of epdb
+    // never change an archive in place (they write a new file and rename it), which is what makes
+    // the map sound in practice.
+    unsafe { Mmap::map(file) }
+}
+
+/// Appends a number in groups of seven bits.
+pub(in crate::archive) fn put_number(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends the length of bytes as LEB128, then the bytes.
+pub(in crate::archive) fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
+    put_number(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+/// Takes a number; `None` if it is not encoded as by [`put_number`].
+pub(in crate::archive) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for place in 0..9 {
+        let byte = *bytes.split_off_first()?;
+        value |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            // Leading zeros are refused, so that each number has one encoding.
+            return (byte > 0 || place == 0).then_some(value);
+        }
+    }
+    None
+}
+
+/// Takes bytes that are preceded by their length.
+pub(in crate::archive) fn take_sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = usize::try_from(take_number(bytes)?).ok()?;
+    bytes.split_off(..len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_one_encoding() {
+        for value in [0, 1, 127, 128, 300, 1 << 62] {
+            let mut bytes = Vec::new();
+            put_number(value, &mut bytes);
+            assert_eq!(take_number(&mut &bytes[..]), Some(value));
+            if let Some(last) = bytes.last_mut() {
+                *last |= 0x80;
+            }
+            bytes.push(0);
+            assert_eq!(take_number(&mut &bytes[..]), None, "{value}");
         }
     }
 }

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::check;
-use super::layout::{Footer, Header};
+use super::{Footer, Header, check};
 use crate::archive::error::ArchiveError;
 
 /// Kind of a section. The numbers are part of the format.
@@ -129,7 +128,7 @@ pub(in crate::archive) struct Section {
 
 impl Section {
     /// The bytes of the part, unchecked.
-    pub(in crate::archive) fn of<'a>(
+    pub(in crate::archive) fn bytes<'a>(
         &self,
         file: &'a [u8],
         part: &'static str,
@@ -147,7 +146,7 @@ impl Section {
         file: &'a [u8],
         part: &'static str,
     ) -> Result<&'a [u8], ArchiveError> {
-        let bytes = self.of(file, part)?;
+        let bytes = self.bytes(file, part)?;
         if check::holds(crc32c::crc32c(bytes), self.check) {
             Ok(bytes)
         } else {
@@ -274,7 +273,7 @@ impl SectionTable {
     }
 
     /// A section of the whole file, if present.
-    pub(in crate::archive) fn of_file(&self, kind: SectionKind) -> Option<Section> {
+    pub(in crate::archive) fn file_section(&self, kind: SectionKind) -> Option<Section> {
         let mut sections = self.0.iter();
         sections.find(|listed| listed.kind == Some(kind)).map(|listed| listed.section)
     }

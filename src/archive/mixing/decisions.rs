@@ -1,8 +1,10 @@
 //! The sequence of decisions of a row, shared by encoder, decoder and trainer.
 
-use super::field::{self, FIELDS, SQUARES, STATE_FIELD};
-use super::layout::{BIAS, Codes, Layout, STATE_BITS, STATE_FEATURES, code_bit, count_feature};
-use crate::archive::row::Row;
+use super::layout::{
+    self, BIAS, Codes, FIELDS, Layout, SQUARES, STATE_BITS, STATE_FEATURES, STATE_FIELD, code_bit,
+    count_feature,
+};
+use crate::archive::columns::Row;
 
 /// Coder of decisions: an encoder returns the decision it is given; a decoder ignores it and returns
 /// the decision it reads.
@@ -38,11 +40,11 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
     decisions.begin();
     decisions.activate(BIAS, 0);
     for number in 0..FIELDS {
-        let given = field::get(row, number);
+        let given = layout::get(row, number);
         // A king that was placed is on no other square.
         let barred = layout.single_kings(number) & seen;
         let (value, nth) = pass_value(layout, number, given, barred, decisions);
-        field::set(&mut passed, number, value);
+        layout::set(&mut passed, number, value);
         let next_unit = layout.first_unit(number + 1);
         if let Some(feature) = nth.and_then(|nth| layout.value_feature(number, nth)) {
             decisions.activate(feature, next_unit);
@@ -58,8 +60,8 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
                 decisions.activate(feature, next_unit);
             }
         }
-        if number + 1 == FIELDS || field::column(number + 1) != field::column(number) {
-            decisions.end_column(field::column(number));
+        if number + 1 == FIELDS || layout::column(number + 1) != layout::column(number) {
+            decisions.end_column(layout::column(number));
         }
     }
     passed

@@ -1,13 +1,13 @@
 //! Decoding the rows of blocks with a mixing model.
 
+use super::MixingModel;
 use super::decisions::{Decisions, pass_row};
 use super::encode::{first_of, interval};
-use super::model::MixingModel;
 use super::network::Network;
 use super::vectors::{self, Work};
-use crate::archive::chain::ReadRows;
+use crate::archive::columns::Row;
+use crate::archive::move_links::ReadRows;
 use crate::archive::rans::RansDecoder;
-use crate::archive::row::Row;
 
 impl MixingModel {
     /// Decodes the rows of blocks, given with their numbers of rows. Damaged bytes decode to rows too; the

@@ -1,11 +1,11 @@
 //! Encoding the rows of blocks with a mixing model.
 
+use super::MixingModel;
 use super::decisions::{Decisions, pass_row};
-use super::model::MixingModel;
 use super::network::Network;
 use super::vectors::{self, Work};
+use crate::archive::columns::{COLUMNS, Row};
 use crate::archive::rans::{Interval, SCALE};
-use crate::archive::row::{COLUMNS, Row};
 
 /// Encoder of rows with a model.
 pub(in crate::archive) struct RowEncoder<'a> {

@@ -1,8 +1,9 @@
 //! Reading and writing mixing models.
 
-use super::field::{FIELDS, LAST_PIECE, SQUARES};
-use super::layout::{BIAS, FieldValues, Layout, MAX_UNITS, MAX_VALUES};
-use super::model::{HIDDEN_STEP, MAX_HIDDEN, MixingModel, Weights};
+use super::layout::{
+    BIAS, FIELDS, FieldValues, LAST_PIECE, Layout, MAX_UNITS, MAX_VALUES, SQUARES,
+};
+use super::{HIDDEN_STEP, MAX_HIDDEN, MixingModel, Weights};
 use crate::archive::adaptive::{
     BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SymbolModel,
 };

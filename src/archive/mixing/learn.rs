@@ -1,10 +1,10 @@
 //! Choice of size and training time for the model of a segment.
 
 use super::layout::Layout;
-use super::model::{HIDDEN_STEP, MAX_HIDDEN, MixingModel};
 use super::quantise::quantise;
 use super::train::train;
-use crate::archive::row::Row;
+use super::{HIDDEN_STEP, MAX_HIDDEN, MixingModel};
+use crate::archive::columns::Row;
 
 /// Segments with fewer rows have no mixing model.
 const FEW: usize = 500;
@@ -35,7 +35,7 @@ fn examples(rows: usize, block_records: usize) -> usize {
 
 impl MixingModel {
     /// Trains a model for these rows; `None` if there are too few for a model to pay.
-    pub(in crate::archive) fn of(rows: &[Row], block_records: usize) -> Option<MixingModel> {
+    pub(in crate::archive) fn train(rows: &[Row], block_records: usize) -> Option<MixingModel> {
         let hidden = hidden_units(rows.len());
         let pays = rows.len() >= FEW;
         pays.then(|| MixingModel::with_hidden_units(rows, block_records, hidden))
@@ -58,7 +58,7 @@ impl MixingModel {
 
     /// Trains a model with this number of hidden units and training examples.
     pub(super) fn learned(rows: &[Row], hidden: usize, examples: usize) -> MixingModel {
-        let layout = Layout::of(rows);
+        let layout = Layout::from_rows(rows);
         let weights = quantise(&layout, hidden, &train(&layout, rows, hidden, examples));
         MixingModel { layout, hidden, weights }
     }

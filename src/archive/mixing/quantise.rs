@@ -1,8 +1,8 @@
 //! Quantisation of weights to small integers: weights that cost more than they save become 0.
 
 use super::layout::Layout;
-use super::model::{MAX_WEIGHT, STEPS, Weights};
 use super::train::Learned;
+use super::{MAX_WEIGHT, STEPS, Weights};
 
 /// Bits of data that a bit of the model must save. Less than 1, because the estimate of the savings
 /// treats decisions as independent.

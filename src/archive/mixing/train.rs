@@ -9,11 +9,11 @@ use std::ops::Range;
 
 use super::decisions::{Decisions, pass_row};
 use super::layout::{BIAS, Layout};
-use super::model::{LANES, MAX_WEIGHT, STEPS, stride};
-use super::sigmoid::{UNIT, probability};
+use super::network::{UNIT, probability};
 use super::vectors::{self, Work, padded};
+use super::{LANES, MAX_WEIGHT, STEPS, stride};
+use crate::archive::columns::Row;
 use crate::archive::rans::SCALE;
-use crate::archive::row::Row;
 
 /// Maximum number of rows from which the information of weights is estimated.
 const MAX_SAMPLE: usize = 1 << 13;
@@ -380,7 +380,7 @@ mod tests {
             row
         };
         let rows: Vec<Row> = (0..300).map(row).collect();
-        let layout = Layout::of(&rows);
+        let layout = Layout::from_rows(&rows);
         for hidden in [0, 8, 24] {
             let learned =
                 [InstructionSet::fastest(), InstructionSet::PORTABLE].map(|instructions| {

@@ -1,9 +1,9 @@
 //! The model of an opcode in a block: the models of its operands, and the operands of the last record
 //! with it.
 
-use super::form::{FORMS, Form};
 use super::integers::IntegerOperandModel;
-use super::late::Before;
+use super::lazy_text::PreviousOperands;
+use super::lists::{TEXT_KINDS, TextKind};
 use super::tallies::TallyModel;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, SmallSymbolModel};
 use crate::model::Operand;
@@ -25,7 +25,7 @@ const KINDS: [Kind; 6] =
     [Kind::End, Kind::Move, Kind::Integer, Kind::Str, Kind::Token, Kind::Tally];
 
 impl Kind {
-    pub(super) fn of(operand: Option<&Operand>) -> Kind {
+    pub(super) fn from_operand(operand: Option<&Operand>) -> Kind {
         match operand {
             None => Kind::End,
             Some(Operand::Move { .. }) => Kind::Move,
@@ -40,9 +40,9 @@ impl Kind {
 #[derive(Clone)]
 pub(super) struct FieldModel {
     /// Operands in the last record with the opcode.
-    pub(super) before: Before,
+    pub(super) before: PreviousOperands,
     kinds: [SmallSymbolModel; PLACES * CONTEXTS],
-    forms: [SmallSymbolModel; 4],
+    text_kinds: [SmallSymbolModel; 4],
     pub(super) is_first_listed: BitModel,
     /// Models of the flag that a move leads to the next row: for the first operand, and for others.
     is_next: [BitModel; 2],
@@ -59,9 +59,9 @@ const CONTEXTS: usize = KINDS.len() - 1;
 impl FieldModel {
     pub(super) fn new() -> FieldModel {
         FieldModel {
-            before: Before::default(),
+            before: PreviousOperands::default(),
             kinds: [SmallSymbolModel::default(); PLACES * CONTEXTS],
-            forms: [SmallSymbolModel::default(); 4],
+            text_kinds: [SmallSymbolModel::default(); 4],
             is_first_listed: BitModel::default(),
             is_next: [BitModel::default(); 2],
             integers: IntegerOperandModel::default(),
@@ -71,7 +71,7 @@ impl FieldModel {
 
     /// Forgets the last record with the opcode.
     pub(super) fn restart(&mut self) {
-        self.before = Before::default();
+        self.before = PreviousOperands::default();
         self.integers.restart();
         if let Some(tallies) = &mut self.tallies {
             tallies.restart();
@@ -85,7 +85,7 @@ impl FieldModel {
         read: &[Operand],
         given: Kind,
     ) -> Option<Kind> {
-        let last = Kind::of(read.last()) as usize;
+        let last = Kind::from_operand(read.last()) as usize;
         let context = read.len().min(PLACES - 1) * CONTEXTS + last;
         let kind = self.kinds[context].code(coder, given as u32);
         KINDS.get(kind as usize).copied()
@@ -105,17 +105,17 @@ impl FieldModel {
         self.integers.code(coder, follows, given).map(Operand::Integer)
     }
 
-    /// Codes the form of a text at a place among the operands.
-    pub(super) fn form(
+    /// Codes the kind of a text at a place among the operands.
+    pub(super) fn text_kind(
         &mut self,
         coder: &mut impl BitCoder,
         follows: bool,
         place: usize,
-        given: Form,
-    ) -> Option<Form> {
+        given: TextKind,
+    ) -> Option<TextKind> {
         let context = 2 * usize::from(follows) + place.min(1);
-        let form = self.forms[context].code(coder, given as u32);
-        FORMS.get(form as usize).copied()
+        let text_kind = self.text_kinds[context].code(coder, given as u32);
+        TEXT_KINDS.get(text_kind as usize).copied()
     }
 
     /// Codes if the move at a place among the operands leads to the next row.
@@ -132,7 +132,7 @@ impl FieldModel {
 impl BitModels for FieldModel {
     fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
         self.kinds.iter_mut().for_each(|kinds| kinds.each_model(visit));
-        self.forms.iter_mut().for_each(|forms| forms.each_model(visit));
+        self.text_kinds.iter_mut().for_each(|text_kinds| text_kinds.each_model(visit));
         visit(&mut self.is_first_listed);
         self.is_next.iter_mut().for_each(&mut *visit);
         self.integers.each_model(visit);

@@ -19,14 +19,14 @@ pub(super) struct Lanes(vectors::Vector);
 
 impl Lanes {
     #[inline(always)]
-    pub(super) fn of(numbers: [u16; LANES]) -> Lanes {
-        Lanes(vectors::of(numbers))
+    pub(super) fn from_array(numbers: [u16; LANES]) -> Lanes {
+        Lanes(vectors::from_array(numbers))
     }
 
     /// The same number eight times.
     #[inline(always)]
     pub(super) fn splat(number: u16) -> Lanes {
-        Lanes::of([number; LANES])
+        Lanes::from_array([number; LANES])
     }
 
     #[inline(always)]
@@ -52,7 +52,7 @@ impl Lanes {
 
     /// Minimum of each pair of signed numbers.
     #[inline(always)]
-    pub(super) fn least(self, other: Lanes) -> Lanes {
+    pub(super) fn min(self, other: Lanes) -> Lanes {
         Lanes(vectors::least(self.0, other.0))
     }
 
@@ -109,7 +109,7 @@ mod sse2 {
     pub(super) type Vector = __m128i;
 
     #[inline(always)]
-    pub(super) fn of(numbers: [u16; LANES]) -> Vector {
+    pub(super) fn from_array(numbers: [u16; LANES]) -> Vector {
         let [a, b, c, d, e, f, g, h] = numbers.map(u16::cast_signed);
         // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
         unsafe { _mm_setr_epi16(a, b, c, d, e, f, g, h) }
@@ -219,7 +219,7 @@ mod arrays {
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    pub(super) fn of(numbers: [u16; LANES]) -> Vector {
+    pub(super) fn from_array(numbers: [u16; LANES]) -> Vector {
         numbers
     }
 
@@ -298,7 +298,7 @@ mod tests {
             macro_rules! are_alike {
                 ($($name:ident$(::<$by:literal>)?($($argument:ident),*))*) => {
                     $(
-                        let made = sse2::$name$(::<$by>)?($(sse2::of($argument)),*);
+                        let made = sse2::$name$(::<$by>)?($(sse2::from_array($argument)),*);
                         let expected = arrays::$name$(::<$by>)?($($argument),*);
                         prop_assert_eq!(sse2::array(made), expected, "{}", stringify!($name));
                     )*

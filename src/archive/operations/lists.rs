@@ -2,12 +2,44 @@
 
 use std::io::Write;
 
-use super::form::Form;
 use crate::archive::adaptive::{BitCoder, BitModel, IntegerModel};
 use crate::codec::ordinal;
 use crate::model::San;
 use crate::model::rules::{Move, Playable};
 use crate::text::{Profile, san};
+
+/// Coding of a text.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum TextKind {
+    /// Byte by byte.
+    Plain,
+    /// Equal to the text in the previous record.
+    Same,
+    /// The text in the previous record, with its last number increased by one.
+    Successor,
+    /// SANs of legal moves, separated by blanks.
+    Moves,
+    /// Integers, separated by blanks.
+    Numbers,
+    /// The record's list of moves in coordinates.
+    Coordinates,
+    /// The record's lists of moves and numbers, as `move=number`, separated by commas.
+    Pairs,
+    /// The integer of the previous record with the other sign.
+    Negated,
+}
+
+/// All kinds, by number.
+pub(super) const TEXT_KINDS: [TextKind; 8] = [
+    TextKind::Plain,
+    TextKind::Same,
+    TextKind::Successor,
+    TextKind::Moves,
+    TextKind::Numbers,
+    TextKind::Coordinates,
+    TextKind::Pairs,
+    TextKind::Negated,
+];
 
 /// Minimum length of a list; shorter ones are coded byte by byte.
 const SHORTEST: usize = 2;
@@ -43,36 +75,36 @@ pub(super) struct RecordLists {
 }
 
 impl RecordLists {
-    /// The form of a text: [`Form::Moves`], [`Form::Numbers`] or [`Form::Plain`]. Records a list, as the
+    /// The kind of a text: [`TextKind::Moves`], [`TextKind::Numbers`] or [`TextKind::Plain`]. Records a list, as the
     /// decoder does.
-    pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> Form {
+    pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> TextKind {
         if let Some(moves) = root.and_then(|root| moves_of(root, text)) {
             (self.moves, self.sans) = (moves, Vec::new());
-            Form::Moves
+            TextKind::Moves
         } else if let Some(numbers) = numbers_of(text) {
             self.numbers = numbers;
-            Form::Numbers
+            TextKind::Numbers
         } else {
-            Form::Plain
+            TextKind::Plain
         }
     }
 
-    /// True if the lists determine a text of this form.
-    pub(super) fn have(&self, form: Form) -> bool {
-        let is_of_both = form == Form::Pairs;
+    /// True if the lists determine a text of this kind.
+    pub(super) fn have(&self, text_kind: TextKind) -> bool {
+        let is_of_both = text_kind == TextKind::Pairs;
         self.moves.len() >= SHORTEST
-            && (form == Form::Coordinates || is_of_both)
+            && (text_kind == TextKind::Coordinates || is_of_both)
             && (!is_of_both || self.moves.len() == self.numbers.len())
     }
 
-    /// The text of a form that the lists determine.
-    pub(super) fn derived(&self, root: &Playable, form: Form) -> Option<Vec<u8>> {
-        if !self.have(form) {
+    /// The text of a kind that the lists determine.
+    pub(super) fn derived(&self, root: &Playable, text_kind: TextKind) -> Option<Vec<u8>> {
+        if !self.have(text_kind) {
             return None;
         }
         let mut text = Vec::new();
         for (nth, &mv) in self.moves.iter().enumerate() {
-            if form == Form::Coordinates {
+            if text_kind == TextKind::Coordinates {
                 text.extend_from_slice(if nth > 0 { b" " } else { b"" });
                 text.extend_from_slice(san::uci(root, mv).as_bytes());
             } else {

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use super::cost::{Cost, cost_of_tally};
 use super::field::{FieldModel, Kind};
-use super::form::Form;
-use super::late::{Before, LateText, PassedRecord};
-use super::lists::{self, ListModel, RecordLists};
+use super::lazy_text::{LazyText, PositionOf, PreviousOperands, Root, SkippedRecord};
+use super::lists::{self, ListModel, RecordLists, TextKind};
 use super::opcodes::{NUMBERED, OpcodeModel};
-use super::root::{PositionOf, Root};
 use super::tallies::{self, Relation, TallyModel};
 use super::text::TextModel;
-use super::text_forms::TextForms;
+use super::text_kinds::TextKinds;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
-use crate::archive::chain::Chain;
+use crate::archive::move_links::MoveLinks;
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
 use crate::model::{Opcode, Operand, Operands, Operation, San, StandardOpcode, Tally};
@@ -61,15 +59,15 @@ struct CodedRecord {
     /// True if a move leads to it from the previous row.
     follows: bool,
     root: Root,
-    /// Forms of the texts that an encoder was given.
-    forms: TextForms,
+    /// Kinds of the texts that an encoder was given.
+    text_kinds: TextKinds,
     lists: RecordLists,
     /// Texts that are derived from the lists after everything else is decoded.
-    derived: Vec<(Place, Form)>,
+    derived: Vec<(Place, TextKind)>,
     /// True if it is skipped: then its texts are made only if a later record needs them.
     is_passed: bool,
     /// Lazy texts so far, except derived ones.
-    late: Vec<((usize, usize), LateText)>,
+    lazy: Vec<((usize, usize), LazyText)>,
     /// Number of the opcode whose operand is a tally.
     tally: Option<usize>,
 }
@@ -103,11 +101,11 @@ impl OperationModel {
     pub(super) fn record(
         &mut self,
         coder: &mut impl BitCoder,
-        chain: &mut Chain,
+        links: &mut MoveLinks,
         subject: &Subject,
     ) -> Option<Vec<Operation>> {
-        let mut record = self.begin(chain, (subject.place, subject.position), false);
-        let mut operations = self.operations(coder, chain, &mut record, subject.operations)?;
+        let mut record = self.begin(links, (subject.place, subject.position), false);
+        let mut operations = self.operations(coder, links, &mut record, subject.operations)?;
         record.put_derived(&mut operations, &mut self.cost)?;
         for operation in &operations {
             let field = self.state.opcodes.field(operation.opcode)?;
@@ -123,21 +121,24 @@ impl OperationModel {
     pub(super) fn pass(
         &mut self,
         decoder: &mut impl BitCoder,
-        chain: &mut Chain,
+        links: &mut MoveLinks,
         subject: (usize, PositionOf),
     ) -> Option<()> {
-        let mut record = self.begin(chain, subject, true);
-        let operations = self.operations(decoder, chain, &mut record, &[])?;
-        for (place, form) in std::mem::take(&mut record.derived) {
-            record.root.get().filter(|_| record.lists.have(form))?;
-            record.late.push(((place.field, place.operand), LateText::Derived(form)));
+        let mut record = self.begin(links, subject, true);
+        let operations = self.operations(decoder, links, &mut record, &[])?;
+        for (place, text_kind) in std::mem::take(&mut record.derived) {
+            record.root.get().filter(|_| record.lists.have(text_kind))?;
+            record.lazy.push(((place.field, place.operand), LazyText::Derived(text_kind)));
         }
-        let passed =
-            Arc::new(PassedRecord { position: subject.1, lists: record.lists, texts: record.late });
+        let passed = Arc::new(SkippedRecord {
+            position: subject.1,
+            lists: record.lists,
+            texts: record.lazy,
+        });
         for operation in operations {
             let field = self.state.opcodes.field(operation.opcode)?;
             let texts = if record.tally == Some(field) { Vec::new() } else { operation.operands };
-            let before = Before::pass(texts, (field, is_line(field)), &passed);
+            let before = PreviousOperands::pass(texts, (field, is_line(field)), &passed);
             self.state.field(field).before = before;
         }
         Some(())
@@ -146,19 +147,19 @@ impl OperationModel {
     /// A record of which only place and position are known.
     fn begin(
         &self,
-        chain: &mut Chain,
+        links: &mut MoveLinks,
         (place, position): (usize, PositionOf),
         is_passed: bool,
     ) -> CodedRecord {
         CodedRecord {
             place,
-            follows: chain.follows(place),
+            follows: links.follows(place),
             root: Root::new(position),
-            forms: TextForms::default(),
+            text_kinds: TextKinds::default(),
             lists: RecordLists::default(),
             derived: Vec::new(),
             is_passed,
-            late: Vec::new(),
+            lazy: Vec::new(),
             tally: None,
         }
     }
@@ -167,7 +168,7 @@ impl OperationModel {
     fn operations(
         &mut self,
         coder: &mut impl BitCoder,
-        chain: &mut Chain,
+        links: &mut MoveLinks,
         record: &mut CodedRecord,
         given: &[Operation],
     ) -> Option<Vec<Operation>> {
@@ -175,13 +176,13 @@ impl OperationModel {
         let is_text = |it: &Operand| matches!(it, Operand::Str(_) | Operand::Token(_));
         if given.iter().flat_map(|it| &it.operands).any(is_text) {
             let field = |opcode| self.state.known_field(opcode);
-            record.forms = TextForms::of(record.root.get(), record.follows, given, field);
+            record.text_kinds = TextKinds::choose(record.root.get(), record.follows, given, field);
         }
         let mut operations = Vec::with_capacity(shape.len());
         for (nth, &opcode) in shape.iter().enumerate() {
             let given = given.get(nth).map_or(&[][..], |operation| &operation.operands);
             let field = self.state.opcodes.field(opcode)?;
-            let operands = self.operands(coder, chain, record, (nth, field), given)?;
+            let operands = self.operands(coder, links, record, (nth, field), given)?;
             self.cost.operation()?;
             operations.push(Operation { opcode, operands });
         }
@@ -192,7 +193,7 @@ impl OperationModel {
     fn operands(
         &mut self,
         coder: &mut impl BitCoder,
-        chain: &mut Chain,
+        links: &mut MoveLinks,
         record: &mut CodedRecord,
         (operation, field): (usize, usize),
         given: &[Operand],
@@ -211,8 +212,11 @@ impl OperationModel {
         loop {
             let place = Place { operation, field, operand: read.len() };
             let given = given.get(read.len());
-            let kind =
-                if tally.is_some() && read.is_empty() { Kind::Tally } else { Kind::of(given) };
+            let kind = if tally.is_some() && read.is_empty() {
+                Kind::Tally
+            } else {
+                Kind::from_operand(given)
+            };
             let kind = self.state.field(field).kind(coder, &read, kind)?;
             if record.tally == Some(field) && kind != Kind::End {
                 return None;
@@ -221,12 +225,12 @@ impl OperationModel {
                 Kind::End => return Some(read),
                 Kind::Tally if field == TALLY && read.is_empty() => {
                     record.tally = Some(field);
-                    self.tally(coder, chain, record, tally)?
+                    self.tally(coder, links, record, tally)?
                 }
                 Kind::Tally => return None,
                 Kind::Move => {
                     let now = || now.as_ref().or_else(|| record.root.get());
-                    let next = row.and_then(|row| chain.next_move(row));
+                    let next = row.and_then(|row| links.next_move(row));
                     // It is a move of the row's position, but after other moves the board may be another.
                     let is_legal = |&next: &Move| {
                         row == Some(record.place) || now().is_some_and(|now| now.is_legal(next))
@@ -256,19 +260,18 @@ impl OperationModel {
         }
     }
 
-    /// Passes a tally through a coder; of a record that is passed, and for an encoder, which was given
-    /// it, the operand is empty.
+    /// Codes a tally. The operand is empty for a skipped record and for an encoder, which has it already.
     fn tally(
         &mut self,
         coder: &mut impl BitCoder,
-        chain: &mut Chain,
+        links: &mut MoveLinks,
         record: &CodedRecord,
         given: Option<&Tally>,
     ) -> Option<Operand> {
         let (root, place) = (record.root.get()?, record.place);
         let relation = Relation {
-            from_last: place.checked_sub(1).and_then(|last| chain.next_move(last)),
-            to_next: chain.next_move(place),
+            from_last: place.checked_sub(1).and_then(|last| links.next_move(last)),
+            to_next: links.next_move(place),
         };
         let most = self.cost.left();
         let model = &mut self.state.field(TALLY).tallies;
@@ -291,18 +294,18 @@ impl OperationModel {
     ) -> Option<Vec<u8>> {
         let given = given.map(Operand::text).unwrap_or_default();
         let field = self.state.fields.get_mut(place.field)?.as_mut()?;
-        let form = record.forms.form(place.operation, place.operand);
-        let form = field.form(coder, record.follows, place.operand, form)?;
+        let text_kind = record.text_kinds.text_kind(place.operation, place.operand);
+        let text_kind = field.text_kind(coder, record.follows, place.operand, text_kind)?;
         let before = || field.text_before(place.operand).unwrap_or_default();
-        match form {
-            Form::Same => Some(before()),
-            Form::Successor => lists::successor(&before()),
-            Form::Negated => lists::negated(&before()),
-            Form::Plain => {
+        match text_kind {
+            TextKind::Same => Some(before()),
+            TextKind::Successor => lists::successor(&before()),
+            TextKind::Negated => lists::negated(&before()),
+            TextKind::Plain => {
                 let model = self.text.get_or_insert_with(TextModel::pretrained);
                 model.code(coder, place.field as u32 + 1, &before(), &given)
             }
-            Form::Moves => {
+            TextKind::Moves => {
                 let (root, first) = (record.root.get()?, &mut field.is_first_listed);
                 let model = self.lists.get_or_insert_default();
                 model.moves(coder, root, &given, first, &mut record.lists)?;
@@ -311,15 +314,15 @@ impl OperationModel {
                 }
                 let moves = record.lists.moves().to_vec();
                 self.cost.list(moves.len())?;
-                record.late.push(((place.field, place.operand), LateText::Moves(moves)));
+                record.lazy.push(((place.field, place.operand), LazyText::Moves(moves)));
                 Some(Vec::new())
             }
-            Form::Numbers => {
+            TextKind::Numbers => {
                 let model = self.lists.get_or_insert_default();
                 model.numbers(coder, &given, &mut record.lists)
             }
-            Form::Coordinates | Form::Pairs => {
-                record.derived.push((place, form));
+            TextKind::Coordinates | TextKind::Pairs => {
+                record.derived.push((place, text_kind));
                 Some(Vec::new())
             }
         }
@@ -374,8 +377,8 @@ fn settle_tally(root: Option<&Playable>, operation: &mut Operation) {
 impl CodedRecord {
     /// Inserts the texts that are derived from the lists.
     fn put_derived(&self, operations: &mut [Operation], cost: &mut Cost) -> Option<()> {
-        for &(place, form) in &self.derived {
-            let text = self.lists.derived(self.root.get()?, form)?;
+        for &(place, text_kind) in &self.derived {
+            let text = self.lists.derived(self.root.get()?, text_kind)?;
             cost.text(&text)?;
             match &mut operations[place.operation].operands[place.operand] {
                 Operand::Str(bytes) | Operand::Token(bytes) => *bytes = text.into_boxed_slice(),

@@ -43,7 +43,7 @@ pub(super) struct TallyModel {
     span: IntegerModel,
     /// Parts of the last tally, whose moves have no text.
     last: Vec<TallyPart>,
-    /// Memory for the games of the last tally that came to the next one.
+    /// Buffer for the games of the last tally that continue to the next one.
     led: Vec<(Cell, GameCounts)>,
     /// The last rating and year.
     rating: u64,

@@ -82,7 +82,7 @@ struct TextState {
 static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
     let mut state = TextState {
         slots: vec![[HALF & !COUNT_MASK; 1 << 16]; CONTEXTS],
-        weights: vec![Weights::of([(1 << WEIGHT_BITS) * 2 / 5; LANES]); 256],
+        weights: vec![Weights::new([(1 << WEIGHT_BITS) * 2 / 5; LANES]); 256],
         changes: Vec::new(),
     };
     let mut coder = NullCoder;
@@ -178,8 +178,8 @@ impl TextState {
             let salt = partial.wrapping_mul(0x9e37_79b1);
             let at = hashes.map(|hash| ((hash ^ salt).wrapping_mul(0xc2b2_ae35) >> 16) as u16);
             let was = take(slots, &at);
-            let predictions = Lanes::of(was.map(|was| stretch(was >> COUNT_BITS)));
-            let was = Lanes::of(was);
+            let predictions = Lanes::from_array(was.map(|was| stretch(was >> COUNT_BITS)));
+            let was = Lanes::from_array(was);
             let weights = &mut self.weights[partial as usize & 0xff];
             let one = squash(weights.sum(predictions));
             if self.changes.len() < MAX_CHANGES {
@@ -234,10 +234,10 @@ const LOW_BITS: i32 = 14;
 const LOW_MASK: u16 = (1 << LOW_BITS) - 1;
 
 impl Weights {
-    fn of(weights: [i32; LANES]) -> Weights {
+    fn new(weights: [i32; LANES]) -> Weights {
         Weights {
-            low: Lanes::of(weights.map(|weight| weight as u16 & LOW_MASK)),
-            high: Lanes::of(weights.map(|weight| (weight >> LOW_BITS) as u16)),
+            low: Lanes::from_array(weights.map(|weight| weight as u16 & LOW_MASK)),
+            high: Lanes::from_array(weights.map(|weight| (weight >> LOW_BITS) as u16)),
         }
     }
 
@@ -273,7 +273,7 @@ fn moved<const BIT: bool>(slots: Lanes) -> Lanes {
         let is_many = Lanes::splat(16).is_less(parts);
         probability - (twice + parts - one + is_many).quotient(parts)
     };
-    moved.shifted_left::<COUNT_BITS>() | (count + one).least(Lanes::splat(COUNT_LIMIT))
+    moved.shifted_left::<COUNT_BITS>() | (count + one).min(Lanes::splat(COUNT_LIMIT))
 }
 
 /// `4096 / (1 + e^(-x / 256))`, clamped.
@@ -364,8 +364,8 @@ mod tests {
             predictions in uniform8(-2047..=2047_i16),
             error in -4095..=4095_i16,
         ) {
-            let mut parts = Weights::of(weights);
-            let given = Lanes::of(predictions.map(i16::cast_unsigned));
+            let mut parts = Weights::new(weights);
+            let given = Lanes::from_array(predictions.map(i16::cast_unsigned));
             let products = weights.iter().zip(predictions);
             let sum: i64 = products.map(|(&w, p)| i64::from(w) * i64::from(p)).sum();
             prop_assert_eq!(parts.sum(given), (sum >> 16) as i32);

@@ -56,17 +56,22 @@ impl LevelReader {
         }
     }
 
-    /// Appends the canonical text of a range, a line a record, and calls `visit` after each piece.
+    /// Appends the canonical text of a range, a line for each record, and calls `visit` after each piece.
     pub(super) fn each_text<E: From<ArchiveError>>(
         &self,
         range: Range<u64>,
         out: &mut Vec<u8>,
         visit: &mut impl FnMut(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
-        match self {
-            LevelReader::Rows(rows) => rows.each_text(range, out, visit),
-            LevelReader::Blocks(blocks) => blocks.each_text(range, out, visit),
+        let mut next = range.start;
+        while next < range.end {
+            next = match self {
+                LevelReader::Rows(rows) => rows.write_texts(next..range.end, out)?,
+                LevelReader::Blocks(blocks) => blocks.write_texts(next..range.end, out)?,
+            };
+            visit(out)?;
         }
+        Ok(())
     }
 
     /// Number of bytes for each column of the positions, and for the operations; empty if nothing is

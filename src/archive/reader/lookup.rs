@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use super::archive::Archive;
+use super::Archive;
 use super::level::LevelReader;
 use crate::archive::blocks::{BlockMatch, BlockMatches};
 use crate::archive::error::ArchiveError;

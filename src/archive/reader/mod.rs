@@ -1,15 +1,414 @@
 //! Reading archives.
 
-mod archive;
-mod describe;
 mod level;
 mod lookup;
 mod records;
 mod segments;
-mod verbatim;
-mod verify;
 
-pub use archive::Archive;
-pub use describe::ArchivePart;
 pub use lookup::{Match, Matches};
 pub use records::ArchiveRecords;
+
+use std::fmt;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Level;
+use super::blocks::BlockReader;
+use super::error::{ArchiveError, Refusal};
+use super::file::bytes::FileBytes;
+use super::file::sections::{SectionEntry, SectionKind, SectionTable};
+use super::file::{Footer, Header, SORTED};
+use super::kept_games::KeptGamesSection;
+use super::rows::{IndexSections, RowReader};
+use super::verbatim::{self, Restored};
+use crate::codec::kept_game;
+use crate::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin};
+use crate::model::{EpdRecord, GameId};
+use level::LevelReader;
+use segments::Segments;
+
+/// Default memory for reading, in bytes.
+const DEFAULT_MEMORY: usize = 256 << 20;
+/// Minimum memory for reading, in bytes.
+const MIN_MEMORY: usize = 16 << 20;
+
+/// An archive, open for reading.
+///
+/// Opening reads the header, the footer and about 130 bytes for each segment of about a million
+/// records. Everything else is read and checked when it is needed. An archive can be shared between
+/// threads, and its file between processes.
+pub struct Archive {
+    bytes: Arc<FileBytes>,
+    footer: Footer,
+    sections: SectionTable,
+    /// Identity that the checksums of the index and of the side data cover.
+    identity: u32,
+    level: LevelReader,
+    /// Approximate memory for reading, in bytes.
+    memory: usize,
+    /// True once some records of each segment were compared with the index and the tables.
+    has_own_records: AtomicBool,
+}
+
+impl fmt::Debug for Archive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Archive")
+            .field("level", &self.level())
+            .field("records", &self.len())
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Archive {
+    /// Opens a file.
+    ///
+    /// The file is mapped into memory. If another process truncates it while it is open, reading ends
+    /// the process with SIGBUS; if another process writes into it, checksums fail. epdb never does
+    /// either.
+    ///
+    /// # Errors
+    /// [`ArchiveError`] if the file cannot be read, is not an archive, has a later version, or is
+    /// truncated or damaged in the parts that are read here.
+    pub fn open(path: impl AsRef<Path>) -> Result<Archive, ArchiveError> {
+        Archive::new(FileBytes::map(&File::open(path)?)?)
+    }
+
+    /// Reads an archive that is in memory.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Archive, ArchiveError> {
+        Archive::new(FileBytes::Owned(bytes))
+    }
+
+    fn new(bytes: FileBytes) -> Result<Archive, ArchiveError> {
+        Header::check(&bytes)?;
+        let footer = *Footer::parse(&bytes)?;
+        let sections = SectionTable::read(&bytes, &footer)?;
+        let has = |kind| sections.file_section(kind).is_some();
+        let is_fast = has(SectionKind::RecordIndex) || has(SectionKind::RowDirectory);
+        let segments = Segments::read(&bytes, &sections, is_fast)?;
+        if footer.records.get() != segments.records() {
+            return Err(ArchiveError::corrupt("footer"));
+        }
+        let is_sorted = footer.flags.get() & SORTED != 0;
+        let own_index = match segments {
+            Segments::Rows(_) if is_sorted => SectionKind::RowDirectory,
+            Segments::Rows(_) => SectionKind::RecordIndex,
+            Segments::Blocks(_) => SectionKind::BlockIndex,
+        };
+        let has_other_index =
+            [SectionKind::BlockIndex, SectionKind::RecordIndex, SectionKind::RowDirectory]
+                .into_iter()
+                .any(|kind| kind != own_index && has(kind));
+        let has_stray_digests = has(SectionKind::GameDigests) && !has(SectionKind::TallyOrigin);
+        let has_stray_guide = has(SectionKind::RowGuide) && !has(SectionKind::RowDirectory);
+        let has_half_verbatim = has(SectionKind::FileNames) != has(SectionKind::SideData);
+        if has_other_index || has_half_verbatim || has_stray_digests || has_stray_guide {
+            return Err(ArchiveError::corrupt("section table"));
+        }
+        let table = sections.file_section(SectionKind::SegmentTable).unwrap_or_default();
+        let (bytes, identity, memory) = (Arc::new(bytes), table.check, DEFAULT_MEMORY);
+        let file = Arc::clone(&bytes);
+        let level = match segments {
+            Segments::Rows(segments) => {
+                if bytes.len() <= memory {
+                    bytes.prefer_huge_pages();
+                }
+                let lists = sections.file_section(SectionKind::Lists).unwrap_or_default();
+                let guide = sections.file_section(SectionKind::RowGuide);
+                let index = sections.file_section(own_index).map(|lines| match is_sorted {
+                    true => IndexSections::Directory { lines, guide },
+                    false => IndexSections::Lines { lines, lists },
+                });
+                LevelReader::Rows(RowReader::new(file, segments, index, identity)?)
+            }
+            Segments::Blocks(segments) => {
+                let index = sections.file_section(SectionKind::BlockIndex);
+                LevelReader::Blocks(BlockReader::new(file, segments, index, identity, memory))
+            }
+        };
+        let has_own_records = AtomicBool::new(false);
+        Ok(Archive { bytes, footer, sections, identity, level, memory, has_own_records })
+    }
+
+    /// Sets the approximate memory for reading in bytes, apart from the results: by default 256 MiB,
+    /// and at least 16 MiB. Archives that need more are refused with
+    /// [`ArchiveError::MemoryExceeded`]; most archives need a few MiB.
+    #[must_use]
+    pub fn memory_bytes(self, memory: usize) -> Archive {
+        let memory = memory.max(MIN_MEMORY);
+        Archive { memory, level: self.level.with_memory(memory), ..self }
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> u64 {
+        self.footer.records.get()
+    }
+
+    /// True if the archive has no records.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The level at which the archive was packed.
+    pub fn level(&self) -> Level {
+        self.level.level()
+    }
+
+    /// True if positions are found without reading the whole archive.
+    pub fn has_index(&self) -> bool {
+        self.level.has_index()
+    }
+
+    /// True if the records are not in the order of the input.
+    pub fn is_sorted(&self) -> bool {
+        self.footer.flags.get() & SORTED != 0
+    }
+
+    /// Checks once that the records belong to the index and the tables. Without this check, the end of
+    /// an older archive that a disk kept would pass, because it is sound in itself. Some records of each
+    /// segment are read, about 16 in all. Lookups, kept games and the tally ledger do this before their
+    /// first answer.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    #[inline]
+    pub fn verify_segments(&self) -> Result<(), ArchiveError> {
+        match self.has_own_records.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => self.verify_segments_now(),
+        }
+    }
+
+    #[cold]
+    fn verify_segments_now(&self) -> Result<(), ArchiveError> {
+        self.level.verify_segments()?;
+        self.has_own_records.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// True if the archive is a library: it records the origin of its tallies.
+    pub fn is_library(&self) -> bool {
+        self.sections.file_section(SectionKind::TallyOrigin).is_some()
+    }
+
+    /// The origin of the tallies among the records, and the games that they count, if kept.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
+        self.verify_segments()?;
+        self.read_tally_ledger()
+    }
+
+    /// [`Archive::tally_ledger`] without a check of the records.
+    fn read_tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
+        let section = |kind: SectionKind| {
+            let section = self.sections.file_section(kind);
+            section.map(|section| section.checked(&self.bytes, kind.name())).transpose()
+        };
+        let Some(origin) = section(SectionKind::TallyOrigin)? else { return Ok(None) };
+        let corrupt = |kind: SectionKind| ArchiveError::corrupt(kind.name());
+        let origin = TallyOrigin::from_bytes(origin);
+        let origin = origin.map_err(|_| corrupt(SectionKind::TallyOrigin))?;
+        let games = section(SectionKind::GameDigests)?.map(|bytes| {
+            GameDigests::from_bytes(bytes).ok_or_else(|| corrupt(SectionKind::GameDigests))
+        });
+        Ok(Some(TallyLedger { origin, games: games.transpose()? }))
+    }
+
+    /// The section of kept games, unchecked.
+    fn kept_games(&self) -> Result<Option<KeptGamesSection<'_>>, ArchiveError> {
+        let Some(section) = self.sections.file_section(SectionKind::KeptGames) else {
+            return Ok(None);
+        };
+        let bytes = section.bytes(&self.bytes, SectionKind::KeptGames.name())?;
+        KeptGamesSection::read(bytes, self.memory).map(Some)
+    }
+
+    /// Number of games that are kept for the positions that list them.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn kept_game_count(&self) -> Result<u64, ArchiveError> {
+        self.verify_segments()?;
+        Ok(self.kept_games()?.map_or(0, |games| games.len()))
+    }
+
+    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` if it is
+    /// not kept.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage, [`ArchiveError::MemoryExceeded`].
+    pub fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>, ArchiveError> {
+        self.verify_segments()?;
+        match self.kept_games()? {
+            Some(games) => games.get(id),
+            None => Ok(None),
+        }
+    }
+
+    /// Visits all games that are kept, ids ascending.
+    ///
+    /// # Errors
+    /// As [`Archive::kept_game`], and errors of `visit`.
+    pub fn each_kept_game<E: From<ArchiveError>>(
+        &self,
+        visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.verify_segments()?;
+        match self.kept_games()? {
+            Some(games) => games.each(visit),
+            None => Ok(()),
+        }
+    }
+
+    /// The record with this number, counted from 0 in the order of the archive.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NoRecord`] past the end; [`ArchiveError::Corrupt`] for damage.
+    pub fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
+        self.level.record(number)
+    }
+}
+
+/// A part of the file, with its place and size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArchivePart {
+    /// Name of the part.
+    pub name: &'static str,
+    /// Number of its segment.
+    pub segment: Option<u64>,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Length in bytes.
+    pub len: u64,
+}
+
+impl Archive {
+    /// The parts of the file in their order.
+    pub fn parts(&self) -> Vec<ArchivePart> {
+        let whole =
+            |name, offset, len| ArchivePart { name, segment: None, offset, len: len as u64 };
+        let sections = self.sections.each().map(|listed| ArchivePart {
+            name: listed.kind.map_or("part that is not known", SectionKind::name),
+            segment: listed.segment.map(u64::from),
+            offset: listed.section.offset,
+            len: listed.section.len,
+        });
+        let footer = self.bytes.len() - size_of::<Footer>();
+        let table = self.footer.sections.get() as usize * size_of::<SectionEntry>();
+        let ends = [
+            whole("section table", (footer - table) as u64, table),
+            whole("footer", footer as u64, size_of::<Footer>()),
+        ];
+        let header = [whole("header", 0, size_of::<Header>())];
+        header.into_iter().chain(sections).chain(ends).collect()
+    }
+
+    /// Number of bytes in the blocks for each column of the positions, and for the operations. Empty if
+    /// nothing is coded by columns. All blocks are read.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
+        self.level.column_bytes()
+    }
+}
+
+impl Archive {
+    /// True if the input can be restored byte for byte.
+    pub fn is_verbatim(&self) -> bool {
+        self.sections.file_section(SectionKind::SideData).is_some()
+    }
+
+    /// The names of the files of a verbatim archive, in their order.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NotVerbatim`], and [`ArchiveError::Corrupt`] for damage.
+    pub fn file_names(&self) -> Result<Vec<String>, ArchiveError> {
+        let kind = SectionKind::FileNames;
+        let section = self.sections.file_section(kind).ok_or(ArchiveError::NotVerbatim)?;
+        verbatim::names(section.checked(&self.bytes, kind.name())?)
+    }
+
+    /// Restores the input of a verbatim archive, piece by piece: the name of each file, then its bytes.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NotVerbatim`], [`ArchiveError::Corrupt`] for damage, and errors of `visit`.
+    pub fn restore<E: From<ArchiveError>>(
+        &self,
+        visit: impl FnMut(Restored<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(side) = self.sections.file_section(SectionKind::SideData) else {
+            return Err(ArchiveError::NotVerbatim.into());
+        };
+        let side = side.bytes(&self.bytes, "side data")?;
+        let names = self.file_names()?;
+        let mut next = 0;
+        let records = verbatim::restore(
+            side,
+            self.identity,
+            &names,
+            self.memory / 4,
+            |records, out| {
+                let end = next + records;
+                if end > self.len() {
+                    return Err(ArchiveError::corrupt("side data"));
+                }
+                self.each_text(next..end, out, |text| match text.len() <= self.memory / 4 {
+                    true => Ok(()),
+                    false => Err(Refusal::Memory.at("text of the record", next)),
+                })?;
+                next = end;
+                Ok(())
+            },
+            visit,
+        )?;
+        if records == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("side data").into()) }
+    }
+}
+
+impl Archive {
+    /// Reads everything and checks every part: the checksums, that each record can be decoded, and that
+    /// the position index leads to each record and to nothing else.
+    ///
+    /// # Errors
+    /// The first damage found.
+    pub fn verify(&self) -> Result<(), ArchiveError> {
+        self.verify_gaps()?;
+        for listed in self.sections.each() {
+            let name = listed.kind.map_or("part that is not known", SectionKind::name);
+            listed.section.checked(&self.bytes, name)?;
+        }
+        self.read_tally_ledger()?;
+        if let Some(games) = self.kept_games()? {
+            games.each(&mut |_, game| match kept_game::decode(game) {
+                Some(_) => Ok(()),
+                None => Err(ArchiveError::corrupt(SectionKind::KeptGames.name())),
+            })?;
+        }
+        self.level.verify_layout()?;
+        if self.is_verbatim() {
+            self.restore(|_| Ok::<(), ArchiveError>(()))?;
+        }
+        self.level.verify_records()
+    }
+
+    /// Checks that there are only zeros between the parts.
+    fn verify_gaps(&self) -> Result<(), ArchiveError> {
+        let mut end = 0;
+        for part in self.parts() {
+            let gap = self.bytes.get(end as usize..part.offset as usize);
+            if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
+                return Err(ArchiveError::corrupt("padding"));
+            }
+            end = part.offset.saturating_add(part.len);
+        }
+        Ok(())
+    }
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::archive::Archive;
+use super::Archive;
 use crate::archive::error::ArchiveError;
 use crate::model::EpdRecord;
 

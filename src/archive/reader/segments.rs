@@ -5,12 +5,11 @@ use zerocopy::FromBytes;
 
 use crate::archive::blocks::BlockSegment;
 use crate::archive::error::ArchiveError;
-use crate::archive::file::layout::{
-    CODER_MIXING, CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS,
-    SegmentEntry,
-};
 use crate::archive::file::sections::{Section, SectionKind, SectionTable};
-use crate::archive::file::span::Span;
+use crate::archive::file::{
+    CODER_MIXING, CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS,
+    SegmentEntry, Span,
+};
 use crate::archive::rows::RowSegment;
 
 /// Maximum number of records of a block that a reader accepts.
@@ -33,7 +32,7 @@ impl Segments {
         table: &SectionTable,
         is_fast: bool,
     ) -> Result<Segments, ArchiveError> {
-        let section = table.of_file(SectionKind::SegmentTable);
+        let section = table.file_section(SectionKind::SegmentTable);
         let section = section.ok_or(ArchiveError::corrupt(TABLE))?;
         let entries = <[SegmentEntry]>::ref_from_bytes(section.checked(file, TABLE)?)
             .map_err(|_| ArchiveError::corrupt(TABLE))?;
@@ -146,12 +145,12 @@ impl SegmentSections {
     }
 
     fn rows(self, entry: &SegmentEntry) -> RowSegment {
-        RowSegment { span: Span::of(entry), rows: self.rows, heap: self.heap }
+        RowSegment { span: Span::new(entry), rows: self.rows, heap: self.heap }
     }
 
     fn blocks(self, entry: &SegmentEntry) -> BlockSegment {
         BlockSegment {
-            span: Span::of(entry),
+            span: Span::new(entry),
             block_records: entry.block_records.get(),
             first_index_block: entry.first_block.get(),
             index_records: entry.index_records.get().into(),

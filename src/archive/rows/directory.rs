@@ -8,7 +8,7 @@ use std::ops::Range;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::guide::shift;
+use super::hint_table::shift;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
@@ -74,7 +74,7 @@ struct Place {
 
 impl Place {
     #[inline(always)]
-    fn of(key: u64, lines: u64) -> Place {
+    fn new(key: u64, lines: u64) -> Place {
         let (line, in_line) = fast_range(key, lines);
         let (bucket, in_bucket) = fast_range(in_line, BUCKETS as u64);
         Place { line, bucket: bucket as usize, mark: (in_bucket >> 56) as u8 }
@@ -212,7 +212,7 @@ impl<'a> RowDirectory<'a> {
 
     #[inline(always)]
     fn place(&self, key: u64) -> Place {
-        Place::of(key, self.lines())
+        Place::new(key, self.lines())
     }
 
     /// Prefetches the line of a key.
@@ -350,7 +350,7 @@ impl DirectoryBuilder {
             return Ok(self.further.push(&number.to_be_bytes(), record)?);
         }
         self.put_first(put)?;
-        let place = Place::of(key, self.lines);
+        let place = Place::new(key, self.lines);
         self.end_lines(place.line)?;
         self.line.push(place);
         self.first = Some(First { key, record: record.to_vec(), further: None });

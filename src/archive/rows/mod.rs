@@ -3,15 +3,209 @@
 
 mod build;
 mod directory;
-mod guide;
+mod hint_table;
 mod index;
 mod reader;
 mod row;
-mod segment;
 mod verify;
 
 pub(super) use build::RowSegmentBuilder;
 pub(super) use directory::{BuiltDirectory, DirectoryBuilder, DirectoryLines, Further};
 pub(super) use index::{MAX_RECORDS, write_index};
 pub(super) use reader::{IndexSections, RowMatches, RowReader};
-pub(super) use segment::{RowRef, RowSegment};
+
+use zerocopy::FromBytes;
+
+use super::error::ArchiveError;
+use super::file::sections::Section;
+use super::file::{Span, check};
+use crate::codec::key::position_key;
+use crate::codec::packed::{self, PackedBoard};
+use crate::codec::record;
+use crate::model::EpdRecord;
+use crate::simd::prefetch;
+use crate::text::{FormatOptions, epd};
+use row::{BOARD, FastRow, ROW_BYTES, RowRest};
+
+const ROW: &str = "record";
+/// Number of rows in a cache line.
+const ROWS_OF_LINE: usize = 64 / ROW_BYTES as usize;
+/// Cache lines around the hint of the guide; the row is nearly always in one of them.
+const GUESSED_LINES: [isize; 6] = [0, 1, -1, 2, -2, 3];
+
+/// The sections of a segment of rows.
+#[derive(Copy, Clone, Debug)]
+pub(in crate::archive) struct RowSegment {
+    pub(in crate::archive) span: Span,
+    pub(in crate::archive) rows: Section,
+    pub(in crate::archive) heap: Section,
+}
+
+impl RowSegment {
+    /// True if the section of the rows can hold the records.
+    pub(in crate::archive) fn fits(&self) -> bool {
+        self.rows.len == u64::from(self.span.records) * ROW_BYTES
+    }
+
+    /// The rows in the bytes of the file; `place` is that of the segment.
+    #[inline(always)]
+    fn open<'a>(&'a self, file: &'a [u8], place: usize) -> Result<SegmentRows<'a>, ArchiveError> {
+        let rows = self.rows.bytes(file, "rows")?;
+        let rows = <[FastRow]>::ref_from_bytes(rows)
+            .map_err(|_| ArchiveError::corrupt_at("rows", place as u64))?;
+        Ok(SegmentRows { segment: self, file, rows })
+    }
+}
+
+/// The rows of a segment.
+#[derive(Copy, Clone)]
+struct SegmentRows<'a> {
+    segment: &'a RowSegment,
+    file: &'a [u8],
+    rows: &'a [FastRow],
+}
+
+impl<'a> SegmentRows<'a> {
+    /// The record with a number of the segment.
+    #[inline(always)]
+    fn at(self, number: u64) -> Result<RowRef<'a>, ArchiveError> {
+        let SegmentRows { segment, file, rows } = self;
+        let row = rows.get((number - segment.span.first) as usize);
+        let row = row.ok_or(ArchiveError::corrupt_at(ROW, number))?;
+        Ok(RowRef { segment, file, row, number })
+    }
+
+    /// Prefetches the rows around a number, the nearest first.
+    #[inline(always)]
+    fn prefetch_around(self, number: u64) {
+        let (lines, _) = self.rows.as_chunks::<ROWS_OF_LINE>();
+        let own = (number - self.segment.span.first) as usize / ROWS_OF_LINE;
+        for step in GUESSED_LINES {
+            lines.get(own.wrapping_add_signed(step)).into_iter().for_each(prefetch);
+        }
+    }
+}
+
+/// A record of a segment. It is checked when it is used.
+#[derive(Copy, Clone)]
+pub(in crate::archive) struct RowRef<'a> {
+    segment: &'a RowSegment,
+    file: &'a [u8],
+    row: &'a FastRow,
+    number: u64,
+}
+
+impl<'a> RowRef<'a> {
+    /// Number of the record.
+    #[inline]
+    pub(in crate::archive) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Prefetches the row.
+    #[inline]
+    fn prefetch(&self) {
+        prefetch(self.row);
+    }
+
+    /// The row, after checking its checksum.
+    #[inline(always)]
+    fn row(&self) -> Result<&'a FastRow, ArchiveError> {
+        if self.row.is_whole(self.segment.span.identity, self.number) {
+            Ok(self.row)
+        } else {
+            Err(self.corrupt())
+        }
+    }
+
+    #[cold]
+    fn corrupt(&self) -> ArchiveError {
+        ArchiveError::corrupt_at(ROW, self.number)
+    }
+
+    /// True if the row has this board, unchecked; false for every board that does not fit into a row.
+    #[inline(always)]
+    fn has_board(&self, board: &PackedBoard) -> bool {
+        board.as_plain() == Some(&self.row.board)
+    }
+
+    /// The record, after checking the checksum of its row.
+    #[inline(always)]
+    fn checked(self) -> Result<RowRef<'a>, ArchiveError> {
+        self.row().map(|_| self)
+    }
+
+    /// True if the record is of the position with this packed identity board.
+    #[inline(always)]
+    fn is_of(&self, board: &PackedBoard) -> Result<bool, ArchiveError> {
+        let row = self.row()?;
+        if let Some(board) = board.as_plain() {
+            return Ok(row.board == *board);
+        }
+        Ok(row.board == [0; BOARD] && self.board()? == *board)
+    }
+
+    /// True if the heap has the range of further records of the key; unchecked.
+    #[inline]
+    fn has_further(&self) -> bool {
+        self.row.has_further()
+    }
+
+    /// The further records of the key; `None` if there are none.
+    fn further(&self) -> Result<Option<Further>, ArchiveError> {
+        let row = self.row()?;
+        let Some(place) = row.place().filter(|_| row.has_further()) else { return Ok(None) };
+        let (further, _) = self.in_heap(place).ok_or_else(|| self.corrupt())?;
+        Ok(further)
+    }
+
+    /// The position key.
+    fn key(&self) -> Result<u64, ArchiveError> {
+        Ok(position_key(self.record()?.position()))
+    }
+
+    /// The packed identity board.
+    fn board(&self) -> Result<PackedBoard, ArchiveError> {
+        Ok(packed::encode(&self.record()?.position().identity()))
+    }
+
+    /// The record.
+    pub(in crate::archive) fn record(&self) -> Result<EpdRecord, ArchiveError> {
+        let row = self.row()?;
+        let record = match row.place() {
+            None => RowRest::parse(row).and_then(|rest| rest.record(row)),
+            Some(place) => self.in_heap(place).and_then(|(_, bytes)| {
+                let (record, _) = record::decode(bytes).ok()?;
+                let board = packed::encode(&record.position().identity());
+                (*board.as_plain().unwrap_or(&[0; BOARD]) == row.board).then_some(record)
+            }),
+        };
+        record.ok_or_else(|| self.corrupt())
+    }
+
+    /// Appends the canonical text of the record, without line end.
+    #[inline]
+    pub(in crate::archive) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
+        let row = self.row()?;
+        let is_row_alone = row.place().is_none();
+        let rest = if is_row_alone { RowRest::parse(row) } else { None };
+        if rest.and_then(|rest| rest.write_text(row, out)).is_none() {
+            epd::format(&self.record()?, &FormatOptions::default(), out);
+        }
+        Ok(())
+    }
+
+    /// The entry of the heap at a place, after checking its checksum: the further records, if any, and the
+    /// bytes of the record.
+    fn in_heap(&self, place: u64) -> Option<(Option<Further>, &[u8])> {
+        let heap = self.segment.heap.bytes(self.file, "heap").ok()?;
+        let bytes = heap.get(usize::try_from(place).ok()?..)?;
+        let (check, bytes) = bytes.split_first_chunk()?;
+        let before = if self.has_further() { size_of::<Further>() } else { 0 };
+        let (further, rest) = bytes.split_at_checked(before)?;
+        let bytes = &bytes[..before + record::len_of(rest).ok()?];
+        let found = check::placed(self.segment.span.identity, self.number, bytes);
+        let further = Further::read_from_bytes(further).ok();
+        check::holds(found, u32::from_le_bytes(*check)).then_some((further, &bytes[before..]))
+    }
+}

@@ -1,19 +1,18 @@
 //! Reading an archive of level fast: by number, in order, and by position.
 
 use std::cmp::Ordering;
-use std::ops::ControlFlow;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use super::directory::RowDirectory;
-use super::guide::RowGuide;
+use super::hint_table::HintTable;
 use super::index::{Candidates, RecordIndex};
-use super::segment::{RowRef, RowSegment, SegmentRows};
+use super::{RowRef, RowSegment, SegmentRows};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::bytes::FileBytes;
+use crate::archive::file::place_of;
 use crate::archive::file::sections::Section;
-use crate::archive::file::span::place_of;
-use crate::archive::scan::BoardMap;
+use crate::archive::index_entries::BoardMap;
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
@@ -63,7 +62,7 @@ pub(in crate::archive) enum IndexSections {
 /// The position index, open for reading.
 pub(super) enum RowIndex<'a> {
     Lines(RecordIndex<'a>),
-    Directory(RowDirectory<'a>, Option<RowGuide<'a>>),
+    Directory(RowDirectory<'a>, Option<HintTable<'a>>),
 }
 
 impl RowReader {
@@ -75,10 +74,10 @@ impl RowReader {
     ) -> Result<RowReader, ArchiveError> {
         let extent = index.and_then(|index| match index {
             IndexSections::Lines { lines, .. } => {
-                RecordIndex::homes(lines.of(&bytes, "position index").ok()?, identity)
+                RecordIndex::homes(lines.bytes(&bytes, "position index").ok()?, identity)
             }
             IndexSections::Directory { lines, .. } => {
-                RowDirectory::firsts(lines.of(&bytes, "row directory").ok()?, identity)
+                RowDirectory::firsts(lines.bytes(&bytes, "row directory").ok()?, identity)
             }
         });
         let reader = RowReader { bytes, segments, index, extent, identity };
@@ -150,25 +149,20 @@ impl RowReader {
         Ok(records)
     }
 
-    /// Appends the canonical text of a range, a line a record, and calls `visit` after each piece.
-    pub(in crate::archive) fn each_text<E: From<ArchiveError>>(
+    /// Appends the canonical text of the first records of a range, at least one, a line each. Returns the
+    /// number after them.
+    pub(in crate::archive) fn write_texts(
         &self,
         range: Range<u64>,
         out: &mut Vec<u8>,
-        visit: &mut impl FnMut(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut next = range.start;
-        while next < range.end {
-            let (segment, end) = self.segment(next)?;
-            let end = end.min(range.end).min(next + TEXT_STEP);
-            for number in next..end {
-                segment.at(number)?.write_text(out)?;
-                out.push(b'\n');
-            }
-            next = end;
-            visit(out)?;
+    ) -> Result<u64, ArchiveError> {
+        let (segment, end) = self.segment(range.start)?;
+        let end = end.min(range.end).min(range.start + TEXT_STEP);
+        for number in range.start..end {
+            segment.at(number)?.write_text(out)?;
+            out.push(b'\n');
         }
-        Ok(())
+        Ok(end)
     }
 
     /// The index, if there is one.
@@ -177,17 +171,17 @@ impl RowReader {
         let index = match self.index {
             None => return Ok(None),
             Some(IndexSections::Lines { lines, lists }) => {
-                let lines = lines.of(&self.bytes, "position index")?;
-                let lists = lists.of(&self.bytes, "lists of equal keys")?;
+                let lines = lines.bytes(&self.bytes, "position index")?;
+                let lists = lists.bytes(&self.bytes, "lists of equal keys")?;
                 let homes = self.extent.ok_or(ArchiveError::corrupt("position index"))?;
                 RowIndex::Lines(RecordIndex::new(lines, lists, homes, self.identity)?)
             }
             Some(IndexSections::Directory { lines, guide }) => {
-                let lines = lines.of(&self.bytes, "row directory")?;
+                let lines = lines.bytes(&self.bytes, "row directory")?;
                 self.extent.ok_or(ArchiveError::corrupt("row directory"))?;
                 let directory = RowDirectory::new(lines, self.identity)?;
-                let guide = guide.and_then(|guide| guide.of(&self.bytes, "row guide").ok());
-                let guide = guide.and_then(|guide| RowGuide::new(guide, directory.lines()));
+                let guide = guide.and_then(|guide| guide.bytes(&self.bytes, "row guide").ok());
+                let guide = guide.and_then(|guide| HintTable::new(guide, directory.lines()));
                 RowIndex::Directory(directory, guide)
             }
         };
@@ -317,7 +311,7 @@ impl RowReader {
 
     /// Prefetches the rows around the hint of the guide.
     #[inline(always)]
-    fn prefetch_guessed(&self, guide: Option<RowGuide<'_>>, key: u64) {
+    fn prefetch_guessed(&self, guide: Option<HintTable<'_>>, key: u64) {
         let Some(guide) = guide else { return };
         let guess = guide.guess(key, self.firsts());
         if let Ok((segment, _)) = self.segment(guess) {
@@ -423,7 +417,7 @@ impl RowReader {
         queries: impl Iterator<Item = Query>,
         visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
-        let mut wanted = BoardMap::of(queries);
+        let mut wanted = BoardMap::new(queries);
         for number in 0..self.len() {
             let row = self.row(number)?;
             if wanted.is_empty() || !wanted.visit(&row.board()?, |place| visit(place, row))? {

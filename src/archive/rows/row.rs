@@ -128,7 +128,7 @@ pub(super) struct RowRest {
 impl RowRest {
     /// Parses the rest of a row; `None` for bits that no writer sets.
     #[inline]
-    pub(super) fn of(row: &FastRow) -> Option<RowRest> {
+    pub(super) fn parse(row: &FastRow) -> Option<RowRest> {
         let rest = row.rest();
         if !row.board_ends() {
             return None;

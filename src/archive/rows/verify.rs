@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::directory::RowDirectory;
-use super::guide::RowGuide;
+use super::hint_table::HintTable;
 use super::index::RecordIndex;
 use super::reader::{RowIndex, RowReader};
 use crate::archive::error::ArchiveError;
@@ -72,7 +72,7 @@ impl RowReader {
     fn verify_guide(
         &self,
         directory: &RowDirectory<'_>,
-        guide: RowGuide<'_>,
+        guide: HintTable<'_>,
     ) -> Result<(), ArchiveError> {
         if guide.is_of(self.firsts(), directory.first_numbers()) {
             Ok(())

@@ -1,5 +1,11 @@
 //! Building a position model from the rows of a segment.
 
+use std::cmp::Reverse;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
 use super::candidates::CANDIDATES;
 use super::context::{Context, Gain, PieceState};
 use super::grow::{BuiltTree, CodedInNodes, ColumnRows, ContextValues, Purpose, TreeBuilder};
@@ -8,13 +14,9 @@ use super::mirror::{LAST_RANK, coded_value};
 use super::prediction::{EncodeHistory, MODES, PredictionMode};
 use super::spec::{MAX_DICTIONARY, ModelSpec, TreeSpec, ordered};
 use super::spelling::Counts;
+use crate::archive::columns::{COLUMNS, EN_PASSANT, RANKS, Row};
 use crate::archive::numbered_column::NumberedColumn;
-use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
 use crate::model::rules::Move;
-use rayon::prelude::*;
-use std::cmp::Reverse;
-use std::ops::Range;
-use std::sync::Arc;
 
 /// Estimated bits of a row that a move predicts.
 const MOVE_BITS: f32 = 6.0;
@@ -56,8 +58,8 @@ struct ColumnPlan {
     bits: f32,
 }
 
-/// The mode in which each row is predicted from those before it in its block; the first row of a block
-/// is not. `steps` has the moves that lead from each row to the next, where they are known.
+/// Prediction mode of each row; `None` for the first row of a block. `steps` has the moves from each row
+/// to the next, if known.
 fn modes(
     rows: &[Row],
     block: usize,
@@ -113,7 +115,7 @@ type NumberedColumns = Vec<NumberedColumn>;
 /// A column of rows.
 fn numbered(rows: &[Row], column: usize) -> NumberedColumn {
     let (column, mirrors) = if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
-    NumberedColumn::of(rows.iter().map(|row| coded_value(mirrors, row, column)))
+    NumberedColumn::new(rows.iter().map(|row| coded_value(mirrors, row, column)))
 }
 
 /// The rows that are coded by columns.
@@ -135,9 +137,9 @@ struct ColumnSymbols {
 
 impl ColumnSymbols {
     /// Symbols of a column with these counts of values.
-    fn of(column: usize, numbered: &NumberedColumn, counts: Vec<u32>) -> ColumnSymbols {
+    fn new(column: usize, numbered: &NumberedColumn, counts: Vec<u32>) -> ColumnSymbols {
         let column = if column == MIRRORED { LAST_RANK } else { column };
-        let dictionary = Dictionary::of(column, &numbered.values, &counts);
+        let dictionary = Dictionary::new(column, &numbered.values, &counts);
         let mut symbols = vec![dictionary.numbers.len() as u16; counts.len()];
         for (symbol, &number) in (0..).zip(&dictionary.numbers) {
             symbols[number as usize] = symbol;
@@ -150,7 +152,7 @@ impl CodedRows {
     /// All rows, without prediction.
     fn alone(columns: &NumberedColumns, rows: usize) -> CodedRows {
         let symbols = |(column, numbered): (usize, &NumberedColumn)| {
-            ColumnSymbols::of(column, numbered, numbered.counts.clone())
+            ColumnSymbols::new(column, numbered, numbered.counts.clone())
         };
         CodedRows {
             places: (0..rows as u32).collect(),
@@ -171,7 +173,7 @@ impl CodedRows {
                 counts[numbered.numbers[place as usize] as usize] +=
                     u32::from(usize::from(first) <= last);
             }
-            ColumnSymbols::of(column, numbered, counts)
+            ColumnSymbols::new(column, numbered, counts)
         };
         let columns = columns.par_iter().enumerate().map(symbols).collect();
         CodedRows { places, first, columns }
@@ -190,7 +192,8 @@ impl CodedRows {
         };
         let mut states = vec![PieceState::default(); rows.len()];
         let after = |column: usize| {
-            let gains: Vec<Gain> = columns[column].values.iter().map(|&it| Gain::of(it)).collect();
+            let gains: Vec<Gain> =
+                columns[column].values.iter().map(|&it| Gain::from_rank(it)).collect();
             for (state, number) in states.iter_mut().zip(numbers(column)) {
                 state.add(column, gains[number]);
             }
@@ -224,9 +227,9 @@ struct PartOfRows {
 }
 
 impl TrainingSet {
-    /// Rows that will be coded in blocks of so many. `steps` has the moves that lead from each row to the
-    /// next, where they are known.
-    pub(in crate::archive) fn of(
+    /// Training set of rows that will be coded in blocks of `block` rows. `steps` has the moves from each
+    /// row to the next, if known.
+    pub(in crate::archive) fn new(
         rows: &[Row],
         block: usize,
         steps: Option<&[Option<Move>]>,
@@ -277,8 +280,7 @@ impl TrainingSet {
             let columns = columns.into_par_iter();
             columns.map(|column| view.plans(column, CANDIDATES[column])).collect()
         };
-        let bits =
-            |columns: &[Vec<ColumnPlan>]| columns.iter().map(|it| min_bits(it)).sum::<f32>();
+        let bits = |columns: &[Vec<ColumnPlan>]| columns.iter().map(|it| min_bits(it)).sum::<f32>();
         let back_ranks = LAST_RANK..LAST_RANK + 2;
         let [plain, mirrored] = [false, true].map(|mirrors| of(mirrors, back_ranks.clone()));
         let mirrors = bits(&mirrored) < bits(&plain);
@@ -332,7 +334,8 @@ impl TrainingSet {
             let plan = &plan.columns[column];
             let (tree, coded) = view.tree(&self.columns, plan, column, false);
             let symbols = &part.symbols[view.place(column)];
-            let intervals = ColumnIntervals::of(&tree.nodes, &coded, symbols, view.symbols(column));
+            let intervals =
+                ColumnIntervals::new(&tree.nodes, &coded, symbols, view.symbols(column));
             (tree, intervals)
         };
         let (columns, intervals) = (0..COLUMNS).into_par_iter().map(tree).unzip();
@@ -468,7 +471,7 @@ struct Dictionary {
 
 impl Dictionary {
     /// Dictionary of values with these counts.
-    fn of(column: usize, values: &[u32], counts: &[u32]) -> Dictionary {
+    fn new(column: usize, values: &[u32], counts: &[u32]) -> Dictionary {
         let mut frequent: Vec<(u32, u32)> =
             (0..).zip(counts.iter().copied()).filter(|&(_, count)| count > 1).collect();
         let value = |number: u32| values[number as usize];

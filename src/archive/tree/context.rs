@@ -1,6 +1,6 @@
 //! Contexts of a column: the columns before it, and the pieces on them.
 
-use crate::archive::row::{COLUMNS, RANK_ORDER, RANKS, is_rank, occupied};
+use crate::archive::columns::{COLUMNS, RANK_ORDER, RANKS, is_rank, occupied};
 
 /// The symbol of a value that is not in its column's dictionary.
 pub(super) const ESCAPE: u16 = u16::MAX;
@@ -81,7 +81,7 @@ impl ContextState {
     /// Adds the value of a column and its symbol.
     pub(super) fn update(&mut self, column: usize, symbol: u16, value: u32) {
         self.symbols[column] = symbol;
-        let gain = if is_rank(column) { Gain::of(value) } else { Gain::default() };
+        let gain = if is_rank(column) { Gain::from_rank(value) } else { Gain::default() };
         self.pieces.add(column, gain);
     }
 
@@ -151,7 +151,7 @@ pub(super) struct Gain {
 
 impl Gain {
     /// The pieces of the rank with this value.
-    pub(super) fn of(value: u32) -> Gain {
+    pub(super) fn from_rank(value: u32) -> Gain {
         let mut gain = Gain { occupied: occupied(value), ..Gain::default() };
         for (place, byte) in value.to_le_bytes().into_iter().enumerate() {
             let pair = &PAIRS[usize::from(byte)];

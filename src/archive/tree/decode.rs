@@ -1,12 +1,12 @@
 //! Decoding the rows of several blocks, interleaved.
 
+use super::PositionModel;
 use super::context::{Context, ESCAPE, Gain, PieceState};
-use super::model::PositionModel;
 use super::nodes::{NO_NODE, Path};
 use super::prediction::{DecodeHistory, PredictionModes};
-use crate::archive::chain::ReadRows;
+use crate::archive::columns::{COLUMNS, Row, is_rank};
+use crate::archive::move_links::ReadRows;
 use crate::archive::rans::RansDecoder;
-use crate::archive::row::{COLUMNS, Row, is_rank};
 
 impl PositionModel {
     /// Decodes the rows of blocks, given with their numbers of rows, which must not ascend. The blocks
@@ -165,7 +165,11 @@ impl<'a> BlockDecoder<'a> {
         let spelled = || model.spelling.decode(place, &mut self.decoder);
         let coded = entry.map_or_else(spelled, |entry| entry.value);
         let value = model.value_of(place, coded, &self.row);
-        self.take(place, value, if is_rank(place) { Gain::of(value) } else { Gain::default() });
+        self.take(
+            place,
+            value,
+            if is_rank(place) { Gain::from_rank(value) } else { Gain::default() },
+        );
     }
 
     /// Adds the value of a column and its pieces.

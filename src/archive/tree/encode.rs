@@ -1,13 +1,13 @@
 //! Encoding the rows of blocks with a position model.
 
+use super::PositionModel;
 use super::context::{ContextState, ESCAPE};
 use super::mirror::coded_value;
-use super::model::PositionModel;
 use super::nodes::{NO_NODE, Path};
 use super::prediction::{EncodeHistory, PredictionMode};
 use super::table::Table;
+use crate::archive::columns::{COLUMNS, Row};
 use crate::archive::rans::{Interval, SCALE};
-use crate::archive::row::{COLUMNS, Row};
 
 impl PositionModel {
     /// An encoder.

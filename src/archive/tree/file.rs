@@ -1,22 +1,24 @@
 //! Reading and writing position models.
 
+use std::cmp::Reverse;
+
+use foldhash::HashMap;
+
 use super::context::{CONTEXT_BITS, Context, ESCAPE, Gain};
 use super::mirror::{LAST_RANK, VACATED, faced_column, facing};
-use super::model::{Column, Entry, PositionModel};
 use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
 use super::possible::{Known, Needs, SymbolOrder};
 use super::prediction::PredictionModes;
 use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
 use super::spelling::Spelling;
 use super::symbol_tables::SymbolTables;
+use super::{Column, Entry, PositionModel};
 use crate::archive::adaptive::{
-    BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SmallSymbolModel,
+    BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SmallSymbolModel, decode_count,
+    encode_count,
 };
+use crate::archive::columns::{COLUMNS, RANKS, is_rank};
 use crate::archive::error::Refusal;
-use crate::archive::rounded_count::{decode_count, encode_count};
-use crate::archive::row::{COLUMNS, RANKS, is_rank};
-use foldhash::HashMap;
-use std::cmp::Reverse;
 
 /// Maximum number of nodes of a column that a reader accepts.
 const MAX_NODES: usize = 1 << 20;
@@ -57,7 +59,7 @@ impl PositionModel {
         let (nodes, places) = Nodes::arrange(&nodes);
         let column = |(column, root): (&TreeSpec, usize)| Column {
             contexts: column.contexts.clone(),
-            dictionary: column.dictionary.iter().map(|&value| Entry::of(value)).collect(),
+            dictionary: column.dictionary.iter().map(|&value| Entry::new(value)).collect(),
             start: nodes.path(places[root]),
         };
         PositionModel {
@@ -157,7 +159,7 @@ impl ModelCodec {
             let faced = faced_column(column).filter(|_| !is_mirrored);
             let faced = faced.and_then(|faced| columns.get(faced));
             let (dictionary, class_lens) = self.dictionary(coder, column, faced, given)?;
-            let gains = dictionary.iter().map(|&value| Gain::of(value));
+            let gains = dictionary.iter().map(|&value| Gain::from_rank(value));
             // The whole dictionary, what is frequent anywhere, and under each context.
             let levels = contexts.len() + 2;
             let classes = classes(&class_lens);
@@ -165,7 +167,7 @@ impl ModelCodec {
                 codec: self,
                 models: vec![NodeModels::new(&classes); levels],
                 classes,
-                needs: is_rank(column).then(|| Needs::of(gains)),
+                needs: is_rank(column).then(|| Needs::new(gains)),
                 contexts: &contexts,
                 earlier: &columns,
                 given: &given.nodes,
@@ -477,7 +479,7 @@ impl TreeCodec<'_> {
             _ => None,
         };
         let value = rank.and_then(|rank| rank.dictionary.get(context as usize));
-        known.add(number, context, value.map(|&value| Gain::of(value)));
+        known.add(number, context, value.map(|&value| Gain::from_rank(value)));
         Some(Place { context, known })
     }
 
@@ -497,7 +499,7 @@ impl TreeCodec<'_> {
         self.take(len * SYMBOL_COST)?;
         let order = match &self.needs {
             Some(needs) => needs.order(known),
-            None => SymbolOrder::of_all(self.classes.len()),
+            None => SymbolOrder::all(self.classes.len()),
         };
         self.taken.clear();
         let asked = self.hinted(coder, level, &order, (node, len));

@@ -8,8 +8,8 @@ use super::mirror::coded_value;
 use super::prediction::{PredictionMode, PredictionModes};
 use super::spec::{ModelSpec, NodeSpec};
 use super::spelling::Spelling;
+use crate::archive::columns::{COLUMNS, Row};
 use crate::archive::rans::Interval;
-use crate::archive::row::{COLUMNS, Row};
 
 /// The nodes of a path in a tree, from the root, with the intervals of their symbols.
 struct OpenPath<'a> {
@@ -111,7 +111,7 @@ impl RowIntervals {
 
 impl ColumnIntervals {
     /// Intervals of rows that are coded in the nodes of a tree; symbols go up to the escape.
-    pub(super) fn of(
+    pub(super) fn new(
         tree: &[NodeSpec],
         coded: &CodedInNodes,
         symbols: &[u16],
@@ -166,10 +166,10 @@ pub(in crate::archive) struct TrainedEncoder {
     places: Option<Vec<u32>>,
 }
 
-/// How rows are predicted.
+/// Predictions of the rows.
 struct Predictions {
     distribution: PredictionModes,
-    /// The mode of each row. Finding one takes a search for a move, so the training keeps them.
+    /// Mode of each row, from the training, because finding it takes a search for a move.
     modes: Arc<[Option<PredictionMode>]>,
 }
 
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn rows_are_coded_as_by_the_model_that_is_read() {
         let rows = rows(20_000);
-        let training = TrainingSet::of(&rows, BLOCK, None);
+        let training = TrainingSet::new(&rows, BLOCK, None);
         for has_modes in [false, true] {
             let (spec, encoder) = training.build(&training.plan(has_modes));
             assert!(spec.columns.iter().map(|column| column.nodes.len()).sum::<usize>() > 40);

@@ -1,7 +1,7 @@
 //! Coding the last rank by its difference to the first: in most positions of games, pieces of both
 //! colours face each other.
 
-use crate::archive::row::{RANK_ORDER, RANKS, Row, no_pieces, with_other_colors};
+use crate::archive::columns::{RANK_ORDER, RANKS, Row, no_pieces, with_other_colors};
 
 /// The column of the last rank.
 pub(super) const LAST_RANK: usize = {

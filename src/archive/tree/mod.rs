@@ -29,11 +29,9 @@ mod file;
 mod grow;
 mod intervals;
 mod mirror;
-mod model;
 mod nodes;
 mod possible;
 mod prediction;
-mod shipped;
 mod spec;
 mod spelling;
 mod symbol_tables;
@@ -41,5 +39,92 @@ mod table;
 
 pub(super) use build::TrainingSet;
 pub(super) use encode::RowEncoder;
-pub(super) use model::PositionModel;
-pub(super) use shipped::shipped;
+
+use std::sync::LazyLock;
+
+use super::columns::{RANKS, Row};
+use crate::model::EpdRecord;
+use context::{Context, Gain};
+use mirror::{LAST_RANK, unmirrored};
+use nodes::{Nodes, Path};
+use prediction::PredictionModes;
+use spelling::Spelling;
+use symbol_tables::SymbolTables;
+
+/// A position model for encoding and decoding.
+#[derive(Debug)]
+pub(in crate::archive) struct PositionModel {
+    columns: Vec<Column>,
+    nodes: Nodes,
+    tables: SymbolTables,
+    /// True if the last rank is coded by its difference to the first.
+    mirrors: bool,
+    spelling: Spelling,
+    /// Prediction of rows from previous rows, if it pays.
+    modes: Option<PredictionModes>,
+    /// Approximate memory in bytes, of a model that was read.
+    cost: usize,
+}
+
+/// The tree of a column.
+#[derive(Debug)]
+struct Column {
+    contexts: Vec<Context>,
+    /// Values with a symbol, the most frequent first.
+    dictionary: Vec<Entry>,
+    /// Path before the first context.
+    start: Path,
+}
+
+/// A value of a dictionary.
+#[derive(Copy, Clone, Debug)]
+struct Entry {
+    value: u32,
+    /// Pieces that it adds to contexts, if it is a rank and not coded as a difference.
+    gain: Gain,
+}
+
+impl Entry {
+    fn new(value: u32) -> Entry {
+        Entry { value, gain: Gain::from_rank(value) }
+    }
+}
+
+impl PositionModel {
+    /// Approximate memory in bytes.
+    pub(in crate::archive) const fn cost(&self) -> usize {
+        self.cost
+    }
+
+    /// True if a column is coded by its difference to the first rank.
+    const fn is_mirrored(&self, column: usize) -> bool {
+        self.mirrors && column == LAST_RANK
+    }
+
+    /// The value of a column from its coded value.
+    fn value_of(&self, column: usize, coded: u32, row: &Row) -> u32 {
+        if self.is_mirrored(column) { unmirrored(row.0[RANKS], coded) } else { coded }
+    }
+}
+
+/// The built-in model, for archives that are too small for a model of their own.
+pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
+    const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
+    static SHIPPED: LazyLock<Option<PositionModel>> =
+        LazyLock::new(|| PositionModel::read(SHIPPED_BYTES, usize::MAX).ok());
+    SHIPPED.as_ref()
+}
+
+/// The bytes of a model for positions like these. It makes the built-in model of epdb, for archives
+/// that are too small for a model of their own (`tests/examples/archive_data`).
+///
+/// ```
+/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")?;
+/// assert!(!epdb::archive::position_model(&[record]).is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn position_model(records: &[EpdRecord]) -> Vec<u8> {
+    let rows: Vec<Row> = records.iter().map(Row::from_record).collect();
+    let training = TrainingSet::new(&rows, 1, None);
+    training.build_open(&training.plan(false)).write()
+}

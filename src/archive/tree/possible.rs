@@ -79,7 +79,7 @@ pub(super) struct Needs {
 
 impl Needs {
     /// Needs of the symbols of a column, given by their pieces.
-    pub(super) fn of(gains: impl ExactSizeIterator<Item = Gain>) -> Needs {
+    pub(super) fn new(gains: impl ExactSizeIterator<Item = Gain>) -> Needs {
         let symbols = gains.len();
         let mut words = vec![[0; NEEDS]; symbols.div_ceil(64)];
         for (symbol, gain) in gains.enumerate() {
@@ -128,7 +128,7 @@ impl SymbolOrder {
     }
 
     /// All symbols are possible.
-    pub(super) fn of_all(symbols: usize) -> SymbolOrder {
+    pub(super) fn all(symbols: usize) -> SymbolOrder {
         SymbolOrder::new(symbols, vec![0; symbols.div_ceil(64)])
     }
 
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn symbols_that_need_more_than_there_is_come_last() {
         let values = [0, 0x2, 0x22, 0x1, 0x10, 0x5, 0x7, 0x8];
-        let needs = Needs::of(values.iter().map(|&value| Gain::of(value)));
+        let needs = Needs::new(values.iter().map(|&value| Gain::from_rank(value)));
         let order = |known: &Known| {
             let order = needs.order(known);
             let mut walk = order.walk();
@@ -241,7 +241,7 @@ mod tests {
         };
         let mut known = Known::default();
         assert_eq!(order(&known), [0, 1, 2, 3, 4, 5, 6, 7]);
-        known.add(Column(2), 7, Some(Gain::of(0x52)));
+        known.add(Column(2), 7, Some(Gain::from_rank(0x52)));
         assert_eq!(order(&known), [0, 1, 3, 4, 6, 7, 2, 5]);
         known.add(Pawns(White), 1, None);
         assert_eq!(order(&known), [0, 1, 4, 6, 7, 2, 3, 5]);

@@ -2,9 +2,9 @@
 //! row, or by the first columns that it shares with the last row that no move led to. The first suits
 //! games, the second sorted lists and opening books.
 
-use crate::archive::chain;
+use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, Row};
+use crate::archive::move_links;
 use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise};
-use crate::archive::row::{COLUMNS, EN_PASSANT, FORM, Row};
 use crate::codec::ordinal;
 use crate::model::Position;
 use crate::model::rules::{Move, Playable, after};
@@ -95,7 +95,7 @@ impl PredictedMove {
     fn between(before: &Row, row: &Row, step: Option<Option<Move>>) -> Option<PredictedMove> {
         let (playable, mv) = match step {
             Some(mv) => mv.and_then(|mv| Some((Playable::new(&before.position()?).ok()?, mv)))?,
-            None => chain::step(before, row)?,
+            None => move_links::step(before, row)?,
         };
         let is_changing = before.0[FORM] != row.0[FORM];
         let kind = MoveKind { is_bare: row.0[EN_PASSANT] == 0, is_changing };

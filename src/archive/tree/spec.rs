@@ -1,12 +1,13 @@
 //! The specification of a model, before it is written or used.
 
+use std::cmp::Reverse;
+
 use super::context::{Context, ESCAPE};
 use super::prediction::MODES;
 use super::spelling::Counts;
+use crate::archive::adaptive::{decode_count, encode_count};
+use crate::archive::columns::is_rank;
 use crate::archive::rans::{Interval, normalise};
-use crate::archive::rounded_count::{decode_count, encode_count};
-use crate::archive::row::is_rank;
-use std::cmp::Reverse;
 
 /// Maximum number of values of a dictionary.
 pub(super) const MAX_DICTIONARY: usize = 8192;

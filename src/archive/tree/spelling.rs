@@ -1,10 +1,9 @@
 //! Coding of values that are not in a dictionary: ranks square by square, other columns byte by byte.
 
 use super::mirror::{LAST_RANK, VACATED};
-use crate::archive::adaptive::{BitCoder, IntegerModel};
+use crate::archive::adaptive::{BitCoder, IntegerModel, decode_count, encode_count};
+use crate::archive::columns::{RANKS, is_rank};
 use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise, starts_up_to};
-use crate::archive::rounded_count::{decode_count, encode_count};
-use crate::archive::row::{RANKS, is_rank};
 
 /// Number of codes of a square.
 const CODES: usize = VACATED as usize + 1;

@@ -85,7 +85,7 @@ impl SymbolTables {
     pub(super) fn push(&mut self, spec: &NodeSpec) -> NodeSymbols {
         let intervals: Vec<(u16, Interval)> = spec.intervals().collect();
         let first = self.chunks.len() as u32;
-        self.chunks.extend(intervals.chunks(CHUNK).map(Chunk::of));
+        self.chunks.extend(intervals.chunks(CHUNK).map(Chunk::new));
         let (jump, shift) = match intervals.len() {
             ..=CHUNK => (0, SCALE_BITS),
             _ => self.push_jumps(&intervals),
@@ -174,7 +174,7 @@ impl SymbolTables {
 
 impl Chunk {
     /// Chunk of at most [`CHUNK`] neighbours.
-    fn of(intervals: &[(u16, Interval)]) -> Chunk {
+    fn new(intervals: &[(u16, Interval)]) -> Chunk {
         let mut chunk = Chunk { starts: [PADDING; CHUNK + 1], symbols: [ESCAPE; CHUNK] };
         for (nth, &(symbol, interval)) in intervals.iter().enumerate() {
             chunk.symbols[nth] = symbol;

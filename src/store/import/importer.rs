@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::batch::Batch;
 use super::merge::merge;
-use super::options::{ImportConflict, ImportOptions, ImportReport};
 use super::resolve::Resolver;
+use super::{ImportConflict, ImportOptions, ImportReport};
 use crate::codec::key::position_key;
 use crate::codec::tally_origin::{GameDigest, TallyOrigin};
 use crate::model::EpdRecord;

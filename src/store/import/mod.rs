@@ -1,12 +1,159 @@
 //! Imports: records are collected in batches, and each batch is merged into the blocks in one
-//! transaction.
+//! transaction. Here are the options and the report of an import.
 
 mod batch;
 mod existing;
 mod importer;
 mod merge;
-mod options;
 mod resolve;
 
 pub use importer::Importer;
-pub use options::{ImportConflict, ImportOptions, ImportReport, OnDuplicate, Same};
+
+use std::num::NonZeroU64;
+
+use super::journal::{ImportCounts, SourceDigest};
+use crate::model::merge::{BestMoves, MergeRules, Prefer};
+
+/// Rule for a record that has a duplicate in the store or earlier in its source.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum OnDuplicate {
+    /// Keep both: a store is a multiset.
+    #[default]
+    Keep,
+    /// Leave out the later one.
+    Skip,
+    /// Replace all earlier ones by the later one.
+    Replace,
+    /// Merge the later one into the earliest of the first 256 records of its position that it does
+    /// not contradict. If it contradicts all of them, store it in addition.
+    Merge(MergeRules),
+}
+
+/// Definition of duplicates.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Same {
+    /// Records of one position.
+    #[default]
+    Position,
+    /// Records with the same canonical text. Merging two of them leaves one out.
+    Record,
+}
+
+/// Options of an import.
+///
+/// ```
+/// use epdb::store::{ImportOptions, OnDuplicate};
+/// let options = ImportOptions::new().on_duplicate(OnDuplicate::Skip).restart(true);
+/// assert_eq!(options.on_duplicate, OnDuplicate::Skip);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct ImportOptions {
+    /// Rule for duplicates.
+    pub on_duplicate: OnDuplicate,
+    /// Definition of duplicates.
+    pub same: Same,
+    /// Other settings that select or change the records of a source, such as the profile it is read
+    /// with. An interrupted import is continued only with equal settings.
+    pub settings: String,
+    /// Digest of the source, if known: see [`Store::recognise`](crate::store::Store::recognise). An
+    /// interrupted import of these bytes is continued under any name.
+    pub digest: Option<SourceDigest>,
+    /// Gives up an interrupted import of this source, keeps the records it had committed, and imports
+    /// the source from its start.
+    pub restart: bool,
+    /// Number of records after which a commit happens at the latest; by default a commit happens only
+    /// when the memory for batches is full.
+    pub commit_every: Option<NonZeroU64>,
+}
+
+impl ImportOptions {
+    /// The default: every record is stored.
+    pub fn new() -> ImportOptions {
+        ImportOptions::default()
+    }
+
+    /// Rule for duplicates.
+    #[must_use]
+    pub fn on_duplicate(self, on_duplicate: OnDuplicate) -> ImportOptions {
+        ImportOptions { on_duplicate, ..self }
+    }
+
+    /// Definition of duplicates.
+    #[must_use]
+    pub fn same(self, same: Same) -> ImportOptions {
+        ImportOptions { same, ..self }
+    }
+
+    /// Other settings that select or change the records of the source.
+    #[must_use]
+    pub fn settings(self, settings: impl Into<String>) -> ImportOptions {
+        ImportOptions { settings: settings.into(), ..self }
+    }
+
+    /// Digest of the source.
+    #[must_use]
+    pub fn digest(self, digest: SourceDigest) -> ImportOptions {
+        ImportOptions { digest: Some(digest), ..self }
+    }
+
+    /// Gives up an interrupted import of this source and imports it from its start.
+    #[must_use]
+    pub fn restart(self, restart: bool) -> ImportOptions {
+        ImportOptions { restart, ..self }
+    }
+
+    /// Commits at the latest after `records`; with 0, only when the memory for batches is full.
+    #[must_use]
+    pub fn commit_every(self, records: u64) -> ImportOptions {
+        ImportOptions { commit_every: NonZeroU64::new(records), ..self }
+    }
+
+    /// Rule for duplicates as the journal has it. This text is compared with that of earlier versions, so
+    /// it must not change.
+    fn duplicates(&self) -> String {
+        let what = match &self.on_duplicate {
+            OnDuplicate::Keep => return "keep".to_string(),
+            OnDuplicate::Skip => "skip".to_string(),
+            OnDuplicate::Replace => "replace".to_string(),
+            OnDuplicate::Merge(MergeRules { prefer, best_moves, counts }) => {
+                let prefer = match prefer {
+                    Prefer::Later => "later",
+                    Prefer::First => "first",
+                    Prefer::Deepest => "deepest",
+                    Prefer::Nodes => "nodes",
+                };
+                let best_moves = match best_moves {
+                    BestMoves::Conflict => "conflict",
+                    BestMoves::Union => "union",
+                    BestMoves::First => "first",
+                    BestMoves::Last => "last",
+                };
+                let add: String = counts.iter().map(|opcode| format!(", add {opcode}")).collect();
+                format!("merge, prefer {prefer}, bm {best_moves}{add}")
+            }
+        };
+        match self.same {
+            Same::Position => what + ", same position",
+            Same::Record => what + ", same record",
+        }
+    }
+}
+
+/// Two records of one position that contradict each other; both are stored.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct ImportConflict {
+    /// Number of the later one.
+    pub import_number: u64,
+    /// Number of the first of the earlier ones.
+    pub earlier: u64,
+}
+
+/// Report of an import.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ImportReport {
+    /// Outcome of the records, including those of earlier runs.
+    pub counts: ImportCounts,
+    /// The first 1000 conflicts of this run.
+    pub conflicts: Vec<ImportConflict>,
+}

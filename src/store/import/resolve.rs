@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::batch::{Arena, Incoming};
-use super::options::{ImportConflict, OnDuplicate, Same};
+use super::{ImportConflict, OnDuplicate, Same};
 use crate::codec::record;
 use crate::model::EpdRecord;
 use crate::model::merge::{MergeRules, Merged, merge};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::chunk::{OTHER_RECORDS, OverflowContents, PositionId, open_chunk, split_chunk_key};
+use super::{OTHER_RECORDS, OverflowContents, PositionId, open_chunk, split_chunk_key};
 use crate::codec::record;
 use crate::store::block::{Damage, Payload, Stub};
 use crate::store::findings::{RecordCheck, VerifyFindings};

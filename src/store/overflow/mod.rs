@@ -6,11 +6,171 @@
 // it. Chunks are keyed by the first import number, so an import rewrites only the last one.
 
 mod check;
-mod chunk;
 mod read;
 mod write;
 
 pub(super) use check::OverflowCheck;
-pub(super) use chunk::{PositionId, open_chunk, split_chunk_key};
 pub(super) use read::OverflowRecords;
 pub(super) use write::{Action, OverflowTable};
+
+use super::block::{Bucket, BucketEntry, BucketId, BucketWriter, Damage, Payload, Stub};
+use super::schema::{CHUNK_BYTES, Digest};
+
+/// A position as the tables identify it.
+#[derive(Copy, Clone)]
+pub(in crate::store) struct PositionId<'a> {
+    pub(in crate::store) key: u64,
+    /// The packed identity board.
+    pub(in crate::store) board: &'a [u8],
+}
+
+impl PositionId<'_> {
+    /// Key of the chunk that begins with this import number.
+    fn chunk_key(&self, import_number: u64) -> Vec<u8> {
+        [&self.key.to_be_bytes(), self.board, &import_number.to_be_bytes()].concat()
+    }
+
+    /// First and last possible key of its chunks.
+    fn chunk_keys(&self) -> (Vec<u8>, Vec<u8>) {
+        (self.chunk_key(0), self.chunk_key(u64::MAX))
+    }
+}
+
+/// Splits the key of a chunk into the position and its first import number.
+pub(in crate::store) fn split_chunk_key(bytes: &[u8]) -> Option<(PositionId<'_>, u64)> {
+    let (key, rest) = bytes.split_first_chunk()?;
+    let (board, number) = rest.split_last_chunk()?;
+    let key = u64::from_be_bytes(*key);
+    Some((PositionId { key, board }, u64::from_be_bytes(*number)))
+}
+
+type Result<T> = std::result::Result<T, Damage>;
+
+/// Bucket number of all chunks.
+const BUCKET_NUMBER: u32 = u32::MAX;
+
+/// The bucket of a chunk, after checking its checksum.
+pub(in crate::store) fn open_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
+    let bucket = view_chunk(key, bytes)?;
+    bucket.check()?;
+    Ok(bucket)
+}
+
+/// The bucket of a chunk that [`open_chunk`] has accepted.
+fn reopen_chunk(bytes: &[u8]) -> Result<Bucket<'_>> {
+    view_chunk(0, bytes)
+}
+
+fn view_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
+    let (&width, bucket) = bytes.split_first().ok_or(Damage("a chunk is empty"))?;
+    if !(1..=8).contains(&width) {
+        return Err(Damage("a chunk has an unknown width of import numbers"));
+    }
+    let bucket = Bucket::new(bucket_id(key, width), bucket)?;
+    if bucket.is_empty() {
+        return Err(Damage("a chunk holds no record"));
+    }
+    Ok(bucket)
+}
+
+/// Identity of the bucket of a chunk. The stub has a digest of the chunks, so no commit is needed.
+fn bucket_id(key: u64, width: u8) -> BucketId {
+    BucketId { owner: key, bucket: BUCKET_NUMBER, width, commit: 0 }
+}
+
+/// The record of an entry of a chunk.
+fn record_of<'a>(entry: &BucketEntry<'a>) -> Result<&'a [u8]> {
+    match entry.payload {
+        Payload::Record(record) => Ok(record),
+        Payload::Stub(_) => Err(Damage("a chunk holds a stub")),
+    }
+}
+
+/// Writes the chunks of one position.
+struct ChunkWriter {
+    key: u64,
+    width: u8,
+    bucket: BucketWriter,
+}
+
+impl ChunkWriter {
+    /// Writer of chunks of the position with this key, with import numbers of `width` bytes.
+    fn new(key: u64, width: u8) -> ChunkWriter {
+        ChunkWriter { key, width, bucket: BucketWriter::default() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.bucket.is_empty()
+    }
+
+    /// True if the chunk would become too long with another record.
+    fn is_full(&self, record: &[u8]) -> bool {
+        !self.is_empty() && self.bucket.len() + record.len() + 16 > CHUNK_BYTES
+    }
+
+    /// Appends a record to the chunk.
+    fn push(&mut self, import_number: u64, record: &[u8]) {
+        let payload = Payload::Record(record);
+        self.bucket.push(self.width, BucketEntry { fingerprint: 0, import_number, payload });
+    }
+
+    /// The bytes of the chunk; the writer then begins the next one.
+    fn finish(&mut self) -> Vec<u8> {
+        let mut bytes = vec![self.width];
+        self.bucket.finish(bucket_id(self.key, self.width), &mut bytes);
+        bytes
+    }
+}
+
+/// Message for chunks that differ from their stub.
+const OTHER_RECORDS: &str = "its records are not those that its block records";
+
+/// Totals over the chunks of a position, according to its stub or as found.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(in crate::store) struct OverflowContents {
+    /// Number of chunks; 0 if from a stub, which does not record it.
+    pub(in crate::store) chunks: u64,
+    records: u64,
+    bytes: u64,
+    first_crc: u32,
+    /// Sum of the digests of the rows.
+    pub(in crate::store) digest: Digest,
+}
+
+impl OverflowContents {
+    /// The totals that a stub records.
+    fn from_stub(stub: &Stub) -> OverflowContents {
+        let Stub { records, bytes, first_crc, digest, .. } = *stub;
+        OverflowContents { chunks: 0, records, bytes, first_crc, digest }
+    }
+
+    /// Counts a chunk, without its records.
+    fn add_chunk(&mut self, row_key: &[u8], bytes: &[u8], bucket: &Bucket) {
+        if self.chunks == 0 {
+            self.first_crc = bucket.crc();
+        }
+        self.chunks += 1;
+        self.digest.add(Digest::from_chunk(row_key, bytes));
+    }
+
+    /// Counts a record.
+    fn add_record(&mut self, record: &[u8]) {
+        self.records += 1;
+        self.bytes += record.len() as u64;
+    }
+
+    /// True if the first chunk is that of the stub.
+    fn begins_as(&self, announced: &OverflowContents) -> bool {
+        self.first_crc == announced.first_crc
+    }
+
+    /// True if these totals equal those of the stub.
+    fn agrees_with(&self, announced: &OverflowContents) -> bool {
+        OverflowContents { chunks: announced.chunks, ..*self } == *announced
+    }
+
+    /// Compares these totals with those of the stub.
+    fn compare(&self, announced: &OverflowContents) -> Result<()> {
+        if self.agrees_with(announced) { Ok(()) } else { Err(Damage(OTHER_RECORDS)) }
+    }
+}

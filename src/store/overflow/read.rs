@@ -5,7 +5,7 @@ use std::path::Path;
 
 use redb::{OwnedRange, ReadOnlyTable};
 
-use super::chunk::{OverflowContents, PositionId, open_chunk, record_of, reopen_chunk};
+use super::{OverflowContents, PositionId, open_chunk, record_of, reopen_chunk};
 use crate::codec::record;
 use crate::store::block::{BucketCursor, Damage, Stub, range_in};
 use crate::store::error::{StoreError, damaged, guarded};

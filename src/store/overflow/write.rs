@@ -2,7 +2,7 @@
 
 use redb::{ReadableTable, Table, WriteTransaction};
 
-use super::chunk::{ChunkWriter, OverflowContents, PositionId, open_chunk, record_of};
+use super::{ChunkWriter, OverflowContents, PositionId, open_chunk, record_of};
 use crate::store::block::{Damage, Stub};
 use crate::store::error::{Fault, Result, damaged};
 use crate::store::schema::{Digest, Meta, OVERFLOW};

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::archive::columns::Row;
 use crate::archive::error::{ArchiveError, Refusal};
 
 /// Maximum number of cached values.
@@ -70,5 +71,37 @@ impl<T> Shared<T> {
     pub(super) fn get(&self) -> Result<&T, ArchiveError> {
         let value = self.slot.get().map_or(Err(&Refusal::Damaged), Result::as_ref);
         value.map_err(|refusal| refusal.at(self.part, self.place as u64))
+    }
+}
+
+/// Rows of a segment in order of their numbers.
+pub(super) struct Window {
+    /// Place of the segment.
+    pub(super) segment: usize,
+    /// Number of the first row.
+    pub(super) first: u64,
+    pub(super) rows: Vec<Row>,
+}
+
+impl Window {
+    /// Number after the last row.
+    pub(super) const fn end(&self) -> u64 {
+        self.first + self.rows.len() as u64
+    }
+}
+
+/// The window that was made last.
+#[derive(Default)]
+pub(super) struct LastWindow(Mutex<Option<Arc<Window>>>);
+
+impl LastWindow {
+    /// The window, if it has a record of a segment.
+    pub(super) fn with(&self, segment: usize, number: u64) -> Option<Arc<Window>> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        last.filter(|it| it.segment == segment && (it.first..it.end()).contains(&number))
+    }
+
+    pub(super) fn set(&self, window: Option<Arc<Window>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = window;
     }
 }

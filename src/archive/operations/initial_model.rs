@@ -11,7 +11,7 @@ use super::tallies::TallyModel;
 use crate::archive::adaptive::{
     BitCoder, BitDecoder, BitEncoder, BitModel, BitModels, BitTrainer, IntegerModel, SymbolModel,
 };
-use crate::archive::chain::Chain;
+use crate::archive::move_links::MoveLinks;
 use crate::model::Opcode;
 
 /// Maximum number of opcodes without a number, and of lists of opcodes.
@@ -23,20 +23,20 @@ const SEEN: u8 = 7;
 
 /// The initial model of the blocks of a segment.
 #[derive(Clone)]
-pub(in crate::archive) struct OperationStart(OperationState);
+pub(in crate::archive) struct InitialModel(OperationState);
 
-impl Default for OperationStart {
+impl Default for InitialModel {
     /// The untrained model.
-    fn default() -> OperationStart {
-        OperationStart(OperationState::new())
+    fn default() -> InitialModel {
+        InitialModel(OperationState::new())
     }
 }
 
-impl OperationStart {
+impl InitialModel {
     /// Trains the model on the records of some blocks.
     pub(in crate::archive) fn train<'a>(
-        blocks: impl Iterator<Item = (Chain<'a>, Vec<Subject<'a>>)>,
-    ) -> OperationStart {
+        blocks: impl Iterator<Item = (MoveLinks<'a>, Vec<Subject<'a>>)>,
+    ) -> InitialModel {
         let blocks: Vec<_> = blocks.collect();
         let (others, shapes) = frequent(blocks.iter().flat_map(|(_, subjects)| subjects));
         let mut state = OperationState::new();
@@ -46,27 +46,27 @@ impl OperationStart {
         }
         let opcodes = state.opcodes.opcodes().len();
         state.restart(&shapes, opcodes);
-        for (mut chain, subjects) in blocks {
+        for (mut links, subjects) in blocks {
             let mut model = OperationModel::new(state, usize::MAX);
             for subject in &subjects {
-                model.record(&mut BitTrainer, &mut chain, subject);
+                model.record(&mut BitTrainer, &mut links, subject);
             }
             state = model.into_state();
             state.restart(&shapes, opcodes);
         }
-        OperationStart(state)
+        InitialModel(state)
     }
 
     /// The bytes, and the model as their decoder has it.
-    pub(in crate::archive) fn write(&self) -> (Vec<u8>, OperationStart) {
+    pub(in crate::archive) fn write(&self) -> (Vec<u8>, InitialModel) {
         let mut encoder = BitEncoder::new();
         let written = code(&mut encoder, &self.0).unwrap_or_else(OperationState::new);
-        (encoder.finish(), OperationStart(written))
+        (encoder.finish(), InitialModel(written))
     }
 
     /// Reads a model; `None` if it is damaged.
-    pub(in crate::archive) fn read(bytes: &[u8]) -> Option<OperationStart> {
-        code(&mut BitDecoder::new(bytes), &OperationState::new()).map(OperationStart)
+    pub(in crate::archive) fn read(bytes: &[u8]) -> Option<InitialModel> {
+        code(&mut BitDecoder::new(bytes), &OperationState::new()).map(InitialModel)
     }
 
     /// The state at the start of a block.

@@ -114,8 +114,8 @@ pub(super) struct Row(pub(super) [u32; COLUMNS]);
 
 impl Row {
     /// The row of a record. It holds no operations except the counters.
-    pub(super) fn of(record: &EpdRecord) -> Row {
-        let mut row = Row::of_position(record.position());
+    pub(super) fn from_record(record: &EpdRecord) -> Row {
+        let mut row = Row::from_position(record.position());
         let place = row.take_counters(record);
         let is_shredder = record.dialect() == CastlingDialect::Shredder;
         let has_operations = record.operations().iter().any(is_left(record));
@@ -127,7 +127,7 @@ impl Row {
 
     /// The row of a record with operations, but without counters, of this position.
     pub(super) fn with_operations(position: &Position) -> Row {
-        let mut row = Row::of(&EpdRecord::new(*position));
+        let mut row = Row::from_record(&EpdRecord::new(*position));
         row.0[FORM] |= OPERATIONS;
         row
     }
@@ -200,7 +200,7 @@ impl Row {
     }
 
     /// The row of a position without operations and counters.
-    pub(super) fn of_position(position: &Position) -> Row {
+    pub(super) fn from_position(position: &Position) -> Row {
         let board = position.board();
         let mut row = Row::default();
         let mut bits = [0; 4];
@@ -223,7 +223,7 @@ impl Row {
     /// Sets the fields of a position other than its board, which is set.
     fn put_fields(&mut self, position: &Position) {
         let mut state = u32::from(position.turn() == Color::Black);
-        let home = |color: Color| Home::of(self.rank(color.back_rank().into()), color);
+        let home = |color: Color| Home::new(self.rank(color.back_rank().into()), color);
         let homes = Color::ALL.map(home);
         for (nth, (color, side)) in rights().enumerate() {
             if let Some(file) = position.castling().rook(color, side) {
@@ -318,7 +318,7 @@ impl Row {
         let mut castling = Castling::NONE;
         for (nth, (color, side)) in rights().enumerate() {
             let back_rank = self.rank(color.back_rank().into());
-            let outermost = Home::of(back_rank, color).outermost(side);
+            let outermost = Home::new(back_rank, color).outermost(side);
             let file = match self.right(nth) {
                 0 => continue,
                 OUTERMOST => outermost?,
@@ -417,7 +417,7 @@ impl Row {
 
     /// The back rank of a colour, without a king unless it is the only one on the board.
     fn home(&self, color: Color) -> Home {
-        let home = Home::of(self.rank(color.back_rank().into()), color);
+        let home = Home::new(self.rank(color.back_rank().into()), color);
         let king = piece_code(KING, color);
         // Number of kings on each file.
         let kings: u32 =
@@ -523,7 +523,7 @@ struct Home {
 }
 
 impl Home {
-    fn of(rank: u32, color: Color) -> Home {
+    fn new(rank: u32, color: Color) -> Home {
         let kings = files_with(rank, piece_code(KING, color));
         let rooks = files_with(rank, piece_code(ROOK, color));
         Home { king: kings & kings.wrapping_neg(), rooks }
@@ -604,7 +604,7 @@ mod tests {
     use super::*;
 
     fn row(line: &str) -> Row {
-        Row::of(&crate::parse_epd(line.as_bytes()).unwrap())
+        Row::from_record(&crate::parse_epd(line.as_bytes()).unwrap())
     }
 
     #[test]

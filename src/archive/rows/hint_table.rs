@@ -8,17 +8,17 @@ use crate::codec::key::fast_range;
 
 /// Reader of the guide. Its hints are only prefetched and never trusted.
 #[derive(Copy, Clone)]
-pub(super) struct RowGuide<'a> {
+pub(super) struct HintTable<'a> {
     /// For each line, the distance of its first record from its place if keys were spread evenly.
     shifts: &'a [I16],
 }
 
-impl<'a> RowGuide<'a> {
+impl<'a> HintTable<'a> {
     /// Reader of the bytes of the section; `None` if they are not of `lines` lines.
     #[inline]
-    pub(super) fn new(bytes: &'a [u8], lines: u64) -> Option<RowGuide<'a>> {
+    pub(super) fn new(bytes: &'a [u8], lines: u64) -> Option<HintTable<'a>> {
         let shifts = <[I16]>::ref_from_bytes(bytes).ok()?;
-        (shifts.len() as u64 == lines).then_some(RowGuide { shifts })
+        (shifts.len() as u64 == lines).then_some(HintTable { shifts })
     }
 
     /// Approximate number of the first record of a key, among `firsts` first records.
@@ -80,9 +80,9 @@ mod tests {
     fn a_guide_leads_near_each_key() {
         let keys = keys();
         let shifts = shifts(&first_numbers(&keys));
-        let guide = RowGuide::new(shifts.as_bytes(), LINES).unwrap();
-        let even = RowGuide { shifts: &[] };
-        let distances = |guide: RowGuide<'_>| {
+        let guide = HintTable::new(shifts.as_bytes(), LINES).unwrap();
+        let even = HintTable { shifts: &[] };
+        let distances = |guide: HintTable<'_>| {
             let distance = |(number, &key)| guide.guess(key, KEYS).abs_diff(number);
             (0..).zip(&keys).filter(|&pair| distance(pair) > 5).count()
         };
@@ -94,12 +94,12 @@ mod tests {
     fn a_guide_is_that_of_its_lines_alone() {
         let mut first_numbers = first_numbers(&keys());
         let shifts = shifts(&first_numbers);
-        let guide = RowGuide::new(shifts.as_bytes(), LINES).unwrap();
+        let guide = HintTable::new(shifts.as_bytes(), LINES).unwrap();
         assert!(guide.is_of(KEYS, first_numbers.iter().copied()));
         first_numbers[700] += 1;
         assert!(!guide.is_of(KEYS, first_numbers.iter().copied()));
-        assert!(RowGuide::new(shifts.as_bytes(), LINES - 1).is_none());
-        assert!(RowGuide::new(&shifts.as_bytes()[1..], LINES).is_none());
+        assert!(HintTable::new(shifts.as_bytes(), LINES - 1).is_none());
+        assert!(HintTable::new(&shifts.as_bytes()[1..], LINES).is_none());
     }
 
     /// A hint that does not fit into two bytes is clamped.
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(shift(100_000, 1, 10, 200_000), I16::new(i16::MAX));
         assert_eq!(shift(0, 9, 10, 200_000), I16::new(i16::MIN));
         let shifts = [I16::new(i16::MIN), I16::new(i16::MAX)];
-        let guide = RowGuide::new(shifts.as_bytes(), 2).unwrap();
+        let guide = HintTable::new(shifts.as_bytes(), 2).unwrap();
         for key in [0, 1, u64::MAX / 2, u64::MAX] {
             guide.guess(key, u64::MAX);
             guide.guess(key, 0);

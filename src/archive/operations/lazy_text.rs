@@ -1,27 +1,27 @@
 //! Lazy texts: the texts of records that are skipped on the way to others are made only if a later record
 //! needs them.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use super::form::Form;
-use super::lists::{self, RecordLists};
-use super::root::PositionOf;
-use crate::model::Operand;
-use crate::model::rules::Move;
+use super::lists::{self, RecordLists, TextKind};
+use crate::archive::columns::Row;
+use crate::model::rules::{Move, Playable};
+use crate::model::{Operand, Position};
 use crate::text::san;
 
 /// The operands of an opcode in the last record with it.
 #[derive(Clone, Default)]
-pub(super) struct Before {
+pub(super) struct PreviousOperands {
     /// In a skipped record, moves have no SANs, and lazy texts are empty.
     operands: Vec<Operand>,
-    passed: Option<PassedOperands>,
+    passed: Option<SkippedOperands>,
 }
 
 /// The data from which the texts of an opcode in a skipped record are made.
 #[derive(Clone)]
-struct PassedOperands {
-    record: Arc<PassedRecord>,
+struct SkippedOperands {
+    record: Arc<SkippedRecord>,
     /// Number of the opcode.
     field: usize,
     /// True if each move is made in the position after the previous ones.
@@ -29,22 +29,22 @@ struct PassedOperands {
 }
 
 /// The data from which the texts of a skipped record are made.
-pub(super) struct PassedRecord {
+pub(super) struct SkippedRecord {
     pub(super) position: PositionOf,
     pub(super) lists: RecordLists,
     /// Lazy texts, by number of the opcode and place among its operands.
-    pub(super) texts: Vec<((usize, usize), LateText)>,
+    pub(super) texts: Vec<((usize, usize), LazyText)>,
 }
 
 /// The data from which a text is made.
-pub(super) enum LateText {
+pub(super) enum LazyText {
     /// SANs.
     Moves(Vec<Move>),
     /// From the lists of the record.
-    Derived(Form),
+    Derived(TextKind),
 }
 
-impl Before {
+impl PreviousOperands {
     /// Sets operands with their texts.
     pub(super) fn set(&mut self, operands: &[Operand]) {
         self.operands.clear();
@@ -56,10 +56,10 @@ impl Before {
     pub(super) fn pass(
         operands: Vec<Operand>,
         (field, is_line): (usize, bool),
-        record: &Arc<PassedRecord>,
-    ) -> Before {
+        record: &Arc<SkippedRecord>,
+    ) -> PreviousOperands {
         let record = Arc::clone(record);
-        Before { operands, passed: Some(PassedOperands { record, field, is_line }) }
+        PreviousOperands { operands, passed: Some(SkippedOperands { record, field, is_line }) }
     }
 
     /// Text of the operand at a place.
@@ -73,7 +73,7 @@ impl Before {
     }
 }
 
-impl PassedOperands {
+impl SkippedOperands {
     fn san(&self, before: &[Operand], mv: Move) -> Option<Vec<u8>> {
         let mut now = self.record.position.playable()?;
         for operand in before.iter().filter(|_| self.is_line) {
@@ -85,14 +85,47 @@ impl PassedOperands {
     }
 }
 
-impl PassedRecord {
+impl SkippedRecord {
     /// A text, if it is lazy.
     fn text(&self, place: (usize, usize)) -> Option<Vec<u8>> {
         let (_, text) = self.texts.iter().find(|(of, _)| *of == place)?;
         let root = self.position.playable()?;
         match text {
-            LateText::Moves(moves) => Some(lists::text_of(&root, moves)),
-            LateText::Derived(form) => self.lists.derived(&root, *form),
+            LazyText::Moves(moves) => Some(lists::text_of(&root, moves)),
+            LazyText::Derived(text_kind) => self.lists.derived(&root, *text_kind),
         }
+    }
+}
+
+/// The position of a record, or its row.
+#[derive(Copy, Clone)]
+pub(in crate::archive) enum PositionOf {
+    Position(Position),
+    Row(Row),
+}
+
+impl PositionOf {
+    /// The position with its legal moves, if it is playable.
+    pub(super) fn playable(&self) -> Option<Playable> {
+        match self {
+            PositionOf::Position(position) => Playable::new(position).ok(),
+            PositionOf::Row(row) => Playable::new(&row.position()?).ok(),
+        }
+    }
+}
+
+/// The position of a record with its legal moves, made on demand: most skipped records need none.
+pub(super) struct Root {
+    position: PositionOf,
+    playable: OnceCell<Option<Playable>>,
+}
+
+impl Root {
+    pub(super) const fn new(position: PositionOf) -> Root {
+        Root { position, playable: OnceCell::new() }
+    }
+
+    pub(super) fn get(&self) -> Option<&Playable> {
+        self.playable.get_or_init(|| self.position.playable()).as_ref()
     }
 }

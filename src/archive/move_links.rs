@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::row::{EN_PASSANT, RANKS, Row, STATE};
+use super::columns::{EN_PASSANT, RANKS, Row, STATE};
 use crate::model::rules::{Move, Playable, after};
 
 /// The legal move from a row's position to the pieces, side to move and rights of another row, with
@@ -15,7 +15,7 @@ pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
     playable.each_move_from(changed | playable.king().bit(), |mv| {
         let both = mv.from.bit() | mv.to.bit();
         let may_lead = changed & both == both || playable.castling_side(mv).is_some();
-        if may_lead && row.has_board_of(&Row::of_position(&after(playable.position(), mv))) {
+        if may_lead && row.has_same_board(&Row::from_position(&after(playable.position(), mv))) {
             found = Some(mv);
         }
         found.is_none()
@@ -23,7 +23,7 @@ pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
     found.map(|mv| (playable, mv))
 }
 
-/// The moves that lead from each row to the next; there is none behind the last.
+/// The moves from each row to the next; `None` for the last row.
 pub(super) fn steps(rows: &[Row]) -> Vec<Option<Move>> {
     let step = |place: usize| {
         let (before, row) = rows.get(place).zip(rows.get(place + 1))?;
@@ -69,33 +69,33 @@ impl ReadRows {
 }
 
 /// The moves between the rows of a block.
-pub(super) struct Chain<'a> {
+pub(super) struct MoveLinks<'a> {
     rows: &'a [Row],
     /// The moves that were searched for so far.
     moves: Vec<Option<Option<Move>>>,
 }
 
-impl<'a> Chain<'a> {
-    pub(super) fn of(rows: &'a [Row]) -> Chain<'a> {
-        Chain { rows, moves: vec![None; rows.len()] }
+impl<'a> MoveLinks<'a> {
+    pub(super) fn new(rows: &'a [Row]) -> MoveLinks<'a> {
+        MoveLinks { rows, moves: vec![None; rows.len()] }
     }
 
-    /// [`Chain::of`] where the moves that lead from each row to the next are known.
-    pub(super) fn of_steps(rows: &'a [Row], steps: &[Option<Move>]) -> Chain<'a> {
-        Chain { rows, moves: steps.iter().map(|step| Some(*step)).collect() }
+    /// [`MoveLinks::new`] where the moves that lead from each row to the next are known.
+    pub(super) fn of_steps(rows: &'a [Row], steps: &[Option<Move>]) -> MoveLinks<'a> {
+        MoveLinks { rows, moves: steps.iter().map(|step| Some(*step)).collect() }
     }
 
     /// Links of decoded rows: a move that predicted a row need not be searched for.
-    pub(super) fn of_read(read: &'a ReadRows) -> Chain<'a> {
-        let mut chain = Chain::of(&read.rows);
+    pub(super) fn from_read(read: &'a ReadRows) -> MoveLinks<'a> {
+        let mut links = MoveLinks::new(&read.rows);
         for (place, mv) in read.moves.iter().enumerate() {
             let (Some(mv), Some(last)) = (mv, place.checked_sub(1)) else { continue };
             // Damaged bytes may have a move that changes nothing.
             if !read.rows[last].has_pieces_of(&read.rows[place]) {
-                chain.moves[last] = Some(Some(*mv));
+                links.moves[last] = Some(Some(*mv));
             }
         }
-        chain
+        links
     }
 
     /// The move that leads from a row to the next.
@@ -122,10 +122,10 @@ mod tests {
         let start = Start { position: start.parse().unwrap(), ..Start::ARRAY };
         let mut replay = Replay::new(&start).unwrap();
         let mut read = ReadRows::default();
-        read.push(Row::of_position(replay.position()), None);
+        read.push(Row::from_position(replay.position()), None);
         for mv in moves.split(' ').map(|mv| mv.parse().unwrap()) {
             replay.play(mv);
-            read.push(Row::of_position(replay.position()), Some(mv));
+            read.push(Row::from_position(replay.position()), Some(mv));
         }
         read
     }
@@ -142,7 +142,8 @@ mod tests {
             ("4k3/8/8/8/8/8/8/5KR1 w G -", "f1g1 e8e7"),
         ] {
             let read = rows_of(start, moves);
-            let (mut known, mut searched) = (Chain::of_read(&read), Chain::of(&read.rows));
+            let (mut known, mut searched) =
+                (MoveLinks::from_read(&read), MoveLinks::new(&read.rows));
             for place in 0..read.rows.len() {
                 assert_eq!(known.next_move(place), searched.next_move(place), "{place} {moves}");
             }
@@ -170,8 +171,8 @@ mod tests {
     #[test]
     fn a_move_after_which_nothing_has_changed_is_none() {
         let mut read = ReadRows::default();
-        read.push(Row::of_position(&Position::START), None);
-        read.push(Row::of_position(&Position::START), Some("e2e4".parse().unwrap()));
-        assert_eq!(Chain::of_read(&read).next_move(0), None);
+        read.push(Row::from_position(&Position::START), None);
+        read.push(Row::from_position(&Position::START), Some("e2e4".parse().unwrap()));
+        assert_eq!(MoveLinks::from_read(&read).next_move(0), None);
     }
 }

@@ -11,10 +11,10 @@ use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{ArchiveError, Refusal};
+use super::file::bytes::{put_number, put_sized, take_number, take_sized};
 use super::file::check;
 use super::file::sections::SectionKind;
 use super::file::sink::Sink;
-use super::file::sized::{put_number, put_sized, take_number, take_sized};
 
 /// Maximum number of records of a chunk.
 const CHUNK_RECORDS: u32 = 4096;
@@ -93,7 +93,7 @@ impl Edit {
 }
 
 /// Collects side data while records are packed.
-pub(super) struct SideWriter {
+pub(super) struct VerbatimWriter {
     spool: SpooledTempFile,
     /// Names of the files, and their number.
     names: Vec<u8>,
@@ -107,9 +107,9 @@ pub(super) struct SideWriter {
     last_edit: Option<Edit>,
 }
 
-impl SideWriter {
-    pub(super) fn new() -> SideWriter {
-        SideWriter {
+impl VerbatimWriter {
+    pub(super) fn new() -> VerbatimWriter {
+        VerbatimWriter {
             spool: tempfile::spooled_tempfile(IN_MEMORY),
             names: Vec::new(),
             files: 0,
