@@ -1,4 +1,4 @@
-//! The entries of a position index, sorted.
+//! Position indexes: sorting of their entries, and lookups without an index, by a map of boards.
 
 use std::collections::HashMap;
 use std::io;

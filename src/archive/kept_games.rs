@@ -1,4 +1,6 @@
 //! The games that positions list, sorted by id, in blocks compressed with zstd.
+// A block is decompressed for one game, so blocks are a compromise of size and time. Ids are hashes of the
+// games, so they need not be stored, and a binary search finds a game without an index.
 
 use std::io::{self, Write};
 

@@ -3,6 +3,8 @@
 //! Records that fit into the budget are sorted in memory. Otherwise each full budget is sorted and
 //! appended to an unnamed temporary file as a run, and the runs are merged when they are read. At
 //! most two files are open at a time, whatever the size: some systems allow a process only 256.
+// A file for each run is simpler, and an earlier sort of the archive was made so, but it opened 32 files for
+// each sorter.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The decoded records of a block.
+//! The decoded records of a block: rows with their operations, or canonical text.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! Cache of values that are read for segments, such as models.
+//! Caches of a reader: values that are read for segments, such as models, and the last window of rows
+//! that were put into their original order.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

@@ -1,4 +1,7 @@
-//! Looking positions up in an archive of level default.
+//! Looking up positions in an archive of level default or max.
+// A heap merges the lists of blocks of all queries, so that each block is decoded once. The number of
+// blocks that are decoded in advance doubles with each request: a search for the first record decodes one
+// block, and a search for all uses all threads.
 
 use std::cell::{Cell, OnceCell};
 use std::cmp::Reverse;

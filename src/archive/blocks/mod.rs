@@ -1,5 +1,5 @@
-//! Level default: blocks of records under a model of their positions, and the index that leads from
-//! position keys to blocks.
+//! Levels default and max: blocks of records that are coded by a model of their positions, and the index
+//! from position keys to blocks.
 
 mod bits;
 mod block;

@@ -1,8 +1,9 @@
 //! Sorting the records of a segment by their boards. Sorted records take fewer bytes and are found
 //! without an index; their original order is stored in a section.
-// On five opening books sorted rows took 2.4 to 9.3 bytes a record and rows in their order 4.2 to 10.6.
-// The original order costs up to log2(n!)/n bits a record, about 2 bytes for 240,000 records, so
-// sorting pays where the order is near the sorted one, or where it saves the index.
+// On an opening book of 242,000 records sorted rows took 1.5 bytes less each, and were found by separators
+// of 0.15 bytes; the original order took 2.25 and an index would have taken 2. So sorting pays if it saves
+// the index, or if the original order is near the sorted one. It does not pay for games, whose order
+// predicts the records.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The bytes of an open archive.
+//! The bytes of an archive: mapped files, LEB128 numbers, and bytes that are preceded by their length.
 
 use std::fs::File;
 use std::io;

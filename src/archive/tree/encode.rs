@@ -1,4 +1,6 @@
 //! Encoding the rows of blocks with a position model.
+// Column by column, so that the cache misses of different rows overlap. Symbols are searched in the list of
+// their node; one hash table of all nodes was slower.
 
 use super::PositionModel;
 use super::context::{ContextState, ESCAPE};

