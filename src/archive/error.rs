@@ -25,16 +25,14 @@ pub enum ArchiveError {
     },
     /// A required part that this reader does not know.
     #[error(
-        "a part of kind {kind} is needed, which this version of epdb does not know; read it with a later one"
+        "the archive needs a part of kind {kind}, which this epdb does not know; use a newer epdb"
     )]
     UnknownSection {
         /// Its kind.
         kind: u32,
     },
     /// Flags that this reader does not know.
-    #[error(
-        "the {part} has flags {flags:#x}, which this version of epdb does not know; read it with a later one"
-    )]
+    #[error("the {part} has unknown flags {flags:#x}; use a newer epdb")]
     UnknownFlags {
         /// Part of the file.
         part: &'static str,
@@ -42,9 +40,7 @@ pub enum ArchiveError {
         flags: u32,
     },
     /// A coding that this reader does not know.
-    #[error(
-        "records in coding {coder}, which this version of epdb does not know; read them with a later one"
-    )]
+    #[error("records in coding {coder}, which this epdb does not know; use a newer epdb")]
     UnknownCoder {
         /// Its number.
         coder: u8,
@@ -58,7 +54,7 @@ pub enum ArchiveError {
         number: Option<u64>,
     },
     /// A part of the file needs more memory than the reader may use.
-    #[error("{part}{} takes more memory than is allowed: allow more", place(*.number))]
+    #[error("{part}{} needs more memory than allowed; raise the memory limit", place(*.number))]
     MemoryExceeded {
         /// Part of the file.
         part: &'static str,
@@ -66,7 +62,7 @@ pub enum ArchiveError {
         number: Option<u64>,
     },
     /// A record number that the archive does not have.
-    #[error("record {number}, but the archive has {records}")]
+    #[error("no record {number}: the number of records is {records}")]
     NoRecord {
         /// The number asked for, from 0.
         number: u64,
@@ -74,7 +70,7 @@ pub enum ArchiveError {
         records: u64,
     },
     /// A quantity exceeds a limit of the format.
-    #[error("{what} of {found}, the limit is {limit}")]
+    #[error("{found} {what}, the limit is {limit}")]
     LimitExceeded {
         /// The quantity.
         what: &'static str,
@@ -90,7 +86,7 @@ pub enum ArchiveError {
     #[error(transparent)]
     Decode(#[from] crate::codec::error::DecodeError),
     /// The archive keeps no verbatim text.
-    #[error("the archive was packed without the text of its input")]
+    #[error("the archive was not packed verbatim, so its input cannot be restored")]
     NotVerbatim,
 }
 

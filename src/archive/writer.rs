@@ -40,32 +40,15 @@ pub enum Level {
 
 /// Options for writing an archive.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct PackOptions {
-    /// The coding.
-    pub level: Level,
-    /// True if records can be found by position. Without an index an archive is one to two bytes a record
-    /// smaller, and a lookup reads all of it.
-    pub index: bool,
-    /// Records in a block, from 1 to 65,535: more make a smaller archive and slower access. The default
-    /// is 128. At level max, and in segments with operations, it is 64, or fewer if records are long: as
-    /// many as have about 176 bytes of coded operations.
-    pub block_records: Option<u32>,
-    /// True if the order of the records may be changed. At levels default and max this makes a smaller
-    /// archive. At level fast, with an index, lookups then touch memory once, and the archive is a seventh
-    /// smaller.
-    pub sorted: bool,
-    /// True if the input can be restored byte for byte ([`Archive::restore`](super::Archive::restore)).
-    /// The writer is then given the files and their other bytes too. The order of records is kept.
-    pub verbatim: bool,
-    /// Maximum number of records of a segment. Each segment of level default has its own model: more
-    /// records make a smaller archive and take more memory during writing.
-    pub segment_records: u32,
-    /// Approximate memory for writing, in bytes; at least 32 MiB.
-    pub memory: usize,
-    /// At level max, codes all segments by a network with this number of hidden units, rounded up to a
-    /// multiple of 8, at most 64, even if another coding is shorter. By default the shortest is used.
-    pub hidden_units: Option<u8>,
+    level: Level,
+    index: bool,
+    block_records: Option<u32>,
+    sorted: bool,
+    verbatim: bool,
+    segment_records: u32,
+    memory: usize,
+    hidden_units: Option<u8>,
 }
 
 impl Default for PackOptions {
@@ -90,49 +73,56 @@ impl PackOptions {
         PackOptions::default()
     }
 
-    /// Coding of the records.
+    /// Coding of the records; level default by default.
     #[must_use]
     pub const fn level(mut self, level: Level) -> PackOptions {
         self.level = level;
         self
     }
 
-    /// Makes records findable by position.
+    /// With an index, which is the default, records can be found by position. Without it an archive is one
+    /// to two bytes a record smaller, and a lookup reads all of it.
     #[must_use]
     pub const fn index(mut self, index: bool) -> PackOptions {
         self.index = index;
         self
     }
 
-    /// Records in a block, from 1 to 65,535.
+    /// Records in a block, from 1 to 65,535: more make a smaller archive and slower access. The default
+    /// is 128. At level max, and in segments with operations, it is 64, or fewer if records are long: as
+    /// many as have about 176 bytes of coded operations.
     #[must_use]
-    pub const fn block_records(mut self, block_records: u32) -> PackOptions {
-        self.block_records = Some(block_records);
+    pub fn block_records(mut self, block_records: impl Into<Option<u32>>) -> PackOptions {
+        self.block_records = block_records.into();
         self
     }
 
-    /// Allows changing the order of the records.
+    /// Allows changing the order of the records. At levels default and max this makes a smaller archive.
+    /// At level fast, with an index, lookups then touch memory once, and the archive is a seventh smaller.
     #[must_use]
     pub const fn sorted(mut self, sorted: bool) -> PackOptions {
         self.sorted = sorted;
         self
     }
 
-    /// Makes the input restorable byte for byte.
+    /// Makes the input restorable byte for byte ([`Archive::restore`](super::Archive::restore)). The writer
+    /// must then be given the files and their other bytes too. The order of records is kept.
     #[must_use]
     pub const fn verbatim(mut self, verbatim: bool) -> PackOptions {
         self.verbatim = verbatim;
         self
     }
 
-    /// Records of a segment, at the most.
+    /// Maximum number of records of a segment. Each segment of level default has its own model: more
+    /// records make a smaller archive and take more memory during writing.
     #[must_use]
     pub const fn segment_records(mut self, segment_records: u32) -> PackOptions {
         self.segment_records = segment_records;
         self
     }
 
-    /// At level max, codes all segments by a network with this number of hidden units.
+    /// At level max, codes all segments by a network with this number of hidden units, rounded up to a
+    /// multiple of 8, at most 64, even if another coding is shorter. By default the shortest is used.
     #[must_use]
     pub const fn hidden_units(mut self, hidden_units: u8) -> PackOptions {
         self.hidden_units = Some(hidden_units);
@@ -148,7 +138,7 @@ impl PackOptions {
         }
     }
 
-    /// Bytes of memory, roughly, that writing may take.
+    /// Approximate memory for writing, in bytes: 256 MiB by default, and at least 32 MiB.
     #[must_use]
     pub const fn memory(mut self, memory: usize) -> PackOptions {
         self.memory = memory;

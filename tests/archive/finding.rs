@@ -22,12 +22,12 @@ fn numbers(archive: &Archive, query: &Query) -> Vec<u64> {
 #[test]
 fn all_records_of_a_position_are_found_in_order() {
     let records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 30).flatten().collect();
-    for options in both_levels() {
+    for level in [Level::Default, Level::Fast] {
         for index in [true, false] {
-            let options = options.clone().index(index);
-            if options.level == Level::Fast && !index {
+            if level == Level::Fast && !index {
                 continue;
             }
+            let options = PackOptions::new().level(level).index(index);
             let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
             assert_eq!(archive.has_index(), index);
             for wanted in &records[..14] {

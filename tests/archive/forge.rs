@@ -87,7 +87,7 @@ fn unknown_flags_and_sections_are_refused_by_name() {
         bytes[index + KIND] = 200;
         bytes[index + FLAGS] = 0;
     }));
-    assert!(needed.starts_with("a part of kind 200 is needed"), "{needed}");
+    assert!(needed.starts_with("the archive needs a part of kind 200"), "{needed}");
     assert_eq!(error(file.with(index + FLAGS, |_| 0)), "damaged: section table");
     assert_eq!(error(file.with(file.entry(4).start + KIND, |_| 3)), "damaged: section table");
 }

@@ -244,7 +244,7 @@ fn archives_that_take_more_memory_than_is_allowed_are_refused() {
     for command in ["verify", "unpack"] {
         let refused = scratch.run(&[command, "a.epa", "--memory", "64M"]);
         assert_eq!(refused.status, 2, "{command}");
-        let text = "a.epa: model 0 takes more memory than is allowed: allow more";
+        let text = "a.epa: model 0 needs more memory than allowed; raise the memory limit";
         assert!(refused.err.contains(text), "{}", refused.err);
     }
     let damaged = scratch.run(&["verify", "a.epa", "--memory", "512M"]);

@@ -52,7 +52,7 @@ impl RowSegmentBuilder {
                 let place = self.heap.len() as u64;
                 if place >= HAS_FURTHER {
                     return Err(ArchiveError::LimitExceeded {
-                        what: "bytes of records that are no rows",
+                        what: "bytes of records that do not fit into rows",
                         found: place,
                         limit: HAS_FURTHER,
                     });

@@ -64,13 +64,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut options = PackOptions::new()
+    let options = PackOptions::new()
         .level(args.level)
         .index(!args.no_index)
         .sorted(args.sorted)
         .verbatim(args.verbatim)
+        .block_records(args.block)
         .memory(args.memory.memory);
-    options.block_records = args.block;
     let mut writer =
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {
