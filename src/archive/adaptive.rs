@@ -385,44 +385,6 @@ impl BitModels for IntegerModel {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_and_symbols_round_trip() {
-        let values: Vec<u64> = (0..2000u64)
-            .map(|i| i.wrapping_mul(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> (i % 64))
-            .collect();
-        let mut encoder = BitEncoder::new();
-        let mut numbers = IntegerModel::default();
-        let mut symbols = SymbolModel::new(5);
-        for &value in values.iter().chain(&[0, u64::MAX]) {
-            numbers.code(&mut encoder, value);
-            symbols.code(&mut encoder, (value % 32) as u32);
-        }
-        let bytes = encoder.finish();
-        let mut decoder = BitDecoder::new(&bytes);
-        let mut numbers = IntegerModel::default();
-        let mut symbols = SymbolModel::new(5);
-        for &value in values.iter().chain(&[0, u64::MAX]) {
-            assert_eq!(numbers.code(&mut decoder, 0), value);
-            assert_eq!(u64::from(symbols.code(&mut decoder, 0)), value % 32);
-        }
-        assert!(!decoder.is_exhausted());
-    }
-
-    #[test]
-    fn a_run_of_equal_bits_costs_little() {
-        let mut encoder = BitEncoder::new();
-        let mut model = BitModel::default();
-        (0..10_000).for_each(|_| {
-            encoder.adaptive_bit(true, &mut model);
-        });
-        assert!(encoder.finish().len() < 100);
-    }
-}
-
 /// The code of a count: exact up to 8, then rounded to three significant bits.
 pub(super) fn encode_count(count: u32) -> u32 {
     match count {
@@ -462,5 +424,38 @@ mod tests {
                 assert!(decode_count(code).abs_diff(count) <= count / 8);
             }
         }
+    }
+
+    #[test]
+    fn numbers_and_symbols_round_trip() {
+        let values: Vec<u64> = (0..2000u64)
+            .map(|i| i.wrapping_mul(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> (i % 64))
+            .collect();
+        let mut encoder = BitEncoder::new();
+        let mut numbers = IntegerModel::default();
+        let mut symbols = SymbolModel::new(5);
+        for &value in values.iter().chain(&[0, u64::MAX]) {
+            numbers.code(&mut encoder, value);
+            symbols.code(&mut encoder, (value % 32) as u32);
+        }
+        let bytes = encoder.finish();
+        let mut decoder = BitDecoder::new(&bytes);
+        let mut numbers = IntegerModel::default();
+        let mut symbols = SymbolModel::new(5);
+        for &value in values.iter().chain(&[0, u64::MAX]) {
+            assert_eq!(numbers.code(&mut decoder, 0), value);
+            assert_eq!(u64::from(symbols.code(&mut decoder, 0)), value % 32);
+        }
+        assert!(!decoder.is_exhausted());
+    }
+
+    #[test]
+    fn a_run_of_equal_bits_costs_little() {
+        let mut encoder = BitEncoder::new();
+        let mut model = BitModel::default();
+        (0..10_000).for_each(|_| {
+            encoder.adaptive_bit(true, &mut model);
+        });
+        assert!(encoder.finish().len() < 100);
     }
 }

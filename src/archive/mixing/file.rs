@@ -217,8 +217,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::archive::columns::{COLUMNS, EN_PASSANT, RANKS, Row};
     use crate::archive::rans::{self, RansDecoder};
-    use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
 
     fn rows() -> impl Strategy<Value = Row> {
         let squares = prop::collection::vec(prop_oneof![4 => Just(0), 1 => 0..=LAST_PIECE], 64);

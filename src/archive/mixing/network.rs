@@ -34,25 +34,6 @@ pub(super) fn probability(evidence: i32) -> u16 {
     PROBABILITIES[(evidence.clamp(-LIMIT, LIMIT - 1) + LIMIT) as usize]
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::archive::rans::SCALE;
-
-    #[test]
-    fn probabilities_ascend_with_the_evidence() {
-        let mut last = 0;
-        for evidence in -3000..3000 {
-            let now = probability(evidence);
-            assert!(now >= last && now > 0 && u32::from(now) < SCALE);
-            last = now;
-        }
-        assert_eq!(probability(0), 8192);
-        assert_eq!(probability(i32::MIN), 1);
-        assert_eq!(probability(i32::MAX), 16383);
-    }
-}
-
 /// Maximum output of a hidden unit.
 const FULL: i16 = 128;
 /// Shift from units of 1/16, those of weights, to units of 1/[`FULL`].
@@ -144,7 +125,7 @@ mod tests {
     use super::super::layout::BIAS;
     use super::super::vectors::Work;
     use super::*;
-    use crate::archive::row::{EN_PASSANT, RANKS, Row};
+    use crate::archive::columns::{EN_PASSANT, RANKS, Row};
     use crate::simd::InstructionSet;
 
     /// Rows with few kinds of pieces, by a rule that no single square shows.
@@ -208,5 +189,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    use crate::archive::rans::SCALE;
+
+    #[test]
+    fn probabilities_ascend_with_the_evidence() {
+        let mut last = 0;
+        for evidence in -3000..3000 {
+            let now = probability(evidence);
+            assert!(now >= last && now > 0 && u32::from(now) < SCALE);
+            last = now;
+        }
+        assert_eq!(probability(0), 8192);
+        assert_eq!(probability(i32::MIN), 1);
+        assert_eq!(probability(i32::MAX), 16383);
     }
 }

@@ -367,7 +367,7 @@ impl Noise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::row::RANKS;
+    use crate::archive::columns::RANKS;
     use crate::simd::InstructionSet;
 
     /// With any instructions, the same rows make the same weights, to the last bit.

@@ -310,7 +310,7 @@ mod tests {
                 least(first, second) is_less(first, second)
                 shifted_left::<3>(first) shifted_right::<3>(first) shifted_right_signed::<3>(first)
             }
-            let vectors = [first, second].map(sse2::of);
+            let vectors = [first, second].map(sse2::from_array);
             prop_assert_eq!(
                 sse2::array(sse2::scaled::<13>(vectors[0], factor)),
                 arrays::scaled::<13>(first, factor)

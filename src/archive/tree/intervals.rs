@@ -245,7 +245,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::archive::row::{EN_PASSANT, RANKS, is_rank};
+    use crate::archive::columns::{EN_PASSANT, RANKS, is_rank};
     use crate::archive::tree::{PositionModel, TrainingSet};
 
     const BLOCK: usize = 64;
