@@ -52,9 +52,9 @@ fn run(records: &[EpdRecord], concurrency: usize) -> Duration {
     let mut engine = EngineSpec::new(std::env::current_exe().expect("this program"));
     engine.arguments = vec!["play".into()];
     let limits = Limits { nodes: Some(1), ..Limits::default() };
-    let (patience, clock) = (Duration::from_secs(60), Arc::new(SystemClock::new()));
+    let (timeout, clock) = (Duration::from_secs(60), Arc::new(SystemClock::new()));
     let plan =
-        Plan { engine, task: Task::Analyze, limits, patience, concurrency, clock, stamps: false };
+        Plan { engine, task: Task::Analyze, limits, timeout, concurrency, clock, stamps: false };
     let mut pool = Pool::new(plan);
     let mut emit = |_, finished: epdb::engine::Finished| -> epdb::error::Result<()> {
         assert_eq!(finished.error, None);

@@ -1,20 +1,20 @@
-//! Searches as operations of records.
+//! Stores search results as operations of records.
 
 use super::error::{EngineError, EngineErrorKind};
 use super::finished::Finished;
-use super::moves::{Line, read_line};
-use super::opcodes::{clear, of_line, put, put_integer, put_numbers};
-use super::search::Moment;
+use super::moves::{ParsedLine, read_line};
+use super::opcodes::{clear, line_opcodes, put, put_integer, put_numbers};
+use super::search::Elapsed;
 use super::session::Answer;
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode, Operand};
 
-/// The `ce` of a position that is not legal, of a mover who is checkmated, and of stalemate.
+/// The `ce` of an illegal position, of checkmate and of stalemate.
 const ILLEGAL: i32 = -32_768;
 const CHECKMATED: i32 = -32_767;
 const STALEMATED: i32 = 0;
 
-/// The analysis of a position in which no move can be made; `None` for any other.
+/// The analysis of a position without legal moves; `None` for other positions.
 pub(super) fn without_moves(record: &EpdRecord) -> Option<EpdRecord> {
     let ce = match Playable::new(record.position()) {
         Err(_) => ILLEGAL,
@@ -29,11 +29,11 @@ pub(super) fn without_moves(record: &EpdRecord) -> Option<EpdRecord> {
     Some(record)
 }
 
-/// The record with what a search came to in place of earlier analysis.
+/// Replaces earlier analysis in a record by the result of a search.
 pub(super) fn analysis(record: &EpdRecord, answer: &Answer) -> Result<Finished, EngineError> {
     let start = Playable::new(record.position())
         .map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))?;
-    let mut finished = Finished::of(record.clone());
+    let mut finished = Finished::new(record.clone());
     finished.unreadable.clone_from(&answer.unreadable);
     let Finished { record, notes, .. } = &mut finished;
     clear(record);
@@ -47,12 +47,13 @@ pub(super) fn analysis(record: &EpdRecord, answer: &Answer) -> Result<Finished, 
     if let Some(ce) = answer.ce() {
         put_integer(record, Opcode::CE, ce);
     }
-    put_effort(record, Moment { depth: answer.depth(), ..answer.end });
+    put_effort(record, Elapsed { depth: answer.depth(), ..answer.end });
     put_further_lines(record, &start, answer, notes);
     Ok(finished)
 }
 
-/// The lines of a search for several, from the second best on. Each begins with a move of its own.
+/// Stores the lines from the second best on. Lines with the same first move as an earlier one are
+/// skipped.
 fn put_further_lines(
     record: &mut EpdRecord,
     start: &Playable,
@@ -71,7 +72,7 @@ fn put_further_lines(
         }
         let Some(first) = line.moves.first().filter(|_| is_new) else { continue };
         firsts.push(first.clone());
-        let Some((pv, ce)) = of_line(firsts.len()) else { continue };
+        let Some((pv, ce)) = line_opcodes(firsts.len()) else { continue };
         put(record, pv, line.moves.iter().map(|it| Operand::token(it.text())).collect());
         if let Some(value) = info.ce() {
             put(record, ce, vec![Operand::token(value.to_string())]);
@@ -79,7 +80,7 @@ fn put_further_lines(
     }
 }
 
-fn note_cut(line: &Line, notes: &mut Vec<String>) {
+fn note_cut(line: &ParsedLine, notes: &mut Vec<String>) {
     if let Some(word) = &line.illegal {
         notes.push(format!(
             "the line of the engine ends before its move `{word}`, which is not legal"
@@ -87,8 +88,8 @@ fn note_cut(line: &Line, notes: &mut Vec<String>) {
     }
 }
 
-/// How much was searched.
-pub(super) fn put_effort(record: &mut EpdRecord, Moment { nodes, time, depth }: Moment) {
+/// Stores the effort of a search.
+pub(super) fn put_effort(record: &mut EpdRecord, Elapsed { nodes, time, depth }: Elapsed) {
     if depth > 0 {
         put_numbers(record, Opcode::ACD, &[depth.into()]);
     }

@@ -1,4 +1,4 @@
-//! Games with what an engine thinks of them: evaluations as comments, and better lines as variations.
+//! Annotates games with engine analysis: evaluations as comments, better lines as variations.
 
 use crate::model::rules::Move;
 use crate::model::score::{Score, child_to_parent};
@@ -28,10 +28,11 @@ pub fn positions_of(game: &Game) -> Vec<EpdRecord> {
     positions
 }
 
-/// The game with `[%eval]` behind each move of its main line, and with the line of the engine as a
-/// variation where the move that was played is worth so many centipawns less. `analysed` are
-/// [`positions_of`] the game with their `ce` and `pv`; those without are passed over. An evaluation that a
-/// move of the main line had is replaced if there is a new one.
+/// Adds `[%eval]` after each move of the main line. Where the played move loses at least `variation_loss`
+/// centipawns, the engine's line becomes a variation.
+///
+/// `analysed` are [`positions_of`] the game with their `ce` and `pv`; positions without these are
+/// skipped. A new evaluation replaces an earlier one of the same move.
 ///
 /// # Errors
 /// The game would be too large.
@@ -60,12 +61,12 @@ pub fn annotated(
     annotator.builder.finish()
 }
 
-/// Copies a game and adds to it.
+/// Copies a game and adds annotations.
 struct Annotator {
     builder: GameBuilder,
-    /// The line that will be a variation of the last move of the main line, behind those it has.
+    /// The line that becomes a variation of the last move of the main line, after its other variations.
     better: Option<Vec<Move>>,
-    /// The plies of the variation that is copied; none for a null move.
+    /// The plies of the variation that is copied; `None` is a null move.
     variation: Vec<Option<Move>>,
     depth: u32,
     /// True if the last move of the main line got an evaluation, which replaces earlier ones.
@@ -100,7 +101,7 @@ impl Annotator {
         }
     }
 
-    /// Takes note of the next ply, none for a null move, before it is made.
+    /// Prepares for the next ply; `None` is a null move.
     fn go_on(&mut self, ply: Option<Move>) -> Result<(), BuildError> {
         match self.depth {
             0 => self.put_better()?,
@@ -113,13 +114,13 @@ impl Annotator {
     fn end_variation(&mut self) -> Result<(), BuildError> {
         if self.depth == 0 {
             let variation = std::mem::take(&mut self.variation);
-            // One that is there already is not put there again.
+            // Do not add a variation that exists already.
             self.better.take_if(|better| better.iter().copied().map(Some).eq(variation));
         }
         self.builder.end_variation()
     }
 
-    /// Says what the position behind a move is worth, and finds what would have been better.
+    /// Adds the evaluation of the position after a move, and finds the better line.
     fn annotate(
         &mut self,
         played: Move,
@@ -152,21 +153,21 @@ fn mv(operand: &Operand) -> Option<Move> {
     }
 }
 
-/// By how much the mover fell short of what the engine had found.
+/// The loss of the played move in centipawns, compared with the engine's best move.
 fn loss(before: &EpdRecord, after: &EpdRecord) -> Option<i64> {
     let ce = |record: &EpdRecord| i32::try_from(record.integer(Opcode::CE)?).ok();
     let reached = child_to_parent(ce(after)?).ok()??;
     Some(i64::from(ce(before)?) - i64::from(reached))
 }
 
-/// `[%eval 0.34,18]`, seen by White, with the depth; none where mate stands on the board.
+/// `[%eval 0.34,18]` with the depth, from White's point of view; `None` if the position is checkmate.
 fn eval(record: &EpdRecord) -> Option<String> {
     let score = Score::from_ce(record.integer(Opcode::CE)?).ok()?;
     let depth = record.text_of(Opcode::ACD).unwrap_or_default();
     evaluation_comment(score, record.position().turn(), &String::from_utf8_lossy(&depth))
 }
 
-/// A comment without an evaluation that stands in it.
+/// The comment without its evaluation.
 fn without_eval(comment: &str) -> String {
     let mut rest = String::from(comment);
     while let Some(start) = rest.find("[%eval ")
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn null_moves_stay_and_nothing_behind_them_is_judged() {
+    fn null_moves_are_kept_and_end_the_analysis() {
         use crate::text::pgn::{GameReader, PgnReadOptions};
 
         let text = "1. e4 -- (1... -- 2. d4) 2. d4 (2. --) *";

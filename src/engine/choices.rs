@@ -1,21 +1,21 @@
-//! When an engine chose the solution of a problem, and since when it held it.
+//! Records when an engine chose the solution of a problem, and since when it held the solution.
 
 use super::info::{Bound, Info};
 use super::moves::read_move;
 use super::opcodes::{clear, put, put_integer, put_numbers};
-use super::search::Moment;
+use super::search::Elapsed;
 use crate::model::answer::Verdict;
 pub(super) use crate::model::answer::verdict as verdict_of;
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode};
 
-/// The choices of an engine during the search of a problem.
+/// The engine's choices during the search of a problem.
 pub(super) struct Choices {
-    /// The problem without an answer.
+    /// The problem without its answer.
     problem: EpdRecord,
     start: Option<Playable>,
-    first: Option<Moment>,
-    held: Option<Moment>,
+    first: Option<Elapsed>,
+    held: Option<Elapsed>,
     /// The last depth that was completed, and how many in a row held the solution.
     depth: u32,
     depths_held: u32,
@@ -30,8 +30,8 @@ impl Choices {
         Choices { problem, start, first: None, held: None, depth: 0, depths_held: 0, stop_held }
     }
 
-    /// Takes a line of the engine; true when the solution was held long enough.
-    pub(super) fn see(&mut self, info: &Info, at: Moment) -> bool {
+    /// Processes an `info` line. Returns true if the solution was held long enough.
+    pub(super) fn see(&mut self, info: &Info, at: Elapsed) -> bool {
         let bound = info.score.map(|(_, bound)| bound);
         if bound == Some(Bound::Upper) || info.multipv != 1 {
             return false;
@@ -66,16 +66,16 @@ impl Choices {
         verdict_of(&answered) == Verdict::Solved
     }
 
-    /// Says in the finished record when the solution was chosen and held.
-    pub(super) fn finish(self, record: &mut EpdRecord, end: Moment) {
+    /// Stores in the finished record when the solution was first chosen and since when it was held.
+    pub(super) fn finish(self, record: &mut EpdRecord, end: Elapsed) {
         let is_solved = verdict_of(record) == Verdict::Solved;
-        let mut put_moment = |opcode, moment: Option<Moment>| {
-            if let Some(Moment { nodes, time, depth }) = moment {
+        let mut put_moment = |opcode, moment: Option<Elapsed>| {
+            if let Some(Elapsed { nodes, time, depth }) = moment {
                 let milliseconds = time.as_millis() as u64;
                 put_numbers(record, opcode, &[nodes, milliseconds, depth.into()]);
             }
         };
-        // A solution that no line told of was chosen in the end.
+        // The final choice is a solution that no `info` line contained.
         let at_end = is_solved.then_some(end);
         put_moment(Opcode::SOLVE_FIRST, self.first.or(at_end));
         put_moment(Opcode::SOLVE_HELD, at_end.and(self.held.or(at_end)));

@@ -1,40 +1,44 @@
-//! The time by which engines are judged.
+//! The clock that measures engines.
 
 use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// What comes from an engine.
+/// Output of an engine process.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Heard {
+pub enum EngineOutput {
     /// A line of its standard output, without the line end.
-    Said(String),
+    Line(String),
     /// A line of its standard error.
-    Complained(String),
-    /// A line that does not end.
+    Stderr(String),
+    /// A line longer than the limit.
     TooLong,
     /// The end of its standard output.
     Closed,
 }
 
-/// A clock that can wait: for the system's time, or in tests for one that the test sets.
+/// A clock that can wait: the system clock, or in tests one that the test advances.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The time that has passed since some beginning.
+    /// Time elapsed since a fixed start.
     fn now(&self) -> Duration;
 
-    /// Waits for what an engine says next, until it is `until`.
+    /// Waits for the next output of an engine, at most until `until`.
     ///
     /// # Errors
-    /// Nothing came in time, or nothing will come any more.
-    fn receive(&self, heard: &Receiver<Heard>, until: Duration) -> Result<Heard, RecvTimeoutError>;
+    /// Nothing arrived in time, or the output has ended.
+    fn receive(
+        &self,
+        output: &Receiver<EngineOutput>,
+        until: Duration,
+    ) -> Result<EngineOutput, RecvTimeoutError>;
 }
 
-/// The clock of the system.
+/// The system clock.
 #[derive(Copy, Clone, Debug)]
 pub struct SystemClock(Instant);
 
 impl SystemClock {
-    /// A clock that begins now.
+    /// A clock that starts now.
     pub fn new() -> SystemClock {
         SystemClock(Instant::now())
     }
@@ -51,34 +55,38 @@ impl Clock for SystemClock {
         self.0.elapsed()
     }
 
-    fn receive(&self, heard: &Receiver<Heard>, until: Duration) -> Result<Heard, RecvTimeoutError> {
-        heard.recv_timeout(until.saturating_sub(self.now()))
+    fn receive(
+        &self,
+        output: &Receiver<EngineOutput>,
+        until: Duration,
+    ) -> Result<EngineOutput, RecvTimeoutError> {
+        output.recv_timeout(until.saturating_sub(self.now()))
     }
 }
 
-/// What the clocks of a game show.
+/// The state of both clocks of a game.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct ClockReading {
-    /// The time that White and Black have left.
+    /// The remaining time of White and Black.
     pub left: [Duration; 2],
-    /// What each gains by a move.
+    /// The increment for each move of White and Black.
     pub increment: [Duration; 2],
-    /// Moves until the player to move gains more time; `None` when what is left is for the whole game.
+    /// Moves until the next time control; `None` if the remaining time is for the whole game.
     pub moves_to_go: Option<u32>,
 }
 
 impl ClockReading {
-    /// The clocks at which both players have the same.
-    pub const fn of_both(left: Duration, increment: Duration, moves_to_go: Option<u32>) -> Self {
+    /// Clocks with the same time for both players.
+    pub const fn both(left: Duration, increment: Duration, moves_to_go: Option<u32>) -> Self {
         ClockReading { left: [left; 2], increment: [increment; 2], moves_to_go }
     }
 
-    /// The clocks after both players have thought for so long.
+    /// The clocks after both players used the time `used`.
     pub(super) fn after(self, used: Duration) -> ClockReading {
         ClockReading { left: self.left.map(|left| left.saturating_sub(used)), ..self }
     }
 
-    /// The increments that an engine is told, in milliseconds.
+    /// The increments in milliseconds, as engines receive them.
     pub(super) fn told_increments(&self) -> [Option<u64>; 2] {
         self.increment.map(|time| Some(milliseconds(time)).filter(|time| *time > 0))
     }
@@ -98,7 +106,7 @@ impl ClockReading {
     }
 }
 
-/// A time as engines are told it.
+/// A duration in milliseconds, as engines receive it.
 pub(super) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The options that an engine declares, and whether a value goes with them.
+//! Options that an engine declares, and whether they accept a value.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ pub(super) struct Declared {
     kind: Kind,
 }
 
-/// What an option takes.
+/// Type of an option.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Kind {
     Check,
@@ -19,11 +19,11 @@ enum Kind {
     Text,
 }
 
-/// More options than this no engine has.
-pub(super) const MOST_OPTIONS: usize = 4096;
+/// The maximum number of options.
+pub(super) const MAX_OPTIONS: usize = 4096;
 
 impl Declared {
-    /// Reads `option name N type T ...`; `None` for another line, or for one that names nothing.
+    /// Parses `option name N type T ...`; `None` if the line is another one or has no name.
     pub(super) fn parse(line: &str) -> Option<Declared> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let (start, rest) = words.split_at_checked(2)?;
@@ -49,10 +49,10 @@ impl Declared {
         Some(Declared { name: name.join(" "), kind })
     }
 
-    /// What to say to the engine.
+    /// The `setoption` command for a value.
     ///
     /// # Errors
-    /// What the option takes.
+    /// The values that the option accepts.
     pub(super) fn command(&self, value: &str) -> Result<String, String> {
         let Declared { name, kind } = self;
         let fits = match kind {
@@ -82,7 +82,7 @@ impl Declared {
     }
 }
 
-/// The values of a combo: what stands behind each `var`.
+/// The values of a combo: the words after each `var`.
 fn values(words: &[&str]) -> Vec<String> {
     let parts = words.split(|word| *word == "var").skip(1);
     let own = |part: &[&str]| {
@@ -92,10 +92,10 @@ fn values(words: &[&str]) -> Vec<String> {
     parts.map(own).collect()
 }
 
-/// The option of a name, whatever the case.
+/// Finds an option by its name, ignoring case.
 ///
 /// # Errors
-/// Which names are near.
+/// Similar names.
 pub(super) fn find<'d>(declared: &'d [Declared], name: &str) -> Result<&'d Declared, String> {
     if let Some(found) = declared.iter().find(|it| it.name.eq_ignore_ascii_case(name)) {
         return Ok(found);
@@ -107,7 +107,7 @@ pub(super) fn find<'d>(declared: &'d [Declared], name: &str) -> Result<&'d Decla
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
     let near: Vec<String> = near.iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
     let advice = match near.is_empty() {
-        true => format!("it has {} options; say `uci` to it to see them", declared.len()),
+        true => format!("it has {} options; send it `uci` to list them", declared.len()),
         false => format!("is it {}?", near.join(" or ")),
     };
     Err(format!("the engine has no option `{name}`; {advice}"))

@@ -1,20 +1,20 @@
-//! What goes wrong with engines.
+//! Errors of engines.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::error::error_from;
 
-/// What an engine did wrong, and what it said last.
+/// An error of an engine, and its last output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EngineError {
-    /// What happened.
+    /// The kind of error.
     pub kind: EngineErrorKind,
-    /// The last line that the engine said; `None` where it does not matter.
+    /// The last line of output; `None` if it is irrelevant.
     pub last: Option<String>,
 }
 
-/// What an engine did wrong.
+/// Kinds of engine errors.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineErrorKind {
@@ -23,45 +23,45 @@ pub enum EngineErrorKind {
     Start {
         /// The program.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         why: String,
     },
-    /// It did not begin as an engine does, in so much time.
-    #[error("no answer to `{question}` within {} (is it a UCI engine?)", shown(*within))]
+    /// No UCI answer in time.
+    #[error("no answer to `{question}` within {} (is it a UCI engine?)", in_units(*within))]
     Handshake {
-        /// What was said to it.
+        /// The command that was sent.
         question: &'static str,
-        /// How long it was waited for.
+        /// The time-out.
         within: Duration,
     },
-    /// An option that it does not have, or not with this value.
+    /// An option that the engine does not have, or a value that it does not accept.
     #[error("{0}")]
     Option(String),
     /// The process ended, or closed its output.
     #[error("the engine ended")]
     Ended,
-    /// Nothing came from it any more, not even an answer to `isready`.
-    #[error("the engine said nothing for {}", shown(*.0))]
+    /// No output within the time-out, not even an answer to `isready`.
+    #[error("the engine sent nothing for {}", in_units(*.0))]
     Silent(Duration),
-    /// It went on when it was told to stop.
-    #[error("the engine ignored `stop` for {}", shown(*.0))]
+    /// The engine ignored `stop`.
+    #[error("the engine ignored `stop` for {}", in_units(*.0))]
     IgnoredStop(Duration),
-    /// A line without end.
-    #[error("the engine says a line longer than {0} bytes")]
+    /// A line that is too long.
+    #[error("the engine sent a line longer than {0} bytes")]
     TooLong(usize),
-    /// Output without end.
-    #[error("the engine says more than {0} bytes about one position")]
+    /// Too much output.
+    #[error("the engine sent more than {0} bytes about one position")]
     TooMuch(usize),
-    /// Something that cannot be read.
+    /// Output that cannot be parsed.
     #[error("{0}")]
     Unreadable(String),
-    /// A move that is none here.
+    /// An illegal move.
     #[error("the engine's move `{0}` is not legal")]
     IllegalMove(String),
-    /// A position of Chess960 for an engine that does not play it.
+    /// A Chess960 position for an engine that does not play Chess960.
     #[error("the position needs Chess960, which the engine does not know (no option UCI_Chess960)")]
     NoChess960,
-    /// A position whose line would be none.
+    /// A position that is not playable.
     #[error("the position is not playable")]
     NotPlayable,
 }
@@ -78,8 +78,8 @@ impl fmt::Display for EngineError {
         write!(f, "{kind}")?;
         match last.as_deref() {
             None => Ok(()),
-            Some("") => f.write_str("; it said nothing before"),
-            Some(last) => write!(f, "; it last said `{last}`"),
+            Some("") => f.write_str("; it had sent nothing"),
+            Some(last) => write!(f, "; its last line was `{last}`"),
         }
     }
 }
@@ -88,8 +88,8 @@ impl std::error::Error for EngineError {}
 
 error_from!(EngineError);
 
-/// A time in its own words: `60s`, `1500ms`.
-fn shown(time: Duration) -> String {
+/// A duration in its largest whole unit: `60s`, `1500ms`.
+fn in_units(time: Duration) -> String {
     match time.subsec_millis() {
         0 => format!("{} s", time.as_secs()),
         _ => format!("{} ms", time.as_millis()),

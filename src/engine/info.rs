@@ -1,4 +1,4 @@
-//! What an engine says while it searches: lines that begin with `info`.
+//! Parses the `info` lines that an engine sends during a search.
 
 use std::iter::Peekable;
 use std::num::IntErrorKind;
@@ -28,20 +28,20 @@ pub struct Info {
     pub nodes: Option<u64>,
     /// The time of the search.
     pub time: Option<Duration>,
-    /// The score, from the point of view of the side to move, and how it relates to the true one.
+    /// The score from the point of view of the side to move, and whether it is exact or a bound.
     pub score: Option<(Evaluation, Bound)>,
-    /// The rank of the line, from 1; 0 if the line names a rank that cannot be one.
+    /// The rank of the line, from 1; 0 if the rank is invalid.
     pub multipv: usize,
     /// The moves of the line in coordinates.
     pub pv: Vec<String>,
-    /// The first field that could not be read, which counts as missing, or whose score was clamped.
+    /// The first field that could not be read (and is treated as missing) or whose score was clamped.
     pub unreadable: Option<String>,
 }
 
-/// How a score relates to the true one.
+/// Relation of a reported score to the true score.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Bound {
-    /// The score itself.
+    /// The exact score.
     Exact,
     /// The true score is at least this.
     Lower,
@@ -49,14 +49,14 @@ pub enum Bound {
     Upper,
 }
 
-/// The largest ordinary score of a record.
+/// The largest `ce` that is not a mate score.
 const LARGEST_CE: i64 = 32_000;
-/// The largest number of lines that an engine can be asked for.
-const MOST_LINES: u64 = 500;
+/// The largest MultiPV rank.
+const MAX_LINES: u64 = 500;
 
 impl Info {
-    /// Reads a line; `None` if it is not an `info` line. Unknown words are skipped. A field that cannot be
-    /// read counts as missing, and a score beyond 16 bits as ±32000; the other fields stay as they are.
+    /// Parses a line; `None` if it is not an `info` line. Unknown words are skipped. An unreadable field
+    /// is treated as missing, and a score beyond 16 bits as ±32000; other fields are unaffected.
     ///
     /// ```
     /// use epdb::engine::Info;
@@ -118,8 +118,8 @@ impl Info {
     }
 }
 
-/// The words of a line that were not read yet. A word that is not the value of its field is left where it
-/// is: it may be the name of the next one.
+/// The remaining words of a line. A word that is not a valid value is not consumed: it may be the name of
+/// the next field.
 struct Fields<'l> {
     words: Peekable<SplitAsciiWhitespace<'l>>,
     fault: Option<String>,
@@ -140,7 +140,7 @@ impl Fields<'_> {
     /// The rank of the line, or 0.
     fn rank(&mut self) -> usize {
         let Some(rank) = self.number::<u64>("multipv") else { return 0 };
-        if (1..=MOST_LINES).contains(&rank) {
+        if (1..=MAX_LINES).contains(&rank) {
             return rank as usize;
         }
         let rank = rank.to_string();
@@ -148,8 +148,7 @@ impl Fields<'_> {
         0
     }
 
-    /// A score. One that a record cannot say becomes the largest ordinary score; it is reported if 16 bits
-    /// cannot hold it.
+    /// A score, clamped to the largest ordinary score. Clamping is reported if the score exceeds 16 bits.
     fn score(&mut self) -> Option<Evaluation> {
         let Some(kind) = self.words.next_if(|word| matches!(*word, "cp" | "mate")) else {
             let word = self.words.peek().copied();
@@ -179,7 +178,7 @@ impl Fields<'_> {
         words.map(String::from).collect()
     }
 
-    /// Keeps the first field that is wrong.
+    /// Remembers the first invalid field.
     fn report(&mut self, name: &str, word: Option<&str>, what: &str) {
         let word: String = word.unwrap_or_default().chars().take(32).collect();
         self.fault
@@ -187,7 +186,7 @@ impl Fields<'_> {
     }
 }
 
-/// A number; one that 64 bits cannot hold becomes the nearest that they can.
+/// A number, saturated to 64 bits.
 fn saturated(word: &str) -> Option<i64> {
     match word.parse::<i64>() {
         Ok(value) => Some(value),
@@ -205,7 +204,7 @@ fn is_move(word: &str) -> bool {
         if matches!(rest.to_ascii_lowercase()[..], [] | [b'q' | b'r' | b'b' | b'n']))
 }
 
-/// The move behind `bestmove`; `None` when the line is another one.
+/// The move after `bestmove`; `None` if the line is another one.
 pub(super) fn best_move(line: &str) -> Option<&str> {
     let mut words: SplitAsciiWhitespace<'_> = line.split_ascii_whitespace();
     (words.next() == Some("bestmove")).then(|| words.next().unwrap_or("nothing"))

@@ -1,8 +1,8 @@
-//! The finished records of a run that goes on, so that an interrupted one need not search them again.
+//! The journal of a run: finished records that an interrupted run need not search again.
 //!
-//! A journal is a file of lines. The first is what the run is, as a JSON object; each other one the
-//! number of a record from 0, a tab, and the finished record in its binary form, as base64. A last line
-//! without an end was being written when the run was interrupted, and does not count.
+//! A journal is a file of lines. The first line identifies the run, as a JSON object. Each further line
+//! has the number of a record from 0, a tab, and the finished record in binary form as base64. A last
+//! line without a line end was interrupted and is ignored.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,15 +21,15 @@ use crate::library::run_file::{RunEngine, RunLimit, RunSuite};
 use crate::model::EpdRecord;
 use crate::new_file::cannot_write;
 
-/// Everything that decides which records a run writes. It is the first line of a journal, from which only
-/// the same run resumes.
+/// Everything that determines the output of a run. It is the first line of a journal; a run resumes only
+/// if it is equal.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct RunIdentity {
     pub(super) epdb: &'static str,
     pub(super) verb: &'static str,
     pub(super) task: Task,
     pub(super) engine: RunEngine,
-    /// Length and time of the program file, which differ after it was built again.
+    /// Length and modification time of the program file, which change when it is rebuilt.
     pub(super) program: String,
     pub(super) limit: RunLimit,
     pub(super) multipv: usize,
@@ -38,7 +38,7 @@ pub(super) struct RunIdentity {
 }
 
 impl RunIdentity {
-    /// The members as the first line of a journal has them, in the order of their names.
+    /// The members of the first line of a journal, in alphabetical order.
     fn header(&self) -> Result<Header> {
         let header = serde_json::to_value(self).and_then(serde_json::from_value);
         header.map_err(Error::from_cause)
@@ -51,21 +51,21 @@ type Header = Map<String, Value>;
 /// The longest line that is read: a record of the largest size.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// A journal that is written, which no other run has open.
+/// A journal open for writing, locked against other runs.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
     path: PathBuf,
-    /// Whether it holds what must not be lost: otherwise the file goes when the journal is closed.
+    /// Whether the file is kept when the journal is closed: it contains records, or is not a journal.
     holds_records: bool,
 }
 
-/// The encoded records that a journal holds, by their numbers.
+/// The encoded records of a journal, by number.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Recovered(BTreeMap<u64, Vec<u8>>);
 
 impl Recovered {
-    /// How many there are.
+    /// Number of records.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -81,10 +81,10 @@ impl Recovered {
 }
 
 impl Journal {
-    /// Begins a journal.
+    /// Creates a journal.
     ///
     /// # Errors
-    /// There is one already that holds records, or the system does not let it be made.
+    /// A journal with records exists already, or the file cannot be created.
     pub(super) fn create(path: &Path, run: &RunIdentity) -> Result<Journal> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(path);
@@ -102,7 +102,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Whether there is more than what the run is, or something else.
+    /// Whether the file contains anything besides the line that identifies a run.
     fn has_records(&mut self) -> Result<bool> {
         let mut lines = BufReader::new((&mut self.file).take(LONGEST_LINE)).split(b'\n');
         let first = lines.next().transpose()?.unwrap_or_default();
@@ -111,10 +111,10 @@ impl Journal {
         Ok(self.holds_records)
     }
 
-    /// Goes on with a journal, or begins one where there is none.
+    /// Resumes a journal, or creates one if the file does not exist.
     ///
     /// # Errors
-    /// It is of another run, or damaged, or cannot be read.
+    /// The journal belongs to another run, is damaged, or cannot be read.
     pub(super) fn resume(path: &Path, run: &RunIdentity) -> Result<(Journal, Recovered)> {
         let file = match OpenOptions::new().read(true).write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -124,17 +124,17 @@ impl Journal {
         };
         let mut journal = Journal::locked(file, path)?;
         if journal.file.metadata()?.len() == 0 {
-            // It was being made when the run was interrupted.
+            // The earlier run was interrupted while it created the journal.
             drop(journal);
             return Ok((Journal::create(path, run)?, Recovered::default()));
         }
         let (recovered, len) = journal.recover(run)?;
-        // The line that was being written is written again.
+        // Drop the interrupted last line; its record is searched again.
         journal.cut(len)?;
         Ok((journal, recovered))
     }
 
-    /// Leaves so many bytes, to go on behind them.
+    /// Truncates the file to `len` bytes and continues from there.
     fn cut(&mut self, len: u64) -> Result<()> {
         let cut = self.file.set_len(len).and_then(|()| self.file.seek(SeekFrom::Start(len)));
         cut.map(drop).map_err(|error| cannot_write(&self.path, error).into())
@@ -147,7 +147,7 @@ impl Journal {
         }
     }
 
-    /// The records, and where the last whole line ends.
+    /// Reads the records. Returns them with the offset of the end of the last complete line.
     fn recover(&mut self, run: &RunIdentity) -> Result<(Recovered, u64)> {
         let damaged = |line: u64, what: &str| {
             Error::new(format!("{}:{line}: {what}: remove it to start over", self.path.display()))
@@ -182,7 +182,7 @@ impl Journal {
     /// Adds a finished record.
     ///
     /// # Errors
-    /// The record cannot be encoded, or the file not written.
+    /// The record cannot be encoded, or the file cannot be written.
     pub(super) fn add(&mut self, number: u64, record: &EpdRecord) -> Result<()> {
         let mut bytes = Vec::new();
         record::encode(record, &mut bytes)?;
@@ -195,10 +195,10 @@ impl Journal {
         Ok(written.map_err(|error| cannot_write(&self.path, error))?)
     }
 
-    /// Removes the journal of a run that is complete.
+    /// Removes the journal of a completed run.
     ///
     /// # Errors
-    /// What the system says.
+    /// The file cannot be removed.
     pub(super) fn remove(self) -> Result<()> {
         Ok(fs::remove_file(&self.path).map_err(|error| cannot_write(&self.path, error))?)
     }
@@ -212,11 +212,12 @@ impl Drop for Journal {
     }
 }
 
-/// Why a journal cannot be written: another run has it, or its place has no locks.
+/// The error for a journal that cannot be locked: another run holds the lock, or the file system has no
+/// locks.
 fn not_locked(path: &Path, error: TryLockError) -> Error {
     let name = path.display();
     match error {
-        TryLockError::WouldBlock => Error::new(format!("{name} is written by another run")),
+        TryLockError::WouldBlock => Error::new(format!("{name} is in use by another run")),
         TryLockError::Error(error) => Error::new(format!("cannot lock {name}")).because(error),
     }
 }
@@ -226,7 +227,7 @@ fn parse_line(line: &[u8]) -> Option<(u64, Vec<u8>)> {
     Some((number.parse().ok()?, STANDARD.decode(text).ok()?))
 }
 
-/// Says what is different from the run that a journal is of.
+/// Compares the run of a journal with this one and lists the differences.
 fn check_same(written: &Header, run: &Header) -> Result<(), String> {
     let keys = written.keys().chain(run.keys().filter(|key| !written.contains_key(*key)));
     let differing: Vec<String> = keys
@@ -249,9 +250,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_locks_is_not_said_to_be_in_use() {
+    fn a_file_without_locks_is_not_reported_as_in_use() {
         let text = |error| not_locked(Path::new("a.journal"), error).to_string();
-        assert_eq!(text(TryLockError::WouldBlock), "a.journal is written by another run");
+        assert_eq!(text(TryLockError::WouldBlock), "a.journal is in use by another run");
         let unsupported = io::Error::new(ErrorKind::Unsupported, "no locks here");
         let unsupported = text(TryLockError::Error(unsupported));
         assert_eq!(unsupported, "cannot lock a.journal: no locks here");

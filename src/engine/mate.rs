@@ -1,4 +1,4 @@
-//! Searches for a mate in a number of moves, and whether what is found is one.
+//! Searches for a mate in a number of moves and verifies the result.
 
 use super::analysis::put_effort;
 use super::error::{EngineError, EngineErrorKind};
@@ -6,27 +6,28 @@ use super::finished::Finished;
 use super::info::{Bound, Info};
 use super::moves::read_line;
 use super::opcodes::{clear, put, put_integer};
-use super::search::Moment;
+use super::search::Elapsed;
 use super::session::{Engine, Limits};
 use crate::model::rules::Playable;
 use crate::model::score::{Evaluation, MAX_MATE, mate_target, mates_in};
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::text::san;
 
-/// In how many moves a mate is looked for, and what is written of it.
+/// Options of a search for mates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct MateOptions {
-    /// The number of moves for records that do not say one.
+    /// The number of moves for records that state none.
     pub length: Option<u32>,
-    /// Whether records may say one: their `dm`, or `#N` in their `bm`. Otherwise `length` is for all, and
-    /// those that have a `dm` of no more moves are done already.
+    /// Whether records may state a number: their `dm`, or `#N` in their `bm`. Otherwise `length` applies
+    /// to all, and records with a `dm` of at most `length` are skipped.
     pub of_record: bool,
-    /// Whether `dm` becomes the mate that was found, otherwise the number that was looked for.
+    /// Whether `dm` becomes the length of the mate that was found, rather than the number of moves
+    /// searched.
     pub writes_found: bool,
 }
 
 impl MateOptions {
-    /// In how many moves a mate is looked for in this position; `None` when it is not.
+    /// The number of moves for this position; `None` if no mate is searched.
     pub(super) fn length_for(&self, record: &EpdRecord) -> Option<u32> {
         let playable = Playable::new(record.position()).ok()?;
         let dm = record.integer(Opcode::DM);
@@ -41,23 +42,23 @@ impl MateOptions {
     }
 }
 
-/// The shortest mate that `bm` tells of.
+/// The shortest mate in `bm`.
 fn target(record: &EpdRecord) -> Option<u32> {
     let moves = record.operands(Opcode::BM)?.iter().filter_map(|it| mate_target(&it.text()));
     moves.filter_map(|moves| u32::try_from(moves).ok()).min()
 }
 
-/// A line that ends in mate, or of which the engine says that it leads to one.
+/// A line that ends in mate, or that leads to a mate according to the engine.
 struct Mate {
     line: Vec<Operand>,
     /// The number of moves until mate, whatever the defence.
     moves: u32,
 }
 
-/// The outcome of searches for a mate.
+/// The result of searches for a mate.
 struct MateFound {
     mate: Option<Mate>,
-    effort: Moment,
+    effort: Elapsed,
     unreadable: Option<String>,
 }
 
@@ -66,34 +67,34 @@ struct MateSearch {
     start: Playable,
     length: u32,
     found: Option<Mate>,
-    /// A line that is legal and not long enough to show the mate that the engine tells of.
-    told: Option<Mate>,
+    /// A legal line that is too short to show the mate that the engine claims.
+    claimed: Option<Mate>,
 }
 
 impl MateSearch {
-    /// Takes a line of the engine; true when it is a mate in no more moves than were asked for.
+    /// Processes an `info` line; true if it is a mate within the number of moves.
     fn see(&mut self, info: &Info) -> bool {
         if let Some((mate, is_shown)) = self.mate(info).filter(|_| self.found.is_none()) {
-            let place = if is_shown { &mut self.found } else { &mut self.told };
+            let place = if is_shown { &mut self.found } else { &mut self.claimed };
             *place = Some(mate);
         }
         self.found.is_some()
     }
 
-    /// The mate that a line tells of, and whether its moves lead to it.
+    /// The mate of a line, and whether its moves end in checkmate.
     fn mate(&self, info: &Info) -> Option<(Mate, bool)> {
         let Some((Evaluation::Mate(moves), Bound::Exact)) = info.score else { return None };
         let moves = u32::try_from(moves).ok().filter(|moves| *moves <= self.length)?;
         let line = read_line(&self.start, &info.pv);
         let is_shown = line.end.is_checkmate() && !line.moves.len().is_multiple_of(2);
-        // Whoever mates at once needs no more moves, whatever the engine says.
+        // A line of one move that mates is a mate in one, whatever the engine reports.
         let moves = if is_shown && line.moves.len() == 1 { 1 } else { moves };
         let is_line = line.illegal.is_none() && line.moves.len() < 2 * moves as usize;
         (is_line && info.multipv == 1).then_some((Mate { line: line.moves, moves }, is_shown))
     }
 }
 
-/// Has an engine look for a mate, and returns the record with the mate that was found, otherwise as it was.
+/// Searches for a mate. Returns the record with the mate, or unchanged if none was found.
 pub(super) fn search_mate(
     engine: &mut Engine,
     record: &EpdRecord,
@@ -105,22 +106,22 @@ pub(super) fn search_mate(
     let mut record = record.clone();
     record.remove(Opcode::RUN_ERROR);
     let Some(Mate { line, moves }) = mate else {
-        return Ok(Finished { unreadable, ..Finished::of(record) });
+        return Ok(Finished { unreadable, ..Finished::new(record) });
     };
     clear(&mut record);
     let dm = if options.writes_found { moves } else { length };
     put_integer(&mut record, Opcode::DM, dm);
-    // A `ce` that says another number of moves would contradict `dm`.
+    // A `ce` with another number of moves would contradict `dm`.
     if let Some(ce) = mates_in(moves).ok().filter(|_| dm == moves) {
         put_integer(&mut record, Opcode::CE, ce);
     }
     put(&mut record, Opcode::PM, line[..1].to_vec());
     put(&mut record, Opcode::PV, line);
     put_effort(&mut record, effort);
-    Ok(Finished { found_mate: true, unreadable, ..Finished::of(record) })
+    Ok(Finished { found_mate: true, unreadable, ..Finished::new(record) })
 }
 
-/// A mate in the number of moves that the limits say, and the effort.
+/// A mate within the number of moves of the limits, and the effort.
 fn find_mate(
     engine: &mut Engine,
     record: &EpdRecord,
@@ -129,18 +130,17 @@ fn find_mate(
     let start = Playable::new(record.position())
         .map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))?;
     let length = limits.mate.unwrap_or_default();
-    let mut search = MateSearch { start, length, found: None, told: None };
+    let mut search = MateSearch { start, length, found: None, claimed: None };
     let answer = engine.search(record, limits, &mut |info, _| search.see(info))?;
-    let MateSearch { found, told, .. } = search;
+    let MateSearch { found, claimed, .. } = search;
     let outcome = MateFound { mate: found, effort: answer.end, unreadable: answer.unreadable };
-    match told.filter(|_| outcome.mate.is_none()) {
-        Some(told) => show_mate(engine, record, limits, told, outcome),
+    match claimed.filter(|_| outcome.mate.is_none()) {
+        Some(claimed) => show_mate(engine, record, limits, claimed, outcome),
         None => Ok(outcome),
     }
 }
 
-/// Has the engine go on from the end of a line until mate stands on the board, with what is left of
-/// the effort.
+/// Continues the search from the end of a line until checkmate, with the remaining effort.
 fn show_mate(
     engine: &mut Engine,
     record: &EpdRecord,
@@ -165,12 +165,12 @@ fn show_mate(
     let nodes = end.nodes.saturating_add(more.nodes);
     Ok(MateFound {
         mate: mate.map(|mate| Mate { line: [line, mate.line].concat(), moves }),
-        effort: Moment { nodes, time: end.time + more.time, ..end },
+        effort: Elapsed { nodes, time: end.time + more.time, ..end },
         unreadable: earlier.or(unreadable),
     })
 }
 
-/// The record behind moves, if there is a move to be made there.
+/// The record after the moves, if it has a legal move.
 fn after(record: &EpdRecord, line: &[Operand]) -> Option<EpdRecord> {
     let play = |record: EpdRecord, operand: &Operand| match operand {
         Operand::Move { mv, .. } => record.play(*mv),
@@ -180,7 +180,7 @@ fn after(record: &EpdRecord, line: &[Operand]) -> Option<EpdRecord> {
     Playable::new(record.position()).is_ok_and(|it| it.has_move()).then_some(record)
 }
 
-/// A defence: the mate was told of all of them.
+/// Any defence: the mate was claimed against all of them.
 fn any_move(record: &EpdRecord) -> Option<Operand> {
     let playable = Playable::new(record.position()).ok()?;
     let moves = playable.legal_moves().into_iter();
@@ -188,8 +188,8 @@ fn any_move(record: &EpdRecord) -> Option<Operand> {
     all.min_by_key(Operand::text)
 }
 
-/// What of limits is left behind a search; `None` when nothing is.
-fn rest_of(limits: &Limits, used: Moment, length: u32) -> Option<Limits> {
+/// The limits that remain after a search; `None` if they are used up.
+fn rest_of(limits: &Limits, used: Elapsed, length: u32) -> Option<Limits> {
     let nodes = limits.nodes.map(|nodes| nodes.saturating_sub(used.nodes));
     let movetime = limits.movetime.map(|time| time.saturating_sub(used.time));
     let clock = limits.clock.map(|clock| clock.after(used.time));

@@ -1,12 +1,14 @@
-//! UCI engines as child processes, and what they find as operations of records.
+//! Runs UCI engines as child processes and stores their results as operations of records.
 //!
-//! An [`EngineSpec`] says which program; an [`Engine`] is one that runs, with its options checked
-//! against those that it declares, and searches positions under [`Limits`]. Nothing that it says is
-//! believed: lines and their amount are bounded, numbers checked, moves read by the rules of chess, and a
-//! time-out stands behind every wait ([`Clock`]). A [`Task`] makes a record of a search; a [`Pool`] has
-//! several engines at work and gives the records back in their order. A [`SuiteRun`] does this for the
-//! records of files, with a journal from which an interrupted run resumes. [`annotated`] puts analysis into
-//! games.
+//! An [`EngineSpec`] names a program. An [`Engine`] is a running one: its options are checked against
+//! those that it declares, and it searches positions under [`Limits`].
+//!
+//! Engine output is not trusted. Lines and their total are bounded, numbers are checked, moves must be
+//! legal, and every wait has a time-out ([`Clock`]).
+//!
+//! A [`Task`] turns a search into a finished record. A [`Pool`] runs several engines and returns the
+//! records in order. A [`SuiteRun`] does this for the records of files, with a journal from which an
+//! interrupted run resumes. [`annotated`] adds analysis to games.
 
 mod analysis;
 mod annotate;
@@ -31,7 +33,7 @@ mod task;
 
 pub use annotate::{annotated, positions_of};
 pub use clock::ClockReading;
-pub use clock::{Clock, Heard, SystemClock};
+pub use clock::{Clock, EngineOutput, SystemClock};
 pub use error::{EngineError, EngineErrorKind};
 pub use finished::Finished;
 pub use info::{Bound, Info};
@@ -39,7 +41,7 @@ pub use mate::MateOptions;
 pub use play::{MoveTime, SearchLimits};
 pub use pool::{Emit, Plan, Pool};
 pub use process::kill_all;
-pub use search::Moment;
+pub use search::Elapsed;
 pub use session::{Answer, Engine, Identity, Limits};
 pub use spec::EngineSpec;
 pub use suite_run::{RunningSuite, SearchedSuite, SuiteRun, survey};

@@ -1,16 +1,17 @@
-//! Moves of engines, by the rules of chess.
+//! Reads the moves of engines.
 
 use crate::model::Operand;
 use crate::model::rules::Playable;
 use crate::text::{Profile, san};
 
-/// A move that was read.
+/// A parsed move.
 pub(super) struct MoveRead {
     pub(super) operand: Operand,
     pub(super) after: Playable,
 }
 
-/// Reads a legal move in coordinates; castling is told in either way that engines tell it.
+/// Parses a legal move in coordinates. Castling may be written as a move of two squares or as king takes
+/// rook.
 pub(super) fn read_move(playable: &Playable, word: &str) -> Option<MoveRead> {
     let is_coordinates = word.is_ascii() && matches!(word.len(), 4 | 5);
     let read = san::parse(playable, word.as_bytes(), Profile::Lenient).ok()?;
@@ -21,18 +22,18 @@ pub(super) fn read_move(playable: &Playable, word: &str) -> Option<MoveRead> {
     })
 }
 
-/// A line of moves.
-pub(super) struct Line {
+/// A parsed line of moves.
+pub(super) struct ParsedLine {
     pub(super) moves: Vec<Operand>,
-    /// The position in which it ends.
+    /// The position after the last move.
     pub(super) end: Playable,
-    /// The move that is not legal behind those, if there is one.
+    /// The first illegal move, which ends the line.
     pub(super) illegal: Option<String>,
 }
 
-/// Reads a line up to a move that is not legal.
-pub(super) fn read_line(start: &Playable, words: &[String]) -> Line {
-    let mut line = Line { moves: Vec::new(), end: *start, illegal: None };
+/// Parses a line up to its first illegal move.
+pub(super) fn read_line(start: &Playable, words: &[String]) -> ParsedLine {
+    let mut line = ParsedLine { moves: Vec::new(), end: *start, illegal: None };
     for word in words {
         let Some(MoveRead { operand, after }) = read_move(&line.end, word) else {
             line.illegal = Some(word.clone());
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_ends_before_what_is_not_legal() {
+    fn a_line_ends_before_an_illegal_move() {
         let record = crate::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();
         let start = Playable::new(record.position()).unwrap();
         let line = read_line(&start, &["e2e4", "e8e7", "e4e6", "e7e8"].map(String::from));

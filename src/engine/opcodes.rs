@@ -1,9 +1,9 @@
-//! Operations that engines leave in records. Those that the standard does not have get operands of the
-//! kind that any unknown opcode has.
+//! Operations that engines add to records. Operations outside the standard get the operand types of
+//! unknown opcodes.
 
 use crate::model::{EpdRecord, Opcode, Operand, Operation};
 
-/// The operations that an analysis replaces. All others stay, the supplied move `sm` among them.
+/// Operations that an analysis replaces. All others are kept, including the supplied move `sm`.
 const REPLACED: [Opcode; 10] = [
     Opcode::PV,
     Opcode::CE,
@@ -17,13 +17,13 @@ const REPLACED: [Opcode; 10] = [
     Opcode::RUN_ERROR,
 ];
 
-/// The opcodes of line and score of the second line and those behind it: `pv2`, `ce2`.
-pub(super) fn of_line(number: usize) -> Option<(Opcode, Opcode)> {
+/// The opcodes for moves and score of line `number`, from 2: `pv2`, `ce2`.
+pub(super) fn line_opcodes(number: usize) -> Option<(Opcode, Opcode)> {
     let opcode = |start: &str| Opcode::new(format!("{start}{number}").as_bytes()).ok();
     Some((opcode("pv")?, opcode("ce")?))
 }
 
-/// Takes earlier analysis out of a record.
+/// Removes earlier analysis from a record.
 pub(super) fn clear(record: &mut EpdRecord) {
     let is_old = |opcode: &Opcode| REPLACED.contains(opcode) || opcode.is_of_further_line();
     let old: Vec<Opcode> = record.operations().iter().map(|it| it.opcode).filter(is_old).collect();
@@ -36,17 +36,17 @@ pub(super) fn put(record: &mut EpdRecord, opcode: Opcode, operands: Vec<Operand>
     record.set(Operation { opcode, operands });
 }
 
-/// Puts a number into an operation of the standard.
+/// Sets an integer operation of the standard.
 pub(super) fn put_integer(record: &mut EpdRecord, opcode: Opcode, value: impl Into<i128>) {
     put(record, opcode, vec![Operand::Integer(value.into())]);
 }
 
-/// Puts numbers into an operation of another name.
+/// Sets a numeric operation outside the standard.
 pub(super) fn put_numbers(record: &mut EpdRecord, opcode: Opcode, values: &[u64]) {
     put(record, opcode, values.iter().map(|value| Operand::token(value.to_string())).collect());
 }
 
-/// Says in a record why its search failed.
+/// Stores the reason of a failed search in a record.
 pub(super) fn put_error(record: &mut EpdRecord, error: &str) {
     let plain = |c: char| match c {
         '"' => '\'',

@@ -1,39 +1,39 @@
-//! Engines that play: moves of a game, by the clock.
+//! Engines that play games by the clock.
 
 use std::time::Duration;
 
 use super::clock::{ClockReading, milliseconds};
 use super::error::{EngineError, EngineErrorKind};
 use super::info::Info;
-use super::search::{Effort, Moment};
+use super::search::{Effort, Elapsed};
 use super::session::{Answer, Engine, fen, go, playable};
 use crate::model::rules::Move;
 use crate::model::{Color, EpdRecord};
 
 use crate::text::san;
 
-/// How long an engine may think about a move.
+/// Time control of a move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum MoveTime {
-    /// As it likes, by these clocks.
+    /// The engine manages the time of these clocks.
     Clocks(ClockReading),
-    /// So long.
+    /// A fixed time.
     Fixed(Duration),
-    /// As it likes.
+    /// No limit.
     Unlimited,
 }
 
-/// How much an engine may search for a move, whatever the time.
+/// Search limits of a move, besides its time.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct SearchLimits {
-    /// The most nodes.
+    /// The maximum number of nodes.
     pub nodes: Option<u64>,
-    /// The most plies.
+    /// The maximum depth in plies.
     pub depth: Option<u32>,
 }
 
 impl MoveTime {
-    /// When the clock of the player to move has run out the engine is told to stop.
+    /// The engine gets `stop` when the clock of the player to move has run out.
     fn effort(&self, turn: Color, SearchLimits { nodes, depth }: SearchLimits) -> Effort {
         let (mut limits, time) = match self {
             MoveTime::Fixed(time) => (vec![("movetime", Some(milliseconds(*time)))], Some(*time)),
@@ -48,22 +48,22 @@ impl MoveTime {
 }
 
 impl Engine {
-    /// Searches for the next move of a game that began with `start` and went on with `moves`;
-    /// [`Engine::begin_game`] comes before the first. `watch` as in [`Engine::search`].
+    /// Searches for the next move of a game that began with `start` and continued with `moves`. Call
+    /// [`Engine::begin_game`] before the first move. `watch` is as in [`Engine::search`].
     ///
     /// # Errors
-    /// What the engine did wrong. It should not be asked again then.
+    /// The engine failed. It should not be used again.
     pub fn play(
         &mut self,
         start: &EpdRecord,
         moves: &[Move],
         time: &MoveTime,
-        watch: &mut dyn FnMut(&Info, Moment) -> bool,
+        watch: &mut dyn FnMut(&Info, Elapsed) -> bool,
     ) -> Result<Answer, EngineError> {
         self.play_within(start, moves, (time, SearchLimits::default()), watch)
     }
 
-    /// [`Engine::play`] with limits beside the time.
+    /// [`Engine::play`] with search limits besides the time.
     ///
     /// # Errors
     /// As [`Engine::play`].
@@ -72,7 +72,7 @@ impl Engine {
         start: &EpdRecord,
         moves: &[Move],
         (time, limits): (&MoveTime, SearchLimits),
-        watch: &mut dyn FnMut(&Info, Moment) -> bool,
+        watch: &mut dyn FnMut(&Info, Elapsed) -> bool,
     ) -> Result<Answer, EngineError> {
         let mut now = playable(start)?;
         let mut position = format!("position fen {}", fen(start));

@@ -1,4 +1,4 @@
-//! Several engines at work on one file, whose records come back in their order.
+//! Runs several engines on one file and returns the records in order.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,36 +18,35 @@ use crate::error::{Error, Result, caught};
 use crate::library::edit::stamp;
 use crate::model::EpdRecord;
 
-/// So many finished records may wait for an earlier one.
-const MOST_WAITING: u64 = 1 << 16;
-/// An engine that cannot be started so often in a row is given up.
-const MOST_FAILED_STARTS: u32 = 3;
+/// The maximum number of finished records that wait for an earlier one.
+const MAX_WAITING: u64 = 1 << 16;
+/// The number of failed starts in a row after which an engine is given up.
+const MAX_FAILED_STARTS: u32 = 3;
 
-/// What is asked of which engine.
+/// An engine, its task and its limits.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The engine.
     pub engine: EngineSpec,
-    /// What is asked.
+    /// The task for each record.
     pub task: Task,
-    /// How much effort each record may take.
+    /// Limits of the search of a record.
     pub limits: Limits,
-    /// How long an engine may be silent.
-    pub patience: Duration,
-    /// How many of it work at once.
+    /// Maximum time without output of an engine.
+    pub timeout: Duration,
+    /// Number of engine processes.
     pub concurrency: usize,
-    /// The time by which it is judged.
+    /// The clock that measures the engines.
     pub clock: Arc<dyn Clock>,
-    /// Whether records that are changed get the time of that as `ts`.
+    /// Whether changed records get the time of the change as `ts`.
     pub stamps: bool,
 }
 
 impl Plan {
-    /// Starts the engine once, to see whether it can be started with these options and what it says
-    /// of itself.
+    /// Starts the engine once to check its options, and returns its identity.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The engine cannot be started.
     pub fn check(&self) -> Result<Identity, EngineError> {
         let engine = self.start()?;
         let identity = engine.identity().clone();
@@ -56,7 +55,7 @@ impl Plan {
     }
 
     fn start(&self) -> Result<Engine, EngineError> {
-        Engine::start(&self.engine, self.patience, Arc::clone(&self.clock))
+        Engine::start(&self.engine, self.timeout, Arc::clone(&self.clock))
     }
 }
 
@@ -66,20 +65,20 @@ struct Job<T> {
     what: T,
 }
 
-/// Takes records that are done, in order, with their numbers from 0.
+/// Takes finished records in order, with their numbers from 0.
 pub type Emit<'e, E> = dyn FnMut(u64, Finished) -> std::result::Result<(), E> + 'e;
 
-/// Several processes of one engine. Each belongs to a thread of its own and is started when there is a
-/// record for it; one that failed is ended, and started anew for the next record.
+/// Several processes of one engine. Each belongs to its own thread and is started for the first record.
+/// An engine that failed is ended and started again for the next record.
 ///
-/// When a pool is dropped before [`Pool::finish`], the engines end with the searches that they are at.
+/// If a pool is dropped before [`Pool::finish`], each engine ends after its current search.
 #[derive(Debug)]
 pub struct Pool {
     jobs: Sender<Job<EpdRecord>>,
     done: Receiver<Job<Result<Finished>>>,
-    most_in_work: u64,
-    /// Records that were given out, that came back, and that were emitted.
-    given: u64,
+    max_in_work: u64,
+    /// Records sent, returned and emitted.
+    sent: u64,
     returned: u64,
     emitted: u64,
     waiting: BTreeMap<u64, Finished>,
@@ -97,11 +96,11 @@ impl Pool {
         Pool::with_journal(plan, None).0
     }
 
-    /// [`Pool::new`]; each finished record goes into the journal before it is handed on.
+    /// [`Pool::new`], with a journal to which each finished record is written before it is emitted.
     pub(super) fn with_journal(plan: Plan, journal: Option<Journal>) -> (Pool, SharedJournal) {
         let (jobs, waiting_jobs) = channel();
         let (results, done) = channel();
-        let most_in_work = 2 * plan.concurrency as u64;
+        let max_in_work = 2 * plan.concurrency as u64;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
         let (jobs_to_do, failed_starts) = (Mutex::new(waiting_jobs), AtomicU32::new(0));
         let journal_of_all = journal.clone();
@@ -112,52 +111,52 @@ impl Pool {
             thread::spawn(move || shared.work(&results));
         }
         let waiting = BTreeMap::new();
-        let pool = Pool { jobs, done, most_in_work, given: 0, returned: 0, emitted: 0, waiting };
+        let pool = Pool { jobs, done, max_in_work, sent: 0, returned: 0, emitted: 0, waiting };
         (pool, journal)
     }
 
-    /// Gives a record out, and hands on what is done.
+    /// Sends a record to the engines and emits finished records.
     ///
     /// # Errors
-    /// An engine cannot be started, or the journal not written, and what `emit` returns.
+    /// An engine cannot be started, the journal cannot be written, or `emit` fails.
     pub fn push<E: From<Error>>(
         &mut self,
         record: EpdRecord,
         emit: &mut Emit<'_, E>,
     ) -> Result<(), E> {
-        while self.in_work() >= self.most_in_work || self.given - self.emitted >= MOST_WAITING {
+        while self.in_work() >= self.max_in_work || self.sent - self.emitted >= MAX_WAITING {
             self.receive(emit)?;
         }
-        let number = self.given;
-        self.given += 1;
+        let number = self.sent;
+        self.sent += 1;
         self.jobs.send(Job { number, what: record }).map_err(|_| gone())?;
         self.emit_ready(emit)
     }
 
-    /// Takes a record that was done by an earlier run.
+    /// Adds a record that an earlier run finished.
     ///
     /// # Errors
-    /// What `emit` returns.
+    /// `emit` fails.
     pub fn push_finished<E: From<Error>>(
         &mut self,
         finished: Finished,
         emit: &mut Emit<'_, E>,
     ) -> Result<(), E> {
-        self.waiting.insert(self.given, finished);
-        self.given += 1;
+        self.waiting.insert(self.sent, finished);
+        self.sent += 1;
         self.returned += 1;
         self.emit_ready(emit)
     }
 
-    /// The number that the next record will have.
+    /// The number of the next record.
     pub const fn next_number(&self) -> u64 {
-        self.given
+        self.sent
     }
 
-    /// Waits until all that were given out are done.
+    /// Waits until all records that were sent are finished.
     ///
     /// # Errors
-    /// As with [`Pool::push`].
+    /// As [`Pool::push`].
     pub fn wait<E: From<Error>>(&mut self, emit: &mut Emit<'_, E>) -> Result<(), E> {
         while self.in_work() > 0 {
             self.receive(emit)?;
@@ -165,10 +164,10 @@ impl Pool {
         Ok(())
     }
 
-    /// [`Pool::wait`], and lets the engines end.
+    /// [`Pool::wait`], then ends the engines.
     ///
     /// # Errors
-    /// As with [`Pool::push`].
+    /// As [`Pool::push`].
     pub fn finish<E: From<Error>>(mut self, emit: &mut Emit<'_, E>) -> Result<(), E> {
         self.wait(emit)?;
         let Pool { jobs, done, .. } = self;
@@ -179,7 +178,7 @@ impl Pool {
     }
 
     const fn in_work(&self) -> u64 {
-        self.given - self.returned
+        self.sent - self.returned
     }
 
     fn receive<E: From<Error>>(&mut self, emit: &mut Emit<'_, E>) -> Result<(), E> {
@@ -206,7 +205,7 @@ fn gone() -> Error {
     Error::new("the threads of the engines have ended")
 }
 
-/// The journal of a pool, which is there until all threads are done with it.
+/// The journal of a pool, which lives until all threads have ended.
 #[derive(Clone, Debug)]
 pub(super) struct SharedJournal(Arc<Mutex<Option<Journal>>>);
 
@@ -216,18 +215,18 @@ impl SharedJournal {
         journal.as_mut().map_or(Ok(()), |journal| journal.add(number, record))
     }
 
-    /// The journal itself.
+    /// Takes the journal.
     pub(super) fn take(&self) -> Option<Journal> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Shared {
     plan: Plan,
     jobs: Mutex<Receiver<Job<EpdRecord>>>,
     journal: SharedJournal,
-    /// How often in a row the engine could not be started.
+    /// Number of failed starts in a row.
     failed_starts: AtomicU32,
 }
 
@@ -236,7 +235,7 @@ impl Shared {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
     }
 
-    /// Does records until there are no more, with an engine that belongs to this thread.
+    /// Processes records until there are no more, with an engine of this thread.
     fn work(&self, results: &Sender<Job<Result<Finished>>>) {
         let mut engine = None;
         while let Some(Job { number, what: record }) = self.next_job() {
@@ -255,8 +254,8 @@ impl Shared {
         }
     }
 
-    /// Does a record. An engine that fails is gone; only one that cannot be started any more ends the
-    /// work.
+    /// Processes a record. An engine that fails is ended; the run fails only if the engine can no longer
+    /// be started.
     fn finish(&self, engine: &mut Option<Engine>, record: &EpdRecord) -> Result<Finished> {
         let Plan { task, limits, .. } = &self.plan;
         let mut is_started = true;
@@ -283,7 +282,7 @@ impl Shared {
                 true => 0,
                 false => self.failed_starts.fetch_add(1, Ordering::Relaxed) + 1,
             };
-            match failed_starts < MOST_FAILED_STARTS {
+            match failed_starts < MAX_FAILED_STARTS {
                 true => Ok(Task::failed(record, &error)),
                 false => Err(Error::from(error).in_source(self.plan.engine.label.as_str())),
             }

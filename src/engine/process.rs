@@ -1,4 +1,4 @@
-//! An engine as a child process: lines in, lines out, and no process left behind.
+//! An engine as a child process: lines in, lines out, and no process that outlives its owner.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -9,37 +9,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::clock::{Clock, Heard};
+use super::clock::{Clock, EngineOutput};
 use super::error::{EngineError, EngineErrorKind};
 
-/// The longest line that is read.
+/// The maximum length of a line.
 const LONGEST_LINE: usize = 1 << 16;
-/// How much may come between two [`Process::begin`].
-const MOST_OUTPUT: usize = 32 << 20;
-/// What a short line counts as.
+/// The maximum output between two calls of [`Process::begin`].
+const MAX_OUTPUT: usize = 32 << 20;
+/// The minimum that a line counts for.
 const LEAST_LINE: usize = 64;
-/// How many lines may wait to be heard.
+/// The number of lines that are buffered.
 const WAITING_LINES: usize = 256;
-/// The longest beginning of a line of standard error that is kept; the rest of it is passed over.
+/// The maximum length of a line of standard error; the rest is discarded.
 const LONGEST_COMPLAINT: usize = 1 << 10;
-/// How much of a line is repeated in messages.
+/// The maximum length of a line quoted in messages.
 const SHOWN: usize = 160;
-/// How long the last words of a process that ended are waited for.
+/// The time to wait for the last output of a process that ended.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// A running program that is spoken to in lines. It ends, at the latest, when this is dropped.
+/// A running program that exchanges lines. It ends when this value is dropped, or earlier.
 ///
-/// Where the system can, it also ends with the thread that started it; elsewhere it finds its
-/// standard input closed when this process ends, however it does.
+/// Where the system supports it, the program also ends with the thread that started it. Elsewhere its
+/// standard input is closed when this process ends in any way.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
     input: ChildStdin,
-    heard: Receiver<Heard>,
+    output: Receiver<EngineOutput>,
     clock: Arc<dyn Clock>,
-    /// What it last said.
+    /// The last line that was received.
     last: String,
-    /// Bytes that came since [`Process::begin`].
+    /// Bytes received since [`Process::begin`].
     amount: usize,
 }
 
@@ -66,7 +66,7 @@ impl Process {
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
         running.insert(child.id());
         drop(running);
-        let (sender, heard) = sync_channel(WAITING_LINES);
+        let (sender, received) = sync_channel(WAITING_LINES);
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(input), Some(output), Some(errors)) = streams else {
             return Err(failed("it has no pipes".into()));
@@ -74,44 +74,46 @@ impl Process {
         let complaints = sender.clone();
         thread::spawn(move || {
             read_lines(output, &sender);
-            sender.send(Heard::Closed).ok();
+            sender.send(EngineOutput::Closed).ok();
         });
         thread::spawn(move || read_complaints(errors, &complaints));
-        Ok(Process { child, input, heard, clock, last: String::new(), amount: 0 })
+        Ok(Process { child, input, output: received, clock, last: String::new(), amount: 0 })
     }
 
     pub(super) fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
 
-    /// Begins something new: what comes from now on is counted.
+    /// Resets the output count.
     pub(super) const fn begin(&mut self) {
         self.amount = 0;
     }
 
-    /// Says a line.
-    pub(super) fn say(&mut self, line: &str) -> Result<(), EngineError> {
-        let said = self.input.write_all(format!("{line}\n").as_bytes());
-        said.and_then(|()| self.input.flush()).map_err(|_| self.ended())
+    /// Sends a line.
+    pub(super) fn send(&mut self, line: &str) -> Result<(), EngineError> {
+        let sent = self.input.write_all(format!("{line}\n").as_bytes());
+        sent.and_then(|()| self.input.flush()).map_err(|_| self.ended())
     }
 
-    /// The next line, or `None` when it is `until`.
-    pub(super) fn hear(&mut self, until: Duration) -> Result<Option<String>, EngineError> {
+    /// Receives the next line; `None` at the time `until`.
+    pub(super) fn recv(&mut self, until: Duration) -> Result<Option<String>, EngineError> {
         loop {
-            match self.clock.receive(&self.heard, until) {
+            match self.clock.receive(&self.output, until) {
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
-                Ok(Heard::Closed) | Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
-                Ok(Heard::TooLong) => {
+                Ok(EngineOutput::Closed) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.ended());
+                }
+                Ok(EngineOutput::TooLong) => {
                     return Err(self.error(EngineErrorKind::TooLong(LONGEST_LINE)));
                 }
-                Ok(Heard::Complained(line)) => {
+                Ok(EngineOutput::Stderr(line)) => {
                     self.remember(&line);
-                    // A flood of them does not hold up the time.
+                    // A flood of these lines must not extend the time-out.
                     if self.clock.now() >= until {
                         return Ok(None);
                     }
                 }
-                Ok(Heard::Said(line)) => {
+                Ok(EngineOutput::Line(line)) => {
                     self.count(&line)?;
                     return Ok(Some(line));
                 }
@@ -128,32 +130,32 @@ impl Process {
     fn count(&mut self, line: &str) -> Result<(), EngineError> {
         self.remember(line);
         self.amount += line.len().max(LEAST_LINE);
-        match self.amount > MOST_OUTPUT {
-            true => Err(self.error(EngineErrorKind::TooMuch(MOST_OUTPUT))),
+        match self.amount > MAX_OUTPUT {
+            true => Err(self.error(EngineErrorKind::TooMuch(MAX_OUTPUT))),
             false => Ok(()),
         }
     }
 
-    /// What goes wrong now, with what the engine last said.
+    /// An error that quotes the last output.
     pub(super) fn error(&self, kind: EngineErrorKind) -> EngineError {
         EngineError { kind, last: Some(self.last.clone()) }
     }
 
-    /// The process has ended: what it complained of may still come.
+    /// The error for a process that has ended. Its last standard error may still arrive.
     fn ended(&mut self) -> EngineError {
         let until = self.clock.now() + LAST_WORDS;
-        while let Ok(Heard::Complained(line) | Heard::Said(line)) =
-            self.clock.receive(&self.heard, until)
+        while let Ok(EngineOutput::Stderr(line) | EngineOutput::Line(line)) =
+            self.clock.receive(&self.output, until)
             && self.count(&line).is_ok()
         {}
         self.error(EngineErrorKind::Ended)
     }
 
-    /// Asks the program to end and waits for that, but not long.
+    /// Asks the program to quit and waits briefly.
     pub(super) fn quit(mut self, within: Duration) {
-        if self.say("quit").is_ok() {
+        if self.send("quit").is_ok() {
             let until = self.clock.now() + within;
-            while let Ok(Some(_)) = self.hear(until) {}
+            while let Ok(Some(_)) = self.recv(until) {}
         }
     }
 
@@ -166,18 +168,18 @@ impl Process {
     }
 }
 
-/// The children that were not waited for yet: their numbers are theirs.
+/// Children that were not waited for yet, so their process numbers cannot be reused.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// Kills all engines with what they started, as this process is about to end. None is started any more
-/// while what this returns is held.
+/// Kills all engines and their child processes, because this process is about to end. No engine can be
+/// started while the returned guard is held.
 pub fn kill_all() -> impl Sized {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     running.iter().for_each(|child| kill_group(*child));
     running
 }
 
-/// Kills a child that leads a group of processes, and what it started, which is of that group.
+/// Kills a child that leads a process group, and the whole group.
 #[cfg(unix)]
 fn kill_group(child: u32) {
     use rustix::process::{Pid, Signal, kill_process_group};
@@ -195,8 +197,8 @@ impl Drop for Process {
     }
 }
 
-/// Hands lines on until there are no more or nobody takes them.
-fn read_lines(stream: impl Read, sender: &SyncSender<Heard>) {
+/// Sends lines until there are no more or the receiver is gone.
+fn read_lines(stream: impl Read, sender: &SyncSender<EngineOutput>) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -206,19 +208,19 @@ fn read_lines(stream: impl Read, sender: &SyncSender<Heard>) {
             return;
         }
         let is_whole = line.pop_if(|byte| *byte == b'\n').is_some();
-        let heard = match is_whole || line.len() < LONGEST_LINE {
-            true => Heard::Said(String::from_utf8_lossy(line.trim_ascii_end()).into_owned()),
-            false => Heard::TooLong,
+        let output = match is_whole || line.len() < LONGEST_LINE {
+            true => EngineOutput::Line(String::from_utf8_lossy(line.trim_ascii_end()).into_owned()),
+            false => EngineOutput::TooLong,
         };
-        if sender.send(heard).is_err() {
+        if sender.send(output).is_err() {
             return;
         }
     }
 }
 
-/// Hands on the beginnings of lines of standard error, which are for messages only: those for which there
-/// is no room are left out, so that they never hold up what the engine says.
-fn read_complaints(stream: impl Read, sender: &SyncSender<Heard>) {
+/// Sends the beginnings of lines of standard error, which are for messages only. Lines that do not fit
+/// into the buffer are dropped, so that they never block the engine's output.
+fn read_complaints(stream: impl Read, sender: &SyncSender<EngineOutput>) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
     while let Ok(part) = stream.fill_buf()
@@ -236,13 +238,13 @@ fn read_complaints(stream: impl Read, sender: &SyncSender<Heard>) {
     complain(&mut line, sender);
 }
 
-fn complain(line: &mut Vec<u8>, sender: &SyncSender<Heard>) {
+fn complain(line: &mut Vec<u8>, sender: &SyncSender<EngineOutput>) {
     let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-    sender.try_send(Heard::Complained(text)).ok();
+    sender.try_send(EngineOutput::Stderr(text)).ok();
     line.clear();
 }
 
-/// A line as messages repeat it: no control characters, and not too much of it.
+/// A line as messages quote it: without control characters, and shortened.
 fn shortened(line: &str) -> String {
     let printed = line.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut text: String = printed.take(SHOWN).collect();
@@ -252,8 +254,8 @@ fn shortened(line: &str) -> String {
     text
 }
 
-/// Sees to it that the child is killed when the thread that starts it ends, which it also does when
-/// this process is killed.
+/// Has the system kill the child when the thread that starts it ends. That also happens when this process
+/// is killed.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn end_with_this_thread(command: &mut Command) {
@@ -280,7 +282,7 @@ mod tests {
 
     use super::*;
 
-    fn heard(bytes: &[u8]) -> Vec<Heard> {
+    fn outputs(bytes: &[u8]) -> Vec<EngineOutput> {
         let (sender, receiver) = sync_channel(WAITING_LINES);
         read_lines(bytes, &sender);
         drop(sender);
@@ -289,13 +291,13 @@ mod tests {
 
     #[test]
     fn lines_end_where_they_should() {
-        let said = |line: &str| Heard::Said(line.into());
-        assert_eq!(heard(b"uciok\r\n\nhalf"), [said("uciok"), said(""), said("half")]);
-        assert_eq!(heard(b"\xff\n"), [said("\u{fffd}")]);
+        let line = |line: &str| EngineOutput::Line(line.into());
+        assert_eq!(outputs(b"uciok\r\n\nhalf"), [line("uciok"), line(""), line("half")]);
+        assert_eq!(outputs(b"\xff\n"), [line("\u{fffd}")]);
         let long = [b"x".repeat(LONGEST_LINE + 5), b"\nnext\n".to_vec()].concat();
-        assert_eq!(heard(&long), [Heard::TooLong, said("xxxxx"), said("next")]);
+        assert_eq!(outputs(&long), [EngineOutput::TooLong, line("xxxxx"), line("next")]);
         let longest = [b"x".repeat(LONGEST_LINE - 1), b"\n".to_vec()].concat();
-        assert_eq!(heard(&longest), [said(&"x".repeat(LONGEST_LINE - 1))]);
+        assert_eq!(outputs(&longest), [line(&"x".repeat(LONGEST_LINE - 1))]);
     }
 
     #[test]
@@ -306,7 +308,7 @@ mod tests {
         read_complaints(&stream[..], &sender);
         drop(sender);
         let lines = ["x".repeat(LONGEST_COMPLAINT), String::new(), "next".into(), "half".into()];
-        assert_eq!(receiver.iter().collect::<Vec<_>>(), lines.map(Heard::Complained));
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), lines.map(EngineOutput::Stderr));
     }
 
     #[test]

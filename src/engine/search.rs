@@ -1,4 +1,4 @@
-//! A search that goes on, and when it must end.
+//! A search in progress and its deadlines.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,40 +10,40 @@ use super::process::Process;
 use crate::model::Operand;
 use crate::model::rules::{Move, Playable};
 
-/// How long an engine may take to end a search after `stop`.
+/// The time that an engine has to end a search after `stop`.
 const GRACE: Duration = Duration::from_secs(5);
-/// So often an engine that tells nothing may answer that it still listens.
-const MOST_ANSWERS: u32 = 9;
+/// How often in a row an engine may answer `isready` without other output.
+const MAX_ANSWERS: u32 = 9;
 
-/// A place in a search.
+/// Effort of a search so far.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub struct Moment {
-    /// Nodes that were searched.
+pub struct Elapsed {
+    /// Nodes searched.
     pub nodes: u64,
-    /// The time that was searched.
+    /// Time elapsed.
     pub time: Duration,
     /// The depth in plies.
     pub depth: u32,
 }
 
-/// How a search is begun, and what it may not exceed.
+/// The command that starts a search, and its limits.
 pub(super) struct Effort {
-    /// What begins it.
+    /// The `go` command.
     pub(super) command: String,
-    /// The most nodes.
+    /// The maximum number of nodes.
     pub(super) nodes: Option<u64>,
-    /// The most plies.
+    /// The maximum depth in plies.
     pub(super) depth: Option<u32>,
-    /// The time after which it is told to stop.
+    /// The time after which the engine gets `stop`.
     pub(super) time: Option<Duration>,
 }
 
-/// The last lines of a search about one move, or of one rank.
+/// The last `info` lines of a move or a rank.
 #[derive(Default)]
 struct Reported {
     /// The last line with an exact score.
     exact: Option<Info>,
-    /// The last line without one: its score is a bound, or missing.
+    /// The last line without an exact score.
     inexact: Option<Info>,
 }
 
@@ -64,27 +64,27 @@ impl Reported {
     }
 }
 
-/// A search in progress: its lines so far, and when it must end.
+/// A search in progress: its lines so far, and its deadlines.
 pub(super) struct Search<'p> {
     playable: &'p Playable,
     pub(super) started: Duration,
-    /// When it must be told to stop.
+    /// The time at which the engine gets `stop`.
     ends: Option<Duration>,
-    /// Until when it may go on after that.
+    /// The time by which the search must end after `stop`.
     stopped_until: Option<Duration>,
-    patience: Duration,
-    /// Until when something must be heard.
+    timeout: Duration,
+    /// The time by which some output must arrive.
     silent_until: Duration,
-    /// Whether it was asked if it still listens, and how often it only said that it does.
+    /// Whether `isready` was sent, and how often the engine answered it without other output.
     was_asked: bool,
     answers: u32,
-    /// The most nodes and plies.
+    /// The maximum number of nodes and plies.
     most: (Option<u64>, Option<u32>),
     /// The lines of each rank, from the first.
     ranks: Vec<Reported>,
     /// The lines that begin with each legal move.
     moves: HashMap<Move, Reported>,
-    pub(super) moment: Moment,
+    pub(super) moment: Elapsed,
     /// The first field that could not be read or was clamped.
     pub(super) unreadable: Option<String>,
 }
@@ -94,26 +94,26 @@ impl<'p> Search<'p> {
         playable: &'p Playable,
         started: Duration,
         effort: &Effort,
-        patience: Duration,
+        timeout: Duration,
     ) -> Search<'p> {
         Search {
             playable,
             started,
             ends: effort.time.map(|time| started + time),
             stopped_until: None,
-            patience,
-            silent_until: started + patience,
+            timeout,
+            silent_until: started + timeout,
             was_asked: false,
             answers: 0,
             most: (effort.nodes, effort.depth),
             ranks: Vec::new(),
             moves: HashMap::new(),
-            moment: Moment::default(),
+            moment: Elapsed::default(),
             unreadable: None,
         }
     }
 
-    /// The next time at which something must be done if nothing is heard.
+    /// The next deadline.
     pub(super) fn next_deadline(&self) -> Duration {
         let ends = match self.stopped_until {
             Some(until) => Some(until),
@@ -122,7 +122,7 @@ impl<'p> Search<'p> {
         ends.map_or(self.silent_until, |end| end.min(self.silent_until))
     }
 
-    /// What must be said now.
+    /// The command that is due now.
     pub(super) fn tend(
         &mut self,
         process: &mut Process,
@@ -138,32 +138,32 @@ impl<'p> Search<'p> {
             return Ok(None);
         }
         if self.was_asked {
-            return Err(process.error(EngineErrorKind::Silent(2 * self.patience)));
+            return Err(process.error(EngineErrorKind::Silent(2 * self.timeout)));
         }
         self.was_asked = true;
-        self.silent_until = now + self.patience;
+        self.silent_until = now + self.timeout;
         Ok(Some("isready"))
     }
 
-    /// Begins the time in which the search must end; false when it runs already.
+    /// Starts the time in which the search must end; false if it runs already.
     pub(super) fn stop(&mut self, now: Duration) -> bool {
         let is_new = self.stopped_until.is_none();
         self.stopped_until.get_or_insert(now + GRACE);
         is_new
     }
 
-    /// Takes a line; true when the search should end.
-    pub(super) fn hear(
+    /// Processes a line; true if the search should end.
+    pub(super) fn process_line(
         &mut self,
         line: &str,
         now: Duration,
-        watch: &mut dyn FnMut(&Info, Moment) -> bool,
+        watch: &mut dyn FnMut(&Info, Elapsed) -> bool,
     ) -> bool {
-        self.silent_until = now + self.patience;
+        self.silent_until = now + self.timeout;
         self.was_asked = false;
         if line.trim() == "readyok" {
             self.answers += 1;
-            return self.answers > MOST_ANSWERS;
+            return self.answers > MAX_ANSWERS;
         }
         let Some(mut info) = Info::parse(line) else { return false };
         self.answers = 0;
@@ -200,14 +200,14 @@ impl<'p> Search<'p> {
             self.ranks.resize_with(place + 1, Reported::default);
         }
         let rank = &mut self.ranks[place];
-        // A score alone says less than one with its line.
+        // A score alone has less information than a score with its line.
         if !info.pv.is_empty() || rank.is_without_moves() {
             rank.keep(info);
         }
     }
 
-    /// The line that a move comes from: the last one that begins with it and has an exact score, otherwise
-    /// the last one that begins with it. A score without moves is that of whichever move is played.
+    /// The line of a move: the last one that begins with it and has an exact score, otherwise the last
+    /// one that begins with it. A score without moves belongs to the best move.
     pub(super) fn line_of(&mut self, best: &Operand) -> Option<Info> {
         let own = match best {
             Operand::Move { mv, .. } => self.moves.remove(mv).and_then(Reported::best),

@@ -1,52 +1,51 @@
-//! A conversation with an engine: its beginning, and searches with limits and time-outs.
+//! A session with an engine: start, options, and searches with limits and time-outs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::Clock;
 use super::clock::{ClockReading, milliseconds};
-use super::declared::{Declared, MOST_OPTIONS, find};
+use super::declared::{Declared, MAX_OPTIONS, find};
 use super::error::{EngineError, EngineErrorKind};
 use super::info::{Info, best_move};
 use super::moves::{read_line, read_move};
 use super::process::Process;
-use super::search::{Effort, Moment, Search};
+use super::search::{Effort, Elapsed, Search};
 use super::spec::EngineSpec;
 use crate::library::run_file::{RunEngine, RunLimit};
 use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Operand};
 use crate::text::{CastlingForm, EnPassantForm, Format, FormatOptions, epd};
 
-/// How long it may take to end itself after `quit`.
+/// The time that an engine has to end after `quit`.
 const QUIT_GRACE: Duration = Duration::from_secs(1);
-/// The option of most engines that says how many lines are wanted.
+/// The option for the number of lines.
 const MULTI_PV: &str = "MultiPV";
 /// The option of engines that play Chess960.
 const CHESS960: &str = "UCI_Chess960";
 const THREADS: &str = "Threads";
 
-/// How much effort a search may take: if several are given, whichever is reached first. An engine that
-/// goes beyond is told to stop.
+/// Limits of a search. If several are set, the first one reached counts. An engine that exceeds a limit
+/// gets `stop`.
 ///
-/// Nodes, depth and time are hard limits: each search gets as much. A clock is a soft one: the engine
-/// decides how much of it a position is worth.
+/// Nodes, depth and time are hard limits of each search. A clock is a soft limit: the engine decides how
+/// much of it to use.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Limits {
-    /// Nodes.
+    /// Maximum number of nodes.
     pub nodes: Option<u64>,
-    /// Plies.
+    /// Maximum depth in plies.
     pub depth: Option<u32>,
-    /// Time, which is never exceeded: the engine is told to stop when it is over.
+    /// Maximum time, after which the engine gets `stop`.
     pub movetime: Option<Duration>,
-    /// The clock of a game in which the position would be played; when it has run out the engine is told
-    /// to stop.
+    /// The clock of a game in which the position is played. The engine gets `stop` when it has run out.
     pub clock: Option<ClockReading>,
-    /// Moves in which a mate is looked for.
+    /// Maximum number of moves until mate.
     pub mate: Option<u32>,
 }
 
 impl Limits {
-    /// The same as a run says it of itself.
+    /// The limits as a run file states them.
     pub fn in_run(&self) -> RunLimit {
         RunLimit {
             nodes: self.nodes,
@@ -73,27 +72,27 @@ impl Limits {
     }
 }
 
-/// The command that begins a search, with the limits that there are.
+/// The `go` command with all limits that are set.
 pub(super) fn go(limits: &[(&str, Option<u64>)]) -> String {
-    let given = limits.iter().filter_map(|(name, value)| Some((name, (*value)?)));
-    given.fold("go".into(), |command, (name, value)| format!("{command} {name} {value}"))
+    let set = limits.iter().filter_map(|(name, value)| Some((name, (*value)?)));
+    set.fold("go".into(), |command, (name, value)| format!("{command} {name} {value}"))
 }
 
-/// What an engine says of itself.
+/// The identity of an engine.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Identity {
     /// Its name.
     pub name: String,
-    /// Who made it.
+    /// Its author.
     pub author: String,
-    /// The options that were set, in that order.
+    /// The options that were set, in order.
     pub options: Vec<(String, String)>,
-    /// The options that were left out because it does not have them.
+    /// The options that were skipped because the engine does not have them.
     pub left_out: Vec<String>,
 }
 
 impl Identity {
-    /// The engine as a run with it says of itself.
+    /// The engine as a run file states it.
     pub fn in_run(&self, engine: &EngineSpec) -> RunEngine {
         RunEngine {
             label: Some(engine.label.clone()),
@@ -105,36 +104,36 @@ impl Identity {
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
     /// The best move.
     pub best: Operand,
     /// The best move as the engine wrote it.
     pub best_word: String,
-    /// The line of the best move: the last one with an exact score, otherwise the last one. `None` if the
-    /// engine reported none that begins with this move.
+    /// The last line with the best move and an exact score, otherwise the last line with the best move.
+    /// `None` if there is none.
     pub line: Option<Info>,
-    /// The last line of each rank, in their order; exact rather than a bound.
+    /// The last line of each rank, in order; an exact score is preferred to a bound.
     pub ranks: Vec<Info>,
-    /// The place where the search ended; its time was measured here.
-    pub end: Moment,
+    /// The effort at the end of the search; the time was measured here.
+    pub end: Elapsed,
     /// The first field of an `info` line that could not be read, or whose score was clamped.
     pub unreadable: Option<String>,
 }
 
 impl Answer {
-    /// The exact score of the best move as the operand of `ce`; `None` if the engine reported none.
+    /// The exact score of the best move as a `ce`; `None` if the engine reported no exact score.
     pub fn ce(&self) -> Option<i32> {
         self.line.as_ref()?.ce()
     }
 
-    /// The depth of the line of the best move, otherwise of the search; 0 if the engine reported none.
+    /// The depth of the line of the best move, otherwise of the search; 0 if unknown.
     pub fn depth(&self) -> u32 {
         self.line.as_ref().and_then(|line| line.depth).unwrap_or(self.end.depth)
     }
 
-    /// The line of the best move, at most so many moves, up to one that is not legal.
+    /// The line of the best move: at most `most` moves, up to the first illegal move.
     pub fn moves(&self, start: &Playable, most: usize) -> Vec<Move> {
         let words = self.words();
         let moves = read_line(start, &words[..words.len().min(most)]).moves;
@@ -145,66 +144,65 @@ impl Answer {
         moves.iter().filter_map(mv).collect()
     }
 
-    /// The line of the best move as the engine wrote it.
+    /// The line of the best move in the engine's notation.
     pub(super) fn words(&self) -> &[String] {
         self.line.as_ref().map_or(&[], |line| &line.pv)
     }
 }
 
-/// An engine that was started and can be asked.
+/// A running engine.
 ///
-/// It is a child process, which ends at the latest when this is dropped. On Linux it also ends with
-/// the thread that started it: that thread must be the one that asks.
+/// It is a child process that ends when this value is dropped, or earlier. On Linux it also ends with the
+/// thread that started it, so only that thread should use it.
 #[derive(Debug)]
 pub struct Engine {
     process: Process,
     identity: Identity,
     declared: Vec<Declared>,
     plays_chess960: bool,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Engine {
-    /// Starts an engine and sets its options; it has one thread unless the options say another number.
+    /// Starts an engine and sets its options. It uses one thread unless the options set another number.
     ///
-    /// An engine that says nothing for `patience` is asked whether it still listens, and given up when
-    /// it does not answer for as long again. One that answers and tells nothing for ten times as long is
-    /// told to stop.
+    /// An engine without output for `timeout` gets `isready`, and is given up if it does not answer
+    /// within the same time. One that only answers `isready` for ten times as long gets `stop`.
     ///
     /// # Errors
     /// The program cannot be started, does not answer, or lacks an option.
     pub fn start(
         spec: &EngineSpec,
-        patience: Duration,
+        timeout: Duration,
         clock: Arc<dyn Clock>,
     ) -> Result<Engine, EngineError> {
         let folder = spec.folder.as_deref();
         let process = Process::start(&spec.program(), &spec.arguments, folder, clock)?;
         let identity = Identity::default();
         let declared = Vec::new();
-        let mut engine = Engine { process, identity, declared, plays_chess960: false, patience };
+        let mut engine = Engine { process, identity, declared, plays_chess960: false, timeout };
         engine.ask("uci", "uciok")?;
         engine.set_options(spec)?;
         engine.ask("isready", "readyok")?;
         Ok(engine)
     }
 
-    /// What the engine says of itself.
+    /// The identity of the engine.
     pub const fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// Whether it was told that the game is one of Chess960.
+    /// Whether the current game is a Chess960 game.
     pub(super) const fn plays_chess960(&self) -> bool {
         self.plays_chess960
     }
 
-    /// Says something and waits for the answer. What comes before it may introduce the engine.
+    /// Sends a command and waits for its answer. Lines before the answer may declare name and options.
     fn ask(&mut self, question: &'static str, answer: &str) -> Result<(), EngineError> {
         self.process.begin();
-        self.process.say(question)?;
-        let until = self.process.clock().now() + self.patience;
-        while let Some(line) = self.process.hear(until)? {
+        self.process.send(question)?;
+        let until = self.process.clock().now() + self.timeout;
+        while let Some(line) = self.process.recv(until)? {
             if line.trim() == answer {
                 return Ok(());
             }
@@ -213,7 +211,7 @@ impl Engine {
                 break;
             }
         }
-        let within = self.patience;
+        let within = self.timeout;
         Err(self.process.error(EngineErrorKind::Handshake { question, within }))
     }
 
@@ -223,13 +221,13 @@ impl Engine {
         } else if let Some(author) = line.strip_prefix("id author ") {
             self.identity.author = author.trim().into();
         } else if let Some(option) = Declared::parse(line)
-            && self.declared.len() < MOST_OPTIONS
+            && self.declared.len() < MAX_OPTIONS
         {
             self.declared.push(option);
         }
     }
 
-    /// Sets options, of which a later one of the same name counts.
+    /// Sets options. The last value of a name counts.
     fn set_options(&mut self, spec: &EngineSpec) -> Result<(), EngineError> {
         let mut options: Vec<(String, String)> = Vec::new();
         if find(&self.declared, THREADS).is_ok() {
@@ -254,73 +252,73 @@ impl Engine {
         let command = find(&self.declared, name).and_then(|option| option.command(value));
         let command =
             command.map_err(|message| EngineError::new(EngineErrorKind::Option(message)))?;
-        self.process.say(&command)
+        self.process.send(&command)
     }
 
-    /// Searches a position that has legal moves, as the first of a new game. `watch` sees each line that
-    /// the engine tells of, with the place in the search, and ends the search by returning true.
+    /// Searches a position that has legal moves, as the first of a new game. `watch` gets each `info`
+    /// line with the effort so far, and ends the search by returning true.
     ///
     /// # Errors
-    /// What the engine did wrong. It should not be asked again then.
+    /// The engine failed. It should not be used again.
     pub fn search(
         &mut self,
         record: &EpdRecord,
         limits: &Limits,
-        watch: &mut dyn FnMut(&Info, Moment) -> bool,
+        watch: &mut dyn FnMut(&Info, Elapsed) -> bool,
     ) -> Result<Answer, EngineError> {
         let playable = playable(record)?;
         self.begin_game(record.position().is_chess960())?;
         self.go(&playable, &format!("position fen {}", fen(record)), &limits.effort(), watch)
     }
 
-    /// Tells the engine that what it is asked next belongs to a new game, of Chess960 or not.
+    /// Starts a new game, of Chess960 or not.
     ///
     /// # Errors
-    /// It does not answer, or does not play Chess960.
+    /// The engine does not answer, or does not play Chess960.
     pub fn begin_game(&mut self, is_chess960: bool) -> Result<(), EngineError> {
         self.switch_chess960(is_chess960)?;
-        self.process.say("ucinewgame")?;
+        self.process.send("ucinewgame")?;
         self.ask("isready", "readyok").map_err(|error| self.without_handshake(error))
     }
 
-    /// Has a position searched, and reads the move that is found.
+    /// Searches a position and reads the best move.
     pub(super) fn go(
         &mut self,
         playable: &Playable,
         position: &str,
         effort: &Effort,
-        watch: &mut dyn FnMut(&Info, Moment) -> bool,
+        watch: &mut dyn FnMut(&Info, Elapsed) -> bool,
     ) -> Result<Answer, EngineError> {
         self.process.begin();
-        self.process.say(position)?;
-        self.process.say(&effort.command)?;
+        self.process.send(position)?;
+        self.process.send(&effort.command)?;
         let started = self.process.clock().now();
-        let mut search = Search::begin(playable, started, effort, self.patience);
+        let mut search = Search::begin(playable, started, effort, self.timeout);
         let word = loop {
             let now = self.process.clock().now();
             if let Some(word) = search.tend(&mut self.process, now)? {
-                self.process.say(word)?;
+                self.process.send(word)?;
             }
-            let Some(line) = self.process.hear(search.next_deadline())? else { continue };
+            let Some(line) = self.process.recv(search.next_deadline())? else { continue };
             if let Some(word) = best_move(&line) {
                 break word.to_string();
             }
             let now = self.process.clock().now();
-            if search.hear(&line, now, watch) && search.stop(now) {
-                self.process.say("stop")?;
+            if search.process_line(&line, now, watch) && search.stop(now) {
+                self.process.send("stop")?;
             }
         };
         let best = read_move(playable, &word);
         let best =
             best.ok_or_else(|| self.process.error(EngineErrorKind::IllegalMove(word.clone())))?;
         let time = self.process.clock().now().saturating_sub(search.started);
-        let end = Moment { time, ..search.moment };
+        let end = Elapsed { time, ..search.moment };
         let (line, unreadable) = (search.line_of(&best.operand), search.unreadable.take());
         let ranks = search.into_ranks();
         Ok(Answer { best: best.operand, best_word: word, line, ranks, end, unreadable })
     }
 
-    /// An engine that was started and does not answer any more has fallen silent.
+    /// A started engine that does not answer any more is reported as silent.
     fn without_handshake(&self, error: EngineError) -> EngineError {
         match error.kind {
             EngineErrorKind::Handshake { within, .. } => {
@@ -342,14 +340,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Lets the engine end by itself, if it does so soon.
+    /// Ends the engine with `quit`.
     pub fn quit(self) {
         self.process.quit(QUIT_GRACE);
     }
 }
 
 impl EngineSpec {
-    /// The same engine, asked for so many lines.
+    /// The same engine with a number of lines.
     #[must_use]
     pub fn with_lines(mut self, lines: usize) -> EngineSpec {
         if lines > 1 {
@@ -359,12 +357,12 @@ impl EngineSpec {
     }
 }
 
-/// The position with what its moves need.
+/// The position with its legal moves.
 pub(super) fn playable(record: &EpdRecord) -> Result<Playable, EngineError> {
     Playable::new(record.position()).map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))
 }
 
-/// The position as engines read it.
+/// The position as FEN for engines.
 pub(super) fn fen(record: &EpdRecord) -> String {
     let is_chess960 = record.position().is_chess960();
     let options = FormatOptions::new()

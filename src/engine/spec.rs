@@ -1,4 +1,4 @@
-//! Which engine is meant: a program, what it is called here, and its options.
+//! An engine to start: its program, its label and its options.
 
 use std::env;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 /// An engine that can be started.
 ///
-/// It is written as a path, as `NAME=PATH`, or as tools for tournaments have it:
+/// It is written as a path, as `NAME=PATH`, or in the `key=value` form of tournament managers:
 ///
 /// ```
 /// use epdb::engine::EngineSpec;
@@ -20,27 +20,27 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EngineSpec {
-    /// What it is called in messages and names of files.
+    /// The label in messages and file names.
     pub label: String,
-    /// The program. A name without a folder is looked for as the shell does, and among the games.
+    /// The program. A name without a folder is searched for in `PATH`, and in the folder for games.
     pub path: PathBuf,
-    /// What the program is started with.
+    /// Arguments of the program.
     pub arguments: Vec<String>,
-    /// The folder in which it is started.
+    /// Working directory of the program.
     pub folder: Option<PathBuf>,
-    /// Its options in the order in which they are set, a later one over an earlier one.
+    /// UCI options in the order in which they are set. A later value overrides an earlier one.
     pub options: Vec<(String, String)>,
-    /// Names of options that are left out if the engine does not have them.
+    /// Names of options that are skipped if the engine does not have them.
     pub optional: Vec<String>,
 }
 
-/// The words before `=` that say what follows.
+/// The keys of a description.
 const KEYS: [&str; 6] = ["cmd", "name", "arg", "dir", "proto", "option."];
-/// Where Debian keeps engines, which is not on everybody's path.
+/// Debian's folder for engines, which is not in everybody's `PATH`.
 const GAMES: [&str; 2] = ["/usr/games", "/usr/local/games"];
 
 impl EngineSpec {
-    /// An engine that is called as its program is.
+    /// An engine labelled with the name of its program.
     pub fn new(path: impl Into<PathBuf>) -> EngineSpec {
         let path = path.into();
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
@@ -54,7 +54,7 @@ impl EngineSpec {
         }
     }
 
-    /// Whether a word begins a part of an engine's description, such as `option.Hash=64`.
+    /// Whether a word begins a part of a description, such as `option.Hash=64`.
     pub fn is_part(word: &str) -> bool {
         word.split_once('=').is_some_and(|(key, _)| {
             KEYS.iter().any(|known| match known.strip_suffix('.') {
@@ -75,12 +75,12 @@ impl EngineSpec {
         found.find(|program| program.is_file()).unwrap_or_else(|| self.path.clone())
     }
 
-    /// Sets options that those of the engine's own come after, and so over.
+    /// Inserts defaults before the engine's own options, which override them.
     pub fn set_before(&mut self, options: &[(String, String)]) {
         self.options.splice(..0, options.iter().cloned());
     }
 
-    /// Takes one part of a description.
+    /// Parses one part of a description.
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "cmd" => {
@@ -91,7 +91,7 @@ impl EngineSpec {
             "arg" => self.arguments.push(value.into()),
             "dir" => self.folder = Some(value.into()),
             "proto" if value == "uci" => {}
-            "proto" => return Err(format!("engines speak uci here, not {value}")),
+            "proto" => return Err(format!("proto={value} is not supported; expected proto=uci")),
             _ => {
                 let name = key.trim_start_matches("option.");
                 self.options.push((name.into(), value.into()));
@@ -100,11 +100,11 @@ impl EngineSpec {
         Ok(())
     }
 
-    fn of_parts(text: &str) -> Result<EngineSpec, String> {
+    fn from_parts(text: &str) -> Result<EngineSpec, String> {
         let mut parts: Vec<String> = Vec::new();
         for word in text.split(' ') {
             match parts.last_mut() {
-                // A blank within the part before, be it in the name of an option or in a value.
+                // The blank belongs to the part before: a name or a value of an option.
                 Some(part) if !EngineSpec::is_part(word) && !word.starts_with("option.") => {
                     *part += &format!(" {word}");
                 }
@@ -114,7 +114,7 @@ impl EngineSpec {
         let mut parts: Vec<(&str, &str)> =
             parts.iter().filter_map(|part| part.trim_end().split_once('=')).collect();
         let mut spec = EngineSpec::new("");
-        // The program comes first: it also says a name.
+        // The program comes first because it also sets the label.
         parts.sort_by_key(|(key, _)| *key != "cmd");
         for (key, value) in parts {
             spec.take(key, value)?;
@@ -127,7 +127,7 @@ impl EngineSpec {
 }
 
 impl fmt::Display for EngineSpec {
-    /// All parts, as they are read.
+    /// All parts in the form in which they are parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let EngineSpec { label, path, arguments, folder, options, .. } = self;
         write!(f, "cmd={} name={label}", path.display())?;
@@ -144,7 +144,7 @@ impl FromStr for EngineSpec {
         let spec = match text.split_once('=') {
             _ if Path::new(text).is_file() => EngineSpec::new(text),
             _ if text.split(' ').next().is_some_and(EngineSpec::is_part) => {
-                EngineSpec::of_parts(text)?
+                EngineSpec::from_parts(text)?
             }
             Some((name, path)) if !name.contains('/') => {
                 EngineSpec { label: name.into(), ..EngineSpec::new(path) }
@@ -156,7 +156,7 @@ impl FromStr for EngineSpec {
         }
         let is_name = |c: char| !c.is_control() && !matches!(c, '/' | '\\' | '"');
         if spec.label.is_empty() || !spec.label.chars().all(is_name) {
-            return Err(format!("`{}` is no name for an engine", spec.label));
+            return Err(format!("`{}` is not a valid name for an engine", spec.label));
         }
         Ok(spec)
     }

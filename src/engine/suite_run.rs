@@ -1,5 +1,5 @@
-//! One run of an engine over a suite: it keeps a journal beside its output, resumes after an
-//! interruption, and ends with a file that documents it.
+//! One run of an engine over a suite. It keeps a journal next to its output, resumes after an
+//! interruption, and writes a run file when it is complete.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -20,8 +20,8 @@ use crate::text::{FormatOptions, epd};
 
 /// A run of one engine over the records of a suite.
 ///
-/// [`SuiteRun::start`] begins or resumes the run; the records are then given to [`RunningSuite`], and
-/// each is searched unless the journal of an interrupted run has it.
+/// [`SuiteRun::start`] begins or resumes the run. [`RunningSuite`] takes the records and searches each,
+/// unless the journal of an interrupted run has it.
 #[derive(Debug)]
 pub struct SuiteRun {
     plan: Plan,
@@ -35,7 +35,7 @@ pub struct SuiteRun {
 }
 
 impl SuiteRun {
-    /// Starts the engine once, to check its options and to learn its name. `verb` is the name of the
+    /// Starts the engine once to check its options and to get its name. `verb` is the name of the
     /// command: solve, analyze or mate.
     ///
     /// # Errors
@@ -46,26 +46,26 @@ impl SuiteRun {
         Ok(SuiteRun { plan, identity, verb, mate, lines: 1, output, suite, command })
     }
 
-    /// The number of moves in which a mate is looked for.
+    /// Sets the number of moves within which to find a mate.
     #[must_use]
     pub fn mate(self, moves: Option<u32>) -> SuiteRun {
         SuiteRun { mate: moves, ..self }
     }
 
-    /// The number of lines that the engine reports.
+    /// Sets the number of lines that the engine reports.
     #[must_use]
     pub fn lines(self, lines: usize) -> SuiteRun {
         SuiteRun { lines, ..self }
     }
 
-    /// The command line, for the file that documents the run.
+    /// Sets the command line for the run file.
     #[must_use]
     pub fn command(self, command: Vec<String>) -> SuiteRun {
         SuiteRun { command, ..self }
     }
 
-    /// The file of the finished records, which gets the journal and the run file beside it, and the suite
-    /// if it can be read before the run ([`survey`]).
+    /// Sets the output file, and the suite if it could be read before the run ([`survey`]). Journal and
+    /// run file are next to the output.
     #[must_use]
     pub fn output(self, output: PathBuf, suite: Option<RunSuite>) -> SuiteRun {
         SuiteRun { output: Some(output), suite, ..self }
@@ -76,7 +76,7 @@ impl SuiteRun {
         &self.plan
     }
 
-    /// Whether the output exists and belongs to this run, which was not interrupted.
+    /// Whether the output exists and is the complete result of this run.
     ///
     /// # Errors
     /// The run file of the output cannot be read.
@@ -116,7 +116,7 @@ impl SuiteRun {
         Ok(RunningSuite {
             run: self,
             pool,
-            journal: HeldJournal(journal),
+            journal: JournalGuard(journal),
             recovered,
             suite: SuiteHash::new(),
             started,
@@ -144,12 +144,12 @@ impl SuiteRun {
     }
 }
 
-/// A run whose records are searched.
+/// A run in progress.
 #[derive(Debug)]
 pub struct RunningSuite {
     run: SuiteRun,
     pool: Pool,
-    journal: HeldJournal,
+    journal: JournalGuard,
     recovered: Recovered,
     suite: SuiteHash,
     started: SystemTime,
@@ -157,28 +157,28 @@ pub struct RunningSuite {
     failed: u64,
 }
 
-/// Closes the journal of a run that fails: threads of the pool may still hold it.
+/// Closes the journal of a run that fails, although threads of the pool may still refer to it.
 #[derive(Debug)]
-struct HeldJournal(SharedJournal);
+struct JournalGuard(SharedJournal);
 
-impl Drop for HeldJournal {
+impl Drop for JournalGuard {
     fn drop(&mut self) {
         drop(self.0.take());
     }
 }
 
 impl RunningSuite {
-    /// The number of records that an interrupted run finished and this one has not been given yet.
+    /// The number of records left that an interrupted run had finished.
     pub fn recovered(&self) -> usize {
         self.recovered.len()
     }
 
-    /// Takes the next record and searches it, unless an interrupted run finished it. `progress` gets the
-    /// records that are finished meanwhile, in order.
+    /// Searches the next record, unless an interrupted run finished it. `progress` gets the records that
+    /// are finished meanwhile, in order.
     ///
     /// # Errors
-    /// The engine cannot be started, the journal cannot be written or belongs to other records, and those
-    /// of `progress`.
+    /// The engine cannot be started, the journal cannot be written or belongs to other records, or
+    /// `progress` fails.
     pub fn push<E: From<Error>>(
         &mut self,
         record: EpdRecord,
@@ -197,7 +197,7 @@ impl RunningSuite {
         pool.push_finished(Finished::again(done, &record), &mut emit)
     }
 
-    /// Waits for all records that were taken.
+    /// Waits until all records are finished.
     ///
     /// # Errors
     /// As [`RunningSuite::push`].
@@ -206,7 +206,7 @@ impl RunningSuite {
         pool.wait(&mut counting(failed, progress))
     }
 
-    /// Waits for all records and ends the engines. `path` names the suite in the run file.
+    /// Waits for all records and ends the engines. `path` is the name of the suite in the run file.
     ///
     /// # Errors
     /// As [`RunningSuite::push`].
@@ -233,7 +233,7 @@ fn counting<'a, E>(
     }
 }
 
-/// A run whose records are all searched. Its journal stays until the output is in its place.
+/// A run whose records are all searched. Its journal is kept until the output is in place.
 #[derive(Debug)]
 pub struct SearchedSuite {
     run: SuiteRun,
@@ -245,7 +245,7 @@ pub struct SearchedSuite {
 }
 
 impl SearchedSuite {
-    /// Writes the run file beside the output, which must be in its place, and removes the journal.
+    /// Writes the run file next to the output, which must be in place, and removes the journal.
     ///
     /// # Errors
     /// A file cannot be written or removed.
@@ -305,8 +305,8 @@ impl SuiteHash {
     }
 }
 
-/// Reads the files of a suite before the run: the number of records or positions of games, and their hash.
-/// Lines and games that are rejected are left out. `path` names the suite.
+/// Reads the files of a suite before the run: the number of records or positions of games, and their
+/// hash. Rejected lines and games are skipped. `path` is the name of the suite.
 ///
 /// # Errors
 /// A file cannot be opened or is damaged.
@@ -336,7 +336,7 @@ fn journal_path(output: &Path) -> PathBuf {
     path.into()
 }
 
-/// The length and the time of a file, by which a program that was built again differs.
+/// The length and modification time of a file, which change when a program is rebuilt.
 fn file_stamp(path: &Path) -> String {
     let stamp = path.metadata().and_then(|found| Ok((found.len(), found.modified()?)));
     stamp.map_or_else(

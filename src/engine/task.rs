@@ -1,4 +1,4 @@
-//! What is asked of an engine about a record, and what becomes of the record.
+//! Tasks: the request to an engine about a record, and the result.
 
 use super::analysis::{analysis, without_moves};
 use super::choices::Choices;
@@ -9,7 +9,7 @@ use super::opcodes::put_error;
 use super::session::{Engine, Limits};
 use crate::model::{EpdRecord, Opcode};
 
-/// What is asked about each record.
+/// A task for each record.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
@@ -17,24 +17,24 @@ pub enum Task {
     Analyze,
     /// The move of a test suite.
     Solve {
-        /// The search ends when the solution was chosen at so many depths in a row.
+        /// Ends the search if the solution was chosen at this number of depths in a row.
         stop_held: Option<u32>,
     },
     /// A mate in a number of moves.
     Mate(MateOptions),
 }
 
-/// What is to be done about a record.
-enum Begun {
+/// The first step of a task.
+enum FirstStep {
     Done(Box<Finished>),
     Search(Limits),
 }
 
 impl Task {
-    /// Does a record; the engine is asked for only where one is needed.
+    /// Processes a record. `engine` is called only if an engine is needed.
     ///
     /// # Errors
-    /// What the engine did wrong.
+    /// The engine failed.
     pub fn run<'e>(
         &self,
         record: &EpdRecord,
@@ -42,25 +42,25 @@ impl Task {
         engine: impl FnOnce() -> Result<&'e mut Engine, EngineError>,
     ) -> Result<Finished, EngineError> {
         match self.begin(record, limits) {
-            Begun::Done(finished) => Ok(*finished),
-            Begun::Search(limits) => self.search(engine()?, record, &limits),
+            FirstStep::Done(finished) => Ok(*finished),
+            FirstStep::Search(limits) => self.search(engine()?, record, &limits),
         }
     }
 
-    fn begin(&self, record: &EpdRecord, limits: &Limits) -> Begun {
-        let done = |finished| Begun::Done(Box::new(finished));
+    fn begin(&self, record: &EpdRecord, limits: &Limits) -> FirstStep {
+        let done = |finished| FirstStep::Done(Box::new(finished));
         let has = |opcode| record.operands(opcode).is_some_and(|moves| !moves.is_empty());
         match self {
             Task::Solve { .. } if !has(Opcode::BM) && !has(Opcode::AM) => {
                 done(Finished::noted(record.clone(), "no bm and no am: the record stays as it is"))
             }
             Task::Analyze | Task::Solve { .. } => match without_moves(record) {
-                Some(record) => done(Finished::of(record)),
-                None => Begun::Search(limits.clone()),
+                Some(record) => done(Finished::new(record)),
+                None => FirstStep::Search(limits.clone()),
             },
             Task::Mate(options) => match options.length_for(record) {
-                Some(length) => Begun::Search(Limits { mate: Some(length), ..limits.clone() }),
-                None => done(Finished::of(record.clone())),
+                Some(length) => FirstStep::Search(Limits { mate: Some(length), ..limits.clone() }),
+                None => done(Finished::new(record.clone())),
             },
         }
     }
@@ -95,11 +95,11 @@ impl Task {
         }
     }
 
-    /// The record of a search that failed: as it was, with the reason.
+    /// The unchanged record of a failed search, with the reason.
     pub(super) fn failed(record: &EpdRecord, error: &EngineError) -> Finished {
         let (mut record, error) = (record.clone(), error.to_string());
         put_error(&mut record, &error);
-        Finished { error: Some(error), ..Finished::of(record) }
+        Finished { error: Some(error), ..Finished::new(record) }
     }
 }
 
@@ -107,9 +107,9 @@ impl Task {
 mod tests {
     use super::*;
 
-    /// They stand in journals: a run goes on only where they are the same.
+    /// Journals contain these texts: a run resumes only if they are equal.
     #[test]
-    fn tasks_as_they_stand_in_journals() {
+    fn journals_have_these_names_of_tasks() {
         let mate = MateOptions { length: Some(5), of_record: true, writes_found: false };
         for (task, json) in [
             (Task::Analyze, r#""analyze""#),

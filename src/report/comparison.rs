@@ -1,4 +1,4 @@
-//! Runs side by side: their problems joined, and what sets two of them apart.
+//! Joins the problems of runs and compares the runs in pairs.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
@@ -8,16 +8,16 @@ use super::run::{PointSum, Run};
 use super::statistics::{Interval, bootstrap, holm, mcnemar};
 use crate::model::answer::Verdict;
 
-/// Problems of several runs, each a row.
+/// Problems of several runs, one per row.
 #[derive(Clone, Debug)]
 pub struct Joined<'r> {
     /// The problems in the order of the first run, then those that only later ones have.
     pub rows: Vec<Row<'r>>,
-    /// Rows whose runs have one `id` for different positions.
+    /// Rows with the same `id` for different positions.
     pub of_different_positions: usize,
-    /// Rows whose runs ask for different moves.
+    /// Rows with different target moves.
     pub of_different_targets: usize,
-    /// Rows that some run does not have.
+    /// Rows that some run lacks.
     pub incomplete: usize,
 }
 
@@ -26,8 +26,8 @@ pub struct Joined<'r> {
 pub struct Row<'r>(Vec<Option<&'r Problem>>);
 
 impl<'r> Joined<'r> {
-    /// Joins problems that have both `id` and position in common, those of one name in a run by their
-    /// order; then others by an `id` that is unique in its runs, then by such a position.
+    /// Joins problems with equal `id` and position; equal ones within a run are paired in order. The rest
+    /// is joined by an `id` that is unique in its runs, then by a unique position.
     pub fn new(runs: &'r [Run]) -> Joined<'r> {
         let ids = unique(runs, |problem| problem.id.as_deref());
         let positions = unique(runs, |problem| Some(problem.position.identity()));
@@ -43,7 +43,7 @@ impl<'r> Joined<'r> {
             join(&mut rows, number, &mut left, |run, problem| {
                 Some(problem.position.identity()).filter(|it| positions[run].contains(it))
             });
-            rows.extend(left.into_iter().map(|problem| Row::of(problem, number, runs.len())));
+            rows.extend(left.into_iter().map(|problem| Row::new(problem, number, runs.len())));
         }
         let count =
             |is_wanted: fn(&Row<'_>) -> bool| rows.iter().filter(|row| is_wanted(row)).count();
@@ -56,7 +56,7 @@ impl<'r> Joined<'r> {
     }
 }
 
-/// For each run the keys that only one of its problems has.
+/// The unique keys of each run.
 fn unique<'r, K: Eq + Hash>(
     runs: &'r [Run],
     key: impl Fn(&'r Problem) -> Option<K>,
@@ -71,8 +71,7 @@ fn unique<'r, K: Eq + Hash>(
     runs.iter().map(of_run).collect()
 }
 
-/// Takes those problems of a run out of `left` that have a key in common with a problem in a row that
-/// the run is not in yet, the first with the first.
+/// Moves problems of a run from `left` into rows that share a key with them and lack the run, in order.
 fn join<'r, K: Eq + Hash>(
     rows: &mut [Row<'r>],
     number: usize,
@@ -101,23 +100,23 @@ fn join<'r, K: Eq + Hash>(
 }
 
 impl<'r> Row<'r> {
-    fn of(problem: &'r Problem, run: usize, runs: usize) -> Row<'r> {
+    fn new(problem: &'r Problem, run: usize, runs: usize) -> Row<'r> {
         let mut row = Row(vec![None; runs]);
         row.0[run] = Some(problem);
         row
     }
 
-    /// What each run has.
-    pub fn of_runs(&self) -> &[Option<&'r Problem>] {
+    /// The problem in each run.
+    pub fn problems(&self) -> &[Option<&'r Problem>] {
         &self.0
     }
 
-    /// The problem as the first run that has it tells it.
+    /// The problem in the first run that has it.
     pub fn problem(&self) -> Option<&'r Problem> {
         self.0.iter().flatten().next().copied()
     }
 
-    /// Whether a run counts and missed it.
+    /// Whether a run missed it.
     pub fn is_missed(&self) -> bool {
         self.0.iter().flatten().any(|problem| problem.verdict == Verdict::Missed)
     }
@@ -127,7 +126,7 @@ impl<'r> Row<'r> {
         self.0.iter().flatten().any(|problem| problem.is_solved())
     }
 
-    /// Whether at least two runs have it and all that do agree on a move that is not the solution: the
+    /// Whether at least two runs have it and all of them agree on a move that is not the solution. The
     /// problem may be wrong.
     pub fn is_cook(&self) -> bool {
         let problems = || self.0.iter().flatten();
@@ -137,12 +136,12 @@ impl<'r> Row<'r> {
         is_agreed && problems().count() > 1 && !self.is_of_different_positions()
     }
 
-    /// Whether its runs have one `id` for different positions.
+    /// Whether its runs have the same `id` for different positions.
     fn is_of_different_positions(&self) -> bool {
         self.differ(|problem| problem.position.identity())
     }
 
-    /// The problem in two runs, where they have it and mean the same position.
+    /// The problem in two runs, if both have it with the same position.
     fn in_both(&self, first: usize, second: usize) -> Option<[&'r Problem; 2]> {
         let both @ [one, other] = [self.0[first]?, self.0[second]?];
         (one.position.identity() == other.position.identity()).then_some(both)
@@ -155,44 +154,44 @@ impl<'r> Row<'r> {
     }
 }
 
-/// What sets two runs apart, of the problems that count in both.
+/// Difference between two runs, over the problems scored in both.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pair {
-    /// The number of the first run, from 0.
+    /// Index of the first run, from 0.
     pub first: usize,
-    /// The number of the second run.
+    /// Index of the second run.
     pub second: usize,
     /// Problems that both solve.
     pub both: u64,
-    /// Problems that only the first one solves.
+    /// Problems that only the first run solves.
     pub only_first: u64,
-    /// Problems that only the second one solves.
+    /// Problems that only the second run solves.
     pub only_second: u64,
     /// Problems that neither solves.
     pub neither: u64,
-    /// The exact test of McNemar; none where no problem counts in both.
+    /// p-value of the exact McNemar test; `None` if no problem is scored in both.
     pub p: Option<f64>,
-    /// The same, adjusted for the number of pairs that have one.
+    /// p-value adjusted for the number of pairs with a test.
     pub holm: Option<f64>,
-    /// How many more the second one would solve, of as many other problems of this kind.
+    /// 95 % interval of the second's solved problems minus the first's.
     pub difference: Option<Interval>,
-    /// Points, where problems have them in both.
+    /// Points, if problems have points in both.
     pub points: Option<PointDifference>,
 }
 
-/// What sets two runs apart in points.
+/// Difference between two runs in points.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct PointDifference {
-    /// What the first one earned.
+    /// Points of the first run.
     pub first: PointSum,
-    /// What the second one earned of the same problems.
+    /// Points of the second run on the same problems.
     pub second: PointSum,
-    /// How many more points the second one would earn of as many other problems of this kind.
+    /// 95 % interval of the second's points minus the first's.
     pub interval: Interval,
 }
 
 impl Pair {
-    /// Problems that count in both.
+    /// Problems scored in both.
     pub const fn common(&self) -> u64 {
         self.both + self.only_first + self.only_second + self.neither
     }
@@ -245,7 +244,7 @@ impl PointDifference {
     }
 }
 
-/// Each run against each later one.
+/// Compares each run with each later one.
 pub fn pairs(runs: usize, joined: &Joined<'_>) -> Vec<Pair> {
     let places = (0..runs).flat_map(|first| (first + 1..runs).map(move |second| (first, second)));
     let mut pairs: Vec<Pair> =

@@ -1,58 +1,58 @@
-//! How values are distributed: nodes, times, depths, scores.
+//! Distribution of values: nodes, times, depths, scores.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What is told of some whole numbers. Of an even count the lower of the two middle values is the
-/// median, and quartiles likewise are values that were there.
+/// Statistics of integers. Median and quartiles are values of the sample; of two middle values the lower
+/// one counts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Distribution {
-    /// How many there are, at least one.
+    /// Number of values, at least one.
     pub count: usize,
     /// Their sum.
     pub sum: i128,
     /// The smallest.
     pub min: i128,
-    /// A quarter is at most this.
+    /// Lower quartile.
     pub lower_quartile: i128,
-    /// Half are at most this.
+    /// Median.
     pub median: i128,
-    /// Three quarters are at most this.
+    /// Upper quartile.
     pub upper_quartile: i128,
     /// The largest.
     pub max: i128,
-    /// The sum over the count.
+    /// Arithmetic mean.
     pub mean: f64,
-    /// How many are in each bin, from the lowest to the highest that is not empty.
+    /// Counts per bin, from the first to the last bin that is not empty.
     pub bins: Vec<Bin>,
 }
 
-/// Some consecutive values.
+/// A range of values.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize)]
 pub struct Bin {
     /// The smallest value in it.
     pub from: i128,
     /// The largest value in it.
     pub to: i128,
-    /// How many there are.
+    /// Number of values.
     pub count: u64,
 }
 
-/// Where one bin ends and the next one begins.
+/// Boundaries of bins.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Bins {
-    /// At the powers of two: 0, 1, 2 to 3, 4 to 7 and so on.
+    /// Powers of two: 0, 1, 2 to 3, 4 to 7 and so on.
     PowersOfTwo,
-    /// Each value for itself, and one bin for all over 400.
+    /// Single values up to 400, and one bin for larger ones.
     Single,
-    /// At the hundreds from −1000 to 1000, and one bin for all that is beyond at either end.
+    /// Hundreds from −1000 to 1000, and one bin beyond each end.
     Hundreds,
 }
 
 impl Bins {
-    /// The smallest and the largest value of the bin that a value is in.
-    fn of(self, value: i128) -> (i128, i128) {
+    /// The smallest and the largest value of the bin of a value.
+    fn range(self, value: i128) -> (i128, i128) {
         match self {
             Bins::Single if value > 400 => (401, u64::MAX.into()),
             Bins::Single => (value, value),
@@ -72,22 +72,22 @@ impl Bins {
 }
 
 impl Distribution {
-    /// Looks at values; `None` if there are none. The sum of as many 64-bit numbers as memory holds
-    /// fits.
+    /// The distribution of the values; `None` if there are none. The sum of 64-bit numbers cannot
+    /// overflow.
     ///
     /// ```
     /// use epdb::report::distribution::{Bins, Distribution};
-    /// let values = Distribution::of(vec![7, 1, 2, 10], Bins::PowersOfTwo).expect("some");
+    /// let values = Distribution::new(vec![7, 1, 2, 10], Bins::PowersOfTwo).expect("some");
     /// assert_eq!((values.median, values.mean, values.bins.len()), (2, 5.0, 4));
     /// ```
-    pub fn of(mut values: Vec<i128>, bins: Bins) -> Option<Distribution> {
+    pub fn new(mut values: Vec<i128>, bins: Bins) -> Option<Distribution> {
         values.sort_unstable();
         let (&min, &max) = (values.first()?, values.last()?);
         let (count, sum) = (values.len(), values.iter().sum::<i128>());
         let quarter = |number: usize| values[(count - 1) * number / 4];
         let mut counts: BTreeMap<(i128, i128), u64> = BTreeMap::new();
         for &value in &values {
-            *counts.entry(bins.of(value)).or_default() += 1;
+            *counts.entry(bins.range(value)).or_default() += 1;
         }
         let bin = |((from, to), count)| Bin { from, to, count };
         Some(Distribution {

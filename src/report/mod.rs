@@ -1,8 +1,7 @@
-//! What a finished suite says: files in which an engine answered, read as runs, counted, and set side
-//! by side.
+//! Reports on finished suites: files with an engine's answers, read as runs, counted and compared.
 //!
-//! A [`Run`] takes the records of one file, a [`Problem`] each; a [`Report`] joins several runs and
-//! tests what sets them apart. [`object`] has what a program reads of it, [`html`] the page.
+//! A [`Run`] holds a [`Problem`] for each record of its files. A [`Report`] joins several runs and tests
+//! their differences. [`object`] has the JSON form, [`html`] the page.
 
 mod comparison;
 pub mod distribution;
@@ -26,32 +25,32 @@ use crate::model::answer::Verdict;
 /// Problems of one theme.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Theme<'r> {
-    /// What the theme is called.
+    /// The name of the theme.
     pub name: &'r str,
-    /// How many there are of each kind, for each run that has some.
+    /// Number of problems by verdict, for each run that has some.
     pub runs: Vec<Option<Counts>>,
 }
 
-/// Runs side by side.
+/// A comparison of runs.
 #[derive(Clone, Debug)]
 pub struct Report<'r> {
-    /// The runs in their order.
+    /// The runs in order.
     pub runs: &'r [Run],
     /// Their problems.
     pub joined: Joined<'r>,
     /// Each run against each later one.
     pub pairs: Vec<Pair>,
-    /// The sentence to quote.
+    /// The summary sentence.
     pub verdict: String,
-    /// What a reader must know before believing it.
+    /// Limitations of the result.
     pub notes: Vec<String>,
 }
 
 impl<'r> Report<'r> {
-    /// As many runs can be set side by side.
-    pub const MOST_RUNS: usize = 16;
+    /// The maximum number of runs.
+    pub const MAX_RUNS: usize = 16;
 
-    /// Joins runs and tests what sets them apart.
+    /// Joins runs and tests their differences.
     ///
     /// ```
     /// use epdb::error::{At, Place};
@@ -83,8 +82,8 @@ impl<'r> Report<'r> {
         Report { runs, joined, pairs, verdict, notes }
     }
 
-    /// How many problems of each kind each run has in each theme, the themes in the order in which they
-    /// are met. Problems without one have the theme of no name.
+    /// Number of problems by verdict for each theme and run. Themes are in order of appearance; problems
+    /// without a theme have the empty name.
     pub fn themes(&self) -> Vec<Theme<'r>> {
         let mut themes: Vec<Theme<'r>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -141,7 +140,7 @@ fn suites(run: &Run) -> Option<Vec<&str>> {
     Some(hashes)
 }
 
-/// What takes away from the result of a run, and which problems are so.
+/// Limitations of the result of a run, and the test for the problems concerned.
 type Doubt = (&'static str, fn(&Problem) -> bool);
 
 const DOUBTS: [Doubt; 3] = [

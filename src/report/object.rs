@@ -1,4 +1,4 @@
-//! What a program reads of a report: objects of JSON. Names of fields are only ever added to.
+//! JSON objects of a report for other programs. Fields are only ever added.
 
 use serde::Serialize;
 
@@ -11,29 +11,29 @@ use super::{PointDifference, Report, Theme};
 use crate::library::run_file::RunFile;
 use crate::model::answer::Verdict;
 
-/// A report as a whole.
+/// A whole report.
 #[derive(Serialize, Debug)]
 pub struct ReportObject<'r> {
-    /// The sentence to quote.
+    /// The summary sentence.
     pub verdict: &'r str,
-    /// What a reader must know before believing it.
+    /// Limitations of the result.
     pub notes: &'r [String],
-    /// How many runs there are.
+    /// Number of runs.
     pub runs: usize,
-    /// How many problems there are in all runs together.
+    /// Number of problems in all runs together.
     pub problems: usize,
-    /// How many are cooks: all runs agree on another move.
+    /// Number of cooks: problems for which all runs agree on another move.
     pub cooks: usize,
 }
 
-/// How a run did.
+/// Results of a run.
 #[derive(Serialize, Debug)]
 pub struct RunObject<'r> {
     /// Its name.
     pub run: &'r str,
     /// Its files.
     pub files: Vec<&'r str>,
-    /// How many problems of each kind.
+    /// Number of problems by verdict.
     #[serde(flatten)]
     pub counts: CountsObject,
     /// Nodes of each record.
@@ -48,96 +48,96 @@ pub struct RunObject<'r> {
     pub mates_in: Option<Distribution>,
     /// Moves to mate where the side to move is mated.
     pub mated_in: Option<Distribution>,
-    /// Moves to the mates that were asked for or found, as `dm` has them.
+    /// Moves to the mates that were searched or found, from `dm`.
     pub dm: Option<Distribution>,
-    /// Nodes a second.
+    /// Nodes per second.
     pub nodes_per_second: Option<u64>,
-    /// Within how many milliseconds a quarter, half and three quarters of the scored problems were
-    /// solved for good; null where fewer were.
+    /// Milliseconds within which a quarter, half and three quarters of the scored problems were solved
+    /// for good; null where fewer were.
     pub solved_within_ms: [Option<u64>; 3],
-    /// Within how many nodes.
+    /// The same in nodes.
     pub solved_within_nodes: [Option<u64>; 3],
-    /// What the run file of each says.
+    /// Contents of the run file of each file.
     pub facts: Vec<Option<&'r RunFile>>,
 }
 
-/// How many problems there are of each kind.
+/// Number of problems by verdict.
 #[derive(Serialize, Debug)]
 pub struct CountsObject {
     /// All records.
     pub records: u64,
-    /// Solved and missed ones.
+    /// Solved and missed records.
     pub scored: u64,
     /// Solved.
     pub solved: u64,
     /// Missed.
     pub missed: u64,
-    /// Missed for want of an answer.
+    /// Missed because there is no answer.
     pub unanswered: u64,
     /// Records whose search failed.
     pub failed: u64,
-    /// Records that ask for nothing.
+    /// Records without `bm`, `am` and mate to find.
     pub unscored: u64,
-    /// Records that ask for a move that is not legal.
+    /// Records with an illegal move in `bm` or `am`.
     pub defective: u64,
-    /// The solved share of the scored, 0 to 1.
+    /// Share of solved in scored records, 0 to 1.
     pub share: Option<f64>,
-    /// Wilson's interval of 95 % of it.
+    /// Wilson interval (95 %) of the share.
     pub interval: Option<[f64; 2]>,
     /// Points earned; null where no problem has points.
     pub points: Option<u128>,
-    /// Points that could be earned.
+    /// Maximum points.
     pub points_of: Option<u128>,
 }
 
-/// How a run did on a theme.
+/// Results of a run on a theme.
 #[derive(Serialize, Debug)]
 pub struct ThemeObject<'r> {
     /// The run.
     pub run: &'r str,
     /// The theme; empty for problems without one.
     pub theme: &'r str,
-    /// How many problems of each kind.
+    /// Number of problems by verdict.
     #[serde(flatten)]
     pub counts: CountsObject,
 }
 
-/// What sets two runs apart.
+/// Difference between two runs.
 #[derive(Serialize, Debug)]
 pub struct PairObject<'r> {
-    /// One run.
+    /// First run.
     pub first: &'r str,
-    /// The other.
+    /// Second run.
     pub second: &'r str,
-    /// Problems that count in both.
+    /// Problems scored in both.
     pub common: u64,
     /// Solved by both.
     pub both: u64,
-    /// Solved by the first alone.
+    /// Solved only by the first.
     pub only_first: u64,
-    /// Solved by the second alone.
+    /// Solved only by the second.
     pub only_second: u64,
     /// Solved by neither.
     pub neither: u64,
-    /// How many more the second one solves.
+    /// Problems solved by the second, minus those solved by the first.
     pub difference: i64,
-    /// The bootstrap interval of 95 % of that.
+    /// Bootstrap interval (95 %) of the difference.
     pub difference_interval: Option<[f64; 2]>,
-    /// The exact two-sided test of McNemar; null where no problem counts in both.
+    /// p-value of the exact two-sided McNemar test; null if no problem is scored in both.
     pub mcnemar_p: Option<f64>,
-    /// The same as Holm adjusts it.
+    /// p-value after Holm's adjustment.
     pub holm_p: Option<f64>,
     /// Points of the first.
     pub points_first: Option<u128>,
     /// Points of the second.
     pub points_second: Option<u128>,
-    /// Points that could be earned.
+    /// Maximum points.
     pub points_of: Option<u128>,
-    /// The bootstrap interval of 95 % of what the second one has more.
+    /// Bootstrap interval (95 %) of the second's points minus the first's.
     pub points_interval: Option<[f64; 2]>,
 }
 
-/// A problem with what each run made of it.
+/// A problem with the result of each run.
 #[derive(Serialize, Debug)]
 pub struct ProblemObject<'r> {
     /// Its `id`.
@@ -146,35 +146,35 @@ pub struct ProblemObject<'r> {
     pub theme: &'r str,
     /// The four fields of the position.
     pub fen: String,
-    /// The moves that solve it, mates such as `#5` among them.
+    /// The moves that solve it, including mates such as `#5`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub bm: &'r [NamedMove],
     /// The moves to avoid.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub am: &'r [NamedMove],
-    /// The moves to mate, where that is what it asks for.
+    /// The number of moves of the mate to find.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dm: Option<i128>,
-    /// Every run agrees on another move.
+    /// True if all runs agree on another move.
     pub cook: bool,
-    /// One a run; null where it does not have the problem.
+    /// One result per run; null if the run does not have the problem.
     pub results: Vec<Option<ResultObject<'r>>>,
 }
 
-/// What a run made of a problem.
+/// The result of a run on a problem.
 #[derive(Serialize, Debug)]
 pub struct ResultObject<'r> {
     /// The line or number in the file.
     pub line: u64,
     /// solved, missed, unscored or defective.
     pub verdict: &'static str,
-    /// The move that was chosen.
+    /// The chosen move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<&'r NamedMove>,
-    /// What it is worth.
+    /// Points of the chosen move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Points>,
-    /// The score as the side to move sees it.
+    /// The score from the point of view of the side to move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce: Option<i128>,
     /// Plies.
@@ -186,19 +186,19 @@ pub struct ResultObject<'r> {
     /// Milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ms: Option<u64>,
-    /// When a solution was chosen for the first time.
+    /// Effort when a solution was first chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<Effort>,
-    /// Since when a solution was chosen to the end.
+    /// Effort since which a solution was chosen until the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<Effort>,
-    /// The line that the engine expects.
+    /// The engine's principal variation.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub pv: &'r str,
-    /// Why the search failed.
+    /// The reason why the search failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'r str>,
-    /// Why the record cannot be scored.
+    /// The reason why the record cannot be scored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defect: Option<&'r str>,
 }
@@ -285,7 +285,7 @@ impl<'r> ProblemObject<'r> {
             am: &problem.avoid,
             dm: problem.mate,
             cook: row.is_cook(),
-            results: row.of_runs().iter().map(result).collect(),
+            results: row.problems().iter().map(result).collect(),
         })
     }
 }
@@ -310,7 +310,7 @@ impl<'r> ResultObject<'r> {
     }
 }
 
-/// The word for what became of a problem.
+/// The name of a verdict.
 pub const fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Solved => "solved",
@@ -321,7 +321,7 @@ pub const fn word(verdict: Verdict) -> &'static str {
 }
 
 impl<'r> Report<'r> {
-    /// The report as a whole.
+    /// The whole report.
     pub fn object(&self) -> ReportObject<'_> {
         let rows = &self.joined.rows;
         ReportObject {
@@ -333,12 +333,12 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// How each run did.
+    /// Results of each run.
     pub fn run_objects(&self) -> impl Iterator<Item = RunObject<'r>> {
         self.runs.iter().map(RunObject::new)
     }
 
-    /// How each run did on each theme.
+    /// Results of each run on each theme.
     pub fn theme_objects(&self) -> Vec<ThemeObject<'r>> {
         let object = |run: &'r Run, theme: &'r str, counts: &Option<Counts>| {
             let counts = CountsObject::new(counts.as_ref()?);
@@ -351,12 +351,12 @@ impl<'r> Report<'r> {
         self.themes().iter().flat_map(of_theme).collect()
     }
 
-    /// What sets each two runs apart.
+    /// Difference between each two runs.
     pub fn pair_objects(&self) -> impl Iterator<Item = PairObject<'r>> {
         self.pairs.iter().map(|pair| PairObject::new(self.runs, pair))
     }
 
-    /// Each problem with what each run made of it.
+    /// Each problem with the result of each run.
     pub fn problem_objects(&self) -> impl Iterator<Item = ProblemObject<'r>> {
         self.joined.rows.iter().filter_map(ProblemObject::new)
     }

@@ -1,15 +1,14 @@
-//! Points that moves are worth, as the Strategic Test Suite has them: `c7 "f5 Be5+"; c8 "10 2";`, or
-//! `c0 "f5=10, Be5+=2";`.
+//! Points of moves, as in the Strategic Test Suite: `c7 "f5 Be5+"; c8 "10 2";`, or `c0 "f5=10, Be5+=2";`.
 
 use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode};
 use crate::text::{Profile, san};
 
-/// What each move of a problem is worth.
+/// Points of each move of a problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PointTable(Vec<(Move, u32)>);
 
-/// Why points cannot be given: a move of the table is not legal in the position.
+/// The error for a table with a move that is not legal in the position.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the points name the move `{0}`, which is not legal here")]
 pub struct WrongMove(String);
@@ -18,17 +17,17 @@ impl PointTable {
     /// The table of a record; `None` if it has none.
     ///
     /// # Errors
-    /// [`WrongMove`]. A comment of which no part is a move of the position is no table.
+    /// [`WrongMove`]. A comment without any move of the position is not a table.
     ///
     /// ```
     /// use epdb::report::points::PointTable;
     /// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     /// let record = epdb::parse_epd(format!("{start} c0 \"e4=10, Nf3=7\";").as_bytes())?;
-    /// let table = PointTable::of(&record)?.expect("a table");
-    /// assert_eq!(table.most(), 10);
+    /// let table = PointTable::parse(&record)?.expect("a table");
+    /// assert_eq!(table.max(), 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of(record: &EpdRecord) -> Result<Option<PointTable>, WrongMove> {
+    pub fn parse(record: &EpdRecord) -> Result<Option<PointTable>, WrongMove> {
         let text = |opcode| {
             let text = record.text_of(opcode)?;
             Some(String::from_utf8_lossy(&text).into_owned())
@@ -53,13 +52,13 @@ impl PointTable {
         }
     }
 
-    /// What a move is worth: nothing if it is not in the table.
+    /// Points of a move; 0 if it is not in the table.
     pub fn worth(&self, mv: Move) -> u32 {
         self.0.iter().find(|(known, _)| *known == mv).map_or(0, |(_, value)| *value)
     }
 
-    /// What the best move is worth.
-    pub fn most(&self) -> u32 {
+    /// Points of the best move.
+    pub fn max(&self) -> u32 {
         self.0.iter().map(|(_, value)| *value).max().unwrap_or(0)
     }
 }
@@ -75,7 +74,7 @@ fn from_lists(moves: &str, values: &str) -> Option<Entries> {
     fits.then(|| moves.into_iter().map(String::from).zip(values).collect())
 }
 
-/// `f5=10, Be5+=2`; the mark of a promotion is one more `=`.
+/// `f5=10, Be5+=2`; a promotion has one more `=`.
 fn from_pairs(text: &str) -> Option<Entries> {
     let entry = |part: &str| {
         let (mv, value) = part.trim().rsplit_once('=')?;

@@ -1,4 +1,4 @@
-//! A problem of a suite and what one run made of it.
+//! A problem of a suite and the result of one run.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,13 +13,13 @@ use crate::model::score::Score;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
 use crate::text::san;
 
-/// How records are judged and sorted into themes.
+/// Options for judging records and assigning themes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// What names the theme: of `id` what stands before the number at its end, of others all.
+    /// The opcode of the theme. An `id` is cut before the number at its end.
     pub theme: Opcode,
-    /// Mates were searched: a record in which one was found says by `acms` how long it took, and others
-    /// are without an answer, whatever an earlier run left in them.
+    /// Whether the run searched for mates. Then a record with `acms` has a mate that was found; other
+    /// records have no answer, even if an earlier run left one.
     pub is_mate_search: bool,
 }
 
@@ -29,71 +29,71 @@ impl Default for Reading {
     }
 }
 
-/// A problem and what one run made of it.
+/// A problem and the result of one run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Problem {
     /// Its `id`.
     pub id: Option<String>,
     /// The position.
     pub position: Position,
-    /// Where it was read.
+    /// The place in its file.
     pub place: Place,
-    /// Its theme; empty where it has none.
+    /// Its theme; empty if it has none.
     pub theme: String,
-    /// The moves of `bm`, mates such as `#5` among them.
+    /// The moves of `bm`, including mates such as `#5`.
     pub best: Vec<NamedMove>,
     /// The moves of `am`.
     pub avoid: Vec<NamedMove>,
-    /// The moves to mate of a problem that is to find a mate and has neither `bm` nor `am`.
+    /// The number of moves of the mate to find, for a problem without `bm` and `am`.
     pub mate: Option<i128>,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The move that was chosen.
+    /// The chosen move.
     pub answer: Option<NamedMove>,
-    /// What the move is worth.
+    /// Points, if the problem has points.
     pub points: Option<Points>,
-    /// Why no points can be given, if the record has some.
+    /// The reason why the points of the record cannot be used.
     pub wrong_points: Option<String>,
-    /// Why it cannot be scored, if it is defective.
+    /// The reason why a defective record cannot be scored.
     pub defect: Option<String>,
-    /// Nodes that were searched.
+    /// Nodes searched.
     pub nodes: Option<u64>,
-    /// Milliseconds: `acms`, else the seconds of `acs`.
+    /// Milliseconds, from `acms`, else from the seconds of `acs`.
     pub milliseconds: Option<u64>,
-    /// Plies of depth.
+    /// Depth in plies.
     pub depth: Option<u64>,
-    /// The score as the side to move sees it: centipawns, or a mate, as [`Score`] reads it.
+    /// The score from the point of view of the side to move, as [`Score`] reads it.
     pub ce: Option<i128>,
-    /// When a solution was chosen for the first time.
+    /// Effort when a solution was first chosen.
     pub first: Option<Effort>,
-    /// Since when a solution was chosen to the end; of solved problems.
+    /// Effort since which a solution was chosen until the end; of solved problems.
     pub held: Option<Effort>,
-    /// The line that the engine expects.
+    /// The engine's principal variation.
     pub line_of_play: String,
-    /// Why the search failed.
+    /// The reason why the search failed.
     pub error: Option<String>,
 }
 
-/// A move by its names, or a mate that is a target.
+/// A move in two notations, or a mate as target.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct NamedMove {
     /// Canonical SAN.
     pub san: String,
-    /// Coordinates; of what is no legal move there are none.
+    /// Coordinates; `None` if it is not a legal move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uci: Option<String>,
 }
 
-/// What an answer is worth.
+/// Points of an answer.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Points {
-    /// What the chosen move is worth.
+    /// Points of the chosen move.
     pub got: u32,
-    /// What the best move is worth.
+    /// Points of the best move.
     pub of: u32,
 }
 
-/// What it took to come to a point of a search.
+/// Effort up to a point of a search.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Effort {
     /// Nodes.
@@ -105,7 +105,7 @@ pub struct Effort {
 }
 
 impl Problem {
-    /// Reads a record from a place.
+    /// Judges a record.
     ///
     /// ```
     /// use epdb::error::{At, Place};
@@ -126,7 +126,7 @@ impl Problem {
         let verdict = judge(record, playable.as_ref(), reading);
         let number = |opcode| record.integer(opcode).and_then(|value| u64::try_from(value).ok());
         let seconds = || number(Opcode::ACS).and_then(|seconds| seconds.checked_mul(1000));
-        let (points, wrong_points) = match PointTable::of(record) {
+        let (points, wrong_points) = match PointTable::parse(record) {
             Ok(table) => (table.map(|table| points(&table, answer(record))), None),
             Err(wrong) => (None, Some(wrong.to_string())),
         };
@@ -155,7 +155,7 @@ impl Problem {
         }
     }
 
-    /// Whether it counts: it was solved or missed.
+    /// Whether it is scored: solved or missed.
     pub fn is_scored(&self) -> bool {
         matches!(self.verdict, Verdict::Solved | Verdict::Missed)
     }
@@ -165,12 +165,12 @@ impl Problem {
         self.verdict == Verdict::Solved
     }
 
-    /// What the score says.
+    /// The parsed score.
     pub fn score(&self) -> Option<Score> {
         score(self.ce)
     }
 
-    /// What was asked for, as operations: `bm Nf3; am d4`.
+    /// The targets as operations: `bm Nf3; am d4`.
     pub fn targets(&self) -> String {
         let part = |opcode: &str, moves: &[NamedMove]| {
             let names: Vec<&str> = moves.iter().map(|mv| mv.san.as_str()).collect();
@@ -181,7 +181,7 @@ impl Problem {
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// About how many bytes it takes in memory.
+    /// Approximate size in memory, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let texts = [&self.theme, &self.line_of_play].map(String::capacity);
         let options = [&self.id, &self.error, &self.wrong_points, &self.defect];
@@ -215,7 +215,7 @@ fn score(ce: Option<i128>) -> Option<Score> {
     Score::from_ce(ce?).ok()
 }
 
-/// The record without what an earlier run answered, where this one failed or found no mate.
+/// The record without answers of an earlier run, if this run failed or found no mate.
 fn without_old_answers<'r>(record: &'r EpdRecord, reading: &Reading) -> Cow<'r, EpdRecord> {
     let has = |opcode| record.operands(opcode).is_some();
     let is_answered = !reading.is_mate_search || has(Opcode::ACMS);
@@ -234,8 +234,8 @@ fn has_no_moves(record: &EpdRecord) -> bool {
     is_empty(Opcode::BM) && is_empty(Opcode::AM)
 }
 
-/// What became of a problem; one without moves may be to find a mate. Where no move can be made, no
-/// answer is right or wrong.
+/// The verdict on a record. Without `bm` and `am`, it may be a mate to find. A position without legal
+/// moves is unscored.
 fn judge(record: &EpdRecord, playable: Option<&Playable>, reading: &Reading) -> Verdict {
     let verdict = match verdict(record) {
         Verdict::Unscored => mate_verdict(record, reading.is_mate_search),
@@ -247,7 +247,7 @@ fn judge(record: &EpdRecord, playable: Option<&Playable>, reading: &Reading) -> 
     }
 }
 
-/// Why a record is defective.
+/// The reason why a record is defective.
 fn defect(record: &EpdRecord, playable: Option<&Playable>) -> String {
     if playable.is_none() {
         return "the position is illegal".to_string();
@@ -258,8 +258,8 @@ fn defect(record: &EpdRecord, playable: Option<&Playable>) -> String {
     format!("{} is not legal here", wrong.join(" "))
 }
 
-/// Whether a mate was found that is no longer than `dm`. Where mates were searched, a record without any
-/// target is one in which none was found.
+/// Whether a mate of at most `dm` moves was found. In a mate search, a record without any target is one
+/// without a mate.
 fn mate_verdict(record: &EpdRecord, is_mate_search: bool) -> Verdict {
     match record.integer(Opcode::DM) {
         None if !is_mate_search => Verdict::Unscored,
@@ -273,10 +273,10 @@ fn points(table: &PointTable, answer: Option<&Operand>) -> Points {
         Some(Operand::Move { mv, .. }) => table.worth(*mv),
         _ => 0,
     };
-    Points { got, of: table.most() }
+    Points { got, of: table.max() }
 }
 
-/// What stands before the number at the end of an `id`, or all of another operation.
+/// The part of an `id` before the number at its end, or the whole of another operation.
 fn theme(record: &EpdRecord, opcode: Opcode) -> String {
     let whole = record.text_of(opcode).map(text).unwrap_or_default();
     if opcode != Opcode::ID {

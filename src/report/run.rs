@@ -1,4 +1,4 @@
-//! A run of an engine over a suite.
+//! The run of an engine over a suite.
 
 use super::distribution::{Bins, Distribution};
 use super::problem::{Effort, Problem, Reading};
@@ -9,40 +9,40 @@ use crate::model::answer::Verdict;
 use crate::model::score::Score;
 use crate::model::{EpdRecord, Opcode};
 
-/// A run of an engine over a suite.
+/// The run of an engine over a suite.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// What it is called.
+    /// Its label.
     pub label: String,
-    /// The files that hold it, such as one for each suite.
+    /// Its files, such as one per suite.
     pub outputs: Vec<RunOutput>,
     problems: Vec<Problem>,
     theme: Opcode,
 }
 
-/// A file that holds a run, or a part of it.
+/// A file with a run, or a part of one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunOutput {
-    /// Its name as it was given.
+    /// Its name on the command line.
     pub file: String,
-    /// What is known of the engine and the limit.
+    /// Engine and limit, if a run file states them.
     pub facts: Option<RunFile>,
 }
 
-/// How many problems there are of each kind.
+/// Number of problems by verdict.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// All records.
     pub records: u64,
     /// Solved.
     pub solved: u64,
-    /// Missed; those without an answer too.
+    /// Missed, including those without an answer.
     pub missed: u64,
-    /// Missed for want of an answer.
+    /// Missed because there is no answer.
     pub unanswered: u64,
-    /// Records that ask for nothing.
+    /// Records without `bm`, `am` and mate to find.
     pub unscored: u64,
-    /// Records whose `bm` or `am` has a move that is not legal.
+    /// Records with an illegal move in `bm` or `am`.
     pub defective: u64,
     /// Records whose search failed.
     pub failed: u64,
@@ -53,17 +53,17 @@ pub struct Counts {
 /// Points of several problems.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct PointSum {
-    /// How many problems have points.
+    /// Number of problems with points.
     pub problems: u64,
-    /// What was earned.
+    /// Points earned.
     pub got: u128,
-    /// What could be earned.
+    /// Maximum points.
     pub of: u128,
 }
 
 impl Counts {
-    /// What is said of problems.
-    pub fn of<'p>(problems: impl IntoIterator<Item = &'p Problem>) -> Counts {
+    /// Counts problems by verdict.
+    pub fn from_problems<'p>(problems: impl IntoIterator<Item = &'p Problem>) -> Counts {
         let mut counts = Counts::default();
         problems.into_iter().for_each(|problem| counts.add(problem));
         counts
@@ -88,24 +88,23 @@ impl Counts {
         }
     }
 
-    /// Solved and missed ones.
+    /// Solved and missed problems.
     pub const fn scored(&self) -> u64 {
         self.solved + self.missed
     }
 
-    /// The share of the scored ones that was solved, 0 to 1; `None` of none.
+    /// The share of solved in scored problems, 0 to 1; `None` if no problem is scored.
     pub fn share(&self) -> Option<f64> {
         (self.scored() > 0).then(|| self.solved as f64 / self.scored() as f64)
     }
 
-    /// In which interval the share of solved ones lies, of as many problems of this kind as one
-    /// likes.
+    /// The Wilson interval of the share of solved problems.
     pub fn interval(&self) -> Option<Interval> {
         wilson(self.solved, self.scored())
     }
 }
 
-/// What a run took and said.
+/// Measurements of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measures {
     /// Nodes of each record.
@@ -120,13 +119,13 @@ pub struct Measures {
     pub mates: Option<Distribution>,
     /// Moves to mate where the side to move is mated.
     pub mated: Option<Distribution>,
-    /// Moves to the mates that were asked for or found, as `dm` has them.
+    /// Moves to the mates that were searched or found, from `dm`.
     pub dm: Option<Distribution>,
-    /// Nodes a second, of the records that say both and took longer than nothing.
+    /// Nodes per second, over the records that have nodes and a time above 0.
     pub nodes_per_second: Option<u64>,
 }
 
-/// Which part of the effort is meant.
+/// The measure of effort.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Axis {
     /// Milliseconds.
@@ -136,8 +135,8 @@ pub enum Axis {
 }
 
 impl Axis {
-    /// That part.
-    pub const fn of(self, effort: &Effort) -> u64 {
+    /// The effort in this measure.
+    pub const fn value(self, effort: &Effort) -> u64 {
         match self {
             Axis::Time => effort.ms,
             Axis::Nodes => effort.nodes,
@@ -146,16 +145,16 @@ impl Axis {
 }
 
 impl Run {
-    /// A run without problems yet; `theme` is the operation that names the theme of a problem.
+    /// A run without problems yet; `theme` is the opcode of the theme of a problem.
     pub const fn new(label: String, outputs: Vec<RunOutput>, theme: Opcode) -> Run {
         Run { label, outputs, problems: Vec::new(), theme }
     }
 
-    /// Takes a record from a place in the output with this number, from 0. Of `memory` bytes it takes
-    /// what the record needs.
+    /// Adds the record with number `number` of the output, from 0. `memory` is the number of bytes left,
+    /// which is reduced by the size of the problem.
     ///
     /// # Errors
-    /// There is not as much memory.
+    /// The memory is used up.
     pub fn add(
         &mut self,
         record: &EpdRecord,
@@ -176,30 +175,30 @@ impl Run {
         Ok(())
     }
 
-    /// What is known of the engine and the limit, as its first output that knows it says.
+    /// Engine and limit, from the first output that has a run file.
     pub fn facts(&self) -> Option<&RunFile> {
         self.outputs.iter().find_map(|output| output.facts.as_ref())
     }
 
-    /// Its problems in their order.
+    /// The problems in order.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// How many there are of each kind.
+    /// Number of problems by verdict.
     pub fn counts(&self) -> Counts {
-        Counts::of(&self.problems)
+        Counts::from_problems(&self.problems)
     }
 
-    /// What it took and said.
+    /// Measurements of the run.
     pub fn measures(&self) -> Measures {
         let all = |value: fn(&Problem) -> Option<u64>, bins| {
             let values = self.problems.iter().filter_map(value).map(i128::from);
-            Distribution::of(values.collect(), bins)
+            Distribution::new(values.collect(), bins)
         };
         let scores = |value: fn(Score) -> Option<i128>, bins| {
             let values = self.problems.iter().filter_map(|problem| value(problem.score()?));
-            Distribution::of(values.collect(), bins)
+            Distribution::new(values.collect(), bins)
         };
         Measures {
             nodes: all(|problem| problem.nodes, Bins::PowersOfTwo),
@@ -208,7 +207,7 @@ impl Run {
             score: scores(centipawns, Bins::Hundreds),
             mates: scores(mates_in, Bins::Single),
             mated: scores(mated_in, Bins::Single),
-            dm: Distribution::of(
+            dm: Distribution::new(
                 self.problems.iter().filter_map(|problem| problem.mate).collect(),
                 Bins::Single,
             ),
@@ -225,19 +224,19 @@ impl Run {
         u64::try_from((nodes * 1000).checked_div(time)?).ok()
     }
 
-    /// What it took to hold the solution of each solved problem, in ascending order; or until a
-    /// solution was chosen for the first time, of all that say so. Empty where the run does not tell.
+    /// The efforts since which each solved problem was held, or at which its solution was first chosen,
+    /// in ascending order. Empty if the records do not state them.
     pub fn efforts(&self, axis: Axis, is_first: bool) -> Vec<u64> {
         let scored = self.problems.iter().filter(|problem| problem.is_scored());
         let effort = |problem: &Problem| if is_first { problem.first } else { problem.held };
-        let efforts = scored.filter_map(effort).map(|effort| axis.of(&effort));
+        let efforts = scored.filter_map(effort).map(|effort| axis.value(&effort));
         let mut efforts: Vec<u64> = efforts.collect();
         efforts.sort_unstable();
         efforts
     }
 
-    /// The effort within which so many quarters of the scored problems are solved for good; `None`
-    /// where fewer are, or the run does not tell.
+    /// The effort within which `quarters` quarters of the scored problems are solved for good; `None` if
+    /// fewer are, or if the records do not state it.
     pub fn quarters_within(&self, quarters: u64, axis: Axis) -> Option<u64> {
         let wanted = (self.counts().scored() * quarters).div_ceil(4);
         let place = usize::try_from(wanted.checked_sub(1)?).ok()?;

@@ -1,16 +1,16 @@
-//! What may be said of counts: intervals, exact tests, resampling. Only the operations that IEEE 754
-//! defines exactly are used, so every machine gives the same numbers.
+//! Statistics of counts: intervals, exact tests, resampling. Only operations that IEEE 754 defines
+//! exactly are used, so results are the same on every machine.
 
 use crate::library::sample::random_number;
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
-/// How often a bootstrap draws.
+/// Number of bootstrap samples.
 pub const RESAMPLES: usize = 10_000;
-/// Where the random numbers of every bootstrap begin.
+/// Seed of every bootstrap.
 const SEED: u64 = 1995;
 
-/// Two ends of an interval of 95 %.
+/// A 95 % interval.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Interval {
     /// The lower end.
@@ -19,7 +19,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The Wilson score interval of a share (Wilson 1927); `None` of nothing.
+/// The Wilson score interval of a share (Wilson 1927); `None` without trials.
 ///
 /// ```
 /// use epdb::report::statistics::wilson;
@@ -40,8 +40,8 @@ pub fn wilson(successes: u64, trials: u64) -> Option<Interval> {
     Some(Interval { low, high })
 }
 
-/// The exact two-sided test of McNemar (1947): how probable it is that pairs which differ fall at
-/// least as unevenly to both sides if neither is favoured. 1 where none differ.
+/// The p-value of the exact two-sided McNemar test (1947): the probability of a split of differing pairs
+/// that is at least as uneven if neither side is favoured. 1 if no pairs differ.
 ///
 /// ```
 /// use epdb::report::statistics::mcnemar;
@@ -72,7 +72,7 @@ fn binomial_tail(few: u64, all: u64) -> f64 {
     sum * 2f64.powi(exponent as i32)
 }
 
-/// Probabilities of several tests as Holm (1979) adjusts them, in the same order.
+/// p-values after Holm's adjustment (1979), in the same order.
 ///
 /// ```
 /// use epdb::report::statistics::holm;
@@ -91,8 +91,8 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// The percentile interval (Efron 1979) of a sum of paired differences: [`RESAMPLES`] times as many
-/// of them are drawn with replacement. `None` of nothing.
+/// The percentile interval (Efron 1979) of a sum of paired differences, from [`RESAMPLES`] samples with
+/// replacement. `None` without pairs.
 ///
 /// ```
 /// use epdb::report::statistics::bootstrap;
@@ -115,7 +115,7 @@ pub fn bootstrap(differences: &[i64]) -> Option<Interval> {
     Some(Interval { low: quantile(&sums, 0.025), high: quantile(&sums, 0.975) })
 }
 
-/// The value below which a share of sorted values lies, between two of them by proportion.
+/// A quantile of sorted values, interpolated linearly.
 fn quantile(sorted: &[i128], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let (below, part) = (place.floor() as usize, place.fract());

@@ -1,22 +1,22 @@
-//! One sentence about everything, which a person can quote.
+//! The summary sentence of a report.
 
 use super::comparison::{Pair, PointDifference};
 use super::run::{Counts, Run};
 
-/// Below this a difference is more than chance explains.
+/// The significance level.
 const LEVEL: f64 = 0.05;
 
-/// Says how a run did, or which of several runs did best and whether chance explains it.
+/// Summarises one run, or names the best of several runs and whether the difference is significant.
 pub(super) fn sentence(runs: &[Run], pairs: &[Pair]) -> String {
     match runs {
         [] => "There is no run.".to_string(),
-        [run] => of_one(run),
-        [_, _] => pairs.first().map(|pair| of_two(runs, pair)).unwrap_or_default(),
-        _ => of_several(runs, pairs),
+        [run] => summarise_one(run),
+        [_, _] => pairs.first().map(|pair| compare_two(runs, pair)).unwrap_or_default(),
+        _ => compare_several(runs, pairs),
     }
 }
 
-fn of_one(run: &Run) -> String {
+fn summarise_one(run: &Run) -> String {
     let (label, counts) = (&run.label, run.counts());
     let (Some(share), Some(interval)) = (counts.share(), counts.interval()) else {
         return format!("{label} has no problem that can be scored.");
@@ -35,14 +35,14 @@ fn of_one(run: &Run) -> String {
     )
 }
 
-fn of_two(runs: &[Run], pair: &Pair) -> String {
+fn compare_two(runs: &[Run], pair: &Pair) -> String {
     let (first, second) = (&runs[pair.first].label, &runs[pair.second].label);
     let Some(p) = pair.p else {
         return format!("{first} and {second} have no scored problem in common.");
     };
     let common = grouped(pair.common().into());
     let solved = [pair.both + pair.only_first, pair.both + pair.only_second];
-    let points = pair.points.map(|points| of_points([first, second], &points));
+    let points = pair.points.map(|points| compare_points([first, second], &points));
     let points = points.unwrap_or_default();
     if solved[0] == solved[1] {
         let how = match pair.only_first {
@@ -68,7 +68,7 @@ fn of_two(runs: &[Run], pair: &Pair) -> String {
     )
 }
 
-fn of_points(labels: [&String; 2], points: &PointDifference) -> String {
+fn compare_points(labels: [&String; 2], points: &PointDifference) -> String {
     let (first, second) = (points.first.got, points.second.got);
     let of = grouped(points.first.of);
     if first == second {
@@ -84,7 +84,7 @@ fn of_points(labels: [&String; 2], points: &PointDifference) -> String {
     )
 }
 
-fn of_several(runs: &[Run], pairs: &[Pair]) -> String {
+fn compare_several(runs: &[Run], pairs: &[Pair]) -> String {
     let counts: Vec<Counts> = runs.iter().map(Run::counts).collect();
     let mut order: Vec<usize> = (0..runs.len()).collect();
     let share = |place: usize| counts[place].share().unwrap_or(-1.0);
@@ -130,23 +130,23 @@ const fn judged(p: f64) -> &'static str {
     if p < LEVEL { "more than chance explains" } else { "which chance may explain" }
 }
 
-/// A probability as it is quoted: `p = 0.0312`.
+/// A p-value in a sentence: `p = 0.0312`.
 fn quoted(p: f64) -> String {
     let number = probability(p);
     if number.starts_with('<') { format!("p {number}") } else { format!("p = {number}") }
 }
 
-/// A probability with four decimals, or `< 0.0001`.
+/// A p-value with four decimals, or `< 0.0001`.
 pub fn probability(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_string() } else { format!("{p:.4}") }
 }
 
-/// A share, 0 to 1, as percent with one decimal.
+/// A share, 0 to 1, in percent with one decimal.
 pub fn percent(share: f64) -> String {
     format!("{:.1}", 100.0 * share)
 }
 
-/// Both ends of an interval of a difference, rounded to whole numbers: `+2 to +1,500`.
+/// An interval of a difference, rounded to whole numbers: `+2 to +1,500`.
 pub fn range(ends: [f64; 2]) -> String {
     let [low, high] = ends.map(|end| signed(end.round() as i128));
     format!("{low} to {high}")
@@ -162,7 +162,7 @@ pub fn signed(number: i128) -> String {
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
-/// A number with a comma between each three digits.
+/// A number with commas between groups of three digits.
 ///
 /// ```
 /// assert_eq!(epdb::report::grouped(1_234_567), "1,234,567");

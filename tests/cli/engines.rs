@@ -184,7 +184,7 @@ fn a_failed_search_is_reported_and_the_others_are_done() {
     let scratch = with("go@rnbq: info string oops | !exit\n", &lines);
     let done = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "-o", "o.epd"]);
     assert_eq!(done.status, 1);
-    let error = "the engine ended; it last said `info string oops`";
+    let error = "the engine ended; its last line was `info string oops`";
     assert!(done.err.starts_with(&format!("a.epd:1: S: {error}\n")), "{}", done.err);
     assert!(done.err.ends_with("epdb: S: 2 done, 1 failed\n"), "{}", done.err);
     let text = scratch.text("o.epd");
@@ -203,7 +203,10 @@ fn an_engine_that_cannot_start_ends_the_run_and_leaves_nothing() {
     let scratch = with("uci: id name x | !exit\n", &records(2));
     let done = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "-o", "o.epd"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));
-    assert_eq!(done.err, "epdb: error: engine S: the engine ended; it last said `id name x`\n");
+    assert_eq!(
+        done.err,
+        "epdb: error: engine S: the engine ended; its last line was `id name x`\n"
+    );
     assert_eq!(scratch.names(), ["a.epd", "script"]);
     let option = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "--option", "Hash"]);
     assert!(option.err.contains("expected NAME=VALUE"), "{}", option.err);
@@ -213,7 +216,7 @@ fn an_engine_that_cannot_start_ends_the_run_and_leaves_nothing() {
         run(&scratch, &["analyze", "a.epd", "--nodes", "5", "-o", "o.epd", "--concurrency", "1"]);
     assert_eq!(done.status, 2);
     assert!(
-        done.err.ends_with("epdb: error: S: the engine ended; it said nothing before\n"),
+        done.err.ends_with("epdb: error: S: the engine ended; it had sent nothing\n"),
         "{}",
         done.err
     );

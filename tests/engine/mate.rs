@@ -97,13 +97,13 @@ fn a_real_engine_finds_the_mates_of_the_vectors() {
             engine: EngineSpec::new(&path),
             task: task.clone(),
             limits: nodes(100_000),
-            patience: PATIENCE,
+            timeout: PATIENCE,
             concurrency: 1,
             clock: Arc::new(SystemClock::new()),
             stamps: false,
         };
         let start = |plan: &Plan| {
-            epdb::engine::Engine::start(&plan.engine, plan.patience, Arc::clone(&plan.clock))
+            epdb::engine::Engine::start(&plan.engine, plan.timeout, Arc::clone(&plan.clock))
         };
         let mut engine = start(&plan).unwrap();
         task.run(&record(line), &plan.limits, || Ok(&mut engine)).unwrap().record

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use epdb::engine::{Clock, Engine, EngineErrorKind, EngineSpec, Heard, Limits, Plan, Pool, Task};
+use epdb::engine::{
+    Clock, Engine, EngineErrorKind, EngineOutput, EngineSpec, Limits, Plan, Pool, Task,
+};
 
 use crate::support::{PATIENCE, Script, TestClock, nodes, record, text};
 
@@ -27,24 +29,27 @@ fn error_of(actions: &str, limits: Limits) -> String {
 
 #[test]
 fn engines_that_end() {
-    let ended = "the engine ended; it last said `info string oops`";
+    let ended = "the engine ended; its last line was `info string oops`";
     assert_eq!(error_of("info string oops | !exit", nodes(1)), ended);
-    let complained = "the engine ended; it last said `assertion failed`";
+    let complained = "the engine ended; its last line was `assertion failed`";
     assert_eq!(error_of("!complain assertion failed | !exit", nodes(1)), complained);
-    let half = "the engine ended; it last said `bestm`";
+    let half = "the engine ended; its last line was `bestm`";
     assert_eq!(error_of("!half bestm | !exit", nodes(1)), half);
 }
 
 #[test]
 fn engines_with_impossible_output() {
     for (actions, error) in [
-        ("bestmove e7e5", "the engine's move `e7e5` is not legal; it last said `bestmove e7e5`"),
-        ("bestmove Kd1", "the engine's move `Kd1` is not legal; it last said `bestmove Kd1`"),
+        (
+            "bestmove e7e5",
+            "the engine's move `e7e5` is not legal; its last line was `bestmove e7e5`",
+        ),
+        ("bestmove Kd1", "the engine's move `Kd1` is not legal; its last line was `bestmove Kd1`"),
         (
             "bestmove (none)",
-            "the engine's move `(none)` is not legal; it last said `bestmove (none)`",
+            "the engine's move `(none)` is not legal; its last line was `bestmove (none)`",
         ),
-        ("bestmove", "the engine's move `nothing` is not legal; it last said `bestmove`"),
+        ("bestmove", "the engine's move `nothing` is not legal; its last line was `bestmove`"),
     ] {
         assert_eq!(error_of(actions, nodes(1)), error);
     }
@@ -143,13 +148,13 @@ fn engines_that_say_too_much() {
     let endless = error_of("!endless info string and on", nodes(1));
     assert_eq!(
         endless,
-        "the engine says more than 33554432 bytes about one position; it last said \
+        "the engine sent more than 33554432 bytes about one position; its last line was \
          `info string and on`"
     );
     let long = error_of("info string before | !long", nodes(1));
     assert_eq!(
         long,
-        "the engine says a line longer than 65536 bytes; it last said `info string before`"
+        "the engine sent a line longer than 65536 bytes; its last line was `info string before`"
     );
 }
 
@@ -159,7 +164,7 @@ fn engines_that_hang() {
     let script =
         Script::new("go@3P4: info string clock 60000\nisready@3P4: info string clock 60000\n");
     let finished = script.run(Task::Analyze, nodes(1), &[BAD, GOOD]);
-    let silent = "the engine said nothing for 120 s; it last said `readyok`";
+    let silent = "the engine sent nothing for 120 s; its last line was `readyok`";
     assert_eq!(finished[0].error.as_deref(), Some(silent));
     assert_eq!(finished[1].error, None);
 }
@@ -184,7 +189,7 @@ fn a_responsive_engine_without_output_is_stopped() {
          stop@3P4: info string clock 5000\n",
     );
     let finished = script.run(Task::Analyze, nodes(1), &[BAD, GOOD]);
-    let ignored = "the engine ignored `stop` for 5 s; it last said `readyok`";
+    let ignored = "the engine ignored `stop` for 5 s; its last line was `readyok`";
     assert_eq!(finished[0].error.as_deref(), Some(ignored));
     assert_eq!(finished[1].error, None);
 }
@@ -209,7 +214,7 @@ fn a_time_limit_is_enforced() {
     let ignored = error_of(ignores, limits.clone());
     assert_eq!(
         ignored,
-        "the engine ignored `stop` for 5 s; it last said `info depth 1 score cp 1 pv e1d1`"
+        "the engine ignored `stop` for 5 s; its last line was `info depth 1 score cp 1 pv e1d1`"
     );
     // Output without end is no way around it.
     let endless = "info string clock 5000 | info string clock 5000 | !endless x";
@@ -226,7 +231,7 @@ fn engines_that_do_not_begin() {
     let slow = fails("uci: id name Slow | info string clock 60000\n");
     assert_eq!(
         slow.to_string(),
-        "no answer to `uci` within 60 s (is it a UCI engine?); it last said `id name Slow`"
+        "no answer to `uci` within 60 s (is it a UCI engine?); its last line was `id name Slow`"
     );
     assert!(fails("uci: !exit\n").to_string().starts_with("the engine ended"));
     assert!(matches!(fails("uci: !endless x\n").kind, EngineErrorKind::TooMuch(_)));
@@ -236,10 +241,7 @@ fn engines_that_do_not_begin() {
     ));
     let silent = Arc::new(TestClock::of_silence());
     let error = Engine::start(&Script::new("uci: \n").spec, PATIENCE, silent).unwrap_err();
-    assert!(
-        error.to_string().ends_with("(is it a UCI engine?); it said nothing before"),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with("(is it a UCI engine?); it had sent nothing"), "{error}");
     let nowhere = EngineSpec::new("./no/such/program");
     let error = Engine::start(&nowhere, PATIENCE, Arc::new(TestClock::default())).unwrap_err();
     assert!(error.to_string().starts_with("cannot start ./no/such/program: "), "{error}");
@@ -268,9 +270,13 @@ impl Clock for PanickingClock {
         self.0.now()
     }
 
-    fn receive(&self, heard: &Receiver<Heard>, until: Duration) -> Result<Heard, RecvTimeoutError> {
+    fn receive(
+        &self,
+        heard: &Receiver<EngineOutput>,
+        until: Duration,
+    ) -> Result<EngineOutput, RecvTimeoutError> {
         let next = self.0.receive(heard, until);
-        let is_time = matches!(&next, Ok(Heard::Said(line)) if line == "info string now");
+        let is_time = matches!(&next, Ok(EngineOutput::Line(line)) if line == "info string now");
         assert!(!is_time, "as a test wants it");
         next
     }
@@ -284,7 +290,7 @@ fn a_panic_of_a_thread_ends_the_run() {
         engine: script.spec.clone(),
         task: Task::Analyze,
         limits: nodes(1000),
-        patience: PATIENCE,
+        timeout: PATIENCE,
         concurrency: 2,
         clock: Arc::new(PanickingClock(TestClock::default())),
         stamps: false,

@@ -112,8 +112,7 @@ fn the_score_and_the_line_are_those_of_the_move() {
 
 #[test]
 fn a_clock_is_a_soft_limit() {
-    let clock =
-        ClockReading::of_both(Duration::from_secs(60), Duration::from_millis(500), Some(40));
+    let clock = ClockReading::both(Duration::from_secs(60), Duration::from_millis(500), Some(40));
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let script = Script::new(&format!("go: !log {} | !first\n", log.display()));

@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use epdb::engine::{
-    Answer, Clock, Engine, EngineError, EngineSpec, Finished, Heard, Limits, Plan, Pool, Task,
+    Answer, Clock, Engine, EngineError, EngineOutput, EngineSpec, Finished, Limits, Plan, Pool,
+    Task,
 };
 use epdb::model::EpdRecord;
 use tempfile::TempDir;
@@ -39,7 +40,11 @@ impl Clock for TestClock {
         Duration::from_millis(self.now.load(Ordering::SeqCst))
     }
 
-    fn receive(&self, heard: &Receiver<Heard>, until: Duration) -> Result<Heard, RecvTimeoutError> {
+    fn receive(
+        &self,
+        heard: &Receiver<EngineOutput>,
+        until: Duration,
+    ) -> Result<EngineOutput, RecvTimeoutError> {
         loop {
             if self.silent {
                 self.now.fetch_max(until.as_millis() as u64, Ordering::SeqCst);
@@ -60,9 +65,9 @@ impl Clock for TestClock {
     }
 }
 
-fn clock_step(heard: &Heard) -> Option<u64> {
+fn clock_step(heard: &EngineOutput) -> Option<u64> {
     match heard {
-        Heard::Said(line) => line.strip_prefix("info string clock ")?.parse().ok(),
+        EngineOutput::Line(line) => line.strip_prefix("info string clock ")?.parse().ok(),
         _ => None,
     }
 }
@@ -98,7 +103,7 @@ impl Script {
             engine: self.spec.clone(),
             task,
             limits,
-            patience: PATIENCE,
+            timeout: PATIENCE,
             concurrency: 1,
             clock: Arc::new(TestClock::default()),
             stamps: false,

@@ -86,14 +86,14 @@ impl Write for Answers<'_> {
 }
 
 /// The result of a conversation.
-struct Heard {
+struct EngineOutput {
     lines: Vec<String>,
     end: Result<End, String>,
     notes: Vec<Note>,
     turns: Vec<(usize, MoveTime)>,
 }
 
-fn converse(conduct: Conduct, moves: &str, games: Option<u64>, said: &[String]) -> Heard {
+fn converse(conduct: Conduct, moves: &str, games: Option<u64>, said: &[String]) -> EngineOutput {
     let moves = moves.split_ascii_whitespace().map(String::from).collect();
     let mut thinker = Scripted { moves, turns: Vec::new() };
     let lines = said.iter().rev().map(|line| format!("{line}\n").into_bytes()).collect();
@@ -107,7 +107,7 @@ fn converse(conduct: Conduct, moves: &str, games: Option<u64>, said: &[String]) 
         client.converse((reader, writer), ("a@host", "ProgA"), games, &mut |note| notes.push(note));
     let end = end.map_err(|error| error.to_string());
     let lines = String::from_utf8(out).unwrap().lines().map(String::from).collect();
-    Heard { lines, end, notes, turns: thinker.turns }
+    EngineOutput { lines, end, notes, turns: thinker.turns }
 }
 
 /// The replies, without sign_on and scores.

@@ -328,7 +328,7 @@ fn errors_of_words_name_them() {
     let two = "-engine cmd=./a -engine cmd=./b";
     for (words, expected) in [
         ("-engin cmd=./c", "there is no option `-engin`; is it `engine`?"),
-        ("-each proto=xboard", "engines speak uci here, not xboard"),
+        ("-each proto=xboard", "proto=xboard is not supported; expected proto=uci"),
         ("-each tc=fast", "-each: `fast`: `fast` is no time"),
         ("-games", "-games: expected one word, found 0"),
         ("-games 0", "-games: expected a whole number from 1 to 1000000, found `0`"),

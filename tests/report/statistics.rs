@@ -81,15 +81,15 @@ fn the_bootstrap_depends_only_on_its_seed() {
 #[test]
 fn distributions_are_of_values_that_were_there() {
     let values = vec![9, 1, 4, 2, 0, u64::MAX.into()];
-    let nodes = Distribution::of(values, Bins::PowersOfTwo).unwrap();
+    let nodes = Distribution::new(values, Bins::PowersOfTwo).unwrap();
     assert_eq!(nodes.sum, i128::from(u64::MAX) + 16);
     let told = [nodes.min, nodes.lower_quartile, nodes.median, nodes.upper_quartile, nodes.max];
     assert_eq!(told, [0, 1, 2, 4, u64::MAX.into()]);
     let bins: Vec<_> = nodes.bins.iter().map(|bin| (bin.from, bin.to, bin.count)).collect();
     let last = (1 << 63, i128::from(u64::MAX), 1);
     assert_eq!(bins, [(0, 0, 1), (1, 1, 1), (2, 3, 1), (4, 7, 1), (8, 15, 1), last]);
-    let scores = Distribution::of(vec![-1001, -1000, -1, 0, 99, 1000], Bins::Hundreds).unwrap();
+    let scores = Distribution::new(vec![-1001, -1000, -1, 0, 99, 1000], Bins::Hundreds).unwrap();
     let bins: Vec<_> = scores.bins.iter().map(|bin| (bin.from, bin.count)).collect();
     assert_eq!(bins, [(-32_000, 1), (-1000, 1), (-100, 1), (0, 2), (1000, 1)]);
-    assert_eq!(Distribution::of(Vec::new(), Bins::Single), None);
+    assert_eq!(Distribution::new(Vec::new(), Bins::Single), None);
 }

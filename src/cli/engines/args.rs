@@ -94,7 +94,7 @@ impl EngineArgs {
                 engine,
                 task: task.clone(),
                 limits: limits.clone(),
-                patience: self.process.patience,
+                timeout: self.process.patience,
                 concurrency,
                 clock: Arc::new(SystemClock::new()),
                 stamps: self.process.ts,
@@ -148,7 +148,7 @@ fn parse_clock(text: &str) -> Result<ClockReading, String> {
     match text.parse()? {
         TimeControl::Stages(stages) if stages.len() == 1 => {
             let Stage { moves, time, increment } = stages[0];
-            Ok(ClockReading::of_both(time, increment, moves))
+            Ok(ClockReading::both(time, increment, moves))
         }
         _ => Err("expected the clock of a game, such as 60, 60+0.5 or 40/60".into()),
     }

@@ -61,7 +61,7 @@ pub trait Thinker {
 #[derive(Debug)]
 pub struct EngineThinker {
     spec: EngineSpec,
-    patience: Duration,
+    timeout: Duration,
     clock: Arc<dyn Clock>,
     engine: Option<Engine>,
     /// Whether the game is known to the engine, and is one of Chess960.
@@ -74,9 +74,9 @@ pub struct EngineThinker {
 const LONGEST_LINE: usize = 32;
 
 impl EngineThinker {
-    /// An engine that is given up when it says nothing for `patience`, as [`Engine::start`] has it.
-    pub fn new(spec: EngineSpec, patience: Duration, clock: Arc<dyn Clock>) -> EngineThinker {
-        EngineThinker { spec, patience, clock, engine: None, game: None, unreadable: (None, false) }
+    /// An engine that is given up when it says nothing for `timeout`, as [`Engine::start`] has it.
+    pub fn new(spec: EngineSpec, timeout: Duration, clock: Arc<dyn Clock>) -> EngineThinker {
+        EngineThinker { spec, timeout, clock, engine: None, game: None, unreadable: (None, false) }
     }
 
     /// Starts the engine, if that was not done yet.
@@ -88,7 +88,7 @@ impl EngineThinker {
             Some(engine) => engine,
             None => {
                 self.game = None;
-                Engine::start(&self.spec, self.patience, self.clock.clone())?
+                Engine::start(&self.spec, self.timeout, self.clock.clone())?
             }
         };
         Ok(self.engine.insert(engine))

@@ -12,12 +12,12 @@ const LEFT: f64 = 40.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 40.0;
 
-/// Appends to a string, which takes all that is written to it.
+/// Appends formatted text to a string, which cannot fail.
 macro_rules! put {
     ($out:expr, $($text:tt)*) => { write!($out, $($text)*).unwrap_or_default() };
 }
 
-/// A plot whose heights go from 0 to 1.
+/// A plot with a vertical axis from 0 to 1.
 struct Plot {
     body: String,
 }
@@ -35,7 +35,7 @@ impl Plot {
         put!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>");
     }
 
-    /// A line across at each of five heights, with what it says.
+    /// Five horizontal grid lines with labels.
     fn heights(&mut self, text: impl Fn(f64) -> String) {
         for step in 0..=4 {
             let share = f64::from(step) / 4.0;
@@ -71,7 +71,7 @@ impl Log {
         Log { decades: most.max(2).ilog10() as i32 + 1 }
     }
 
-    /// Rounded to half a unit of the plot, so that steps which nobody can tell apart are one.
+    /// Rounded to half a unit of the plot, so that indistinguishable steps are merged.
     fn x(&self, value: u64) -> f64 {
         let share = (value.max(1) as f64).log10() / f64::from(self.decades);
         ((LEFT + share * (Plot::RIGHT - LEFT)) * 2.0).round() / 2.0
@@ -93,7 +93,7 @@ impl Log {
     }
 }
 
-/// A number in little room: `20k`, `3M`.
+/// A short number: `20k`, `3M`.
 fn short(value: i128) -> String {
     let size = value.unsigned_abs();
     let sign = if value < 0 { "-" } else { "" };
@@ -104,7 +104,7 @@ fn short(value: i128) -> String {
     }
 }
 
-/// How many of the scored problems were solved within how much of each search.
+/// The share of scored problems solved within an effort per search.
 pub(super) fn solved_over(runs: &[Run], axis: Axis, unit: &str) -> String {
     let spent = |problem: &Problem| match axis {
         Axis::Time => problem.milliseconds,
@@ -128,7 +128,7 @@ pub(super) fn solved_over(runs: &[Run], axis: Axis, unit: &str) -> String {
             let class = match (is_first, place < 8) {
                 (true, _) => "first",
                 (false, true) => "held",
-                // Colours come again from the ninth run on.
+                // Colours repeat from the ninth run on.
                 (false, false) => "held dash",
             };
             put!(plot.body, "<path class=\"{class}\" style=\"{paint}\" d=\"{path}\"/>");
@@ -160,7 +160,7 @@ fn steps(efforts: &[u64], scored: u64, log: &Log, end: f64) -> String {
     path
 }
 
-/// How many were solved within 1, 2, 5, 10, 20 ...
+/// Number of problems solved within 1, 2, 5, 10, 20 ...
 fn solved_table(runs: &[Run], axis: Axis, unit: &str, most: u64) -> String {
     let decades = (0..20).map(|decade| 10u64.saturating_pow(decade));
     let marks = decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
@@ -179,7 +179,7 @@ fn solved_table(runs: &[Run], axis: Axis, unit: &str, most: u64) -> String {
     table(&format!("Held to the end, within so many {unit}"), &names, &rows)
 }
 
-/// How many values are in each bin, the runs beside each other. Nothing if there are none.
+/// Number of values per bin, for all runs. Empty if there are no values.
 pub(super) fn histogram(title: &str, runs: &[Run], of_runs: &[Option<&Distribution>]) -> String {
     let bins = of_runs.iter().flatten().flat_map(|values| &values.bins);
     let mut ranges: Vec<(i128, i128)> = bins.clone().map(|bin| (bin.from, bin.to)).collect();

@@ -1,6 +1,6 @@
-//! Elements that the sections share. Whatever comes from files is escaped here.
+//! Elements that the sections share. Text from files is escaped here.
 
-/// Text as it may stand in an element or in a quoted attribute.
+/// Escapes text for an element or a quoted attribute.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -16,12 +16,12 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// The style that gives an element the colour of a run; there are eight colours.
+/// The style attribute with the colour of a run; there are eight colours.
 pub(super) fn colour(run: usize) -> String {
     format!("--colour: var(--run{})", run % 8)
 }
 
-/// The name of a run with its colour before it.
+/// The name of a run, preceded by its colour.
 pub(super) fn named(run: usize, label: &str) -> String {
     format!("<i class=\"run\" style=\"{}\"></i>{}", colour(run), escaped(label))
 }
@@ -29,17 +29,17 @@ pub(super) fn named(run: usize, label: &str) -> String {
 /// A cell of a table.
 #[derive(Clone)]
 pub(super) enum Cell {
-    /// The run that the row is about.
+    /// The run of the row.
     Run(usize, String),
-    /// What the row is about.
+    /// The heading of the row.
     Name(String),
-    /// Text at the left.
+    /// Left-aligned text.
     Text(String),
-    /// A number, or a few.
+    /// Numbers.
     Number(String),
-    /// A share of one, in the colour of a run, and what is said of it.
+    /// A share of 1 as a bar in the colour of a run, with its label.
     Share(usize, f64, String),
-    /// Four counts as parts of a bar: both, the first run alone, the second alone, neither.
+    /// Four counts as parts of a bar: both, only the first run, only the second, neither.
     Split([u64; 4], [usize; 2]),
 }
 
@@ -85,7 +85,7 @@ fn split(counts: &[u64; 4], runs: &[usize; 2]) -> String {
     format!("<td><span class=\"split\" aria-hidden=\"true\">{parts}</span></td>")
 }
 
-/// A table that can be sorted by its columns. Columns without anything are left out.
+/// A table that can be sorted by its columns. Empty columns are left out.
 pub(super) fn table(caption: &str, names: &[&str], rows: &[Vec<Cell>]) -> String {
     let has_cell = |column: &usize| rows.iter().any(|row| !row[*column].is_empty());
     let columns: Vec<usize> = (0..names.len()).filter(has_cell).collect();

@@ -1,5 +1,4 @@
-//! The report as one page that needs nothing beside it: its style, its script, its pictures and the
-//! data themselves are inside.
+//! The report as one self-contained page: style, script, pictures and data are inside.
 
 mod charts;
 mod markup;
@@ -17,7 +16,7 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 const PIECES: &str = include_str!("pieces.svg");
 
-/// Everything that the script of the page reads.
+/// The data for the script of the page.
 #[derive(Serialize)]
 struct Data<'r> {
     report: ReportObject<'r>,
@@ -27,10 +26,11 @@ struct Data<'r> {
     problems: Vec<ProblemObject<'r>>,
 }
 
-/// The page, the same of the same report. It loads nothing, and what comes from files is text in it.
+/// Formats the page; equal reports give equal pages. The page loads nothing, and text from files is
+/// escaped.
 ///
 /// # Errors
-/// The data cannot be said in JSON.
+/// The data cannot be serialised as JSON.
 ///
 /// ```
 /// let page = epdb::report::html::page(&epdb::report::Report::new(&[]))?;
@@ -64,7 +64,7 @@ pub fn page(report: &Report<'_>) -> Result<String> {
     }))
 }
 
-/// The template with each `{{name}}` replaced. What is put in is not looked at again.
+/// The template with each `{{name}}` replaced. Inserted text is not expanded again.
 fn filled(template: &str, text: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
     for (number, part) in template.split("{{").enumerate() {
@@ -76,7 +76,7 @@ fn filled(template: &str, text: impl Fn(&str) -> String) -> String {
     page
 }
 
-/// The data as JSON that ends no element of a page, whatever is in it.
+/// The data as JSON, escaped so that it cannot end an element of the page.
 fn data(report: &Report<'_>) -> Result<String> {
     let data = Data {
         report: report.object(),
@@ -89,7 +89,7 @@ fn data(report: &Report<'_>) -> Result<String> {
     Ok(json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"))
 }
 
-/// The text with numbers and their signs on one line.
+/// The text with no-break spaces between numbers and signs.
 fn unbroken(text: &str) -> String {
     let kept = [(" %", "\u{a0}%"), ("p = ", "p\u{a0}=\u{a0}"), ("p < ", "p\u{a0}<\u{a0}")];
     kept.iter().fold(text.to_string(), |text, (loose, tied)| text.replace(loose, tied))
@@ -103,7 +103,7 @@ fn notes(notes: &[String]) -> String {
     format!("<ul class=\"notes\">\n{items}</ul>\n")
 }
 
-/// What is reported on: the suites of the first run, or its files where these are not known.
+/// The subject of the report: the suites of the first run, or its files if the suites are unknown.
 fn suite(report: &Report<'_>) -> String {
     let Some(run) = report.runs.first() else { return "no suite".to_string() };
     let name = |output: &RunOutput| {

@@ -1,4 +1,4 @@
-//! The parts of the page that are there without its script.
+//! The sections of the page that do not need its script.
 
 use super::charts;
 use super::markup::{Cell, colour, escaped, named, table};
@@ -9,9 +9,9 @@ use crate::report::{
     Axis, Counts, Pair, Report, Run, RunOutput, Theme, grouped, percent, probability, range, signed,
 };
 
-/// A part of the page.
+/// A section of the page.
 pub(super) struct Section {
-    /// By what it is linked.
+    /// Its anchor.
     pub(super) id: &'static str,
     /// Its heading.
     pub(super) title: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// The whole of it.
+    /// The HTML of the section.
     pub(super) fn markup(&self) -> String {
         let Section { id, title, body } = self;
         format!(
@@ -29,7 +29,7 @@ impl Section {
     }
 }
 
-/// Those of a report that have something to say.
+/// The sections of a report that are not empty.
 pub(super) fn all(report: &Report<'_>) -> Vec<Section> {
     let sections = [
         ("runs", "Runs", runs(report)),
@@ -113,7 +113,7 @@ fn card(place: usize, run: &Run) -> String {
     )
 }
 
-/// The share of solved problems as a bar, with its interval on it.
+/// The share of solved problems as a bar with its interval.
 fn gauge(counts: &Counts) -> String {
     let Some((share, Interval { low, high })) = counts.share().zip(counts.interval()) else {
         return String::new();
@@ -135,7 +135,7 @@ fn gauge(counts: &Counts) -> String {
     )
 }
 
-/// What a card says below its figure; the texts are markup.
+/// The text below the figure of a card, as markup.
 fn facts(run: &Run, counts: &Counts) -> Vec<(&'static str, String)> {
     let interval = counts.interval().map(|interval| format!("{} %", ends(interval)));
     let points = counts.points.map(|sum| format!("{} of {}", grouped(sum.got), grouped(sum.of)));
@@ -253,7 +253,7 @@ fn pair_row(report: &Report<'_>, pair: &Pair) -> Vec<Cell> {
     [&heads[..], &counts.map(|count| Cell::Number(number(count))), &own.map(Cell::Number)].concat()
 }
 
-/// A probability; a mark where nothing could be tested.
+/// A probability; a dash if there was no test.
 fn tested(p: Option<f64>) -> String {
     p.map_or("-".into(), probability)
 }
@@ -298,7 +298,7 @@ fn efforts(report: &Report<'_>) -> String {
     )
 }
 
-/// Which colour is whose.
+/// The legend of colours.
 fn legend(runs: &[Run]) -> String {
     let entries = runs.iter().enumerate();
     let entry = |(place, run): (usize, &Run)| format!("<span>{}</span>", named(place, &run.label));

@@ -158,8 +158,8 @@ impl Args {
 
 /// Refuses more runs than can be compared, and files that are read twice.
 fn check(runs: &[(Option<&str>, Vec<&Path>)]) -> anyhow::Result<()> {
-    if runs.len() > Report::MOST_RUNS {
-        let (count, most) = (runs.len(), Report::MOST_RUNS);
+    if runs.len() > Report::MAX_RUNS {
+        let (count, most) = (runs.len(), Report::MAX_RUNS);
         let text = format!("cannot compare {count} runs: name at most {most}");
         return Err(Usage(text).into());
     }
@@ -208,7 +208,7 @@ fn print_tsv(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
 }
 
 fn fields(run: &Run, row: &Row<'_>, place: usize) -> Option<Vec<String>> {
-    let problem = row.of_runs()[place]?;
+    let problem = row.problems()[place]?;
     let number = |value: Option<u64>| value.map(|it| it.to_string()).unwrap_or_default();
     let effort = |effort: Option<epdb::report::Effort>| {
         let parts =
@@ -241,7 +241,7 @@ fn fields(run: &Run, row: &Row<'_>, place: usize) -> Option<Vec<String>> {
 
 /// How much more than the first run a later one gave as score, and took in nodes and milliseconds.
 fn more_than_first(row: &Row<'_>, place: usize) -> [String; 3] {
-    let (Some(first), Some(own)) = (row.of_runs()[0], row.of_runs()[place]) else {
+    let (Some(first), Some(own)) = (row.problems()[0], row.problems()[place]) else {
         return Default::default();
     };
     let values = |problem: &Problem| {

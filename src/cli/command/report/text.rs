@@ -242,7 +242,7 @@ fn print_rows<'r>(
     let mut rows = Vec::new();
     for row in report.joined.rows.iter().filter(|row| is_wanted(row)) {
         let Some(problem) = row.problem() else { continue };
-        let answers: Vec<String> = row.of_runs().iter().map(|problem| answer(*problem)).collect();
+        let answers: Vec<String> = row.problems().iter().map(|problem| answer(*problem)).collect();
         let about = [problem.targets(), problem.position.to_string()];
         rows.push([&[name(problem)][..], &answers, &about].concat());
     }
