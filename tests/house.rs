@@ -481,18 +481,17 @@ const BANNED_OPENINGS: &[&str] = &["What", "How", "Where", "So many", "Those", "
 
 /// What is left of banned words and of banned openings in each module. These numbers only go down.
 const LEFT_IN_MODULES: &[(&str, usize, usize)] = &[
-    ("archive", 27, 112),
-    ("cli", 50, 201),
+    ("cli", 23, 165),
     ("codec", 13, 73),
-    ("engine", 19, 59),
+    ("engine", 0, 2),
     ("error", 0, 8),
     ("model", 14, 61),
     ("new_file", 0, 8),
     ("referee", 46, 251),
-    ("report", 3, 75),
+    ("report", 1, 0),
     ("server", 51, 110),
     ("store", 0, 4),
-    ("text", 22, 80),
+    ("text", 8, 4),
 ];
 
 /// The same for words of pages; pages that are not listed have none.
@@ -500,7 +499,7 @@ const LEFT_IN_PAGES: &[(&str, usize)] =
     &[("CHANGELOG.md", 1), ("formats/archive.md", 1), ("formats/epd_text.md", 3)];
 
 /// Files with at most [`SMALL`] lines of code. This number only goes down.
-const MAX_SMALL_FILES: usize = 89;
+const MAX_SMALL_FILES: usize = 39;
 const SMALL: usize = 40;
 const MAX_LINES: usize = 1500;
 
