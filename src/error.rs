@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The result of what works with files.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a panic said, where it is text.
+/// The message of a panic, if it is text.
 ///
 /// ```
 /// let panic = std::panic::catch_unwind(|| panic!("at move {}", 1)).unwrap_err();
@@ -28,7 +28,7 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
 /// begun to change must not be used after one.
 ///
 /// # Errors
-/// Those of the work, and its panic.
+/// The errors of the work, and its panic.
 #[cfg(feature = "source")]
 pub(crate) fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
@@ -37,7 +37,7 @@ pub(crate) fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> 
     })
 }
 
-/// Where something is: in which source, and where in it.
+/// A location: a source and a place in it.
 ///
 /// ```
 /// use epdb::error::{At, Place};
@@ -48,11 +48,11 @@ pub(crate) fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> 
 pub struct Place {
     /// The name of the source as the user gave it; `-` for standard input.
     pub source: Arc<str>,
-    /// Where in the source.
+    /// Place in the source.
     pub at: At,
 }
 
-/// Where in a source something is.
+/// A place in a source.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum At {
     /// Nowhere in particular.
@@ -119,9 +119,9 @@ impl fmt::Display for Place {
     }
 }
 
-/// What could not be done, where, and why.
+/// An error: the failed action, its location, and the cause.
 ///
-/// Its text says all of it on one line. [`source`](StdError::source) is the error of the room that
+/// Its text says all of it on one line. [`source`](StdError::source) is the error of the module that
 /// failed, by which programs tell one failure from another.
 ///
 /// ```
@@ -176,12 +176,12 @@ impl Error {
         self.at(Place::new(name, At::Whole))
     }
 
-    /// Where it happened, where that is known.
+    /// Location of the error, if known.
     pub const fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
     }
 
-    /// What the system said, if it is the system that failed.
+    /// Kind of the system error, if the system failed.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         let mut cause = self.source();
         while let Some(error) = cause {

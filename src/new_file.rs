@@ -21,7 +21,7 @@ const PREFIX: &str = ".epdb-";
 const SUFFIX: &str = ".part";
 /// Random letters and digits in the name of a temporary file.
 const RANDOM: usize = 6;
-/// How much of the name of the place is repeated in that of the temporary file.
+/// Longest part of the target's name that the name of the temporary file repeats, in bytes.
 const LONGEST_NAME: usize = 64;
 /// As many symbolic links are followed as the system itself would.
 const MOST_LINKS: usize = 40;
@@ -104,12 +104,12 @@ impl NewFile {
         Ok(NewFile { file, temporary, named: named.to_path_buf(), place })
     }
 
-    /// Where the file will stand, with symbolic links followed.
+    /// Final path of the file, with symbolic links followed.
     pub fn place(&self) -> &Path {
         &self.place
     }
 
-    /// Where the file is now.
+    /// Current path of the file.
     pub fn temporary(&self) -> &Path {
         &self.temporary
     }
@@ -129,7 +129,7 @@ impl NewFile {
     /// Several files that belong together are prepared before the first of them is finished.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn prepare(&self) -> io::Result<()> {
         keep_attributes(&self.file, &self.place)
             .and_then(|()| self.file.sync_all())
@@ -140,7 +140,7 @@ impl NewFile {
     /// bits and, where this process may give them, its owner and group.
     ///
     /// # Errors
-    /// What the system says. If only the last step failed, which makes the new name survive a loss
+    /// Errors of the system. If only the last step failed, which makes the new name survive a loss
     /// of power, the file is in its place all the same.
     pub fn finish(self) -> io::Result<()> {
         self.prepare()?;
@@ -211,7 +211,7 @@ impl Write for NewFile {
 /// Brings files of one folder to the disk that [`NewFile::finish_unsynced`] put there, all at once.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub fn sync_files(places: impl IntoIterator<Item = PathBuf>) -> io::Result<()> {
     let mut last = None;
     for place in places {
@@ -291,7 +291,7 @@ fn create_temporary(folder: &Path, name: &OsStr, replaces: bool) -> io::Result<(
     }
 }
 
-/// What is known of a name, in letters that every file system takes.
+/// The letters of a name that every file system accepts.
 fn plain(name: &OsStr) -> String {
     let letters = name.to_string_lossy();
     let plain = |letter: char| match letter {
@@ -469,7 +469,7 @@ impl SpooledFile {
         Ok(spooled)
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

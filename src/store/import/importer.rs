@@ -57,13 +57,13 @@ pub struct Importer<S: Borrow<Store>> {
     options: ImportOptions,
     id: u64,
     info: ImportInfo,
-    /// Where an interrupted import stood that was not yet continued.
+    /// Checkpoint of an interrupted import that was not continued yet.
     pending: Option<Checkpoint>,
     /// The import that `restart` gives up with the first commit.
     given_up: Option<u64>,
     batch: Batch,
     conflicts: Vec<ImportConflict>,
-    /// What the next commit changes of the origin of the tallies.
+    /// Change of the origin of the tallies in the next commit.
     ledger: Option<LedgerChange>,
     /// Games that go in with the next commit.
     games: NewGames,
@@ -160,12 +160,12 @@ impl<S: Borrow<Store>> Importer<S> {
         })
     }
 
-    /// What became of the records that are committed, those of earlier runs included.
+    /// Counts of the committed records, including those of earlier runs.
     pub const fn committed(&self) -> ImportCounts {
         self.info.counts
     }
 
-    /// Where an interrupted import of this source stood, if there was one. It is continued with
+    /// Checkpoint of an interrupted import of this source, if there was one. It is continued with
     /// [`Importer::resume`].
     pub fn resume_point(&self) -> Option<Checkpoint> {
         self.pending
