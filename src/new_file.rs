@@ -21,7 +21,7 @@ const PREFIX: &str = ".epdb-";
 const SUFFIX: &str = ".part";
 /// Random letters and digits in the name of a temporary file.
 const RANDOM: usize = 6;
-/// Longest part of the target's name that the name of the temporary file repeats, in bytes.
+/// Longest part of the target's name that the name of the temporary file repeats, in characters.
 const LONGEST_NAME: usize = 64;
 /// As many symbolic links are followed as the system itself would.
 const MOST_LINKS: usize = 40;
@@ -291,7 +291,7 @@ fn create_temporary(folder: &Path, name: &OsStr, replaces: bool) -> io::Result<(
     }
 }
 
-/// The letters of a name that every file system accepts.
+/// A name with only characters that every file system accepts.
 fn plain(name: &OsStr) -> String {
     let letters = name.to_string_lossy();
     let plain = |letter: char| match letter {

@@ -484,13 +484,10 @@ const LEFT_IN_MODULES: &[(&str, usize, usize)] = &[
     ("cli", 23, 165),
     ("codec", 13, 73),
     ("engine", 0, 2),
-    ("error", 0, 8),
     ("model", 14, 61),
-    ("new_file", 0, 8),
     ("referee", 46, 251),
     ("report", 1, 0),
     ("server", 51, 110),
-    ("store", 0, 4),
     ("text", 8, 4),
 ];
 
