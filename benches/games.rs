@@ -133,7 +133,7 @@ fn positions(game: &Game) -> u32 {
     let mut pieces = 0;
     for mv in game.main_line() {
         replay.play(mv);
-        pieces += replay.position().board().occupied().count_ones();
+        pieces += replay.position().board().occupied().count();
     }
     pieces
 }

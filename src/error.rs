@@ -1,8 +1,7 @@
-//! The one error of the crate, and the one shape of a place.
+//! The error of functions that work with files and collections, and places in sources.
 //!
-//! Every room below has errors of its own, which say exactly what is wrong with a value, some bytes
-//! or a file. Whoever works with files and whole collections gets an [`Error`], to which all of them
-//! convert: it says what could not be done, where, and why.
+//! Modules have error types of their own for values, bytes and files. All of them convert to
+//! [`Error`], which adds the operation that failed and its place.
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -10,10 +9,10 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// The result of what works with files.
+/// Result of functions that work with files.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The message of a panic, if it is text.
+/// Message of a panic, if it is text.
 ///
 /// ```
 /// let panic = std::panic::catch_unwind(|| panic!("at move {}", 1)).unwrap_err();
@@ -24,11 +23,11 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given")
 }
 
-/// Does work of a thread whose panic nobody else would see: it becomes an error. What the work had
-/// begun to change must not be used after one.
+/// Runs the work of a thread and converts a panic to an error. Values that the work was changing must
+/// not be used after a panic.
 ///
 /// # Errors
-/// The errors of the work, and its panic.
+/// Errors of the work, and its panic.
 #[cfg(feature = "source")]
 pub(crate) fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
@@ -37,7 +36,7 @@ pub(crate) fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> 
     })
 }
 
-/// A location: a source and a place in it.
+/// A place in a source.
 ///
 /// ```
 /// use epdb::error::{At, Place};
@@ -48,14 +47,14 @@ pub(crate) fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> 
 pub struct Place {
     /// The name of the source as the user gave it; `-` for standard input.
     pub source: Arc<str>,
-    /// Place in the source.
+    /// Position in the source.
     pub at: At,
 }
 
-/// A place in a source.
+/// A position in a source.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum At {
-    /// Nowhere in particular.
+    /// The source as a whole.
     Whole,
     /// A line of text, from 1.
     Line(u64),
@@ -63,7 +62,7 @@ pub enum At {
     Column {
         /// The line.
         line: u64,
-        /// The byte in it.
+        /// The byte of the line.
         column: usize,
     },
     /// A record of a binary source, from 1.
@@ -90,12 +89,12 @@ impl At {
 }
 
 impl Place {
-    /// A place in a source.
+    /// Makes a place.
     pub fn new(source: impl Into<Arc<str>>, at: At) -> Place {
         Place { source: source.into(), at }
     }
 
-    /// The number of the line, record or game; 0 where there is none.
+    /// Number of the line, record or game; 0 for other positions.
     pub const fn number(&self) -> u64 {
         match self.at {
             At::Line(number) | At::Record(number) | At::Game(number) => number,
@@ -119,34 +118,81 @@ impl fmt::Display for Place {
     }
 }
 
-/// An error: the failed action, its location, and the cause.
+/// The kind of an [`Error`], for programs that act on it.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system failed to read or write, for this reason.
+    Io(io::ErrorKind),
+    /// A file, a record or another thing that was named does not exist.
+    NotFound,
+    /// A file that was to be created exists.
+    AlreadyExists,
+    /// Text or bytes are not valid, or a file is damaged. [`Error::place`] is the place.
+    InvalidData,
+    /// The file was written by a later version of epdb.
+    Unsupported,
+    /// Another process or another part of this one uses the file; try again later.
+    InUse,
+    /// A limit of a format or of memory was exceeded.
+    LimitExceeded,
+    /// Another reason: the text of the error says it.
+    Other,
+}
+
+impl ErrorKind {
+    fn from_io(error: &io::Error) -> ErrorKind {
+        if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+            return error.kind();
+        }
+        ErrorKind::from(error.kind())
+    }
+}
+
+impl From<io::ErrorKind> for ErrorKind {
+    fn from(kind: io::ErrorKind) -> ErrorKind {
+        match kind {
+            io::ErrorKind::NotFound => ErrorKind::NotFound,
+            io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists,
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => ErrorKind::InvalidData,
+            kind => ErrorKind::Io(kind),
+        }
+    }
+}
+
+/// Error of an operation on files or collections.
 ///
-/// Its text says all of it on one line. [`source`](StdError::source) is the error of the module that
-/// failed, by which programs tell one failure from another.
+/// [`Error::kind`] and [`Error::place`] are for programs. The text is one line: the place, the
+/// operation that failed, the cause. [`source`](StdError::source) is the error of the module that
+/// failed.
 ///
 /// ```
-/// use std::error::Error as _;
+/// use epdb::error::ErrorKind;
 /// let error = epdb::Error::new("cannot read on")
 ///     .because(std::io::Error::other("the disk is gone"))
 ///     .in_source("suite.epd");
 /// assert_eq!(error.to_string(), "suite.epd: cannot read on: the disk is gone");
-/// assert!(error.source().is_some_and(|cause| cause.is::<std::io::Error>()));
+/// assert_eq!(error.kind(), ErrorKind::Io(std::io::ErrorKind::Other));
+/// let error = epdb::Error::from(std::io::Error::from(std::io::ErrorKind::NotFound));
+/// assert_eq!(error.kind(), ErrorKind::NotFound);
 /// ```
 pub struct Error(Box<Parts>);
 
 struct Parts {
+    /// `None` where the cause determines the kind.
+    kind: Option<ErrorKind>,
     what: String,
     place: Option<Place>,
     cause: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
-    /// An error that has no cause but what it says.
+    /// An error without a cause.
     pub fn new(what: impl Into<String>) -> Error {
-        Error(Box::new(Parts { what: what.into(), place: None, cause: None }))
+        Error(Box::new(Parts { kind: None, what: what.into(), place: None, cause: None }))
     }
 
-    /// An error with nothing to say beyond its cause.
+    /// An error whose text is that of its cause.
     pub fn from_cause(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
         Error::new("").because(cause)
     }
@@ -176,21 +222,34 @@ impl Error {
         self.at(Place::new(name, At::Whole))
     }
 
-    /// Location of the error, if known.
+    /// The place, if it is known.
     pub const fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
     }
 
-    /// Kind of the system error, if the system failed.
-    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+    /// The kind: that of the cause, unless the module that failed determined another.
+    pub fn kind(&self) -> ErrorKind {
+        if let Some(kind) = self.0.kind {
+            return kind;
+        }
         let mut cause = self.source();
         while let Some(error) = cause {
+            if let Some(error) = error.downcast_ref::<Error>() {
+                return error.kind();
+            }
             if let Some(error) = error.downcast_ref::<io::Error>() {
-                return Some(error.kind());
+                return ErrorKind::from_io(error);
             }
             cause = error.source();
         }
-        None
+        ErrorKind::Other
+    }
+
+    /// The same error with this kind.
+    #[must_use]
+    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Error {
+        self.0.kind = Some(kind);
+        self
     }
 }
 
@@ -201,16 +260,18 @@ impl StdError for Error {
 }
 
 impl fmt::Debug for Error {
-    /// The text: it is what a `main` that returns the error prints.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        let Parts { what, place, cause, .. } = &*self.0;
+        let mut parts = f.debug_struct("Error");
+        parts.field("kind", &self.kind()).field("what", what);
+        parts.field("place", place).field("cause", cause).finish()
     }
 }
 
 impl fmt::Display for Error {
-    /// The place, what could not be done, and the cause. A place that the cause names is said once.
+    /// Writes the place, the operation and the cause. A place that the cause names is not repeated.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { what, place, cause } = &*self.0;
+        let Parts { what, place, cause, .. } = &*self.0;
         let mut cause = cause.as_ref().map(ToString::to_string);
         if let (Some(Place { at: At::Column { column, .. }, .. }), Some(text)) = (place, &cause)
             && let Some(rest) = text.strip_prefix(&format!("{column}: "))
@@ -239,12 +300,15 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Makes the errors of a room, which know no place, convert to [`Error`].
+/// Converts errors of a module, which have no place, to [`Error`] with the kind that a function of the
+/// error gives.
 macro_rules! error_from {
-    ($($cause:ty),+ $(,)?) => {$(
+    ($($cause:ty: $kind:expr),+ $(,)?) => {$(
         impl From<$cause> for $crate::Error {
             fn from(cause: $cause) -> $crate::Error {
-                $crate::Error::from_cause(cause)
+                let kind: fn(&$cause) -> $crate::error::ErrorKind = $kind;
+                let kind = kind(&cause);
+                $crate::Error::from_cause(cause).with_kind(kind)
             }
         }
     )+};
@@ -264,7 +328,17 @@ mod tests {
         assert_eq!(error.to_string(), "store: store.epdb: damaged");
         let error = Error::new("cannot read on").because(cause()).in_source("a");
         assert_eq!(error.to_string(), "a: cannot read on: store.epdb: damaged");
-        assert_eq!(error.io_kind(), Some(io::ErrorKind::Other));
+        assert_eq!(error.kind(), ErrorKind::Io(io::ErrorKind::Other));
+    }
+
+    #[test]
+    fn an_error_inside_of_an_io_error_keeps_its_kind() {
+        let inner = Error::new("later").with_kind(ErrorKind::Unsupported);
+        let error = Error::new("cannot read").because(io::Error::from(inner)).in_source("a");
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(
+            format!("{error:?}").starts_with("Error { kind: Unsupported, what: \"cannot read\"")
+        );
     }
 
     #[test]

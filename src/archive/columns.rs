@@ -207,7 +207,7 @@ impl Row {
         for color in Color::ALL {
             for (code, role) in (1..).zip(ROLES) {
                 let code = piece_code(code, color);
-                let pieces = board.pieces(color, role);
+                let pieces = board.pieces(color, role).bits();
                 let has = |place: usize| if code >> place & 1 == 1 { pieces } else { 0 };
                 (0..).zip(&mut bits).for_each(|(place, bits)| *bits |= has(place));
             }

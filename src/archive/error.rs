@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::error::ErrorKind;
+
 /// Error of writing or reading an archive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -124,4 +126,25 @@ impl ArchiveError {
     }
 }
 
-crate::error::error_from!(ArchiveError);
+impl ArchiveError {
+    fn error_kind(&self) -> ErrorKind {
+        match self {
+            ArchiveError::Io(error) => error.kind().into(),
+            ArchiveError::Truncated(_)
+            | ArchiveError::NotAnArchive
+            | ArchiveError::Corrupt { .. } => ErrorKind::InvalidData,
+            ArchiveError::UnsupportedVersion { .. }
+            | ArchiveError::UnknownSection { .. }
+            | ArchiveError::UnknownFlags { .. }
+            | ArchiveError::UnknownCoder { .. } => ErrorKind::Unsupported,
+            ArchiveError::MemoryExceeded { .. } | ArchiveError::LimitExceeded { .. } => {
+                ErrorKind::LimitExceeded
+            }
+            ArchiveError::NoRecord { .. } => ErrorKind::NotFound,
+            ArchiveError::Decode(error) => error.error_kind(),
+            _ => ErrorKind::Other,
+        }
+    }
+}
+
+crate::error::error_from!(ArchiveError: ArchiveError::error_kind);

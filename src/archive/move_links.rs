@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::columns::{EN_PASSANT, RANKS, Row, STATE};
+use crate::model::Bitboard;
 use crate::model::rules::{Move, Playable, after};
 
 /// The legal move from a row's position to the pieces, side to move and rights of another row, with
@@ -12,7 +13,7 @@ pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
     let playable = Playable::new(&before.position()?).ok()?;
     let mut found = None;
     // After castling, king and rook may have exchanged their squares, or not moved.
-    playable.each_move_from(changed | playable.king().bit(), |mv| {
+    playable.each_move_from(Bitboard(changed | playable.king().bit()), |mv| {
         let both = mv.from.bit() | mv.to.bit();
         let may_lead = changed & both == both || playable.castling_side(mv).is_some();
         if may_lead && row.has_same_board(&Row::from_position(&after(playable.position(), mv))) {

@@ -1,4 +1,6 @@
-//! What a reader of bytes refuses, and where.
+//! Errors of decoding and encoding records.
+
+use crate::error::ErrorKind;
 
 /// Why bytes were refused, and the place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -139,4 +141,17 @@ pub enum EncodeError {
     },
 }
 
-crate::error::error_from!(DecodeError, EncodeError);
+impl DecodeError {
+    /// The kind of [`crate::Error`] to which this error converts.
+    pub(crate) const fn error_kind(&self) -> ErrorKind {
+        match self.kind {
+            DecodeErrorKind::UnsupportedVersion { .. } | DecodeErrorKind::Reserved { .. } => {
+                ErrorKind::Unsupported
+            }
+            DecodeErrorKind::LimitExceeded { .. } => ErrorKind::LimitExceeded,
+            _ => ErrorKind::InvalidData,
+        }
+    }
+}
+
+crate::error::error_from!(DecodeError: DecodeError::error_kind, EncodeError: |_| ErrorKind::Other);

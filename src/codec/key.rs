@@ -163,7 +163,7 @@ fn polyglot_en_passant(position: &Position) -> Option<Square> {
     let us = position.turn();
     position.en_passant().filter(|target| {
         en_passant_is_possible(position)
-            && pawn_attacks(!us, *target) & position.board().pieces(us, Role::Pawn) != 0
+            && pawn_attacks(!us, *target) & position.board().pieces(us, Role::Pawn).bits() != 0
     })
 }
 

@@ -163,13 +163,13 @@ impl Class {
     fn of(playable: &Playable, mv: Move) -> Option<Class> {
         let board = playable.position().board();
         let us = playable.position().turn();
-        if board.color(us) & mv.from.bit() == 0 {
+        if !board.color(us).contains(mv.from) {
             return None;
         }
         match board.role_at(mv.from)? {
             Role::Pawn => Some(Class::Pawns),
             _ if mv.promotion.is_some() => None,
-            Role::King if board.color(us) & mv.to.bit() != 0 => Some(Class::Castling),
+            Role::King if board.color(us).contains(mv.to) => Some(Class::Castling),
             role => Some(Class::Pieces(role)),
         }
     }
@@ -178,11 +178,11 @@ impl Class {
     #[inline(always)]
     fn count(self, playable: &Playable) -> u16 {
         match self {
-            Class::Pieces(Role::King) => size(playable.king_destinations()),
+            Class::Pieces(Role::King) => size(playable.king_destinations().bits()),
             Class::Pieces(role) => {
                 let mut count = 0;
                 for from in pieces(playable, role) {
-                    count += size(playable.destinations(from, role));
+                    count += size(playable.destinations(from, role).bits());
                 }
                 count
             }
@@ -204,7 +204,7 @@ impl Class {
         match self {
             Class::Pieces(role) => {
                 let reach = Reach::new(playable, role);
-                if playable.destinations(mv.from, role) & mv.to.bit() == 0 {
+                if !playable.destinations(mv.from, role).contains(mv.to) {
                     return None;
                 }
                 if reach.shared == 0 {
@@ -232,7 +232,7 @@ impl Class {
                     return keys.get(usize::from(place)).copied().map(move_of_key);
                 }
                 let to = reach.at(playable, place)?;
-                let from = Square::lowest(playable.origins(role, to))?;
+                let from = Square::lowest(playable.origins(role, to).bits())?;
                 Some(Move { from, to, promotion: None })
             }
             Class::Castling => {
@@ -248,7 +248,7 @@ impl Class {
 #[inline(always)]
 fn pieces(playable: &Playable, role: Role) -> impl Iterator<Item = Square> {
     let position = playable.position();
-    Square::each(position.board().pieces(position.turn(), role))
+    position.board().pieces(position.turn(), role).into_iter()
 }
 
 /// Where the pieces of one role may go.
@@ -264,7 +264,7 @@ impl Reach {
     fn new(playable: &Playable, role: Role) -> Reach {
         let mut reach = Reach { all: 0, shared: 0 };
         for from in pieces(playable, role) {
-            let own = playable.destinations(from, role);
+            let own = playable.destinations(from, role).bits();
             reach.shared |= reach.all & own;
             reach.all |= own;
         }
@@ -274,7 +274,7 @@ impl Reach {
     /// Quiet moves and captures: `x` sorts behind every file.
     #[inline(always)]
     fn split(&self, playable: &Playable) -> (u64, u64) {
-        let occupied = playable.position().board().occupied();
+        let occupied = playable.position().board().occupied().bits();
         (self.all & !occupied, self.all & occupied)
     }
 
@@ -329,7 +329,7 @@ struct Origin {
 impl Origin {
     #[inline(always)]
     fn of(playable: &Playable, role: Role, mv: Move) -> Origin {
-        let rivals = playable.origins(role, mv.to) & !mv.from.bit();
+        let rivals = playable.origins(role, mv.to).bits() & !mv.from.bit();
         let same_file = rivals & file_set(mv.from.file()) != 0;
         let same_rank = rivals & rank_set(mv.from.rank()) != 0;
         Origin { file: rivals != 0 && (!same_file || same_rank), rank: same_file }
@@ -355,7 +355,7 @@ fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -
             push(1 + u64::from(from.rank()));
         }
     }
-    if playable.position().board().occupied() & to.bit() != 0 {
+    if playable.position().board().occupied().contains(to) {
         push(24);
     }
     push(16 + u64::from(to.file()));
@@ -378,7 +378,7 @@ fn each_key(
     mut visit: impl FnMut(u64),
 ) {
     for from in pieces(playable, role) {
-        for to in Square::each(playable.destinations(from, role) & squares) {
+        for to in Square::each(playable.destinations(from, role).bits() & squares) {
             visit(key(playable, role, from, to, shared));
         }
     }
@@ -406,14 +406,14 @@ impl PawnMoves {
     #[inline(always)]
     fn new(playable: &Playable) -> PawnMoves {
         let position = playable.position();
-        let pawns = position.board().pieces(position.turn(), Role::Pawn);
+        let pawns = position.board().pieces(position.turn(), Role::Pawn).bits();
         let mut moves = PawnMoves { pushes: 0, left: 0, right: 0 };
-        moves.add(playable, pawns & !playable.pinned(), !0);
-        for pawn in Square::each(pawns & playable.pinned()) {
+        moves.add(playable, pawns & !playable.pinned().bits(), !0);
+        for pawn in Square::each(pawns & playable.pinned().bits()) {
             moves.add(playable, pawn.bit(), crate::model::rules::line(playable.king(), pawn));
         }
         if let Some((capturers, target)) = playable.en_passant() {
-            for from in Square::each(capturers) {
+            for from in capturers {
                 let square = Square::at(from.file(), target.rank()).bit();
                 let side =
                     if target.file() < from.file() { &mut moves.left } else { &mut moves.right };
@@ -427,9 +427,9 @@ impl PawnMoves {
     fn add(&mut self, playable: &Playable, pawns: u64, line: u64) {
         let position = playable.position();
         let board = position.board();
-        let free = !board.occupied();
-        let targets = playable.targets() & line;
-        let prey = board.color(!position.turn()) & targets;
+        let free = !board.occupied().bits();
+        let targets = playable.targets().bits() & line;
+        let prey = board.color(!position.turn()).bits() & targets;
         let (ahead, third_rank) = match position.turn() {
             Color::White => (pawns << 8, rank_set(2)),
             Color::Black => (pawns >> 8, rank_set(5)),
@@ -526,7 +526,7 @@ fn origin(playable: &Playable, square: Square, group: usize) -> Square {
         Color::Black => rank + 1,
     };
     let one_back = Square::at(square.file(), back(square.rank()));
-    let pawns = position.board().pieces(position.turn(), Role::Pawn);
+    let pawns = position.board().pieces(position.turn(), Role::Pawn).bits();
     if group == 0 && pawns & one_back.bit() == 0 {
         Square::at(square.file(), back(one_back.rank()))
     } else {

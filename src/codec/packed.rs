@@ -124,13 +124,13 @@ fn pack_plain(position: &Position) -> Option<PackedBoard> {
 #[inline(always)]
 pub(crate) fn plain_parts(position: &Position, codes: &CodeBits) -> Option<(u64, u128)> {
     let board = position.board();
-    let occupied = board.occupied();
+    let occupied = board.occupied().bits();
     if occupied == 0 || occupied.count_ones() > PLAIN_PIECES {
         return None;
     }
     let mut codes = with_rights(position, codes.clone());
     if position.turn() == Color::Black {
-        let kings = board.pieces(Color::Black, Role::King);
+        let kings = board.pieces(Color::Black, Role::King).bits();
         if kings == 0 {
             return None;
         }
@@ -138,7 +138,7 @@ pub(crate) fn plain_parts(position: &Position, codes: &CodeBits) -> Option<(u64,
     }
     if let Some(target) = position.en_passant() {
         let pawn = double_stepped(target);
-        if board.pieces(!position.turn(), Role::Pawn) & pawn.bit() == 0 {
+        if !board.pieces(!position.turn(), Role::Pawn).contains(pawn) {
             return None;
         }
         codes.put(pawn.bit(), DOUBLE_STEP);
@@ -181,10 +181,10 @@ fn with_rights(position: &Position, mut codes: CodeBits) -> CodeBits {
 /// twelve sets of pieces would mean to leave twelve loops where no processor foresees it.
 #[inline(always)]
 pub(super) fn code_bits(board: &Board) -> CodeBits {
-    let of = |role| board.role(role);
-    let (occupied, kings, rooks) = (board.occupied(), of(Role::King), of(Role::Rook));
+    let of = |role| board.role(role).bits();
+    let (occupied, kings, rooks) = (board.occupied().bits(), of(Role::King), of(Role::Rook));
     let bits = [
-        board.color(Color::White),
+        board.color(Color::White).bits(),
         of(Role::Knight) | rooks | kings,
         of(Role::Bishop) | rooks | !occupied,
         of(Role::Queen) | kings | !occupied,

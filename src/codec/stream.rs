@@ -9,6 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{DecodeError, DecodeErrorKind, EncodeError};
 use super::record;
+use crate::error::ErrorKind;
 use crate::model::EpdRecord;
 
 /// The first bytes of every frame, and so of every stream.
@@ -102,7 +103,16 @@ pub enum WriteError {
     Encode(#[from] EncodeError),
 }
 
-crate::error::error_from!(ReadError, WriteError);
+crate::error::error_from!(
+    ReadError: |error| match error {
+        ReadError::Io { error, .. } => error.kind().into(),
+        ReadError::Decode { error, .. } => error.error_kind(),
+    },
+    WriteError: |error| match error {
+        WriteError::Io(error) => error.kind().into(),
+        WriteError::Encode(_) => ErrorKind::Other,
+    },
+);
 
 impl<W: Write> Writer<W> {
     /// Begins a stream. Nothing is written before the first frame is full or the stream is

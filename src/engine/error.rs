@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::error::error_from;
+use crate::error::{ErrorKind, error_from};
 
 /// An error of an engine, and its last output.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,7 +86,7 @@ impl fmt::Display for EngineError {
 
 impl std::error::Error for EngineError {}
 
-error_from!(EngineError);
+error_from!(EngineError: |_| ErrorKind::Other);
 
 /// A duration in its largest whole unit: `60s`, `1500ms`.
 fn in_units(time: Duration) -> String {

@@ -252,7 +252,7 @@ fn push_facts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     out.truncate(start);
     out.extend_from_slice(&[
         flags,
-        position.board().occupied().count_ones() as u8,
+        position.board().occupied().count() as u8,
         // A key has at most 64 bytes.
         key.len() as u8,
     ]);

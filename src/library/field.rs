@@ -12,7 +12,7 @@ use crate::codec::{key, ordinal};
 use crate::model::rules::Playable;
 use crate::model::{
     CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Operation, Piece, Role,
-    Square, StandardOpcode,
+    StandardOpcode,
 };
 use crate::text::fields::CastlingText;
 use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
@@ -372,7 +372,7 @@ impl BuiltinField {
         let mut text = Vec::new();
         match self {
             BuiltinField::Pieces => {
-                return Value::whole(position.board().occupied().count_ones().into());
+                return Value::whole(position.board().occupied().count().into());
             }
             BuiltinField::Line => return Value::whole(subject.line.into()),
             BuiltinField::File => return Value::Text(Cow::Borrowed(subject.file.as_bytes())),
@@ -403,10 +403,10 @@ impl BuiltinField {
                 let plies = |game: &Game| Value::whole(game.plies().count() as i128);
                 return subject.game.map_or(Value::Missing, plies);
             }
-            BuiltinField::Check => return Value::Flag(is_in(record, |it| it.checkers() != 0)),
+            BuiltinField::Check => return Value::Flag(is_in(record, |it| it.is_check())),
             BuiltinField::Mate => return Value::Flag(is_in(record, Playable::is_checkmate)),
             BuiltinField::Stalemate => {
-                return Value::Flag(is_in(record, |it| it.checkers() == 0 && !it.has_move()));
+                return Value::Flag(is_in(record, |it| !it.is_check() && !it.has_move()));
             }
             BuiltinField::Chess960 => return Value::Flag(position.is_chess960()),
             BuiltinField::Tally(field) => return field.value(subject),
@@ -600,7 +600,7 @@ fn material(board: &crate::model::Board) -> Vec<u8> {
     let mut pieces = Vec::with_capacity(32);
     for color in Color::ALL {
         for role in [Role::King, Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn] {
-            let count = Square::each(board.pieces(color, role)).count();
+            let count = board.pieces(color, role).into_iter().count();
             pieces.extend(std::iter::repeat_n(Piece { color, role }.letter(), count));
         }
     }

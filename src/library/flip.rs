@@ -113,7 +113,7 @@ impl Mirror {
         let mut board = Board::EMPTY;
         for color in Color::ALL {
             for role in Role::ALL {
-                for square in Square::each(position.board().pieces(color, role)) {
+                for square in position.board().pieces(color, role) {
                     let piece = Piece { color: self.color(color), role };
                     board.put(self.square(square), Some(piece));
                 }

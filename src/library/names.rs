@@ -201,7 +201,7 @@ fn source_options() -> SourceOptions {
 }
 
 const fn pieces(position: &Position) -> u32 {
-    position.board().occupied().count_ones()
+    position.board().occupied().count()
 }
 
 /// The columns, with their other names in published tables.

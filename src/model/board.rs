@@ -1,6 +1,6 @@
 //! Which piece stands on which square.
 
-use super::square::{Color, Piece, Role, Square};
+use super::square::{Bitboard, Color, Piece, Role, Square};
 
 /// The placement of pieces, as one set of squares a colour and one a role.
 ///
@@ -13,7 +13,7 @@ use super::square::{Color, Piece, Role, Square};
 /// let e1 = Square::at(4, 0);
 /// board.put(e1, Some(Piece { color: Color::White, role: Role::King }));
 /// assert_eq!(board.piece_at(e1).map(Piece::letter), Some(b'K'));
-/// assert_eq!(board.occupied(), e1.bit());
+/// assert_eq!(board.occupied(), e1.into());
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Board {
@@ -44,29 +44,29 @@ impl Board {
     }
 
     /// All squares with a piece on them.
-    pub const fn occupied(&self) -> u64 {
-        self.colors[0] | self.colors[1]
+    pub const fn occupied(&self) -> Bitboard {
+        Bitboard(self.colors[0] | self.colors[1])
     }
 
     /// The squares of one colour's pieces.
-    pub const fn color(&self, color: Color) -> u64 {
-        self.colors[color as usize]
+    pub const fn color(&self, color: Color) -> Bitboard {
+        Bitboard(self.colors[color as usize])
     }
 
     /// The squares of both colours' pieces of one role.
-    pub const fn role(&self, role: Role) -> u64 {
-        self.roles[role as usize]
+    pub const fn role(&self, role: Role) -> Bitboard {
+        Bitboard(self.roles[role as usize])
     }
 
     /// The squares of one colour's pieces of one role.
-    pub const fn pieces(&self, color: Color, role: Role) -> u64 {
-        self.colors[color as usize] & self.roles[role as usize]
+    pub const fn pieces(&self, color: Color, role: Role) -> Bitboard {
+        Bitboard(self.colors[color as usize] & self.roles[role as usize])
     }
 
     /// The role of the piece on a square.
     #[inline]
     pub fn role_at(&self, square: Square) -> Option<Role> {
-        (self.occupied() & square.bit() != 0).then(|| self.role_on(square))
+        self.occupied().contains(square).then(|| self.role_on(square))
     }
 
     /// The role of the piece that stands on a square; a pawn where none does. Without a branch,
@@ -82,7 +82,7 @@ impl Board {
     pub fn piece_at(&self, square: Square) -> Option<Piece> {
         let role = self.role_at(square)?;
         let color =
-            if self.color(Color::White) & square.bit() != 0 { Color::White } else { Color::Black };
+            if self.color(Color::White).contains(square) { Color::White } else { Color::Black };
         Some(Piece { color, role })
     }
 
@@ -127,7 +127,7 @@ impl Board {
     /// The one king of a colour; `None` when there is none or more than one.
     pub const fn king(&self, color: Color) -> Option<Square> {
         let kings = self.pieces(color, Role::King);
-        if kings.count_ones() == 1 { Square::lowest(kings) } else { None }
+        if kings.count() == 1 { kings.first() } else { None }
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) use position::is_outermost;
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
 pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation};
 pub use san::{San, SanError};
-pub use square::{Color, Piece, Role, Square, SquareError};
+pub use square::{Bitboard, Color, Piece, Role, Square, SquareError, Squares};
 pub use tally::Speed;
 pub use tally::{
     Cell, GameCounts, LARGEST_RATING, MOST_GAMES, MoveTally, Ratings, Tally, TallyOverflow,

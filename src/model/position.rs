@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::board::Board;
-use super::square::{Color, Piece, Role, Square};
+use super::square::{Bitboard, Color, Piece, Role, Square};
 
 /// The two sides of a king to which it may castle.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -77,9 +77,9 @@ impl Castling {
     }
 
     /// The squares of all rooks that may castle.
-    pub fn rook_set(&self) -> u64 {
+    pub fn rook_set(&self) -> Bitboard {
         let on_board = self.iter().filter(|(.., file)| *file < 8);
-        on_board.map(|(color, _, file)| Square::at(file, color.back_rank()).bit()).sum()
+        on_board.map(|(color, _, file)| Square::at(file, color.back_rank())).collect()
     }
 }
 
@@ -223,7 +223,7 @@ pub fn may_hold_right(board: &Board, color: Color, side: Side, rook_file: u8) ->
     let rook = Square::at(rook_file, rank).bit();
     board.king(color).is_some_and(|king| {
         king.rank() == rank
-            && board.pieces(color, Role::Rook) & rook != 0
+            && board.pieces(color, Role::Rook).bits() & rook != 0
             && (rook_file > king.file()) == (side == Side::King)
     })
 }
@@ -235,7 +235,7 @@ pub(crate) fn is_outermost(board: &Board, color: Color, side: Side, rook_file: u
         Side::King => 0xff_u64 << (rook_file & 7) << 1 & 0xff,
         Side::Queen => (1 << (rook_file & 7)) - 1,
     };
-    board.pieces(color, Role::Rook) & (beyond << (color.back_rank() * 8)) == 0
+    board.pieces(color, Role::Rook).bits() & (beyond << (color.back_rank() * 8)) == 0
 }
 
 const fn start_array() -> Position {

@@ -1,6 +1,7 @@
-//! Squares, colours, roles and pieces.
+//! Squares and sets of squares, colours, roles and pieces.
 
 use std::fmt;
+use std::ops::{BitAnd, BitOr, BitXor, Not, Sub};
 use std::str::FromStr;
 
 /// One of the 64 squares, numbered rank by rank: a1 = 0, b1 = 1, … h8 = 63.
@@ -38,8 +39,9 @@ impl Square {
         self.0 >> 3
     }
 
-    /// The set that holds this square alone; bit 0 is a1.
-    pub const fn bit(self) -> u64 {
+    /// The bit of the square in a set of squares; bit 0 is a1.
+    #[inline(always)]
+    pub(crate) const fn bit(self) -> u64 {
         1 << self.0
     }
 
@@ -56,18 +58,15 @@ impl Square {
         [b'a' + self.file(), b'1' + self.rank()]
     }
 
-    /// The squares of a set, lowest first.
-    pub fn each(set: u64) -> impl Iterator<Item = Square> {
-        let mut rest = set;
-        std::iter::from_fn(move || {
-            let square = Square::lowest(rest)?;
-            rest &= rest - 1;
-            Some(square)
-        })
+    /// The squares of a set of bits, lowest first.
+    #[inline(always)]
+    pub(crate) fn each(set: u64) -> Squares {
+        Bitboard(set).into_iter()
     }
 
-    /// The lowest square of a set.
-    pub const fn lowest(set: u64) -> Option<Square> {
+    /// The lowest square of a set of bits.
+    #[inline(always)]
+    pub(crate) const fn lowest(set: u64) -> Option<Square> {
         Square::new(set.trailing_zeros() as u8)
     }
 }
@@ -116,6 +115,158 @@ impl FromStr for Square {
     }
 }
 
+/// A set of squares, one bit each: bit 0 is a1, bit 1 is b1, bit 63 is h8.
+///
+/// Sets combine by `&`, `|`, `^`, `!` and `-`, and iterate over their squares from a1 to h8. The
+/// numbers of other libraries convert by `From`.
+///
+/// ```
+/// use epdb::model::{Bitboard, Color, Position, Role, Square};
+/// let board = *Position::START.board();
+/// let knights = board.color(Color::White) & board.role(Role::Knight);
+/// assert_eq!(knights.into_iter().map(|square| square.to_string()).collect::<Vec<_>>(), ["b1", "g1"]);
+/// assert_eq!((knights.count(), u64::from(knights)), (2, 0x42));
+/// assert!(knights.contains(Square::at(1, 0)) && (knights - board.occupied()).is_empty());
+/// assert_eq!(knights, ["b1", "g1"].iter().flat_map(|name| name.parse::<Square>()).collect());
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct Bitboard(pub u64);
+
+impl Bitboard {
+    /// No square.
+    pub const EMPTY: Bitboard = Bitboard(0);
+
+    /// All 64 squares.
+    pub const ALL: Bitboard = Bitboard(!0);
+
+    /// The bits of the set, a1 the lowest.
+    #[inline(always)]
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Number of squares.
+    #[inline(always)]
+    pub const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// True if the set has no square.
+    #[inline(always)]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// True if the set has this square.
+    #[inline(always)]
+    pub const fn contains(self, square: Square) -> bool {
+        self.0 & square.bit() != 0
+    }
+
+    /// The lowest square.
+    #[inline(always)]
+    pub const fn first(self) -> Option<Square> {
+        Square::lowest(self.0)
+    }
+}
+
+impl fmt::Debug for Bitboard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(*self).finish()
+    }
+}
+
+impl From<u64> for Bitboard {
+    #[inline(always)]
+    fn from(bits: u64) -> Bitboard {
+        Bitboard(bits)
+    }
+}
+
+impl From<Bitboard> for u64 {
+    #[inline(always)]
+    fn from(set: Bitboard) -> u64 {
+        set.0
+    }
+}
+
+impl From<Square> for Bitboard {
+    #[inline(always)]
+    fn from(square: Square) -> Bitboard {
+        Bitboard(square.bit())
+    }
+}
+
+macro_rules! operators {
+    ($($name:ident $function:ident |$first:ident, $second:ident| $result:expr;)*) => {$(
+        impl $name for Bitboard {
+            type Output = Bitboard;
+
+            #[inline(always)]
+            fn $function(self, other: Bitboard) -> Bitboard {
+                let ($first, $second) = (self.0, other.0);
+                Bitboard($result)
+            }
+        }
+    )*};
+}
+
+operators! {
+    BitAnd bitand |a, b| a & b;
+    BitOr bitor |a, b| a | b;
+    BitXor bitxor |a, b| a ^ b;
+    Sub sub |a, b| a & !b;
+}
+
+impl Not for Bitboard {
+    type Output = Bitboard;
+
+    #[inline(always)]
+    fn not(self) -> Bitboard {
+        Bitboard(!self.0)
+    }
+}
+
+/// Iterator over the squares of a [`Bitboard`], from a1 to h8.
+#[derive(Clone, Debug)]
+pub struct Squares(u64);
+
+impl Iterator for Squares {
+    type Item = Square;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Square> {
+        let square = Square::lowest(self.0)?;
+        self.0 &= self.0 - 1;
+        Some(square)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.0.count_ones() as usize;
+        (count, Some(count))
+    }
+}
+
+impl ExactSizeIterator for Squares {}
+
+impl IntoIterator for Bitboard {
+    type Item = Square;
+    type IntoIter = Squares;
+
+    #[inline(always)]
+    fn into_iter(self) -> Squares {
+        Squares(self.0)
+    }
+}
+
+impl FromIterator<Square> for Bitboard {
+    fn from_iter<I: IntoIterator<Item = Square>>(squares: I) -> Bitboard {
+        Bitboard(squares.into_iter().fold(0, |set, square| set | square.bit()))
+    }
+}
+
 /// White or Black.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Color {
@@ -138,7 +289,7 @@ impl Color {
     }
 }
 
-impl std::ops::Not for Color {
+impl Not for Color {
     type Output = Color;
 
     fn not(self) -> Color {

@@ -1,7 +1,7 @@
 //! The board of a game in play.
 
 use super::outcome::{Outcome, Termination};
-use crate::model::rules::{Move, Playable, is_bare, is_zeroing};
+use crate::model::rules::{Move, Playable, is_insufficient_material, is_zeroing};
 use crate::model::{Color, GameResult, Position, Replay, Start};
 
 /// So often a position may arise before the game is drawn.
@@ -115,12 +115,12 @@ impl GameBoard {
     pub fn ending(&self) -> Option<Ending> {
         let playable = self.playable();
         if !playable.has_move() {
-            let is_mate = playable.checkers() != 0;
+            let is_mate = playable.is_check();
             return Some(if is_mate { Ending::Checkmate } else { Ending::Stalemate });
         }
         let now = playable.position().identity();
         let times = self.seen.iter().filter(|seen| **seen == now).count();
-        if is_bare(now.board()) {
+        if is_insufficient_material(now.board()) {
             Some(Ending::BareMaterial)
         } else if times >= REPETITIONS {
             Some(Ending::Repetition)

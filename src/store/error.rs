@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use crate::error::panic_text;
+use crate::error::{ErrorKind, panic_text};
 
 /// Error of a store. Every message names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -162,6 +162,22 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    fn error_kind(&self) -> ErrorKind {
+        match self {
+            StoreError::Exists { .. } => ErrorKind::AlreadyExists,
+            StoreError::NotFound { .. } => ErrorKind::NotFound,
+            StoreError::NotAStore { .. } | StoreError::Damaged { .. } => ErrorKind::InvalidData,
+            StoreError::UnsupportedVersion { .. } | StoreError::UnsupportedFeatures { .. } => {
+                ErrorKind::Unsupported
+            }
+            StoreError::InUse { .. }
+            | StoreError::CreatedMeanwhile { .. }
+            | StoreError::Busy { .. } => ErrorKind::InUse,
+            StoreError::Io { error, .. } => error.kind().into(),
+            _ => ErrorKind::Other,
+        }
+    }
+
     /// Path of the store.
     pub fn path(&self) -> &Path {
         match self {
@@ -187,7 +203,8 @@ impl StoreError {
 impl From<StoreError> for crate::Error {
     fn from(cause: StoreError) -> crate::Error {
         let name = cause.path().display().to_string();
-        crate::Error::from_cause(cause).in_source(name)
+        let kind = cause.error_kind();
+        crate::Error::from_cause(cause).with_kind(kind).in_source(name)
     }
 }
 

@@ -70,7 +70,7 @@ impl Diagnostic {
     }
 }
 
-crate::error::error_from!(Diagnostic);
+crate::error::error_from!(Diagnostic: |_| crate::error::ErrorKind::InvalidData);
 
 /// The bytes that a repair removed, and those in their place.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -37,12 +37,12 @@ fn assert_counted_as_defined(position: &Position) {
 
 /// Every move that can be expressed, legal or not.
 fn assert_only_legal_moves_have_ordinals(position: &Position) {
-    use epdb::model::{Role, Square};
+    use epdb::model::{Bitboard, Role};
     let Ok(playable) = Playable::new(position) else { return };
     let promotions = [None].into_iter().chain(Role::ALL.map(Some));
     for promotion in promotions {
-        for from in Square::each(!0) {
-            for to in Square::each(!0) {
+        for from in Bitboard::ALL {
+            for to in Bitboard::ALL {
                 let mv = Move { from, to, promotion };
                 assert_eq!(
                     ordinal::ordinal(&playable, mv).is_some(),

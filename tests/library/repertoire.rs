@@ -340,7 +340,7 @@ impl Author {
         moves.retain(|mv| {
             !self.pawns_only || {
                 let pawns = position.board().pieces(position.turn(), epdb::model::Role::Pawn);
-                pawns & mv.from.bit() != 0 && mv.from.file() < 3
+                pawns.contains(mv.from) && mv.from.file() < 3
             }
         });
         let count = if depth == 0 { 0 } else { self.decide(4).min(moves.len()) };

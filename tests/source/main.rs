@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use epdb::error::{self, At, Result};
+use epdb::error::{self, At, ErrorKind, Result};
 use epdb::model::EpdRecord;
 use epdb::source::{
     self, FileFormat, Item, OwnedItem, Source, SourceOptions, Sources, Target, TargetOptions,
@@ -255,7 +255,7 @@ fn errors_name_the_place() {
     let error = source.items().last().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "a.epd:5: cannot read on: the disk is gone");
     assert_eq!(error.place().map(|place| place.at), Some(At::Line(5)));
-    assert_eq!(error.io_kind(), Some(std::io::ErrorKind::Other));
+    assert_eq!(error.kind(), ErrorKind::Io(std::io::ErrorKind::Other));
 
     let mut stream = Vec::new();
     let folder = tempfile::tempdir().unwrap();
@@ -267,7 +267,7 @@ fn errors_name_the_place() {
     assert!(error.to_string().starts_with("a.epb: frame 2"), "{error}");
     let missing = source::open("no such file.epd").unwrap_err();
     assert!(missing.to_string().starts_with("cannot read no such file.epd: "), "{missing}");
-    assert_eq!(missing.io_kind(), Some(std::io::ErrorKind::NotFound));
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
 }
 
 const EVALUATION: &str = "{\"fen\":\"4k3/8/8/8/8/8/4P3/4K3 w - -\",\"evals\":[{\"pvs\":\

@@ -75,18 +75,22 @@ pub(super) struct PredictedMove {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct MoveKind {
     /// True if no en passant square follows a double step.
-    is_bare: bool,
+    is_insufficient_material: bool,
     /// True if one of the two rows has operations and the other has none.
     is_changing: bool,
 }
 
 impl MoveKind {
     const fn number(self) -> usize {
-        (if self.is_bare { BARE } else { 0 }) + (if self.is_changing { CHANGING } else { 0 })
+        (if self.is_insufficient_material { BARE } else { 0 })
+            + (if self.is_changing { CHANGING } else { 0 })
     }
 
     const fn from_number(number: usize) -> MoveKind {
-        MoveKind { is_bare: number & BARE != 0, is_changing: number & CHANGING != 0 }
+        MoveKind {
+            is_insufficient_material: number & BARE != 0,
+            is_changing: number & CHANGING != 0,
+        }
     }
 }
 
@@ -98,7 +102,7 @@ impl PredictedMove {
             None => move_links::step(before, row)?,
         };
         let is_changing = before.0[FORM] != row.0[FORM];
-        let kind = MoveKind { is_bare: row.0[EN_PASSANT] == 0, is_changing };
+        let kind = MoveKind { is_insufficient_material: row.0[EN_PASSANT] == 0, is_changing };
         if next(before, playable.position(), mv, kind).0 != *row {
             return None;
         }
@@ -106,7 +110,10 @@ impl PredictedMove {
         Some(PredictedMove {
             ordinal: ordinal::ordinal(&playable, mv)?,
             count: Some(ordinal::count(&playable)).filter(|&count| u32::from(count) <= SCALE)?,
-            kind: MoveKind { is_bare: is_double && kind.is_bare, is_changing },
+            kind: MoveKind {
+                is_insufficient_material: is_double && kind.is_insufficient_material,
+                is_changing,
+            },
         })
     }
 
@@ -127,7 +134,7 @@ impl PredictedMove {
 /// The row and position after a move.
 fn next(row: &Row, position: &Position, mv: Move, kind: MoveKind) -> (Row, Position) {
     let mut next = after(position, mv);
-    if kind.is_bare {
+    if kind.is_insufficient_material {
         next = next.with_en_passant(None).unwrap_or(next);
     }
     let mut row = row.after(position, mv, &next);

@@ -204,7 +204,7 @@ fn meaning(part: Part, record: &EpdRecord, bytes: &[u8]) -> String {
         Part::Marker => "marker".into(),
         Part::Board => {
             let position = record.position();
-            let pieces = position.board().occupied().count_ones();
+            let pieces = position.board().occupied().count();
             format!("{pieces} pieces, key {:016x}", key::position_key(position))
         }
         Part::EnPassant => {

@@ -1,5 +1,6 @@
 //! What readers and writers of PGC refuse.
 
+use crate::error::ErrorKind;
 use crate::model::BuildError;
 use crate::text::codes;
 use crate::text::pgn::{NotLatin1, TagError};
@@ -179,4 +180,4 @@ impl PgcEncodeError {
     }
 }
 
-crate::error::error_from!(PgcError, PgcEncodeError);
+crate::error::error_from!(PgcError: |_| ErrorKind::InvalidData, PgcEncodeError: |_| ErrorKind::Other);

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use super::book_move::BookMove;
 use super::{ENTRY_LEN, Entry};
+use crate::error::ErrorKind;
 
 /// A whole book, in ascending order of the keys. It takes as much memory as the file has bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -61,7 +62,10 @@ pub enum NoBook {
     },
 }
 
-crate::error::error_from!(BookError);
+crate::error::error_from!(BookError: |error| match error {
+    BookError::Io(error) => error.kind().into(),
+    BookError::NoBook { .. } => ErrorKind::InvalidData,
+});
 
 /// So many bytes are read at a time: whole entries.
 const CHUNK: usize = ENTRY_LEN << 12;

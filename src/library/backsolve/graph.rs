@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::error_from;
+use crate::error::{ErrorKind, error_from};
 use crate::model::score::Score;
 
 /// Index of a position, in order of insertion.
@@ -43,7 +43,7 @@ pub enum GraphError {
     MateTooFar,
 }
 
-error_from!(GraphError);
+error_from!(GraphError: |_| ErrorKind::InvalidData);
 
 /// Positions, and the moves between them.
 #[derive(Clone, Debug, Default)]

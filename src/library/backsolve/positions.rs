@@ -8,7 +8,7 @@ use crate::codec::{ordinal, packed};
 use crate::error::{Error, Result};
 use crate::library::by_key::ByKey;
 use crate::library::ordered::hash_of;
-use crate::model::rules::{Move, PROMOTIONS, Playable, after, is_bare};
+use crate::model::rules::{Move, PROMOTIONS, Playable, after, is_insufficient_material};
 use crate::model::{Position, Square};
 
 /// Number of positions whose moves are searched together.
@@ -135,7 +135,7 @@ impl PositionGraph {
     fn moves_of(&self, node: Node) -> Result<Moves> {
         let mut found = Moves::default();
         let Ok(playable) = Playable::new(&self.position(node)?) else { return Ok(found) };
-        if is_bare(playable.position().board()) {
+        if is_insufficient_material(playable.position().board()) {
             found.known = Some(Known::Fact(0));
             return Ok(found);
         }
@@ -148,7 +148,7 @@ impl PositionGraph {
             true
         });
         if found.legal == 0 {
-            let is_check = playable.checkers() != 0;
+            let is_check = playable.is_check();
             found.known = Some(Known::Fact(if is_check { CHECKMATED } else { 0 }));
         }
         Ok(found)

@@ -50,7 +50,7 @@ impl Retraction {
     fn each_board(&self, take: &mut dyn FnMut(Board, Move)) {
         let board = self.target.board();
         for role in Role::ALL {
-            for to in Square::each(board.pieces(self.mover, role)) {
+            for to in board.pieces(self.mover, role) {
                 match role {
                     Role::Pawn => self.pawn_moves(to, None, take),
                     _ => self.piece_moves(role, to, take),
@@ -66,7 +66,7 @@ impl Retraction {
     }
 
     fn piece_moves(&self, role: Role, to: Square, take: &mut dyn FnMut(Board, Move)) {
-        let occupied = self.target.board().occupied();
+        let occupied = self.target.board().occupied().bits();
         for from in Square::each(role_attacks(role, to, occupied) & !occupied) {
             let mv = Move { from, to, promotion: None };
             take(self.taken_back(mv, role, None), mv);
@@ -75,7 +75,7 @@ impl Retraction {
     }
 
     fn pawn_moves(&self, to: Square, promotion: Option<Role>, take: &mut dyn FnMut(Board, Move)) {
-        let free = !self.target.board().occupied();
+        let free = !self.target.board().occupied().bits();
         let back: fn(u64) -> u64 = match self.mover {
             Color::White => |set| set >> 8,
             Color::Black => |set| set << 8,
@@ -119,8 +119,8 @@ impl Retraction {
     fn castlings(&self, side: Side, take: &mut dyn FnMut(Board, Move)) {
         let board = self.target.board();
         let (king_to, rook_to) = side.targets(self.mover);
-        let stand = board.pieces(self.mover, Role::King) & king_to.bit() != 0
-            && board.pieces(self.mover, Role::Rook) & rook_to.bit() != 0;
+        let stand = board.pieces(self.mover, Role::King).contains(king_to)
+            && board.pieces(self.mover, Role::Rook).contains(rook_to);
         if !stand {
             return;
         }
@@ -129,7 +129,7 @@ impl Retraction {
         without.put(rook_to, None);
         let squares = (0..8).map(|file| Square::at(file, self.mover.back_rank()));
         let free: Vec<Square> =
-            squares.filter(|square| without.occupied() & square.bit() == 0).collect();
+            squares.filter(|square| !without.occupied().contains(*square)).collect();
         for &from in &free {
             for &to in free.iter().filter(|&&to| to != from) {
                 let mut before = without;

@@ -147,7 +147,7 @@ impl GameBuilder {
     /// [`BuildError::NullMoveInCheck`], [`BuildError::NotPlayable`], [`BuildError::TooLarge`].
     pub fn play_null_move(&mut self) -> Result<(), BuildError> {
         let replay = self.replay.as_ref().ok_or(BuildError::NotPlayable)?;
-        if replay.playable().checkers() != 0 {
+        if replay.playable().is_check() {
             return Err(BuildError::NullMoveInCheck);
         }
         self.put_step(Step::NullMove, Replay::play_null_move)

@@ -5,21 +5,22 @@ use crate::model::square::{Color, Role, Square};
 
 /// The squares of a colour's pieces that attack a square, when these squares are occupied.
 #[inline]
-pub fn attackers(board: &Board, square: Square, by: Color, occupied: u64) -> u64 {
-    let queens = board.role(Role::Queen);
-    board.color(by)
-        & ((role_attacks(Role::Rook, square, occupied) & (board.role(Role::Rook) | queens))
-            | (role_attacks(Role::Bishop, square, occupied) & (board.role(Role::Bishop) | queens))
-            | (role_attacks(Role::Knight, square, occupied) & board.role(Role::Knight))
-            | (king_attacks(square) & board.role(Role::King))
-            | (pawn_attacks(!by, square) & board.role(Role::Pawn)))
+pub(crate) fn attackers(board: &Board, square: Square, by: Color, occupied: u64) -> u64 {
+    let queens = board.role(Role::Queen).bits();
+    board.color(by).bits()
+        & ((role_attacks(Role::Rook, square, occupied) & (board.role(Role::Rook).bits() | queens))
+            | (role_attacks(Role::Bishop, square, occupied)
+                & (board.role(Role::Bishop).bits() | queens))
+            | (role_attacks(Role::Knight, square, occupied) & board.role(Role::Knight).bits())
+            | (king_attacks(square) & board.role(Role::King).bits())
+            | (pawn_attacks(!by, square) & board.role(Role::Pawn).bits()))
 }
 
 /// The squares attacked by a piece other than a pawn from a square, when these squares are occupied.
 #[inline(always)]
-pub fn role_attacks(role: Role, from: Square, occupied: u64) -> u64 {
+pub(crate) fn role_attacks(role: Role, from: Square, occupied: u64) -> u64 {
     match role {
-        Role::Knight | Role::King => reach(role, from),
+        Role::Knight | Role::King => pseudo_attacks(role, from),
         Role::Bishop => bishop_attacks(from, occupied),
         Role::Rook => rook_attacks(from, occupied),
         Role::Queen => bishop_attacks(from, occupied) | rook_attacks(from, occupied),
@@ -87,57 +88,57 @@ pub(super) fn slider_attacks(straight: u64, diagonal: u64, occupied: u64) -> u64
 
 /// The squares a pawn of this colour attacks from a square.
 #[inline]
-pub fn pawn_attacks(color: Color, from: Square) -> u64 {
+pub(crate) fn pawn_attacks(color: Color, from: Square) -> u64 {
     PAWN_ATTACKS[color as usize][from.index() & 63]
 }
 
 /// The squares strictly between two squares of one line; none for others.
 #[inline(always)]
-pub fn between(a: Square, b: Square) -> u64 {
+pub(crate) fn between(a: Square, b: Square) -> u64 {
     BETWEEN[a.index() & 63][b.index() & 63]
 }
 
 /// The squares beyond the second of two squares of one line, as seen from the first; none for others.
 #[inline]
-pub fn beyond(from: Square, through: Square) -> u64 {
+pub(crate) fn ray_beyond(from: Square, through: Square) -> u64 {
     BEYOND[from.index() & 63][through.index() & 63]
 }
 
 /// The squares that a piece other than a pawn attacks from a square of an empty board.
 #[inline(always)]
-pub fn reach(role: Role, from: Square) -> u64 {
+pub(crate) fn pseudo_attacks(role: Role, from: Square) -> u64 {
     REACH[role as usize][from.index() & 63]
 }
 
 /// The whole rank, file or diagonal through two squares; none when they share none.
 #[inline]
-pub fn line(a: Square, b: Square) -> u64 {
+pub(crate) fn line(a: Square, b: Square) -> u64 {
     LINE[a.index() & 63][b.index() & 63]
 }
 
 /// The squares a king attacks from a square.
 #[inline]
 pub(super) fn king_attacks(from: Square) -> u64 {
-    reach(Role::King, from)
+    pseudo_attacks(Role::King, from)
 }
 
 /// The bishops, rooks and queens of a colour that would attack a square of an empty board.
 #[inline(always)]
-pub fn aligned_sliders(board: &Board, by: Color, square: Square) -> u64 {
-    let queens = board.role(Role::Queen);
-    board.color(by)
-        & (reach(Role::Rook, square) & (board.role(Role::Rook) | queens)
-            | reach(Role::Bishop, square) & (board.role(Role::Bishop) | queens))
+pub(crate) fn aligned_sliders(board: &Board, by: Color, square: Square) -> u64 {
+    let queens = board.role(Role::Queen).bits();
+    board.color(by).bits()
+        & (pseudo_attacks(Role::Rook, square) & (board.role(Role::Rook).bits() | queens)
+            | pseudo_attacks(Role::Bishop, square) & (board.role(Role::Bishop).bits() | queens))
 }
 
 /// Whether a colour's pieces attack a square, when these squares are occupied: [`attackers`] finds
 /// more in more steps.
 #[inline(always)]
 pub(super) fn is_attacked(board: &Board, square: Square, by: Color, occupied: u64) -> bool {
-    let close = reach(Role::Knight, square) & board.role(Role::Knight)
-        | reach(Role::King, square) & board.role(Role::King)
-        | pawn_attacks(!by, square) & board.role(Role::Pawn);
-    close & board.color(by) != 0 || sliders_attack(board, square, by, occupied)
+    let close = pseudo_attacks(Role::Knight, square) & board.role(Role::Knight).bits()
+        | pseudo_attacks(Role::King, square) & board.role(Role::King).bits()
+        | pawn_attacks(!by, square) & board.role(Role::Pawn).bits();
+    close & board.color(by).bits() != 0 || sliders_attack(board, square, by, occupied)
 }
 
 /// Whether a colour's bishops, rooks or queens attack a square, when these squares are occupied.
@@ -150,7 +151,7 @@ pub(super) fn sliders_attack(board: &Board, square: Square, by: Color, occupied:
 /// The squares that a colour's pawns, knights and kings attack.
 #[inline(always)]
 pub(super) fn leaper_attacks(board: &Board, by: Color) -> u64 {
-    let pawns = board.pieces(by, Role::Pawn);
+    let pawns = board.pieces(by, Role::Pawn).bits();
     let (left, right) = (pawns & !A_FILE, pawns & !(A_FILE << 7));
     let of_pawns = match by {
         Color::White => left << 7 | right << 9,
@@ -158,8 +159,8 @@ pub(super) fn leaper_attacks(board: &Board, by: Color) -> u64 {
     };
     let mut attacked = of_pawns;
     for role in [Role::Knight, Role::King] {
-        for from in Square::each(board.pieces(by, role)) {
-            attacked |= reach(role, from);
+        for from in board.pieces(by, role) {
+            attacked |= pseudo_attacks(role, from);
         }
     }
     attacked
@@ -170,16 +171,16 @@ pub(super) fn leaper_attacks(board: &Board, by: Color) -> u64 {
 pub(super) fn pinned(board: &Board, king: Square, us: Color) -> u64 {
     let mut pinned = 0;
     for sniper in Square::each(aligned_sliders(board, !us, king)) {
-        let blockers = between(king, sniper) & board.occupied();
+        let blockers = between(king, sniper) & board.occupied().bits();
         if blockers & blockers.wrapping_sub(1) == 0 {
-            pinned |= blockers & board.color(us);
+            pinned |= blockers & board.color(us).bits();
         }
     }
     pinned
 }
 
 /// Both back ranks, where no pawn may stand.
-pub const BACK_RANKS: u64 = 0xff00_0000_0000_00ff;
+pub(crate) const BACK_RANKS: u64 = 0xff00_0000_0000_00ff;
 
 /// Files and ranks of a step: first those of rooks, then those of bishops.
 const DIRECTIONS: [(i8, i8); 8] =
@@ -414,7 +415,11 @@ mod tests {
     fn the_tables_are_those_of_attacks_on_an_empty_board() {
         for from in Square::each(u64::MAX) {
             for role in Role::ALL {
-                assert_eq!(reach(role, from), role_attacks(role, from, 0), "{role:?} {from}");
+                assert_eq!(
+                    pseudo_attacks(role, from),
+                    role_attacks(role, from, 0),
+                    "{role:?} {from}"
+                );
             }
             for to in Square::each(u64::MAX) {
                 let theirs = attacks::between(from.into(), to.into()).0;
@@ -423,7 +428,7 @@ mod tests {
                 assert_eq!(line(from, to), theirs, "{from} {to}");
                 let is_behind = |far: &Square| between(from, *far) & to.bit() != 0;
                 let far: u64 = Square::each(u64::MAX).filter(is_behind).map(Square::bit).sum();
-                assert_eq!(beyond(from, to), far, "{from} {to}");
+                assert_eq!(ray_beyond(from, to), far, "{from} {to}");
             }
         }
     }

@@ -89,8 +89,8 @@ impl From<CastlingSide> for Side {
 
 impl From<&Board> for shakmaty::Board {
     fn from(board: &Board) -> shakmaty::Board {
-        let roles = ByRole::new_with(|role| Bitboard(board.role(role.into())));
-        let colors = ByColor::new_with(|color| Bitboard(board.color(color.into())));
+        let roles = ByRole::new_with(|role| Bitboard(board.role(role.into()).bits()));
+        let colors = ByColor::new_with(|color| Bitboard(board.color(color.into()).bits()));
         // The sets of a board never contradict each other.
         shakmaty::Board::try_from_bitboards(roles, colors).unwrap_or_default()
     }
@@ -112,7 +112,7 @@ impl From<&Position> for Setup {
         Setup {
             board: position.board().into(),
             turn: position.turn().into(),
-            castling_rights: Bitboard(position.castling().rook_set()),
+            castling_rights: Bitboard(position.castling().rook_set().bits()),
             ep_square: position.en_passant().map(Into::into),
             ..Setup::empty()
         }

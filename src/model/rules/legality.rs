@@ -82,7 +82,7 @@ pub fn legality(position: &Position) -> Legality {
     let mut flags = Legality::default();
     let board = position.board();
     let us = position.turn();
-    let count = |color, role| board.pieces(color, role).count_ones();
+    let count = |color, role| board.pieces(color, role).count();
 
     flags.set_if(count(Color::White, Role::King) == 0, Legality::NO_WHITE_KING);
     flags.set_if(count(Color::Black, Role::King) == 0, Legality::NO_BLACK_KING);
@@ -95,13 +95,13 @@ pub fn legality(position: &Position) -> Legality {
             + extra(Role::Queen, 1);
         flags.set_if(count(color, Role::King) > 1, Legality::TOO_MANY_KINGS);
         flags.set_if(pawns > 8, Legality::TOO_MANY_PAWNS);
-        flags.set_if(board.color(color).count_ones() > 16, Legality::TOO_MANY_PIECES);
+        flags.set_if(board.color(color).count() > 16, Legality::TOO_MANY_PIECES);
         flags.set_if(promoted > 8u32.saturating_sub(pawns), Legality::TOO_MANY_PROMOTED);
     }
-    flags.set_if(board.role(Role::Pawn) & BACK_RANKS != 0, Legality::PAWN_ON_BACKRANK);
+    flags.set_if(board.role(Role::Pawn).bits() & BACK_RANKS != 0, Legality::PAWN_ON_BACKRANK);
     flags.set_if(!en_passant_is_possible(position), Legality::BAD_EP);
-    let their_kings = Square::each(board.pieces(!us, Role::King));
-    let attacked = |king, by| attackers(board, king, by, board.occupied());
+    let their_kings = Square::each(board.pieces(!us, Role::King).bits());
+    let attacked = |king, by| attackers(board, king, by, board.occupied().bits());
     flags.set_if(
         their_kings.into_iter().any(|king| attacked(king, us) != 0),
         Legality::OPPOSITE_CHECK,
@@ -118,7 +118,7 @@ pub fn legality(position: &Position) -> Legality {
 /// Whether no single move can have given this check.
 fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool {
     let board = position.board();
-    let steppers = board.role(Role::Pawn) | board.role(Role::Knight);
+    let steppers = board.role(Role::Pawn).bits() | board.role(Role::Knight).bits();
     let (Some(first), last) = (Square::lowest(checkers), 63 - checkers.leading_zeros().min(63))
     else {
         return false;
@@ -136,7 +136,7 @@ fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool
                 Color::White => (target.bit() >> 8, target.bit() << 8),
                 Color::Black => (target.bit() << 8, target.bit() >> 8),
             };
-            let before = (board.occupied() & !pawn) | origin;
+            let before = (board.occupied().bits() & !pawn) | origin;
             two || (first.bit() != pawn && attackers(board, king, !us, before) != 0)
         }
         None => two && (checkers.count_ones() > 2 || line(first, king) & last.bit() != 0),
@@ -158,8 +158,8 @@ pub(super) fn has_stepped_over(board: &Board, turn: Color, target: Square) -> bo
         Color::White => (target.bit() >> 8, target.bit() << 8),
         Color::Black => (target.bit() << 8, target.bit() >> 8),
     };
-    board.pieces(!turn, Role::Pawn) & pawn != 0
-        && board.occupied() & (target.bit() | origin) == 0
+    board.pieces(!turn, Role::Pawn).bits() & pawn != 0
+        && board.occupied().bits() & (target.bit() | origin) == 0
         && target.rank() == en_passant_rank(turn)
 }
 
@@ -167,15 +167,15 @@ pub(super) fn has_stepped_over(board: &Board, turn: Color, target: Square) -> bo
 /// the kings there is nothing, one knight, or bishops on squares of one colour.
 ///
 /// ```
-/// use epdb::model::{Position, rules::is_bare};
+/// use epdb::model::{Position, rules::is_insufficient_material};
 /// let bishops: Position = "4kb2/8/8/8/8/8/8/2B1K3 w - -".parse()?;
-/// assert!(is_bare(bishops.board()) && !is_bare(Position::START.board()));
+/// assert!(is_insufficient_material(bishops.board()) && !is_insufficient_material(Position::START.board()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn is_bare(board: &Board) -> bool {
+pub fn is_insufficient_material(board: &Board) -> bool {
     let [king, knight, bishop] =
-        [Role::King, Role::Knight, Role::Bishop].map(|role| board.role(role));
-    let rest = board.occupied() & !king;
+        [Role::King, Role::Knight, Role::Bishop].map(|role| board.role(role).bits());
+    let rest = board.occupied().bits() & !king;
     let is_one_knight = rest == knight && knight.count_ones() <= 1;
     let is_dark = |square: Square| (square.file() + square.rank()) & 1 == 0;
     let dark = Square::each(bishop).filter(|square| is_dark(*square)).count() as u32;
@@ -201,8 +201,8 @@ pub fn is_bare(board: &Board) -> bool {
 pub fn can_mate(board: &Board, side: Color) -> bool {
     let [pawn, knight, bishop, queen, king] =
         [Role::Pawn, Role::Knight, Role::Bishop, Role::Queen, Role::King]
-            .map(|role| board.role(role));
-    let (own, other) = (board.color(side) & !king, board.color(!side) & !king);
+            .map(|role| board.role(role).bits());
+    let (own, other) = (board.color(side).bits() & !king, board.color(!side).bits() & !king);
     if own & !(knight | bishop) != 0 {
         return true;
     }
@@ -219,12 +219,12 @@ pub fn can_mate(board: &Board, side: Color) -> bool {
 /// most do on which no king is in check and nothing was promoted. Of others it says nothing.
 #[inline(always)]
 pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Square>) -> bool {
-    let kings = Color::ALL.map(|color| (color, board.pieces(color, Role::King)));
+    let kings = Color::ALL.map(|color| (color, board.pieces(color, Role::King).bits()));
     kings.into_iter().all(|(color, set)| {
         has_usual_pieces(board, color)
             && Square::lowest(set)
-                .is_some_and(|king| !is_attacked(board, king, !color, board.occupied()))
-    }) && board.role(Role::Pawn) & BACK_RANKS == 0
+                .is_some_and(|king| !is_attacked(board, king, !color, board.occupied().bits()))
+    }) && board.role(Role::Pawn).bits() & BACK_RANKS == 0
         && en_passant.is_none_or(|target| has_stepped_over(board, turn, target))
 }
 
@@ -233,9 +233,9 @@ pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Sq
 fn has_usual_pieces(board: &Board, color: Color) -> bool {
     let most = |role, most: usize| {
         // Not every machine that the crate is compiled for counts bits in one instruction.
-        (0..most).fold(board.pieces(color, role), |rest, _| rest & rest.wrapping_sub(1)) == 0
+        (0..most).fold(board.pieces(color, role).bits(), |rest, _| rest & rest.wrapping_sub(1)) == 0
     };
-    (board.pieces(color, Role::Pawn).count_ones() <= 8)
+    (board.pieces(color, Role::Pawn).count() <= 8)
         & most(Role::Knight, 2)
         & most(Role::Bishop, 2)
         & most(Role::Rook, 2)

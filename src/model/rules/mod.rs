@@ -11,9 +11,9 @@ mod legality;
 mod mv;
 mod playable;
 
-pub use attacks::{
-    BACK_RANKS, aligned_sliders, attackers, between, beyond, line, pawn_attacks, reach,
-    role_attacks,
+pub(crate) use attacks::{
+    BACK_RANKS, aligned_sliders, attackers, between, line, pawn_attacks, pseudo_attacks,
+    ray_beyond, role_attacks,
 };
 #[cfg(feature = "shakmaty")]
 pub use conversions::PieceDrop;
@@ -21,7 +21,7 @@ pub use legality::en_passant_is_possible;
 #[cfg(feature = "source")]
 pub(crate) use legality::is_plainly_legal;
 pub use legality::{Legality, legality};
-pub use legality::{can_mate, is_bare};
+pub use legality::{can_mate, is_insufficient_material};
 pub use mv::{Move, MoveTextError, PROMOTIONS};
 pub(crate) use playable::castling_rook;
 pub use playable::{NotPlayable, Playable, after, en_passant_is_legal, is_zeroing};

@@ -1,15 +1,15 @@
 //! Positions in which moves can be generated, and what moves lead to.
 
 use super::attacks::{
-    BACK_RANKS, aligned_sliders, attackers, between, beyond, is_attacked, king_attacks,
-    leaper_attacks, line, pawn_attacks, pinned, reach, role_attacks, slider_attacks,
+    BACK_RANKS, aligned_sliders, attackers, between, is_attacked, king_attacks, leaper_attacks,
+    line, pawn_attacks, pinned, pseudo_attacks, ray_beyond, role_attacks, slider_attacks,
     sliders_attack,
 };
 use super::legality::en_passant_is_possible;
 use super::mv::{Move, PROMOTIONS};
 use crate::model::board::Board;
 use crate::model::position::{Castling, Position, Side};
-use crate::model::square::{Color, Role, Square};
+use crate::model::square::{Bitboard, Color, Role, Square};
 
 /// A position in which moves can be generated: one king a side, no pawn on a back rank,
 /// and the side to move could not take a king. A bad en passant square counts as none.
@@ -41,10 +41,10 @@ impl Playable {
         let (Some(king), Some(their_king)) = (board.king(us), board.king(them)) else {
             return Err(NotPlayable::Kings);
         };
-        if board.role(Role::Pawn) & BACK_RANKS != 0 {
+        if board.role(Role::Pawn).bits() & BACK_RANKS != 0 {
             return Err(NotPlayable::PawnOnBackRank);
         }
-        if is_attacked(board, their_king, us, board.occupied()) {
+        if is_attacked(board, their_king, us, board.occupied().bits()) {
             return Err(NotPlayable::KingInReach);
         }
         Ok(Playable::prepare(*position, king, true))
@@ -65,8 +65,9 @@ impl Playable {
         }
         let board = position.board();
         let us = position.turn();
-        let checkers = if may_be_check { attackers(board, king, !us, board.occupied()) } else { 0 };
-        let targets = !board.color(us)
+        let checkers =
+            if may_be_check { attackers(board, king, !us, board.occupied().bits()) } else { 0 };
+        let targets = !board.color(us).bits()
             & match checkers.count_ones() {
                 0 => !0,
                 1 => {
@@ -84,8 +85,13 @@ impl Playable {
     }
 
     /// The pieces that give check.
-    pub const fn checkers(&self) -> u64 {
-        self.checkers
+    pub const fn checkers(&self) -> Bitboard {
+        Bitboard(self.checkers)
+    }
+
+    /// True if the side to move is in check.
+    pub const fn is_check(&self) -> bool {
+        self.checkers != 0
     }
 
     /// The square of the king of the side to move.
@@ -94,99 +100,99 @@ impl Playable {
     }
 
     /// Our pieces that may only move along the line through our king.
-    pub const fn pinned(&self) -> u64 {
-        self.pinned
+    pub const fn pinned(&self) -> Bitboard {
+        Bitboard(self.pinned)
     }
 
     /// The squares that pieces other than the king may move to at all: without check all but our
     /// own, in check those that end it, in double check none. En passant captures are apart.
-    pub const fn targets(&self) -> u64 {
-        self.targets
+    pub const fn targets(&self) -> Bitboard {
+        Bitboard(self.targets)
     }
 
     /// The squares to which the piece on `from` may legally move, castling and en passant apart.
     /// The piece must be of the side to move and of this role.
     #[inline(always)]
-    pub fn destinations(&self, from: Square, role: Role) -> u64 {
+    pub fn destinations(&self, from: Square, role: Role) -> Bitboard {
         if role == Role::King {
             return self.king_destinations();
         }
         let board = self.position.board();
         let reach = match role {
             Role::Pawn => self.pawn_reach(from),
-            _ => role_attacks(role, from, board.occupied()),
+            _ => role_attacks(role, from, board.occupied().bits()),
         };
         let line = if self.pinned & from.bit() != 0 { line(self.king, from) } else { !0 };
-        reach & self.targets & line
+        Bitboard(reach & self.targets & line)
     }
 
     /// Our pieces of a role, pawns apart, that may legally go to a square: the question that SAN's
     /// disambiguation asks.
-    pub fn origins(&self, role: Role, to: Square) -> u64 {
+    pub fn origins(&self, role: Role, to: Square) -> Bitboard {
         let board = self.position.board();
-        let candidates =
-            role_attacks(role, to, board.occupied()) & board.pieces(self.position.turn(), role);
+        let candidates = role_attacks(role, to, board.occupied().bits())
+            & board.pieces(self.position.turn(), role).bits();
         let held = Square::each(candidates & self.pinned)
             .filter(|&from| line(self.king, from) & to.bit() == 0)
             .fold(0, |held, from| held | from.bit());
-        match role {
-            Role::King => {
-                candidates & if self.king_destinations() & to.bit() != 0 { !0 } else { 0 }
-            }
+        Bitboard(match role {
+            Role::King if self.king_destinations().contains(to) => candidates,
+            Role::King => 0,
             _ if self.targets & to.bit() == 0 => 0,
             _ => candidates & !held,
-        }
+        })
     }
 
     /// The squares to which the king may legally step.
     #[inline(always)]
-    pub fn king_destinations(&self) -> u64 {
+    pub fn king_destinations(&self) -> Bitboard {
         let board = self.position.board();
         let us = self.position.turn();
-        let theirs = board.color(!us);
-        let straight = theirs & (board.role(Role::Rook) | board.role(Role::Queen));
-        let diagonal = theirs & (board.role(Role::Bishop) | board.role(Role::Queen));
-        let without_king = board.occupied() & !self.king.bit();
+        let theirs = board.color(!us).bits();
+        let straight = theirs & (board.role(Role::Rook).bits() | board.role(Role::Queen).bits());
+        let diagonal = theirs & (board.role(Role::Bishop).bits() | board.role(Role::Queen).bits());
+        let without_king = board.occupied().bits() & !self.king.bit();
         let attacked =
             leaper_attacks(board, !us) | slider_attacks(straight, diagonal, without_king);
-        king_attacks(self.king) & !board.color(us) & !attacked
+        Bitboard(king_attacks(self.king) & !board.color(us).bits() & !attacked)
     }
 
     fn pawn_reach(&self, from: Square) -> u64 {
         let board = self.position.board();
         let us = self.position.turn();
-        let free = !board.occupied();
+        let free = !board.occupied().bits();
         let (start_rank, forward): (u8, fn(u64) -> u64) = match us {
             Color::White => (1, |set| set << 8),
             Color::Black => (6, |set| set >> 8),
         };
         let one = forward(from.bit()) & free;
         let two = if from.rank() == start_rank { forward(one) & free } else { 0 };
-        one | two | (pawn_attacks(us, from) & board.color(!us))
+        one | two | (pawn_attacks(us, from) & board.color(!us).bits())
     }
 
     /// The pawns that may legally capture en passant, and the square they go to.
     #[inline]
-    pub fn en_passant(&self) -> Option<(u64, Square)> {
+    pub fn en_passant(&self) -> Option<(Bitboard, Square)> {
         match self.position.en_passant() {
             Some(target) => self.en_passant_to(target),
             None => None,
         }
     }
 
-    fn en_passant_to(&self, target: Square) -> Option<(u64, Square)> {
+    fn en_passant_to(&self, target: Square) -> Option<(Bitboard, Square)> {
         let board = self.position.board();
         let us = self.position.turn();
-        let candidates = pawn_attacks(!us, target) & board.pieces(us, Role::Pawn);
+        let candidates = pawn_attacks(!us, target) & board.pieces(us, Role::Pawn).bits();
         let legal = Square::each(candidates)
             .filter(|from| {
                 let captured = Square::at(target.file(), from.rank());
-                let occupied = (board.occupied() & !from.bit() & !captured.bit()) | target.bit();
+                let occupied =
+                    (board.occupied().bits() & !from.bit() & !captured.bit()) | target.bit();
                 attackers(board, self.king, !us, occupied) & !captured.bit() == 0
             })
             .map(Square::bit)
             .sum();
-        (legal != 0).then_some((legal, target))
+        (legal != 0).then_some((Bitboard(legal), target))
     }
 
     /// The square of the rook with which the king may castle to a side right now.
@@ -200,16 +206,16 @@ impl Playable {
 
     /// Calls `visit` with each legal move, in no promised order, until it returns false.
     pub fn each_move(&self, visit: impl FnMut(Move) -> bool) {
-        self.each_move_from(!0, visit);
+        self.each_move_from(Bitboard::ALL, visit);
     }
 
     /// [`Playable::each_move`] for the moves of pieces on some squares.
-    pub fn each_move_from(&self, squares: u64, mut visit: impl FnMut(Move) -> bool) {
+    pub fn each_move_from(&self, squares: Bitboard, mut visit: impl FnMut(Move) -> bool) {
         let board = self.position.board();
         let us = self.position.turn();
         for role in Role::ALL {
-            for from in Square::each(board.pieces(us, role) & squares) {
-                for to in Square::each(self.destinations(from, role)) {
+            for from in board.pieces(us, role) & squares {
+                for to in self.destinations(from, role) {
                     let promotes = role == Role::Pawn && to.bit() & BACK_RANKS != 0;
                     let go_on = if promotes {
                         PROMOTIONS
@@ -224,9 +230,9 @@ impl Playable {
                 }
             }
         }
-        let (capturers, target) = self.en_passant().unwrap_or((0, self.king));
-        let en_passant = Square::each(capturers & squares).map(|from| (from, target));
-        let king = Square::lowest(self.king.bit() & squares);
+        let (capturers, target) = self.en_passant().unwrap_or((Bitboard::EMPTY, self.king));
+        let en_passant = (capturers & squares).into_iter().map(|from| (from, target));
+        let king = Some(self.king).filter(|king| squares.contains(*king));
         let castling = Side::ALL.into_iter().filter_map(|side| Some((king?, self.castling(side)?)));
         for (from, to) in en_passant.chain(castling) {
             if !visit(Move { from, to, promotion: None }) {
@@ -267,14 +273,14 @@ impl Playable {
             None => !promotes,
         };
         promotion_fits
-            && (self.destinations(mv.from, piece.role) & mv.to.bit() != 0
+            && (self.destinations(mv.from, piece.role).contains(mv.to)
                 || self.is_en_passant(mv)
                 || self.castling_side(mv).is_some())
     }
 
     /// Whether a move is a legal en passant capture.
     pub fn is_en_passant(&self, mv: Move) -> bool {
-        self.en_passant().is_some_and(|(from, to)| from & mv.from.bit() != 0 && to == mv.to)
+        self.en_passant().is_some_and(|(from, to)| from.contains(mv.from) && to == mv.to)
     }
 
     /// To which side a move castles, if it is legal castling.
@@ -286,8 +292,7 @@ impl Playable {
 
     /// Whether a move captures a piece, en passant included.
     pub fn is_capture(&self, mv: Move) -> bool {
-        self.position.board().color(!self.position.turn()) & mv.to.bit() != 0
-            || self.is_en_passant(mv)
+        self.position.board().color(!self.position.turn()).contains(mv.to) || self.is_en_passant(mv)
     }
 
     /// The position after a legal move. The en passant square is set after every double step.
@@ -309,9 +314,9 @@ pub(crate) fn castling_rook(position: &Position, king: Square, side: Side) -> Op
     let board = position.board();
     let (king_to, rook_to) = side.targets(us);
     let path = between(king, king_to) | king_to.bit() | between(rook, rook_to) | rook_to.bit();
-    let others = board.occupied() & !king.bit() & !rook.bit();
+    let others = board.occupied().bits() & !king.bit() & !rook.bit();
     let passes = between(king, king_to);
-    let without_king = board.occupied() & !king.bit();
+    let without_king = board.occupied().bits() & !king.bit();
     (path & others == 0
         && !is_attacked(board, king_to, !us, others | rook_to.bit())
         && !Square::each(passes).any(|square| is_attacked(board, square, !us, without_king)))
@@ -349,7 +354,7 @@ pub(in crate::model) struct Played {
 pub(in crate::model) fn play(position: &Position, mv: Move, next: &mut Position) -> Played {
     let us = position.turn();
     let before = position.board();
-    if before.pieces(us, Role::Rook) & mv.to.bit() != 0 {
+    if before.pieces(us, Role::Rook).contains(mv.to) {
         return castle(position, mv, next);
     }
     play_piece(position, mv, before.role_on(mv.from), next)
@@ -385,7 +390,7 @@ pub(in crate::model) fn play_piece(
     *en_passant = None;
     *castling = *position.castling();
     // Rights end with a move of their king or rook, or with the capture of that.
-    let holders = (before.role(Role::King) | before.role(Role::Rook)) & BACK_RANKS;
+    let holders = (before.role(Role::King).bits() | before.role(Role::Rook).bits()) & BACK_RANKS;
     if !castling.is_empty() && (from | to) & holders != 0 {
         *castling = castling_after(position, mv, role);
     }
@@ -402,7 +407,7 @@ pub(in crate::model) fn play_piece(
     }
     before.replace(gone, to, us, mv.promotion.unwrap_or(role), board);
     Played {
-        is_zeroing: role == Role::Pawn || before.color(!us) & to != 0,
+        is_zeroing: role == Role::Pawn || before.color(!us).bits() & to != 0,
         may_be_check: is_special || may_give_check(board, us, role, mv),
     }
 }
@@ -410,15 +415,16 @@ pub(in crate::model) fn play_piece(
 /// Whether a move of a piece, or a line that it opened, may give check.
 #[inline]
 fn may_give_check(after: &Board, us: Color, role: Role, mv: Move) -> bool {
-    let king = after.pieces(!us, Role::King);
+    let king = after.pieces(!us, Role::King).bits();
     let Some(square) = Square::lowest(king) else { return true };
     let reach_of_piece = match role {
         Role::Pawn => pawn_attacks(us, mv.to),
-        _ => reach(role, mv.to),
+        _ => pseudo_attacks(role, mv.to),
     };
-    let is_direct = (reach_of_piece & king != 0) & (between(mv.to, square) & after.occupied() == 0);
-    let opens_line = aligned_sliders(after, us, square) & beyond(square, mv.from) != 0;
-    is_direct || opens_line && sliders_attack(after, square, us, after.occupied())
+    let is_direct =
+        (reach_of_piece & king != 0) & (between(mv.to, square) & after.occupied().bits() == 0);
+    let opens_line = aligned_sliders(after, us, square) & ray_beyond(square, mv.from) != 0;
+    is_direct || opens_line && sliders_attack(after, square, us, after.occupied().bits())
 }
 
 /// A right is lost when its king moves, or when its rook moves or is captured; all of them stand on
@@ -444,15 +450,14 @@ fn castling_after(position: &Position, mv: Move, role: Role) -> Castling {
 /// Whether a move starts the halfmove clock again: a pawn move or a capture.
 pub fn is_zeroing(position: &Position, mv: Move) -> bool {
     let board = position.board();
-    let prey = board.role(Role::Pawn) & mv.from.bit() | board.color(!position.turn()) & mv.to.bit();
-    prey != 0
+    board.role(Role::Pawn).contains(mv.from) || board.color(!position.turn()).contains(mv.to)
 }
 
 /// Whether a legal en passant capture exists; never on a board that is not playable.
 pub fn en_passant_is_legal(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return false };
     let us = position.turn();
-    pawn_attacks(!us, target) & position.board().pieces(us, Role::Pawn) != 0
+    pawn_attacks(!us, target) & position.board().pieces(us, Role::Pawn).bits() != 0
         && Playable::new(position).is_ok_and(|playable| playable.en_passant().is_some())
 }
 

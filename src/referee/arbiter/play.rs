@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::game::{Asked, GameInPlay};
 use super::{Action, Arbiter, FLAG_GRACE, speech};
-use crate::model::rules::{Move, is_bare};
+use crate::model::rules::{Move, is_insufficient_material};
 use crate::model::{Color, GameResult};
 use crate::referee::outcome::{Outcome, Termination};
 use crate::referee::seat::{ChannelId, Seat, SeatState};
@@ -257,7 +257,7 @@ impl Arbiter {
     fn ask_tablebases(&mut self, number: u32) {
         let Some(rule) = &self.tournament.syzygy else { return };
         let Some(game) = self.games.get_mut(&number) else { return };
-        let pieces = game.board.place().position.board().occupied().count_ones();
+        let pieces = game.board.place().position.board().occupied().count();
         if pieces <= rule.pieces {
             game.awaits_tablebase = true;
             self.actions.push(Action::Probe(number));
@@ -394,7 +394,9 @@ fn judged(game: &GameInPlay, reply: &Reply) -> Result<Judged, WireError> {
         return over(GameResult::Draw, format!("{own} takes the draw that {other} offers"));
     }
     match reply.mv {
-        None if reply.draw == Some(DrawWord::Claim) && is_bare(position.board()) => {
+        None if reply.draw == Some(DrawWord::Claim)
+            && is_insufficient_material(position.board()) =>
+        {
             over(GameResult::Draw, "bare material".into())
         }
         None => Err(WireError::new(codes::E_REF_NOMOVE, "a reply without a move")),

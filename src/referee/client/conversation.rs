@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::conduct::{Conduct, Scores};
 use super::known_game::KnownGame;
 use super::thinker::{Thinker, Thought, Turn};
-use crate::model::rules::is_bare;
+use crate::model::rules::is_insufficient_material;
 use crate::referee::board::Ending;
 use crate::referee::wire::{
     Command, Directive, DrawWord, Incoming, LONGEST_LINE, Lines, NOT_SIGNED_ON, Reply, Request,
@@ -226,7 +226,7 @@ impl<T: Thinker> Client<T> {
         if !board.playable().has_move() {
             return Ok(silent(None, false, SearchReport::default()));
         }
-        if self.conduct.claims && is_bare(position.board()) {
+        if self.conduct.claims && is_insufficient_material(position.board()) {
             return Ok(silent(Some(DrawWord::Claim), false, SearchReport::default()));
         }
         let time = self.game.move_time(directive, self.usual_time);

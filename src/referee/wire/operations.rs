@@ -1,6 +1,6 @@
 //! Single operations put into records, and read from them.
 
-use crate::error::error_from;
+use crate::error::{ErrorKind, error_from};
 use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
 use crate::text::{Diagnostic, codes, san};
@@ -160,4 +160,4 @@ impl From<Diagnostic> for WireError {
     }
 }
 
-error_from!(WireError);
+error_from!(WireError: |_| ErrorKind::InvalidData);

@@ -15,7 +15,7 @@ use crate::library::explore::{CellFilter, ExploreOptions, ParentRow, parents};
 use crate::library::field::{json_operands, json_operations};
 use crate::library::kept_games::{GameObject, listed};
 use crate::library::names::{Names, OpeningName};
-use crate::model::rules::{Move, Playable, is_bare};
+use crate::model::rules::{Move, Playable, is_insufficient_material};
 use crate::model::{Color, EpdRecord, Opcode, Position};
 use crate::server::answer::{Answer, Refusal, blocking, object};
 use crate::server::app::App;
@@ -185,7 +185,7 @@ impl PositionAnswer {
             start: fens[0].clone(),
             chess960: line.end().is_chess960(),
             turn: if line.end().turn() == Color::White { "white" } else { "black" },
-            check: playable.checkers() != 0,
+            check: playable.is_check(),
             over: over(playable),
             line: steps(line, &fens, &app.names),
             legal: legal_moves(playable),
@@ -217,9 +217,9 @@ fn name_of_parents<'n>(parents: &[ParentRow], names: &'n Names) -> Option<&'n Op
 /// How a position ends a game, if it does.
 fn over(playable: &Playable) -> Option<&'static str> {
     match playable.has_move() {
-        false if playable.checkers() != 0 => Some("checkmate"),
+        false if playable.is_check() => Some("checkmate"),
         false => Some("stalemate"),
-        true => is_bare(playable.position().board()).then_some("insufficient"),
+        true => is_insufficient_material(playable.position().board()).then_some("insufficient"),
     }
 }
 

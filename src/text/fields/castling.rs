@@ -172,7 +172,8 @@ fn find_right(board: &Board, letter: u8) -> Option<(Color, Side, u8)> {
     if is_at_edge(king) {
         return None;
     }
-    let has_rook = |file: &u8| board.pieces(color, Role::Rook) & Square::at(*file, rank).bit() != 0;
+    let has_rook =
+        |file: &u8| board.pieces(color, Role::Rook).bits() & Square::at(*file, rank).bit() != 0;
     let (side, file) = match letter.to_ascii_lowercase() {
         b'k' => (Side::King, (king + 1..8).rev().find(has_rook)?),
         b'q' => (Side::Queen, (0..king).find(has_rook)?),

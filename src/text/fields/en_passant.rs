@@ -53,7 +53,7 @@ pub(in crate::text) fn shown_square(position: &Position, form: EnPassantForm) ->
         EnPassantForm::Keep => true,
         EnPassantForm::Legal => en_passant_is_legal(position),
         EnPassantForm::Pseudo => {
-            pawn_attacks(!us, target) & position.board().pieces(us, Role::Pawn) != 0
+            pawn_attacks(!us, target) & position.board().pieces(us, Role::Pawn).bits() != 0
         }
     };
     shows.then_some(target)

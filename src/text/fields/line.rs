@@ -54,7 +54,7 @@ impl Line<'_> {
     fn write_placement(&self, instructions: InstructionSet, room: &mut [u8; ROOM]) -> usize {
         match self.placement {
             Placement::Board(board) => {
-                write_letters(board.occupied(), &letters_of(board), instructions, room)
+                write_letters(board.occupied().bits(), &letters_of(board), instructions, room)
             }
             #[cfg(feature = "archive")]
             Placement::Ranks { occupied, ranks, letters } => {

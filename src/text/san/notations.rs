@@ -49,7 +49,7 @@ const NOTES: [(&[u8], Note); 11] = [
 impl Note {
     fn agrees(self, playable: &Playable, mv: Move) -> bool {
         match self {
-            Note::Check => playable.after(mv).checkers() != 0,
+            Note::Check => playable.after(mv).is_check(),
             Note::Mate => playable.after(mv).is_checkmate(),
             Note::EnPassant => playable.is_en_passant(mv),
             Note::Nothing => true,
@@ -169,7 +169,7 @@ fn pieces(playable: &Playable, color: Color, text: &[u8]) -> Option<u64> {
     let (name, place) = split_place(text);
     let (letter, owner) = name.split_last()?;
     let role = Role::from_letter(*letter)?;
-    let all = position.board().pieces(color, role);
+    let all = position.board().pieces(color, role).bits();
     let named = match role {
         Role::Pawn if color == position.turn() => all & files(owner)?,
         Role::Pawn => {
@@ -414,7 +414,7 @@ mod tests {
                 alike.sort();
                 prop_assert_eq!(found(short), &alike[..], "{}", short);
                 if alike.len() > 1 {
-                    alike.retain(|&mv| playable.after(mv).checkers() != 0);
+                    alike.retain(|&mv| playable.after(mv).is_check());
                 }
                 prop_assert_eq!(found(&format!("{short}ch.")), alike, "{}", short);
                 if mv.promotion.is_none() {

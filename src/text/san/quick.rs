@@ -1,8 +1,8 @@
 //! Fast path for usual SAN, which does not prepare the position for all of its moves.
 
 use crate::model::rules::{
-    BACK_RANKS, Move, aligned_sliders, attackers, between, beyond, castling_rook, pawn_attacks,
-    reach,
+    BACK_RANKS, Move, aligned_sliders, attackers, between, castling_rook, pawn_attacks,
+    pseudo_attacks, ray_beyond,
 };
 use crate::model::{Color, Position, Role, Side, Square};
 
@@ -120,7 +120,7 @@ fn castling(situation: Situation<'_>, token: Token) -> Option<Move> {
     let board = position.board();
     let us = position.turn();
     let king = board.king(us)?;
-    if may_be_check && attackers(board, king, !us, board.occupied()) != 0 {
+    if may_be_check && attackers(board, king, !us, board.occupied().bits()) != 0 {
         return None;
     }
     let rook = castling_rook(position, king, side)?;
@@ -162,20 +162,20 @@ fn origin_of_step(position: &Position, to: Square) -> u64 {
     const SECOND_RANKS: u64 = 0x00ff_0000_0000_ff00;
     let board = position.board();
     let us = position.turn();
-    let free = !board.occupied();
+    let free = !board.occupied().bits();
     let one = behind(us, free & to.bit());
     // What is behind a pawn is no origin, since the pawn is in the way.
     let two = behind(us, free & one) & SECOND_RANKS;
-    board.pieces(us, Role::Pawn) & (one | two)
+    board.pieces(us, Role::Pawn).bits() & (one | two)
 }
 
 /// The pawn of a file, given by its letter, that captures on a square, as a set.
 fn origin_of_capture(position: &Position, file: u8, to: Square) -> u64 {
     let board = position.board();
     let us = position.turn();
-    let prey = board.color(!us) & to.bit() != 0 || position.en_passant() == Some(to);
+    let prey = board.color(!us).contains(to) || position.en_passant() == Some(to);
     let file = file_set(file);
-    if prey { pawn_attacks(!us, to) & board.pieces(us, Role::Pawn) & file } else { 0 }
+    if prey { pawn_attacks(!us, to) & board.pieces(us, Role::Pawn).bits() & file } else { 0 }
 }
 
 /// The squares of a file from `a` to `h`.
@@ -204,12 +204,12 @@ fn piece_move(situation: Situation<'_>, role: Role, token: Token) -> Option<Move
     let position = situation.position;
     let board = position.board();
     let us = position.turn();
-    if board.color(us) & to.bit() != 0 || captures != (board.color(!us) & to.bit() != 0) {
+    if board.color(us).contains(to) || captures != board.color(!us).contains(to) {
         return None;
     }
-    let occupied = board.occupied();
+    let occupied = board.occupied().bits();
     let mut legal = None;
-    for from in Square::each(reach(role, to) & board.pieces(us, role) & origin) {
+    for from in Square::each(pseudo_attacks(role, to) & board.pieces(us, role).bits() & origin) {
         let mv = Move { from, to, promotion: None };
         if between(to, from) & occupied != 0 || !keeps_king_safe(situation, mv, role) {
             continue;
@@ -236,13 +236,13 @@ fn origin_set(token: Token, count: u8) -> Option<u64> {
 fn keeps_king_safe(situation: Situation<'_>, mv: Move, role: Role) -> bool {
     let Situation { position, may_be_check } = situation;
     let board = position.board();
-    let kings = board.pieces(position.turn(), Role::King);
+    let kings = board.pieces(position.turn(), Role::King).bits();
     let may_capture_en_passant = role == Role::Pawn && position.en_passant() == Some(mv.to);
     match Square::lowest(kings) {
         Some(king) if !may_be_check && role != Role::King && !may_capture_en_passant => {
             // Who is not in check can only be exposed along a line.
             let sliders = aligned_sliders(board, !position.turn(), king);
-            sliders & beyond(king, mv.from) == 0 || is_line_closed(position, mv, king)
+            sliders & ray_beyond(king, mv.from) == 0 || is_line_closed(position, mv, king)
         }
         _ => is_king_safe_after(position, mv, role),
     }
@@ -251,7 +251,7 @@ fn keeps_king_safe(situation: Situation<'_>, mv: Move, role: Role) -> bool {
 /// Whether no line to the king is open after a move of another piece.
 fn is_line_closed(position: &Position, mv: Move, king: Square) -> bool {
     let board = position.board();
-    let occupied = board.occupied() & !mv.from.bit() | mv.to.bit();
+    let occupied = board.occupied().bits() & !mv.from.bit() | mv.to.bit();
     let sliders = aligned_sliders(board, !position.turn(), king) & !mv.to.bit();
     Square::each(sliders).all(|slider| between(king, slider) & occupied != 0)
 }
@@ -266,16 +266,16 @@ fn is_king_safe_after(position: &Position, mv: Move, role: Role) -> bool {
     if role == Role::Pawn && position.en_passant() == Some(mv.to) {
         captured |= behind(us, mv.to.bit());
     }
-    let occupied = board.occupied() & !captured & !mv.from.bit() | mv.to.bit();
-    let them = board.color(!us) & !captured;
-    let of = |role| them & board.role(role);
-    let steps = reach(Role::Knight, king) & of(Role::Knight)
+    let occupied = board.occupied().bits() & !captured & !mv.from.bit() | mv.to.bit();
+    let them = board.color(!us).bits() & !captured;
+    let of = |role| them & board.role(role).bits();
+    let steps = pseudo_attacks(Role::Knight, king) & of(Role::Knight)
         | pawn_attacks(us, king) & of(Role::Pawn)
-        | reach(Role::King, king) & of(Role::King);
+        | pseudo_attacks(Role::King, king) & of(Role::King);
     // Few pieces stand on lines with the king, so each is looked at.
     let queens = of(Role::Queen);
-    let sliders = reach(Role::Rook, king) & (of(Role::Rook) | queens)
-        | reach(Role::Bishop, king) & (of(Role::Bishop) | queens);
+    let sliders = pseudo_attacks(Role::Rook, king) & (of(Role::Rook) | queens)
+        | pseudo_attacks(Role::Bishop, king) & (of(Role::Bishop) | queens);
     steps == 0 && Square::each(sliders).all(|from| between(king, from) & occupied != 0)
 }
 
@@ -299,7 +299,7 @@ mod tests {
 
     fn found_with_role(playable: &Playable, text: &str) -> Option<(Move, Option<Role>)> {
         let position = playable.position();
-        let may_be_check = playable.checkers() != 0;
+        let may_be_check = playable.is_check();
         let token = Token::new(text.as_bytes())?;
         let found = quick(Situation { position, may_be_check }, token);
         assert_eq!(found, quick(Situation { position, may_be_check: true }, token), "{text}");
@@ -386,7 +386,7 @@ mod tests {
             for choice in choices {
                 let replay = builder.replay().unwrap();
                 prop_assert_eq!(replay.position(), playable.position());
-                prop_assert!(replay.may_be_check() || playable.checkers() == 0);
+                prop_assert!(replay.may_be_check() || !playable.is_check());
                 let moves = playable.legal_moves();
                 for mv in &moves {
                     let text = san::format(&playable, *mv);

@@ -322,7 +322,7 @@ impl Pattern {
     ) -> Result<(Move, bool), MoveError> {
         let position = playable.position();
         if let Some(from) = self.origin().filter(|_| lenient && self.role.is_none()) {
-            let ours = position.board().color(position.turn()) & from.bit() != 0;
+            let ours = position.board().color(position.turn()).contains(from);
             let role = position.board().role_at(from).filter(|_| ours).ok_or(ILLEGAL)?;
             if role != Role::Pawn {
                 return self.find_piece(playable, role);
@@ -349,11 +349,11 @@ impl Pattern {
             Color::White => (1 << (8 * self.to.rank())) - 1,
             Color::Black => !rank_set(self.to) & (!0 << (8 * self.to.rank())),
         };
-        let pawns = position.board().pieces(us, Role::Pawn)
+        let pawns = position.board().pieces(us, Role::Pawn).bits()
             & file_set(Square::at(from_file, 0))
             & self.from_rank.map_or(behind, |rank| rank_set(Square::at(0, rank)));
         let mut fits = Square::each(pawns).filter(|&from| {
-            playable.destinations(from, Role::Pawn) & self.to.bit() != 0
+            playable.destinations(from, Role::Pawn).contains(self.to)
                 || playable.is_en_passant(Move { from, to: self.to, promotion: None })
         });
         let from = fits.next().ok_or(ILLEGAL)?;
@@ -372,12 +372,12 @@ impl Pattern {
         }
         let position = playable.position();
         let board = position.board();
-        let candidates = board.pieces(position.turn(), role)
-            & role_attacks(role, self.to, board.occupied())
+        let candidates = board.pieces(position.turn(), role).bits()
+            & role_attacks(role, self.to, board.occupied().bits())
             & self.from_file.map_or(!0, |file| file_set(Square::at(file, 0)))
             & self.from_rank.map_or(!0, |rank| rank_set(Square::at(0, rank)));
         let mut fits = Square::each(candidates)
-            .filter(|&from| playable.destinations(from, role) & self.to.bit() != 0);
+            .filter(|&from| playable.destinations(from, role).contains(self.to));
         let Some(from) = fits.next() else {
             return self.castle_by_squares(playable, role).ok_or(ILLEGAL);
         };

@@ -22,7 +22,7 @@ pub(super) fn play(playable: &Playable, mv: Move) -> (San, Playable) {
     let mut text = SanText::default();
     write_unmarked(playable, mv, &mut text);
     let after = playable.after(mv);
-    if after.checkers() != 0 {
+    if after.is_check() {
         text.push(if after.has_move() { b'+' } else { b'#' });
     }
     (text.finish(), after)
@@ -72,7 +72,7 @@ fn write_unmarked(playable: &Playable, mv: Move, text: &mut SanText) {
         }
     } else {
         text.push(role.letter());
-        let rivals = playable.origins(role, mv.to) & !mv.from.bit();
+        let rivals = playable.origins(role, mv.to).bits() & !mv.from.bit();
         if role != Role::King && rivals != 0 {
             let same_file = rivals & file_set(mv.from) != 0;
             let same_rank = rivals & rank_set(mv.from) != 0;

@@ -4,7 +4,9 @@
 use std::error::Error;
 
 use epdb::model::rules::{Move, Playable, is_zeroing};
-use epdb::model::{Color, Counters, EpdRecord, Opcode, Operand, Operation, Position, Role, Square};
+use epdb::model::{
+    Bitboard, Color, Counters, EpdRecord, Opcode, Operand, Operation, Position, Role, Square,
+};
 use epdb::text::{Profile, san};
 use rayon::prelude::*;
 
@@ -136,17 +138,19 @@ const fn worth(role: Role) -> i32 {
 /// Value of a position for the side to move.
 fn value(position: &Position) -> i32 {
     let board = position.board();
-    let queens = board.role(Role::Queen) != 0;
+    let queens = !board.role(Role::Queen).is_empty();
     let side = |color: Color| {
         let pieces = Role::ALL.into_iter().flat_map(|role| {
-            Square::each(board.pieces(color, role)).map(move |square| (role, square))
+            board.pieces(color, role).into_iter().map(move |square| (role, square))
         });
         let pieces: i32 =
             pieces.map(|(role, at)| worth(role) + place(role, color, at, queens)).sum();
-        let bishops = board.pieces(color, Role::Bishop).count_ones();
+        let bishops = board.pieces(color, Role::Bishop).count();
         let pawns = board.pieces(color, Role::Pawn);
-        let files = (0..8).filter(|file| pawns & (0x0101_0101_0101_0101 << file) != 0).count();
-        let doubled = pawns.count_ones() as i32 - files as i32;
+        let files = (0..8)
+            .filter(|file| !(pawns & Bitboard(0x0101_0101_0101_0101 << file)).is_empty())
+            .count();
+        let doubled = pawns.count() as i32 - files as i32;
         pieces + if bishops > 1 { 30 } else { 0 } - 12 * doubled
     };
     let value = side(Color::White) - side(Color::Black);

@@ -1,7 +1,7 @@
 //! Rules across opcodes.
 
 use super::reader::Placed;
-use crate::model::rules::{Playable, is_bare};
+use crate::model::rules::{Playable, is_insufficient_material};
 use crate::model::score::mates_in;
 use crate::model::{Opcode, Operand, Position};
 use crate::text::codes;
@@ -44,7 +44,8 @@ const RULES: [Rule; 10] = [
         opcode: Opcode::DRAW_CLAIM,
         in_1994: true,
         broken: |record| {
-            let unfounded = !record.has(Opcode::SM) && !is_bare(record.position.board());
+            let unfounded =
+                !record.has(Opcode::SM) && !is_insufficient_material(record.position.board());
             unfounded.then(|| "draw_claim without sm".into())
         },
     },

@@ -195,7 +195,6 @@ mod tests {
 
     use super::super::tables::{piece_code, place};
     use super::*;
-    use crate::model::Square;
     use crate::simd::{InstructionSet, with_instructions};
 
     /// Numbers that differ by piece and square.
@@ -216,12 +215,13 @@ mod tests {
         let field = &line[..len];
         let board = read_board(field)?;
         let is_digit = |byte: &u8| byte.is_ascii_digit();
-        let count = board.occupied().count_ones();
+        let count = board.occupied().count();
         if field.windows(2).any(|two| two.iter().all(is_digit)) || !(1..=32).contains(&count) {
             return None;
         }
-        let mut pieces = Pieces { occupied: board.occupied(), count, codes: 0, hash: 0, len };
-        for (nth, square) in Square::each(board.occupied()).enumerate() {
+        let mut pieces =
+            Pieces { occupied: board.occupied().bits(), count, codes: 0, hash: 0, len };
+        for (nth, square) in board.occupied().into_iter().enumerate() {
             let code = piece_code(board.piece_at(square)?);
             pieces.codes |= u128::from(code) << (nth * 4);
             pieces.hash ^= NUMBERS[place(square.index(), code)];

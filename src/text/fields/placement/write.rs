@@ -1,7 +1,7 @@
 //! Writer of placements.
 
 use super::tables::{Letters, RANKS, ROOM, RankText};
-use crate::model::{Board, Color, Piece, Role, Square};
+use crate::model::{Board, Color, Piece, Role};
 use crate::simd::{InstructionSet, with_instructions};
 
 /// Writes the placement of at most 32 pieces to the start of the text and returns its length. Codes are
@@ -79,7 +79,7 @@ pub(crate) fn letters_of(board: &Board) -> [u8; 64] {
     for color in Color::ALL {
         for role in Role::ALL {
             let letter = Piece { color, role }.letter();
-            for square in Square::each(board.pieces(color, role)) {
+            for square in board.pieces(color, role) {
                 letters[square.index()] = letter;
             }
         }
@@ -195,7 +195,7 @@ mod tests {
         ) {
             let occupied = if few { a & b } else { a };
             let mut board = [0; 64];
-            for square in Square::each(occupied) {
+            for square in crate::model::Bitboard(occupied) {
                 board[square.index()] = letters[square.index()];
             }
             assert_same(&|set, text| write_letters(occupied, &board, set, text));

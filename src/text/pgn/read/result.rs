@@ -160,7 +160,7 @@ impl<R: Read> GameReader<R> {
             return None;
         }
         Some(match playable.position().turn() {
-            _ if playable.checkers() == 0 => GameResult::Draw,
+            _ if !playable.is_check() => GameResult::Draw,
             Color::White => GameResult::BlackWins,
             Color::Black => GameResult::WhiteWins,
         })
