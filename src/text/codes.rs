@@ -75,7 +75,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0",
         "write placement, side to move, castling, en passant and both counters; the lenient profile and EPD take fewer";
     E_EPD_FIELDS "E-EPD-FIELDS"
-        "a record has fewer than four fields, or is no position at all",
+        "a record has fewer than four fields, or is not a position",
         REJECTED,
         "8/8/8/4k3/8/1K6/8/8 w -",
         "write placement, side to move, castling and en passant, `-` where there is nothing";
@@ -90,7 +90,7 @@ codes! {
         "8/8/8/4k3/8/1K5/8/8 w - -",
         "count the pieces and the empty squares of the rank that the message names";
     E_FEN_CHAR "E-FEN-CHAR"
-        "the placement has a character that is no piece, digit 1 to 8 or solidus",
+        "the placement has a character other than a piece, a digit 1 to 8 or a solidus",
         REJECTED,
         "8/8/8/4k3/9/1K6/8/8 w - -",
         "use PNBRQK, pnbrqk and 1 to 8; pieces of other languages are not read";
@@ -105,17 +105,17 @@ codes! {
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KKq -",
         "write the rights that there are, White's in capitals: `KQkq`, or the files of the rooks: `HAha`";
     E_FEN_EP "E-FEN-EP"
-        "the en passant field is no square, or does not fit the side to move",
+        "the en passant field is not a square, or does not fit the side to move",
         REJECTED,
         "8/8/8/4k3/8/1K6/8/8 w - bm",
         "write `-`, or the square that the pawn has passed over: rank 6 when White is to move, rank 3 when Black is";
     E_FEN_HMVC "E-FEN-HMVC"
-        "the halfmove clock is no integer from 0 up",
+        "the halfmove clock is not an integer from 0 up",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - -1 39",
         "write how many plies ago the last capture or pawn move was; the lenient profile keeps what it cannot read as noop";
     E_FEN_FMVN "E-FEN-FMVN"
-        "the fullmove number is no integer from 1 up",
+        "the fullmove number is not an integer from 1 up",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0 0",
         "write the number of the move, from 1; the lenient profile reads 0 as 1";
@@ -125,7 +125,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0 01",
         "write what the message expects, or read in another profile, which changes it";
     E_POS_CASTLE "E-POS-CASTLE"
-        "a castling right has no king and rook, or its king stands on the a or h file",
+        "a castling right has no king and rook, or its king is on the a or h file",
         REJECTED,
         "4k3/8/8/8/8/8/8/4K3 w KQ -",
         "take the right out; the lenient profile does";
@@ -158,19 +158,19 @@ codes! {
         "an operation has the wrong number of operands",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\" \"b\";",
-        "give the operation what the table of opcodes says; often a semicolon is missing";
+        "write the operands that the table of opcodes lists; often a semicolon is missing";
     E_EPD_TYPE "E-EPD-TYPE"
         "an operand is of the wrong type",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - acn many;",
-        "write the operand as the table of opcodes says";
+        "write the operand in the form of the table of opcodes";
     E_EPD_RANGE "E-EPD-RANGE"
         "a number is out of range",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce 40000;",
         "write a number that the opcode can say; ce takes -32768 to 32766";
     E_EPD_DUP "E-EPD-DUP"
-        "an opcode stands twice with different operands",
+        "an opcode is repeated with different operands",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\"; id \"b\";",
         "keep one of the two";
@@ -195,7 +195,7 @@ codes! {
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -,20,400",
         "ask for perft counts (ParseOptions::perft); a single count must be that of depth 1";
     W_EPD_DUP "W-EPD-DUP"
-        "an operation stands twice",
+        "an operation is repeated",
         "one is kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - acn 5; acn 5;",
         "nothing";
@@ -210,7 +210,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
         "nothing";
     W_EPD_PTPDUP "W-EPD-PTPDUP"
-        "a tag stands twice in ptp",
+        "a tag is repeated in ptp",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - ptp White \"a\" White \"b\";",
         "take one of the two out";
@@ -250,17 +250,17 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - draw_claim;",
         "say with sm which move is played with the claim";
     W_CONS_ACCREJ "W-CONS-ACCREJ"
-        "draw_accept beside draw_reject",
+        "draw_accept together with draw_reject",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - draw_accept; draw_reject;",
         "take one of the two out";
     W_CONS_CLAIMOFFER "W-CONS-CLAIMOFFER"
-        "draw_claim beside draw_offer",
+        "draw_claim together with draw_offer",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - draw_claim; draw_offer; sm e4;",
         "take one of the two out";
     W_CONS_RESIGN "W-CONS-RESIGN"
-        "resign beside draw_accept, draw_claim, draw_offer or draw_reject",
+        "resign together with draw_accept, draw_claim, draw_offer or draw_reject",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - draw_accept; resign;",
         "take one of the two out";
@@ -270,7 +270,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce 32758; dm 4;",
         "correct one of the two: a mate in N is ce 32768 − 2N";
     W_CONS_MATED "W-CONS-MATED"
-        "ce -32767 says checkmate, but the position is none",
+        "ce -32767 means checkmate, but the position is not checkmate",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce -32767;",
         "where the text is of 1994 the value means an illegal position (ParseOptions::revision_1994)";
@@ -300,7 +300,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm Ke1d2;",
         "write the shortest form with its check or mate mark, or read in another profile";
     W_LEN_COMMENT "W-LEN-COMMENT"
-        "a comment, a line beginning with #, whose record is left out or for which the output has no place",
+        "a comment (a line beginning with #) whose record is left out, or which the output cannot hold",
         "not written",
         "…",
         "nothing, or write text, in which comments go with their records";
@@ -331,12 +331,12 @@ codes! {
         "other readers may refuse it";
     W_LEN_COUNTERS "W-LEN-COUNTERS"
         "FEN counters out of range",
-        "what is valid stays, a fullmove number of 0 is read as 1, another value is kept as noop",
+        "valid counters stay, a fullmove number of 0 is read as 1, any other value is kept as noop",
         "4k3/8/8/8/8/8/4P3/4K3 w - - -1 39",
-        "look at the value; written as FEN the clock is 0 and the number 1 where there is none";
+        "correct the value; FEN output writes 0 and 1 for missing counters";
     W_LEN_GLUED "W-LEN-GLUED"
-        "counters glued to the en passant field or to each other",
-        "taken apart",
+        "no blank between counters, or between them and the en passant field",
+        "split",
         "4k3/8/8/8/8/8/4P3/4K3 w - -1 12",
         "nothing";
     W_LEN_HMVC "W-LEN-HMVC"
@@ -350,7 +350,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - - -",
         "nothing";
     W_LEN_MOVES "W-LEN-MOVES"
-        "moves behind a position",
+        "moves after a position",
         "played: the record is that of the position after them; or kept as pv, where that is asked for",
         "startpos moves e2e4",
         "ask for the first position (ParseOptions::keep_moves) if it is the one that is meant";
@@ -370,7 +370,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3_w_-_-",
         "nothing";
     W_LEN_SOLIDUS "W-LEN-SOLIDUS"
-        "a solidus behind the last rank",
+        "a solidus after the last rank",
         "dropped",
         "4k3/8/8/8/8/8/4P3/4K3/ w - -",
         "nothing";
@@ -380,7 +380,7 @@ codes! {
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -",
         "nothing";
     W_LEN_CHESS960 "W-LEN-CHESS960"
-        "a castling right that only Chess960 has, beside one of the same king without its rook",
+        "a castling right that only Chess960 has, together with one of the same king without its rook",
         "kept if the other side has rights with king and rook, else dropped",
         "4k3/8/8/8/8/8/8/R5K1 w KQ -",
         "say the right alone, as in `Q`, if it is one of Chess960";
@@ -445,7 +445,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4 dm 26;",
         "nothing";
     W_LEN_JOINED "W-LEN-JOINED"
-        "a move with semicolons around it, behind am, bm or pv",
+        "a move with semicolons around it, after am, bm or pv",
         "joined to the operation before",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; Kd2;",
         "nothing";
@@ -455,7 +455,7 @@ codes! {
         "4k3/8/8/8/8/8/8/4K2R w K - bm OO;",
         "nothing";
     W_LEN_NOTATION "W-LEN-NOTATION"
-        "a move in descriptive or numeric notation, or with a note behind it, as `P-K4`, `5254` and `e4ch`",
+        "a move in descriptive or numeric notation, or with a note after it, as `P-K4`, `5254` and `e4ch`",
         "written in SAN, where that is asked for and exactly one legal move fits; else kept as text",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm P-K4;",
         "look whether it is the move that was meant";
@@ -463,7 +463,7 @@ codes! {
         "a move that is not legal here, ambiguous or unreadable",
         "kept as text",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm Qh5;",
-        "correct the move or the position, or ask for moves in other notations (ParseOptions::repair_moves); a record with such a move is no problem that can be solved";
+        "correct the move or the position, or ask for moves in other notations (ParseOptions::repair_moves); a record with such a move cannot be scored as a problem";
     W_LEN_TARGET "W-LEN-TARGET"
         "a mate distance among moves",
         "written as a mate target",
@@ -486,7 +486,7 @@ codes! {
         "correct the number";
     W_LEN_PM "W-LEN-PM"
         "several moves where one belongs",
-        "the text is kept as noop; the one that begins pv (sv beside sm), if any, stays",
+        "the text is kept as noop; the move that begins pv (for sm: sv), if any, stays",
         "4k3/8/8/8/8/8/4P3/4K3 w - - pm e4 e3; pv e3;",
         "say which of the moves is meant";
     W_LEN_SALVAGED "W-LEN-SALVAGED"
@@ -505,7 +505,7 @@ codes! {
         "…",
         "look at the line: it is hardly a record";
     E_PGN_TOKEN "E-PGN-TOKEN"
-        "a character or comment that has no place in a game",
+        "a character or comment that is not allowed in a game",
         REFUSED,
         "1. e4 < *",
         "take it out";
@@ -520,7 +520,7 @@ codes! {
         "[\"a\"]\\n\\n1. e4 *",
         "write a name and a string: `[Event \"Linares\"]`";
     E_PGN_TAGDUP "E-PGN-TAGDUP"
-        "a tag stands twice (strict only)",
+        "a tag is repeated (strict only)",
         REFUSED,
         "[ECO \"a\"] [ECO \"b\"] *",
         "keep one of the two";
@@ -530,7 +530,7 @@ codes! {
         "[Result \"1-0\"]\\n\\n1. e4 0-1",
         "write `1-0`, `0-1`, `1/2-1/2` or `*` in both places";
     E_PGN_SETUP "E-PGN-SETUP"
-        "SetUp and FEN tags disagree, the FEN is none, or moves follow a position that is not playable",
+        "SetUp and FEN tags disagree, the FEN is not valid, or moves follow a position that is not playable",
         REFUSED,
         "[SetUp \"1\"]\\n\\n1. e4 *",
         "write `[SetUp \"1\"]` and a FEN tag with a position that has legal moves, or none of the two";
@@ -540,17 +540,17 @@ codes! {
         "1. e4 () *",
         "put the brackets right";
     E_PGN_NAG "E-PGN-NAG"
-        "a NAG that is not 0 to 255, or stands before any move",
+        "a NAG that is not 0 to 255, or that precedes all moves",
         REFUSED,
         "1. e4 $256 *",
-        "write `$0` to `$255` behind a move";
+        "write `$0` to `$255` after a move";
     E_PGN_MOVENUM "E-PGN-MOVENUM"
         "a wrong move number (strict only)",
         REFUSED,
         "1. e4 3. e5 *",
         "number the moves from that of the first position";
     E_PGN_NONCANON "E-PGN-NONCANON"
-        "the game does not stand in export format (strict only)",
+        "the game is not in export format (strict only)",
         REFUSED,
         "1. e4 *",
         "read in another profile, and write it";
@@ -570,7 +570,7 @@ codes! {
         "…",
         "nothing; games are written in lines of fewer than 80";
     W_PGN_TOKEN "W-PGN-TOKEN"
-        "a character, or markup of a web page, that has no place here",
+        "a character, or markup of a web page, that is not allowed here",
         "dropped",
         "1. e4 e5 } *",
         "nothing";
@@ -591,16 +591,16 @@ codes! {
         "close it, or write its braces as brackets";
     W_PGN_TAGVALUE "W-PGN-TAGVALUE"
         "the value of a tag is not of the form that the standard has for it",
-        "kept; what is made of dates and ratings goes without it",
+        "kept; dates and ratings of records are made without it",
         "[Date \"31.10.2000\"]\\n\\n1. e4 *",
         "correct it";
     W_PGN_TAG "W-PGN-TAG"
         "an unusual or malformed tag pair",
-        "read as what is meant where that is clear, else this tag is dropped",
+        "read if the meaning is clear, else this tag is dropped",
         "[Event: \"a\"] *",
         "look whether a tag was dropped";
     W_PGN_TAGDUP "W-PGN-TAGDUP"
-        "a tag stands twice",
+        "a tag is repeated",
         "the first counts",
         "[ECO \"a\"] [ECO \"b\"] *",
         "choose one of the two";
@@ -610,7 +610,7 @@ codes! {
         "1. e4 1/2",
         "look whether the result is right";
     W_PGN_SETUP "W-PGN-SETUP"
-        "a FEN tag that is not a canonical FEN, or that is missing or says that nothing is known",
+        "a FEN tag that is missing, unknown or not a canonical FEN",
         "read; without a position the game is one from the start array, if its moves are legal there",
         "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - -\"]\\n\\n1. e4 *",
         "nothing";
@@ -630,7 +630,7 @@ codes! {
         "1. e4 3. e5 *",
         "look whether moves are missing";
     W_PGN_GLUED "W-PGN-GLUED"
-        "a termination marker glued to a move",
+        "no blank between a move and a termination marker",
         "split",
         "1. e4 e51-0",
         "nothing";
@@ -645,7 +645,7 @@ codes! {
         "1. e4 e5 2. N f3 *",
         "look whether it is the move that was played";
     W_PGN_NEXT "W-PGN-NEXT"
-        "the number 1 behind a blank line, with a move that can be made in the start array",
+        "the number 1 after a blank line, with a move that is legal in the start array",
         "the next game begins there",
         "1. e4 e5 2. Nf3\\n\\n1. d4 d5 *",
         "nothing";
@@ -655,10 +655,10 @@ codes! {
         "1. e4 e5 (1... c5 2. Nf3 Ke5 3. d4) 2. Nf3 *",
         "nothing, or correct the move";
     W_PGN_TRUNCATED "W-PGN-TRUNCATED"
-        "a move behind others that cannot be made",
+        "a move, not the first, that cannot be played",
         "the game is cut short: the moves before it are kept, the rest as a comment",
         "1. e4 e5 2. Ke3 *",
-        "correct the move: what follows it is no part of the game";
+        "correct the move: the text after it is not part of the game";
     E_PGC_TRUNC "E-PGC-TRUNC"
         "the data end inside a record",
         REFUSED,
@@ -685,7 +685,7 @@ codes! {
         "05 05 06",
         "the file is damaged: the end of a game is missing";
     E_PGC_OUTSIDE "E-PGC-OUTSIDE"
-        "a record that belongs into a game stands outside",
+        "a record of a game is outside of any game",
         REFUSED,
         "06",
         "the file is damaged: the begin of a game is missing";
@@ -720,17 +720,17 @@ codes! {
         "05 07 01 06",
         "the file is damaged";
     E_PGC_TAGORDER "E-PGC-TAGORDER"
-        "a tag behind the first move, NAG or variation",
+        "a tag after the first move, NAG or variation",
         REFUSED,
         "05 03 01 0d 02 03 45 43 4f 03 43 32 30 06",
         "the file is damaged";
     E_PGC_TAGDUP "E-PGC-TAGDUP"
-        "a tag stands twice",
+        "a tag is repeated",
         REFUSED,
         "05 02 03 45 43 4f 00 02 03 45 43 4f 00 06",
         "the file is damaged";
     E_PGC_SETUP "E-PGC-SETUP"
-        "SetUp and FEN tags disagree, the FEN is none, or moves follow a position that is not playable",
+        "SetUp and FEN tags disagree, the FEN is not valid, or moves follow a position that is not playable",
         REFUSED,
         "05 02 05 53 65 74 55 70 01 31 06",
         "the file is damaged";
@@ -745,7 +745,7 @@ codes! {
         "…",
         "write `?` in its place (PgcEncodeOptions::translit), or write the game as PGN in UTF-8";
     E_PGC_CHECKSUM "E-PGC-CHECKSUM"
-        "a game that is not what its checksum was made of, a checksum that does not stand twice, or a game without one behind one that has one",
+        "a game that does not match its checksum, two copies of a checksum that differ, or a game without a checksum after one with it",
         REFUSED,
         "0a0f00706763783a6b3a3030303030303030 0a0f00706763783a6b3a3030303030303030 05 06",
         "take the game from another copy";
@@ -770,12 +770,12 @@ codes! {
         "…",
         "raise the limit of the reader";
     E_LINE_JSON "E-LINE-JSON"
-        "a line of evaluations that is no JSON object with fen and evals, or has no evaluation",
+        "a line of evaluations that is not a JSON object with fen and evals, or has no evaluation",
         REJECTED,
         "…",
         "look whether the file is the evaluations of lichess, and whole";
     E_LINE_CSV "E-LINE-CSV"
-        "a line of puzzles that has not the columns of the header, a header without one that puzzles need, or a column that is not what its name says",
+        "a line of puzzles with other columns than the header, a header without a required column, or a value that does not fit its column",
         REJECTED,
         "…",
         "look whether the file is the puzzles of lichess, and whole";
@@ -793,7 +793,7 @@ codes! {
         "a message of a client has no refreq",
         FAULTED,
         "…",
-        "say in each record what is asked of the referee: sign_on, reply, sign_off or fault";
+        "write one request in each record: sign_on, reply, sign_off or fault";
     E_REF_NOREFCOM "E-REF-NOREFCOM"
         "a message of a referee has no refcom",
         FAULTED,
@@ -815,7 +815,7 @@ codes! {
         "…",
         "send the position that came with respond, after the move that came with it";
     E_REF_EXTRA_SM "E-REF-EXTRA-SM"
-        "a move beside conclude or disconnect",
+        "a move together with conclude or disconnect",
         FAULTED,
         "…",
         "leave sm out";

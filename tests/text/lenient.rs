@@ -271,7 +271,7 @@ fn invalid_positions_are_rejected_with_a_suggestion() {
     rejected(&fen(" w KQkq bm"), "E-FEN-EP", 52, "field missing");
     rejected("a8/Q e1/Q 4 Qd5+ Kb4", "E-FEN-RANKS", 1, "2 ranks");
     rejected(&fen(" x KQkq -"), "E-FEN-COLOR", 45, "`w` or `b`");
-    rejected(&fen(" w Kqkqk -"), "E-FEN-CASTLE", 50, "stands twice");
+    rejected(&fen(" w Kqkqk -"), "E-FEN-CASTLE", 50, "is repeated");
     rejected(&fen(" w KQxq -"), "E-FEN-CASTLE", 49, "`x`");
     rejected(&fen(" w - bm e4;"), "E-FEN-EP", 49, "field missing");
     rejected(&fen(" w KQkq E6"), "E-FEN-EP", 52, "`e6`?");
@@ -484,9 +484,9 @@ fn all_rights_in_any_case_are_known() {
     for field in ["Kqkq", "KQKQ", "kqkq", "kQkq", "KQkQ"] {
         check(&S.replace("KQkq", field), S, &[("W-LEN-CASTLECASE", 47)]);
     }
-    rejected(&S.replace("KQkq", "KKkq"), "E-FEN-CASTLE", 48, "stands twice");
+    rejected(&S.replace("KQkq", "KKkq"), "E-FEN-CASTLE", 48, "is repeated");
     let half = "rnbqkbn1/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -";
-    rejected(half, "E-FEN-CASTLE", 50, "stands twice");
+    rejected(half, "E-FEN-CASTLE", 50, "is repeated");
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub enum PgcErrorKind {
     #[error("the data end inside a game")]
     NoEnd,
     /// A tag behind the first move, NAG or variation.
-    #[error("a tag behind the first move, NAG or variation")]
+    #[error("a tag after the first move, NAG or variation")]
     TagOrder,
     /// A tag that the game has already.
     #[error("a second tag of this name")]

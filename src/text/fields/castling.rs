@@ -99,7 +99,7 @@ fn drop_doubtful(
             warnings.push(Diagnostic::warning(code, text.column(), message));
         } else {
             castling.set(color, side, None);
-            let why = "is one of Chess960, and the other right of the king is none";
+            let why = "is a right of Chess960, and the other right of the king is impossible";
             warnings.push(dropped(code, text, why));
         }
     }
@@ -143,13 +143,13 @@ fn check_letters(word: Word) -> Result<(), Diagnostic> {
     for (place, &letter) in word.text.iter().enumerate() {
         if !matches!(letter.to_ascii_lowercase(), b'k' | b'q' | b'a'..=b'h') {
             let found = shown(&word.text[place..=place]);
-            return refuse(place, format!("{found} is none of KQkq, A to H, a to h, `-`"));
+            return refuse(place, format!("{found} is not one of KQkq, A to H, a to h, `-`"));
         }
         if place == 4 {
             return refuse(place, "more than four letters".into());
         }
         if word.text[..place].contains(&letter) {
-            return refuse(place, format!("`{}` stands twice", char::from(letter)));
+            return refuse(place, format!("`{}` is repeated", char::from(letter)));
         }
     }
     Ok(())

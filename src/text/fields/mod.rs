@@ -74,7 +74,7 @@ fn without_last_solidus<'a>(
     if profile != Profile::Lenient || placement::read_board(text).is_none() {
         return placement;
     }
-    let message = "a solidus behind the last rank dropped";
+    let message = "a solidus after the last rank dropped";
     let column = placement.column() + text.len();
     let warning = Diagnostic::warning(codes::W_LEN_SOLIDUS, column, message);
     warnings.push(warning.with_repair(*b"/", *b""));

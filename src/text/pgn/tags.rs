@@ -19,7 +19,7 @@ use crate::text::{Diagnostic, Profile, codes, fen};
 #[non_exhaustive]
 pub enum TagError {
     /// The value of `Result` is not one of the four results, nor `0-0`.
-    #[error("the Result tag is none of 1-0, 0-1, 1/2-1/2, 0-0 and *")]
+    #[error("the Result tag is not one of 1-0, 0-1, 1/2-1/2, 0-0 and *")]
     Result,
     /// `SetUp "1"` without `FEN`.
     #[error("SetUp \"1\" needs a FEN tag")]
@@ -31,7 +31,7 @@ pub enum TagError {
     #[error("the FEN tag: {0}")]
     Fen(Diagnostic),
     /// The `Variant` is neither standard chess nor Chess960.
-    #[error("the Variant tag says `{0}`; games of standard chess and Chess960 are read")]
+    #[error("the Variant tag is `{0}`; only games of standard chess and Chess960 can be read")]
     Variant(String),
     /// A tag that a rule adds exceeds a limit.
     #[error(transparent)]

@@ -125,7 +125,7 @@ impl<'a> Record<'a> {
 
     fn beside(&self, opcode: Opcode, others: &[Opcode]) -> Option<String> {
         let other = others.iter().find(|other| self.has(**other))?;
-        Some(format!("{opcode} beside {other}"))
+        Some(format!("{opcode} together with {other}"))
     }
 }
 
@@ -137,7 +137,7 @@ fn move_in_am_and_bm(record: &Record) -> Option<String> {
         .operands
         .iter()
         .find(|&operand| matches!(operand, Operand::Move { .. }) && best.contains(operand))?;
-    Some(format!("`{}` stands in am and in bm", String::from_utf8_lossy(&both.text())))
+    Some(format!("`{}` is both in am and in bm", String::from_utf8_lossy(&both.text())))
 }
 
 /// A `ce` above 32000 gives the distance to mate, as `dm` does.
@@ -151,5 +151,5 @@ fn other_mate_in_ce(record: &Record) -> Option<String> {
 fn not_checkmated(record: &Record) -> Option<String> {
     let is_mate = || Playable::new(record.position).is_ok_and(|playable| playable.is_checkmate());
     (record.integer(Opcode::CE)? == -32767 && !is_mate())
-        .then(|| "ce -32767 says that the mover is checkmated, and he is not".into())
+        .then(|| "ce -32767 means checkmate, but the side to move is not checkmated".into())
 }

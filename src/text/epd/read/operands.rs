@@ -221,7 +221,7 @@ impl Reader<'_, '_> {
                 return Err(segment.error(codes::E_EPD_TYPE, what));
             }
             if !names.insert(name.text) {
-                let message = format!("tag {} stands twice", shown(name.text));
+                let message = format!("tag {} is repeated", shown(name.text));
                 self.warn(codes::W_EPD_PTPDUP, name.at, message);
             }
             operands.push(Operand::token(name.text));

@@ -104,7 +104,8 @@ impl Reader<'_, '_> {
         if count == 0 || !follows || !self.is_lenient() {
             return 0;
         }
-        let message = format!("opcode `{opcode}` stands {} times; one is kept", count + 1);
+        let message =
+            format!("opcode `{opcode}` is written {} times in a row; one is kept", count + 1);
         let before = vec![opcode.as_bytes(); count + 1].join(&b' ');
         self.repaired(codes::W_LEN_DUP, name.at, message, &before, opcode.as_bytes());
         count
@@ -119,7 +120,7 @@ impl Reader<'_, '_> {
             return Ok(Some(opcode));
         }
         let what = format!(
-            "{} is no opcode: a letter and up to 14 letters, digits or underscores",
+            "{} is not an opcode; expected a letter and up to 14 letters, digits or underscores",
             shown(name.text)
         );
         if !self.is_lenient() {

@@ -44,11 +44,11 @@ impl Reader<'_, '_> {
         let mut text = Vec::new();
         second.operation.write_to(&mut text);
         if same {
-            let message = format!("operation `{opcode}` stands twice; one is kept");
+            let message = format!("operation `{opcode}` is repeated; one is kept");
             self.repaired(codes::W_EPD_DUP, second.at, message, &text, b"");
             return Ok(());
         }
-        let message = format!("opcode `{opcode}` stands twice with different operands");
+        let message = format!("opcode `{opcode}` is repeated with different operands");
         if !self.is_lenient() {
             return Err(Diagnostic::error(codes::E_EPD_DUP, second.at + 1, message));
         }

@@ -61,7 +61,8 @@ impl Reader<'_, '_> {
         if glued.is_empty() || !glued.iter().all(u8::is_ascii_digit) || !self.is_lenient() {
             return all;
         }
-        let message = format!("{}: a counter glued to field 4; taken apart", shown(word.text));
+        let message =
+            format!("{}: no blank between field 4 and a counter; split", shown(word.text));
         let after = [&word.text[..end], glued].join(&b' ');
         self.repaired(codes::W_LEN_GLUED, word.at, message, word.text, &after);
         end
@@ -138,7 +139,7 @@ impl Reader<'_, '_> {
         if !is_glued || !self.is_lenient() {
             return word.text.len();
         }
-        let message = format!("{}: text glued to a counter; taken apart", shown(word.text));
+        let message = format!("{}: no blank between a counter and text; split", shown(word.text));
         let after = [&word.text[..digits], &word.text[digits..]].join(&b' ');
         self.repaired(codes::W_LEN_GLUED, word.at, message, word.text, &after);
         digits

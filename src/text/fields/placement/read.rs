@@ -157,7 +157,7 @@ pub(crate) fn read_board(text: &[u8]) -> Option<Board> {
 pub(crate) fn diagnose(word: Word) -> Diagnostic {
     let ranks = word.text.split(|&byte| byte == b'/').count();
     if ranks == 1 {
-        let message = format!("{} is no placement of eight ranks", shown(word.text));
+        let message = format!("{} is not a placement of eight ranks", shown(word.text));
         return Diagnostic::error(codes::E_FEN_RANKS, word.column(), message);
     }
     if ranks != 8 {
@@ -167,7 +167,7 @@ pub(crate) fn diagnose(word: Word) -> Diagnostic {
     let bad = |byte: &u8| SIGNS[usize::from(*byte)].doubt == BAD;
     if let Some(place) = word.text.iter().position(bad) {
         let message = format!(
-            "{} is no piece letter (PNBRQK, pnbrqk) and no digit 1 to 8",
+            "{} is neither a piece letter (PNBRQK, pnbrqk) nor a digit 1 to 8",
             shown(&word.text[place..=place])
         );
         return Diagnostic::error(codes::E_FEN_CHAR, word.column() + place, message);
@@ -185,7 +185,7 @@ pub(crate) fn diagnose(word: Word) -> Diagnostic {
         }
         start += rank.len() + 1;
     }
-    let message = format!("{} is no placement", shown(word.text));
+    let message = format!("{} is not a placement", shown(word.text));
     Diagnostic::error(codes::E_FEN_RANKS, word.column(), message)
 }
 

@@ -127,7 +127,7 @@ impl<R: Read> GameReader<R> {
                 true => self.nested_close(open)?.filter(|nested| *nested != close),
                 false => None,
             };
-            let fault = nested.map(|_| "braces in a comment; kept, with what is between them");
+            let fault = nested.map(|_| "braces in a comment; kept with the text between them");
             let close = nested.unwrap_or(close);
             return Ok(CommentEnd { close, end: close + 1, fault });
         }

@@ -65,7 +65,7 @@ impl<R: Read> GameReader<R> {
             b'$' => self.nag(at)?,
             b'!' | b'?' => self.suffix(at)?,
             b'1' if self.begins_game_by_number() => {
-                let message = "move numbers begin again behind a blank line; read as another game";
+                let message = "move numbers begin again after a blank line; read as another game";
                 self.lenient_only(codes::E_PGN_MOVENUM, at, message)?;
                 self.warn(codes::W_PGN_NEXT, at, message)?;
                 return Ok(Step::End(None));
@@ -100,7 +100,7 @@ impl<R: Read> GameReader<R> {
 
     pub(super) fn en_passant_note(&mut self, at: usize) -> Result<(), Stop> {
         self.source.at += b"(e.p.)".len();
-        let message = "`(e.p.)` stands apart from its move; dropped";
+        let message = "`(e.p.)` is separate from its move; dropped";
         self.repair(DETACHED, at..self.source.at, "", message)
     }
 
@@ -350,7 +350,7 @@ impl<R: Read> GameReader<R> {
                 self.add_nag(at, nag)
             }
             Some(None) => {
-                let message = format!("{} stands apart from its move; dropped", shown(text));
+                let message = format!("{} is separate from its move; dropped", shown(text));
                 self.repair(DETACHED, place, "", message)
             }
             None => {

@@ -22,7 +22,7 @@ impl<R: Read> GameReader<R> {
         let is_lenient = self.options.profile == Profile::Lenient;
         if self.assumes_start && self.builder.depth() == 0 {
             self.source.at = at;
-            let message = message + "; no FEN tag says where the game begins";
+            let message = message + "; the game has no FEN tag with its first position";
             return Err(self.refused_move(codes::E_PGN_SETUP, at, message));
         }
         match self.builder.depth() {
@@ -157,7 +157,8 @@ impl<R: Read> GameReader<R> {
     /// Splits a symbol into a move of `length` bytes and a termination marker, which is read next.
     pub(super) fn split_marker(&mut self, place: Range<usize>, length: usize) -> Result<(), Stop> {
         let (head, marker) = self.source.slice(place.clone()).split_at(length);
-        let message = format!("the termination marker {} is glued to a move; split", shown(marker));
+        let message =
+            format!("no blank between a move and the termination marker {}; split", shown(marker));
         let after = [head, b" ", marker].concat();
         let at = place.start;
         self.change(codes::W_PGN_GLUED, place, after, message)?;

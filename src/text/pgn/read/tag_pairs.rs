@@ -77,7 +77,7 @@ impl<R: Read> GameReader<R> {
             let (codes, message) = match repair {
                 TagRepair::LenientFen => (
                     (codes::E_PGN_SETUP, codes::W_PGN_SETUP),
-                    "the FEN tag is no canonical FEN; the position was read leniently",
+                    "the FEN tag is not a canonical FEN; the position was read leniently",
                 ),
                 TagRepair::NoFen => {
                     self.assumes_start = true;
