@@ -188,9 +188,9 @@ pub enum EnPassantForm {
     /// All.
     #[default]
     Keep,
-    /// Those with a legal capture (X-FEN).
+    /// Squares with a legal capture (X-FEN).
     Legal,
-    /// Those next to an enemy pawn, without regard to pins and checks (Polyglot).
+    /// Squares next to an enemy pawn, without regard to pins and checks (Polyglot).
     Pseudo,
 }
 
