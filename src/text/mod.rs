@@ -3,10 +3,8 @@
 //! Nothing here reads files or binary formats.
 
 mod charset;
-mod checks;
 pub mod codes;
 mod diagnostic;
-mod display;
 pub mod epd;
 pub mod fen;
 pub(crate) mod fields;

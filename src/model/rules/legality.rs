@@ -215,8 +215,9 @@ pub fn can_mate(board: &Board, side: Color) -> bool {
     own != 0 && (!is_of_one_colour || (knight | pawn) != 0)
 }
 
-/// Whether a board shows at a glance that `legality` finds nothing wrong, castling rights aside: as
-/// most do on which no king is in check and nothing was promoted. Of others it says nothing.
+/// A quick test whether [`legality`] finds nothing wrong, castling rights aside. True for most boards without
+/// a king in check and without promoted pieces; false proves nothing.
+#[cfg(feature = "source")]
 #[inline(always)]
 pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Square>) -> bool {
     let kings = Color::ALL.map(|color| (color, board.pieces(color, Role::King).bits()));
@@ -229,6 +230,7 @@ pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Sq
 }
 
 /// Whether a side has no more pieces of a role than a game begins with.
+#[cfg(feature = "source")]
 #[inline(always)]
 fn has_usual_pieces(board: &Board, color: Color) -> bool {
     let most = |role, most: usize| {

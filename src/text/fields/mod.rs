@@ -4,7 +4,6 @@
 //! [`read_usual`] accept only the form of nearly all lines, without a [`Position`]. [`Line`] writes.
 
 mod castling;
-pub(super) mod counters;
 pub(super) mod en_passant;
 mod line;
 mod placement;
@@ -32,7 +31,7 @@ use super::diagnostic::{Diagnostic, shown};
 use super::options::{CastlingForm, EnPassantForm, Profile};
 use super::scan::Word;
 use crate::model::rules::en_passant_is_possible;
-use crate::model::{CastlingDialect, Color, Position};
+use crate::model::{CastlingDialect, Color, Counters, Position};
 
 /// Reads the four fields of a position.
 pub(super) fn read(
@@ -126,4 +125,35 @@ pub(crate) fn write_with_counters(
         counters,
     };
     line.write(out);
+}
+
+/// Reads fields 5 and 6, the counters.
+pub(super) fn read_counters(clock: Word, number: Word) -> Result<Counters, Diagnostic> {
+    let halfmove_clock = decimal(clock.text).ok_or_else(|| {
+        let message = format!(
+            "the halfmove clock must be an integer from 0 to {}, not {}",
+            u32::MAX,
+            shown(clock.text)
+        );
+        Diagnostic::error(codes::E_FEN_HMVC, clock.column(), message)
+    })?;
+    let fullmove_number = decimal(number.text).filter(|&value| value > 0).ok_or_else(|| {
+        let message = format!(
+            "the fullmove number must be an integer from 1 to {}, not {}",
+            u32::MAX,
+            shown(number.text)
+        );
+        Diagnostic::error(codes::E_FEN_FMVN, number.column(), message)
+    })?;
+    Ok(Counters { halfmove_clock, fullmove_number })
+}
+
+fn decimal(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u32, |value, &digit| {
+        let digit = digit.is_ascii_digit().then(|| u32::from(digit - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
 }

@@ -1,9 +1,9 @@
 //! Lines with typographic characters, read as the ASCII for which they stand. Strings stay unchanged.
 
 use super::string_end;
-use crate::text::checks::BYTE_ORDER_MARK;
 use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
+use crate::text::scan::BYTE_ORDER_MARK;
 use crate::text::scan::is_blank;
 use crate::text::typography::{Typographic, character_length, in_ascii, shown_character};
 

@@ -3,13 +3,13 @@
 use super::reader::Reader;
 use super::uci::Begin;
 use crate::model::{Counters, EpdRecord, Opcode, Position};
-use crate::text::checks::{
-    BYTE_ORDER_MARK, illegal_position, is_control, refuse_control_bytes, refuse_other_than,
-};
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::epd::write::format;
 use crate::text::lines::{SPEC_LINE_LIMIT, too_long};
 use crate::text::options::{FormatOptions, Profile};
+use crate::text::scan::{
+    BYTE_ORDER_MARK, illegal_position, is_control, refuse_control_bytes, refuse_other_than,
+};
 use crate::text::scan::{Word, is_blank};
 use crate::text::{codes, fields};
 

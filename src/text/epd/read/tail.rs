@@ -7,7 +7,7 @@ use crate::model::{Color, Counters, Opcode, Operand, Position};
 use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::epd::write::SALVAGED_COUNTERS;
-use crate::text::fields::counters;
+use crate::text::fields::read_counters;
 use crate::text::options::{Profile, ScoreView, Setting};
 use crate::text::scan::{Word, is_blank};
 
@@ -33,7 +33,7 @@ impl Reader<'_, '_> {
                 Ok((self.settle_counters(clock, number), behind))
             }
             ([clock, number], 2) => {
-                let counters = counters::read(clock, number)?;
+                let counters = read_counters(clock, number)?;
                 let message = "FEN counters; read as hmvc and fmvn";
                 self.warn(codes::W_EPD_FENFIELDS, clock.at, message);
                 Ok((Some((counters, clock.at)), behind))
