@@ -1,6 +1,8 @@
 //! What is wrong with a position: pieces, checks, en passant squares, and material that can mate.
 
-use super::attacks::{BACK_RANKS, attackers, is_attacked, line};
+#[cfg(feature = "source")]
+use super::attacks::is_attacked;
+use super::attacks::{BACK_RANKS, attackers, line};
 use crate::model::board::Board;
 use crate::model::position::{Position, en_passant_rank};
 use crate::model::square::{Color, Role, Square};
