@@ -1,4 +1,4 @@
-//! Writing: records are pushed, collected and committed in batches.
+//! Importing: records are pushed, collected in batches and committed.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -24,20 +24,20 @@ use crate::store::schema::{self, Access, StoreHeader, begin_write, read_header};
 type Result<T> = std::result::Result<T, StoreError>;
 
 impl Store {
-    /// Begins to import from a source, or continues the import of a source of this name that was
-    /// interrupted: then [`Importer::resume`] must be called before the first record is pushed.
+    /// Begins to import from a source, or continues an interrupted import of a source of this name. In
+    /// the second case call [`Importer::resume`] before the first record is pushed.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while another import of this process runs;
-    /// [`StoreError::SettingsChanged`] when the interrupted import had other options.
+    /// [`StoreError::SettingsChanged`] if the interrupted import had other options.
     pub fn importer(&self, source: &str, options: &ImportOptions) -> Result<Importer<&Store>> {
         Importer::begin(self, source, options)
     }
 
-    /// [`Store::importer`] that owns the store: [`Importer::close`] ends the import and closes the store.
+    /// [`Store::importer`] that owns the store; [`Importer::close`] ends the import and closes the store.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Store::importer`].
     #[cfg(feature = "source")]
     pub(crate) fn into_importer(
         self,
@@ -48,29 +48,28 @@ impl Store {
     }
 }
 
-/// An import going on. Records that were pushed are in the store once they are committed, which
-/// happens whenever memory is full and at the end; dropping an importer forgets those that are
-/// not.
+/// A running import. Pushed records are in the store once they are committed, which happens whenever
+/// the memory for batches is full, and at the end. Dropping an importer drops uncommitted records.
 pub struct Importer<S: Borrow<Store>> {
     store: S,
     running: Running,
     options: ImportOptions,
     id: u64,
     info: ImportInfo,
-    /// Checkpoint of an interrupted import that was not continued yet.
+    /// Place of an interrupted import that was not continued yet.
     pending: Option<Checkpoint>,
-    /// The import that `restart` gives up with the first commit.
+    /// Import that the first commit marks as given up, because of `restart`.
     given_up: Option<u64>,
     batch: Batch,
     conflicts: Vec<ImportConflict>,
-    /// Change of the origin of the tallies in the next commit.
+    /// Change of the tally ledger in the next commit.
     ledger: Option<LedgerChange>,
-    /// Games that go in with the next commit.
+    /// Games for the next commit.
     games: NewGames,
     failed: bool,
 }
 
-/// Marks a store as one that is imported into.
+/// Marks a store while an import runs.
 struct Running(Arc<AtomicBool>);
 
 impl Drop for Running {
@@ -95,7 +94,7 @@ impl<S: Borrow<Store>> Importer<S> {
         store.database()?;
         let path = &store.shared.path;
         if store.importing.swap(true, Ordering::Acquire) {
-            let what = "another import of this process goes on";
+            let what = "another import of this process is running; finish it first";
             return Err(StoreError::Busy { path: path.clone(), what });
         }
         let running = Running(Arc::clone(&store.importing));
@@ -160,23 +159,22 @@ impl<S: Borrow<Store>> Importer<S> {
         })
     }
 
-    /// Counts of the committed records, including those of earlier runs.
+    /// Outcome of the committed records, including those of earlier runs.
     pub const fn committed(&self) -> ImportCounts {
         self.info.counts
     }
 
-    /// Checkpoint of an interrupted import of this source, if there was one. It is continued with
-    /// [`Importer::resume`].
+    /// Place of an interrupted import of this source, if any. [`Importer::resume`] continues it.
     pub fn resume_point(&self) -> Option<Checkpoint> {
         self.pending
     }
 
-    /// Reads what an earlier run consumed, makes sure that it is what is there, and gives the
-    /// place from which to go on: the start, if no earlier run was interrupted.
+    /// Reads the part of the source that an earlier run consumed and checks that it is unchanged. Returns
+    /// the place to go on from: the start, if no earlier run was interrupted.
     ///
     /// # Errors
-    /// [`StoreError::SourceChanged`] when the source begins otherwise than it did then;
-    /// [`StoreError::Io`] when it cannot be read.
+    /// [`StoreError::SourceChanged`] if that part has changed; [`StoreError::Io`] if the source cannot be
+    /// read.
     pub fn resume(&mut self, source: &mut impl BufRead) -> Result<Checkpoint> {
         let Some(goal) = self.pending else { return Ok(Checkpoint::START) };
         let mut place = Checkpoint::START;
@@ -198,10 +196,10 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(place)
     }
 
-    /// Goes on from a place that the caller has reached by reading the source himself.
+    /// Goes on from a place that the caller has reached by reading the source.
     ///
     /// # Errors
-    /// [`StoreError::SourceChanged`] when it is not [`Importer::resume_point`].
+    /// [`StoreError::SourceChanged`] if it is not [`Importer::resume_point`].
     pub fn resume_at(&mut self, place: Checkpoint) -> Result<()> {
         match self.pending {
             Some(goal) if goal != place => Err(self.changed(goal)),
@@ -220,8 +218,7 @@ impl<S: Borrow<Store>> Importer<S> {
         }
     }
 
-    /// Adds a record that comes from no particular place. An import of such records cannot be
-    /// continued.
+    /// Adds a record without a place in its source. An import of such records cannot be continued.
     ///
     /// # Errors
     /// As [`Importer::push_from`].
@@ -229,13 +226,13 @@ impl<S: Borrow<Store>> Importer<S> {
         self.push_from(record, self.info.place)
     }
 
-    /// Adds a record that ends at this place of its source. When a batch is full it is committed,
-    /// and an interrupted import goes on behind the last record committed.
+    /// Adds a record that ends at this place of its source. A full batch is committed. An interrupted
+    /// import goes on after the last committed record.
     ///
     /// # Errors
-    /// [`StoreError::Encode`], which leaves the importer as it was; [`StoreError::Io`] and
-    /// [`StoreError::Damaged`], after which only what was committed before is in the store;
-    /// [`StoreError::SourceChanged`] when [`Importer::resume`] was due.
+    /// [`StoreError::Encode`], which leaves the importer unchanged; [`StoreError::Io`] and
+    /// [`StoreError::Damaged`], after which only earlier commits are in the store;
+    /// [`StoreError::SourceChanged`] if [`Importer::resume`] was not called.
     pub fn push_from(&mut self, record: &EpdRecord, place: Checkpoint) -> Result<()> {
         self.check()?;
         let shared = &self.store.borrow().shared;
@@ -244,8 +241,8 @@ impl<S: Borrow<Store>> Importer<S> {
         self.settle(place)
     }
 
-    /// [`Importer::push`] of a record in its binary form. Its bytes are looked at no closer than at
-    /// the board: they must be those that the codec wrote.
+    /// [`Importer::push`] of a record in its binary form. Only its board is checked: the bytes must be
+    /// those that the codec wrote.
     #[cfg(feature = "source")]
     pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.collect_encoded(record)?;
@@ -263,8 +260,8 @@ impl<S: Borrow<Store>> Importer<S> {
         self.settle(place)
     }
 
-    /// Whether an interrupted import committed what ends at this place of the source. At the place where
-    /// that import stopped, this one resumes.
+    /// True if an interrupted import committed the part of the source that ends at this place. At the
+    /// place where that import stopped, this one resumes.
     #[cfg(feature = "library")]
     pub(crate) fn is_before_resume_point(&mut self, place: Checkpoint) -> Result<bool> {
         let Some(earlier) = self.pending else { return Ok(false) };
@@ -285,15 +282,14 @@ impl<S: Borrow<Store>> Importer<S> {
         self.batch.push_encoded(key, record).map_err(|error| shared.cannot_encode(error))
     }
 
-    /// With the next commit, says how the tallies of the store came to be, and which games they count
-    /// that they did not count before; `None` for a store that does not keep, or no longer keeps,
-    /// which games it counts.
+    /// Sets, with the next commit, the origin of the tallies and the games that they count in addition;
+    /// `None` for a store that does not, or no longer, keep digests of games.
     pub fn set_tally_origin(&mut self, origin: TallyOrigin, new_games: Option<Vec<GameDigest>>) {
         self.ledger = Some(LedgerChange { origin, new_games });
     }
 
-    /// Takes a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it. It
-    /// goes in with the next commit; the same one may come again.
+    /// Adds a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it, with the
+    /// next commit. A game may be added several times.
     ///
     /// # Errors
     /// As [`Importer::push_from`].
@@ -312,7 +308,7 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(())
     }
 
-    /// Commits what was collected, all at once. It ends at this place of its source.
+    /// Commits all collected records at once. They end at this place of the source.
     ///
     /// # Errors
     /// As [`Importer::push_from`].
@@ -323,7 +319,7 @@ impl<S: Borrow<Store>> Importer<S> {
         self.commit(ImportState::Unfinished)
     }
 
-    /// Notes how far the source was read, and commits a batch that is full.
+    /// Sets the place of the source, and commits a full batch.
     fn settle(&mut self, place: Checkpoint) -> Result<()> {
         self.info.place = place;
         let enough = self.options.commit_every.map_or(u64::MAX, NonZeroU64::get);
@@ -333,8 +329,8 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(())
     }
 
-    /// Commits the rest and ends the import. `place` is the end of the source; where there is none
-    /// to speak of, [`Importer::finish`] ends the import.
+    /// Commits the rest and ends the import. `place` is the end of the source; for a source without
+    /// places use [`Importer::finish`].
     ///
     /// # Errors
     /// As [`Importer::push_from`].
@@ -357,7 +353,7 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(ImportReport { counts: self.info.counts, conflicts })
     }
 
-    /// Commits the rest and ends the import behind the last record.
+    /// Commits the rest and ends the import after the last record.
     ///
     /// # Errors
     /// As [`Importer::push_from`].
@@ -366,7 +362,7 @@ impl<S: Borrow<Store>> Importer<S> {
         self.finish_at(place)
     }
 
-    /// Commits what was pushed so far.
+    /// Commits the records pushed so far.
     ///
     /// # Errors
     /// As [`Importer::push_from`].

@@ -44,27 +44,26 @@ pub enum Same {
 /// ```
 /// use epdb::store::{ImportOptions, OnDuplicate};
 /// let options = ImportOptions::new().on_duplicate(OnDuplicate::Skip).restart(true);
-/// assert_eq!(options.on_duplicate, OnDuplicate::Skip);
+/// assert_ne!(options, ImportOptions::default());
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
 pub struct ImportOptions {
     /// Rule for duplicates.
-    pub on_duplicate: OnDuplicate,
+    pub(crate) on_duplicate: OnDuplicate,
     /// Definition of duplicates.
-    pub same: Same,
+    pub(crate) same: Same,
     /// Other settings that select or change the records of a source, such as the profile it is read
     /// with. An interrupted import is continued only with equal settings.
-    pub settings: String,
+    pub(crate) settings: String,
     /// Digest of the source, if known: see [`Store::recognise`](crate::store::Store::recognise). An
     /// interrupted import of these bytes is continued under any name.
-    pub digest: Option<SourceDigest>,
+    pub(crate) digest: Option<SourceDigest>,
     /// Gives up an interrupted import of this source, keeps the records it had committed, and imports
     /// the source from its start.
-    pub restart: bool,
+    pub(crate) restart: bool,
     /// Number of records after which a commit happens at the latest; by default a commit happens only
     /// when the memory for batches is full.
-    pub commit_every: Option<NonZeroU64>,
+    commit_every: Option<NonZeroU64>,
 }
 
 impl ImportOptions {
@@ -85,19 +84,22 @@ impl ImportOptions {
         ImportOptions { same, ..self }
     }
 
-    /// Other settings that select or change the records of the source.
+    /// Other settings that select or change the records of the source, such as the profile it is read with.
+    /// An interrupted import is continued only with equal settings.
     #[must_use]
     pub fn settings(self, settings: impl Into<String>) -> ImportOptions {
         ImportOptions { settings: settings.into(), ..self }
     }
 
-    /// Digest of the source.
+    /// Digest of the source, if known: see [`Store::recognise`](crate::store::Store::recognise). An
+    /// interrupted import of these bytes is continued under any name.
     #[must_use]
     pub fn digest(self, digest: SourceDigest) -> ImportOptions {
         ImportOptions { digest: Some(digest), ..self }
     }
 
-    /// Gives up an interrupted import of this source and imports it from its start.
+    /// Gives up an interrupted import of this source, keeps the records it had committed, and imports the
+    /// source from its start.
     #[must_use]
     pub fn restart(self, restart: bool) -> ImportOptions {
         ImportOptions { restart, ..self }
