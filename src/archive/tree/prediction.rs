@@ -206,7 +206,7 @@ impl DecodeHistory {
         match modes.decode(decoder) {
             count @ 0..=COLUMNS => Some(count),
             number => {
-                // If damaged bytes ask for a move where there is none, the checksum of the block fails.
+                // If damaged bytes ask for an impossible move, the checksum of the block fails.
                 if self.go_on(MoveKind::from_number(number - MOVE), decoder).is_none() {
                     self.restart(&Row::default());
                 }

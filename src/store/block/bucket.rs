@@ -252,7 +252,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Skips to the next entry with this fingerprint; false if there is none. Of skipped entries only
+    /// Skips to the next entry with this fingerprint; false without one. Of skipped entries only
     /// the lengths are read.
     #[inline]
     pub(in crate::store) fn skip_to(&mut self, fingerprint: u8) -> Result<bool> {

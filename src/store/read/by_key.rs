@@ -148,7 +148,7 @@ impl Reader {
         ByKey { reader: self, next_block: Some(0), block: None, overflow: None, found }
     }
 
-    /// The record with an import number. `None` if there is none: numbers of duplicates that were left
+    /// The record with an import number. `None` if no record has it: numbers of duplicates that were left
     /// out are not used again. A store has no index of numbers, so it is read until the record is found;
     /// at worst all of it is read, in the memory of one block. [`Reader::by_import`] returns many records
     /// in order of their numbers.
