@@ -10,15 +10,15 @@ pub struct AdjudicationRules {
     pub resign: Option<ResignRule>,
     /// When nothing happens any more.
     pub draw: Option<DrawRule>,
-    /// A game is drawn after so many moves of each side, those of its opening counted; the number that a
-    /// position of the opening has does not count.
+    /// A game is drawn after this number of moves of each side, including the moves of its opening. The
+    /// move number of an opening position does not count.
     pub max_moves: Option<u32>,
 }
 
 /// A player who is lost has lost.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct ResignRule {
-    /// For so many moves in a row.
+    /// Number of consecutive moves.
     pub moves: u32,
     /// The score in centipawns that a player says of itself at most, its sign changed.
     pub score: u32,
@@ -29,9 +29,9 @@ pub struct ResignRule {
 /// A game in which nothing happens is drawn.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct DrawRule {
-    /// Not before so many moves of each side, counted as for [`AdjudicationRules::max_moves`].
+    /// Minimum number of moves of each side, counted as for [`AdjudicationRules::max_moves`].
     pub from_move: u32,
-    /// For so many moves of each side in a row.
+    /// Number of consecutive moves of each side.
     pub moves: u32,
     /// No score is farther from 0, in centipawns.
     pub score: u32,
@@ -67,7 +67,7 @@ impl Default for DrawRule {
 #[derive(Clone, Debug)]
 pub struct Adjudicator {
     rules: AdjudicationRules,
-    /// How many moves in a row, counted up to the last one.
+    /// Number of consecutive moves up to the last one.
     losing: [u32; 2],
     winning: [u32; 2],
     level: [u32; 2],

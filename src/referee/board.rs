@@ -6,10 +6,10 @@ use crate::model::{Color, GameResult, Position, Replay, Start};
 
 /// So often a position may arise before the game is drawn.
 const REPETITIONS: usize = 3;
-/// So many plies may pass without a capture or a move of a pawn.
+/// Number of plies without a capture or a pawn move after which a game is drawn.
 const FIFTY_MOVES: u32 = 100;
 
-/// How the rules of chess end a game.
+/// Endings of a game by the rules of chess.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Ending {
     /// The side to move is mated.
@@ -66,17 +66,17 @@ impl GameBoard {
         Some(GameBoard { replay, start, moves: Vec::new(), before: None, seen })
     }
 
-    /// Where the game began.
+    /// The start of the game.
     pub const fn start(&self) -> &Place {
         &self.start
     }
 
-    /// Where it is now.
+    /// The current position.
     pub fn place(&self) -> Place {
         place(&self.replay)
     }
 
-    /// Where it was before the last move.
+    /// The position before the last move.
     pub const fn before(&self) -> Option<&Place> {
         self.before.as_ref()
     }
@@ -131,7 +131,7 @@ impl GameBoard {
         }
     }
 
-    /// How the game ended, in words.
+    /// The ending in words.
     pub const fn reason(&self, ending: Ending) -> &'static str {
         match (ending, self.turn()) {
             (Ending::Checkmate, Color::White) => "Black mates",
@@ -143,7 +143,7 @@ impl GameBoard {
         }
     }
 
-    /// What an ending makes of the game.
+    /// The result of an ending.
     pub fn outcome(&self, ending: Ending) -> Outcome {
         let result = match ending {
             Ending::Checkmate => GameResult::win_of(!self.turn()),

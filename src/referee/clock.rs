@@ -20,9 +20,9 @@ pub struct Clocks {
 struct SideClock {
     control: TimeControl,
     remaining: Remaining,
-    /// What all moves took.
+    /// Total time of all moves.
     used: Duration,
-    /// What the move that is thought about took before the clock was stopped.
+    /// Time of the current move before the clock was stopped.
     on_this_move: Duration,
 }
 
@@ -36,7 +36,7 @@ impl SideClock {
         }
     }
 
-    /// What is left for the move, without what was thought about it already.
+    /// Remaining time for the move when it began.
     fn left(&self) -> Option<Duration> {
         Some(self.remaining.time?.saturating_sub(self.on_this_move))
     }
@@ -58,12 +58,12 @@ impl Clocks {
         self.running.is_some()
     }
 
-    /// How long the clock has run since it was last started.
+    /// Time since the clock was last started.
     pub fn running_for(&self, now: Duration) -> Duration {
         self.running.map_or(Duration::ZERO, |(_, since)| now.saturating_sub(since))
     }
 
-    /// How long the side to move has thought about its move.
+    /// Time of the current move.
     pub fn thinking(&self, now: Duration) -> Duration {
         self.running.map_or(Duration::ZERO, |(color, _)| {
             self.side(color).on_this_move + self.running_for(now)
@@ -106,19 +106,18 @@ impl Clocks {
         self.flag_falls(margin).is_some_and(|falls| now > falls)
     }
 
-    /// What a side has left for its next move, or for the one that it thinks about; `None` where no
-    /// clock decides.
+    /// The remaining time of a side for its next or current move; `None` if the game has no clock.
     pub fn left(&self, color: Color) -> Option<Duration> {
         self.side(color).left()
     }
 
-    /// What both sides have used, the move that is thought about included.
+    /// The used time of both sides, including the current move.
     pub fn used(&self) -> UsedTime {
         let seconds = |color| (self.side(color).used + self.side(color).on_this_move).as_secs();
         UsedTime { white: seconds(Color::White), black: seconds(Color::Black) }
     }
 
-    /// What a side that is asked for a move is told of the time.
+    /// The clock as it is sent to the side to move.
     pub fn told(&self, color: Color) -> TimeLeft {
         let side = self.side(color);
         let movetime = matches!(side.control, TimeControl::PerMove(_)).then(|| side.left());

@@ -17,13 +17,13 @@ use crate::text::pgn::evaluation_comment;
 pub struct PlayedMove {
     /// The move.
     pub mv: Move,
-    /// How long the player thought.
+    /// Thinking time.
     pub used: Duration,
-    /// What the player's clock shows after it, the increment included; `None` where no clock decides.
+    /// The player's clock after the move, including the increment; `None` if the game has no clock.
     pub left: Option<Duration>,
-    /// What the player says of the position before it.
+    /// The player's evaluation of the position before the move.
     pub score: Option<Score>,
-    /// How deep it searched, in plies.
+    /// Search depth in plies.
     pub depth: Option<u32>,
 }
 
@@ -91,7 +91,7 @@ fn set_up(game: &mut GameBuilder, start: &Start) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// What stands behind a move, after which this side is to move.
+/// The annotation after a move, with this side to move next.
 fn comment(played: &PlayedMove, turn: Color) -> String {
     let depth = played.depth.map(|depth| depth.to_string()).unwrap_or_default();
     let score = played.score.and_then(after_best_move);

@@ -17,7 +17,7 @@ pub struct Opening {
     pub start: Start,
     /// The moves that are made for the players.
     pub moves: Vec<Move>,
-    /// What it is called, if it has a name.
+    /// The name of the opening, if it has one.
     pub label: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub struct OpeningsSource {
     pub file: PathBuf,
     /// In which order they are taken.
     pub order: OpeningOrder,
-    /// How many plies of a game are made, all of them if `None`.
+    /// Number of plies of a game that are played; `None` for all.
     pub plies: Option<u32>,
     /// Which one is the first, from 1.
     pub first: u64,
@@ -141,7 +141,7 @@ impl Opening {
     /// The start array.
     pub const ARRAY: Opening = Opening { start: Start::ARRAY, moves: Vec::new(), label: None };
 
-    /// Where the players begin; `None` where no moves can be made.
+    /// The position after the opening; `None` if it has no legal move.
     pub fn reached(&self) -> Option<Playable> {
         let mut replay = Replay::new(&self.start)?;
         self.moves.iter().for_each(|mv| replay.play(*mv));
@@ -192,5 +192,5 @@ impl Chosen {
     }
 }
 
-/// So many openings are not worth the work of dropping some.
+/// Up to this number of openings, dropping used ones is not worth the work.
 const MANY: usize = 4096;

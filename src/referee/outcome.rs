@@ -1,4 +1,4 @@
-//! How games of a tournament end.
+//! Results of games of a tournament.
 
 use std::fmt;
 

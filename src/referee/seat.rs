@@ -1,4 +1,4 @@
-//! What the referee knows of one client.
+//! The referee's view of one client.
 
 use std::time::Duration;
 
@@ -8,8 +8,7 @@ use crate::text::codes;
 /// The number of a channel, which no other channel of the tournament has.
 pub type ChannelId = u64;
 
-/// What a client is doing, as the referee sees it. Before it has signed on, and after its channel was
-/// closed, it is away.
+/// The state of a client. Before it has signed on, and after its channel was closed, it is away.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SeatState {
     /// No client has signed on under the name.
@@ -100,17 +99,17 @@ pub(super) struct Seat {
     pub(super) has_signed_off: bool,
     /// Whether it has ever signed on.
     pub(super) has_come: bool,
-    /// How often it was started for its game, or is there already.
+    /// Number of starts of its client for its game.
     pub(super) starts: u32,
-    /// What its client that was started last has as its address when it signs on.
+    /// The token by which the client that was started last signs on.
     pub(super) token: Option<String>,
     /// The address of the client that signed on last.
     pub(super) address: String,
-    /// How often it went away in its game.
+    /// Number of times it went away in its game.
     pub(super) departures: u32,
     /// Until when one that is away is awaited.
     pub(super) awaited_until: Option<Duration>,
-    /// What was wrong on its channel.
+    /// Faults on its channel.
     pub(super) faults: u32,
     /// Whether its game ended while it thought: its reply may be under way.
     pub(super) owes_reply: bool,

@@ -9,7 +9,7 @@ use std::path::Path;
 /// and written, such as a socket's or a named pipe's, is taken as it is.
 ///
 /// # Errors
-/// What the system reports.
+/// The serial line cannot be opened or configured.
 pub fn open_line(path: &Path) -> io::Result<(File, File)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);

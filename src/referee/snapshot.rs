@@ -25,7 +25,7 @@ pub struct Snapshot<'a> {
     /// The seats of clients: the first ones of all players in the order of the settings, then their second
     /// ones, and so on.
     pub seats: Vec<SeatView>,
-    /// What is not played because players have signed off.
+    /// Games that are not played because players have signed off.
     pub absences: &'a Absences,
     /// Whether the supervisor lets no game begin and nobody move.
     pub is_paused: bool,
@@ -45,7 +45,7 @@ impl Snapshot<'_> {
 pub struct SeatView {
     /// The player, by place.
     pub player: usize,
-    /// What the client is doing, in a word.
+    /// The state of the client as a word.
     pub state: &'static str,
     /// The game that it plays, by number.
     pub game: Option<u32>,
@@ -56,7 +56,7 @@ pub struct SeatView {
 pub struct RunningGame {
     /// Which game it is.
     pub pairing: Pairing,
-    /// What it began from is called.
+    /// The name of its opening.
     pub opening: Option<String>,
     /// The position on the board.
     pub position: Position,
@@ -77,12 +77,12 @@ pub struct RunningGame {
 pub struct SideView {
     /// The player, by place.
     pub player: usize,
-    /// What its client is doing, in a word.
+    /// The state of the client as a word.
     pub state: &'static str,
-    /// What is left on its clock now; `None` where no clock decides.
+    /// Remaining time now; `None` if the game has no clock.
     pub left: Option<Duration>,
-    /// What it said of its last move, seen by itself.
+    /// Score of its last move, from its own view.
     pub score: Option<Score>,
-    /// How deep it searched for that, in plies.
+    /// Depth of that search in plies.
     pub depth: Option<u32>,
 }

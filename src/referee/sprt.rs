@@ -1,15 +1,14 @@
 //! The sequential probability ratio test of two hypotheses about the strength of a side (Wald 1945).
 //!
-//! How much more probable counts are under the second hypothesis is the generalized likelihood ratio: of
-//! all distributions of scores with the difference that a hypothesis says, the one is taken under which
-//! the counts are most probable (Van den Bergh, "A practical introduction to the GSPRT", 2020, and
-//! "Normalized Elo", 2021). The logarithm of it is what fishtest and fastchess show as LLR. Scores that
-//! were never met count as met a thousandth time, as they do there.
+//! The generalized likelihood ratio compares how probable the counts are under both hypotheses. Each
+//! hypothesis is the most probable distribution of scores with its difference (Van den Bergh, "A
+//! practical introduction to the GSPRT", 2020, and "Normalized Elo", 2021). fishtest and fastchess show
+//! its logarithm as LLR. As there, a score that did not occur counts as a thousandth of an occurrence.
 
 use super::settings::{EloModel, Sprt};
 use super::strength::{NORMALIZED_UNIT, expected_score, games_in_each, scores};
 
-/// What a test says by now.
+/// The state of a test.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct SprtState {
     /// The logarithm of the likelihood ratio.
@@ -20,7 +19,7 @@ pub struct SprtState {
     pub upper: f64,
 }
 
-/// What a test ends with.
+/// The result of a test.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The difference is the first one, or less.
@@ -30,7 +29,7 @@ pub enum Verdict {
 }
 
 impl SprtState {
-    /// What a test says of counts as in [`strength`](super::strength).
+    /// The state of a test with counts as in [`strength`](super::strength).
     ///
     /// ```
     /// use epdb::referee::sprt::{SprtState, Verdict};
@@ -47,7 +46,7 @@ impl SprtState {
         }
     }
 
-    /// What the test ends with; `None` while it goes on.
+    /// The result of the test; `None` if it is not finished.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.llr {
             llr if llr >= self.upper => Some(Verdict::Second),
@@ -83,7 +82,7 @@ fn llr(test: &Sprt, counts: &[u64]) -> Option<f64> {
     )
 }
 
-/// How often a score counts as met that was not.
+/// The count of a score that did not occur.
 const NEVER_MET: f64 = 1e-3;
 
 /// The most probable distribution of a mean.
@@ -92,13 +91,13 @@ fn with_mean(met: &[Cell], mean: f64) -> Option<Vec<f64>> {
     with_mean_of_zero(&distances)
 }
 
-/// The most probable distribution whose mean lies so many of its standard deviations above one half. The
-/// condition is linear close to a distribution; that of the last step gives the next one.
+/// The most probable distribution whose mean is `deviations` standard deviations above one half. The
+/// condition is linear near a distribution; each step solves it near the distribution of the last step.
 fn with_normalized_mean(met: &[Cell], deviations: f64) -> Option<Vec<f64>> {
-    const MOST_STEPS: usize = 100;
+    const MAX_STEPS: usize = 100;
     const CLOSE: f64 = 1e-11;
     let mut shares = vec![1.0 / met.len() as f64; met.len()];
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let now = || met.iter().zip(&shares);
         let mean: f64 = now().map(|((score, _), share)| score * share).sum();
         let variance: f64 = now().map(|((score, _), share)| share * (score - mean).powi(2)).sum();

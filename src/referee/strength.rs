@@ -1,4 +1,4 @@
-//! How much stronger somebody is, by counts of results.
+//! Difference of strength from counts of results.
 //!
 //! Counts are of scores in even steps, the lowest first: three of games (lost, drawn, won), or five of
 //! pairs of games from one opening with the colours turned (0, ½, 1, 1½, 2 points). Pairs say more, since
@@ -12,7 +12,7 @@ const Z: f64 = 1.959_963_984_540_054;
 /// (Van den Bergh, "Normalized Elo", 2021).
 pub const NORMALIZED_UNIT: f64 = 347.435_585_522_601_5;
 
-/// What counts say of a side.
+/// Statistics of a side.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Strength {
     /// The share of all points.
@@ -21,7 +21,7 @@ pub struct Strength {
     pub elo: Estimate,
     /// The difference in normalized Elo: the mean in units of the standard deviation of a game.
     pub normalized: Estimate,
-    /// How probable it is that the side is the stronger one.
+    /// Likelihood of superiority: the probability that the side is the stronger one.
     pub superiority: f64,
 }
 
@@ -34,7 +34,7 @@ pub struct Estimate {
     pub error: Option<f64>,
 }
 
-/// What counts say; `None` of no games.
+/// Statistics of counts; `None` without games.
 ///
 /// The mean is taken as normally distributed with the variance of the counts, as fishtest does
 /// (`stat_util.py`); Elo is the logistic difference of the mean and of both ends of its interval. Counts
@@ -92,12 +92,12 @@ fn moments(counts: &[u64]) -> Option<Moments> {
     Some(Moments { count, mean, variance })
 }
 
-/// So many scores from 0 to 1 in even steps.
+/// `steps` scores from 0 to 1 in even steps.
 pub(super) fn scores(steps: usize) -> impl Iterator<Item = f64> + Clone {
     (0..steps).map(move |step| step as f64 / (steps.max(2) - 1) as f64)
 }
 
-/// How many games are behind each score.
+/// Number of games of each score.
 pub(super) fn games_in_each(counts: &[u64]) -> f64 {
     (counts.len() / 2) as f64
 }

@@ -1,11 +1,11 @@
-//! What a supervisor types.
+//! Commands of the supervisor.
 
 use super::arbiter::Order;
-use super::server::Wish;
-use super::settings::{Silences, Tournament};
+use super::server::ControlCommand;
+use super::settings::{QuietTimeouts, Tournament};
 use crate::model::GameResult;
 
-/// What can be typed, a line each.
+/// The list of commands, one per line.
 pub const COMMANDS: &str = "\
 pause                      begin no game and ask for no move
 resume                     go on
@@ -16,11 +16,11 @@ standings                  the table
 stop, quit                 end; the tournament goes on when it is called again
 help                       this";
 
-/// What a line wants.
+/// A parsed command line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Typed {
+pub enum SupervisorCommand {
     /// Something of the referee.
-    Wish(Wish),
+    Control(ControlCommand),
     /// To know what can be typed.
     Help,
     /// Nothing.
@@ -30,27 +30,31 @@ pub enum Typed {
 /// Reads a line. `silences` are those in force, of which one may be changed.
 ///
 /// # Errors
-/// The line is none of [`COMMANDS`].
+/// The line is not one of [`COMMANDS`].
 ///
 /// ```
-/// use epdb::referee::server::Wish;
-/// use epdb::referee::{Order, Tournament, Typed, typed};
+/// use epdb::referee::server::ControlCommand;
+/// use epdb::referee::{Order, Tournament, SupervisorCommand, parse_command};
 /// let text = "[[player]]\nname = 'A'\n[[player]]\nname = 'B 2'\n";
 /// let tournament = Tournament::from_toml(text, "t")?;
 /// let silences = tournament.silences;
-/// let order = |line: &str| typed(line, &tournament, silences);
-/// assert_eq!(order("restart B 2"), Ok(Typed::Wish(Wish::Order(Order::Restart(1)))));
+/// let order = |line: &str| parse_command(line, &tournament, silences);
+/// assert_eq!(order("restart B 2"), Ok(SupervisorCommand::Control(ControlCommand::Order(Order::Restart(1)))));
 /// assert!(order("restart C").is_err());
 /// # Ok::<(), epdb::Error>(())
 /// ```
-pub fn typed(line: &str, tournament: &Tournament, silences: Silences) -> Result<Typed, String> {
+pub fn parse_command(
+    line: &str,
+    tournament: &Tournament,
+    silences: QuietTimeouts,
+) -> Result<SupervisorCommand, String> {
     let line = line.trim();
     let (word, rest) = line.split_once(' ').map_or((line, ""), |(word, rest)| (word, rest.trim()));
     let order = match (word, rest) {
-        ("", "") => return Ok(Typed::Nothing),
-        ("help", _) => return Ok(Typed::Help),
-        ("standings", "") => return Ok(Typed::Wish(Wish::Standings)),
-        ("stop" | "quit", "") => return Ok(Typed::Wish(Wish::Stop)),
+        ("", "") => return Ok(SupervisorCommand::Nothing),
+        ("help", _) => return Ok(SupervisorCommand::Help),
+        ("standings", "") => return Ok(SupervisorCommand::Control(ControlCommand::Standings)),
+        ("stop" | "quit", "") => return Ok(SupervisorCommand::Control(ControlCommand::Stop)),
         ("pause", "") => Order::Pause,
         ("resume", "") => Order::Resume,
         ("adjudicate", rest) => adjudication(rest)?,
@@ -58,10 +62,10 @@ pub fn typed(line: &str, tournament: &Tournament, silences: Silences) -> Result<
             let seat = tournament.seat_named(name);
             Order::Restart(seat.ok_or_else(|| format!("no client is called `{name}`"))?)
         }
-        ("silence", rest) => Order::Silences(changed(silences, rest)?),
-        _ => return Err(format!("`{line}` is no command; help shows them")),
+        ("silence", rest) => Order::QuietTimeouts(changed(silences, rest)?),
+        _ => return Err(format!("`{line}` is not a command; help lists them")),
     };
-    Ok(Typed::Wish(Wish::Order(order)))
+    Ok(SupervisorCommand::Control(ControlCommand::Order(order)))
 }
 
 fn adjudication(text: &str) -> Result<Order, String> {
@@ -73,14 +77,14 @@ fn adjudication(text: &str) -> Result<Order, String> {
     Ok(Order::Adjudicate { game, result })
 }
 
-fn changed(silences: Silences, text: &str) -> Result<Silences, String> {
+fn changed(silences: QuietTimeouts, text: &str) -> Result<QuietTimeouts, String> {
     let expected =
         || "expected `silence conclude TIME` or `silence reset TIME`, as in `silence reset 2s`";
     let (which, time) = text.split_once(' ').ok_or_else(expected)?;
     let time = humantime::parse_duration(time.trim()).map_err(|error| error.to_string())?;
     match which {
-        "conclude" => Ok(Silences { conclude: time, ..silences }),
-        "reset" => Ok(Silences { reset: time, ..silences }),
+        "conclude" => Ok(QuietTimeouts { conclude: time, ..silences }),
+        "reset" => Ok(QuietTimeouts { reset: time, ..silences }),
         _ => Err(expected().into()),
     }
 }

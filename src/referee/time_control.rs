@@ -1,4 +1,4 @@
-//! How long players may think, and what is left of it.
+//! Time controls and remaining times.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::wire::LONGEST_TIME;
 
-/// How long a player may think.
+/// A time control.
 ///
 /// It is written as tools for tournaments have it: `40/60+0.5` is 40 moves in 60 seconds with half a
 /// second more after each, `1:30+1` a minute and a half for the game, `5/move` five seconds for each
@@ -35,18 +35,18 @@ pub enum TimeControl {
 /// A part of a time control.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Stage {
-    /// How many moves it has, not 0; `None` for all that come.
+    /// Number of moves, not 0; `None` for the rest of the game.
     pub moves: Option<u32>,
-    /// What the clock gets when the stage begins.
+    /// Time added when the stage begins.
     pub time: Duration,
-    /// What it gets after each move.
+    /// Time added after each move.
     pub increment: Duration,
 }
 
 /// The longest time that clocks of records can show.
 const LONGEST: Duration = Duration::from_secs(LONGEST_TIME);
 
-/// What one player has left before a move.
+/// The state of one player's clock before a move.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Remaining {
     /// The time; `None` where no clock decides.
@@ -65,7 +65,7 @@ impl Remaining {
 }
 
 impl TimeControl {
-    /// What a player has before the first move.
+    /// The clock before the first move.
     pub fn start(&self) -> Remaining {
         match self {
             TimeControl::Unlimited => Remaining { time: None, moves: None, stage: 0 },
@@ -79,8 +79,8 @@ impl TimeControl {
         }
     }
 
-    /// What a player has before the next move, where the last one took `used`. A clock that was
-    /// overstepped goes on from 0. Of an hourglass the opponent gets what was used, see
+    /// The clock before the next move, after a move that took `used`. An overstepped clock continues from
+    /// 0. The opponent's clock of an hourglass gets the used time, see
     /// [`TimeControl::after_opponents_move`].
     ///
     /// ```
@@ -112,7 +112,7 @@ impl TimeControl {
         Remaining { time: Some(time.saturating_add(more)), moves, stage }
     }
 
-    /// What a player has after a move of the opponent that took `used`.
+    /// The clock after a move of the opponent that took `used`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -132,7 +132,7 @@ impl TimeControl {
         }
     }
 
-    /// What the clock gets after the next move.
+    /// Time that the clock gets after the next move.
     pub fn increment(&self, remaining: &Remaining) -> Duration {
         match self {
             TimeControl::Stages(stages) => {
@@ -234,7 +234,7 @@ fn hourglass(text: &str) -> Result<TimeControl, String> {
     Ok(TimeControl::Hourglass(positive(time, text)?))
 }
 
-/// How a time is written.
+/// Formats a time.
 type ReadTime = fn(&str) -> Result<Duration, String>;
 
 fn of_stages<'t>(
@@ -269,7 +269,7 @@ fn stage(text: &str, time: ReadTime) -> Result<Stage, String> {
 
 fn number_of_moves(text: &str) -> Result<u32, String> {
     let moves = text.parse().ok().filter(|moves| (1..=9999).contains(moves));
-    moves.ok_or_else(|| format!("`{text}` is no number of moves from 1 to 9999"))
+    moves.ok_or_else(|| format!("`{text}` is not a number of moves from 1 to 9999"))
 }
 
 fn positive(time: Duration, text: &str) -> Result<Duration, String> {
@@ -312,5 +312,5 @@ fn within(time: Duration, text: &str) -> Result<Duration, String> {
 }
 
 fn no_time(text: &str) -> String {
-    format!("`{text}` is no time such as 60, 0.5 or 1:30")
+    format!("`{text}` is not a time such as 60, 0.5 or 1:30")
 }

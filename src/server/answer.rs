@@ -1,4 +1,4 @@
-//! Answers, and why there is none.
+//! Answers and refusals.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 
 use crate::error::Error;
 
-/// Why a request is not answered: a status and one line of plain text.
+/// A refused request: a status and one line of plain text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
@@ -30,12 +30,12 @@ impl Refusal {
         Refusal { status: StatusCode::BAD_REQUEST, text: text.into() }
     }
 
-    /// There is no such thing.
+    /// The requested thing does not exist.
     pub(super) fn not_found(text: impl Into<String>) -> Refusal {
         Refusal { status: StatusCode::NOT_FOUND, text: text.into() }
     }
 
-    /// There should have been an answer; the log has `why`.
+    /// An internal error; `why` goes to the log.
     pub(super) fn failed(why: impl Display) -> Refusal {
         tracing::error!(%why, "a request failed");
         Refusal {
@@ -46,7 +46,7 @@ impl Refusal {
 }
 
 impl From<Error> for Refusal {
-    /// What was asked is fine, and what has the answer is not: the log has the details.
+    /// An error of a source. The request is valid; the details go to the log.
     fn from(error: Error) -> Refusal {
         tracing::error!(%error, "a source cannot be read");
         Refusal {
@@ -68,14 +68,15 @@ pub(super) fn object(value: &impl Serialize) -> Response {
     Json(value).into_response()
 }
 
-/// So much work goes on at once that waits for a disk or takes long. More would only share the processors.
+/// Maximum number of threads for work that waits for a disk or takes long. More would only compete for
+/// the processors.
 static WORK: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
     let processors = thread::available_parallelism().map_or(2, NonZero::get);
     Arc::new(Semaphore::new(2 * processors))
 });
 
-/// Does work that waits for a disk or takes long on a thread that may, when it is its turn. Work that has begun
-/// goes on when nobody waits for it any more, so the turn is its own.
+/// Runs work that waits for a disk or takes long on a blocking thread, in its turn. Work that has begun
+/// continues when its client is gone, so it keeps its turn.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -87,7 +88,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(Refusal::failed)?
 }
 
-/// A text with its control characters escaped: nothing in it passes for another line or commands a terminal.
+/// A text with its control characters escaped, so that it can neither end a line nor control a terminal.
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! The state that all requests share, and the answers that are cached until a source changes.
+//! The state that all requests share, and the cache of answers.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use super::sources::{Served, Sources};
 use crate::error::Result;
 use crate::library::names::Names;
 
-/// Answers are kept in this part of the memory.
+/// The share of the memory for cached answers.
 const ANSWERS_OF_MEMORY: usize = 8;
 
-/// What all requests have in common.
+/// The state that all requests share.
 #[derive(Debug)]
 pub(super) struct App {
     pub(super) settings: ServerSettings,
@@ -33,7 +33,7 @@ pub(super) struct App {
 }
 
 impl App {
-    /// Reads the names of openings and opens all sources, having told `begins` of each.
+    /// Reads the names of openings and opens all sources. `begins` is called before each source.
     pub(super) fn open(settings: ServerSettings, begins: &dyn Fn(&SourceSpec)) -> Result<App> {
         let mut names = Names::new();
         settings.openings.iter().try_for_each(|file| names.add_file(file))?;
@@ -45,7 +45,7 @@ impl App {
         Ok(App { settings, sources, names, answers, metrics: Metrics::new() })
     }
 
-    /// The source of a name, or the first where none is named.
+    /// The source of a name, or the first if there is no name.
     pub(super) fn source(&self, name: Option<&str>) -> Result<Arc<Served>, Refusal> {
         match name {
             None => self.sources.first().ok_or_else(|| Refusal::not_found("there is no source")),
@@ -61,46 +61,46 @@ impl App {
     }
 }
 
-/// About what an answer takes beside its bytes.
+/// Approximate size of a cached answer without its body, in bytes.
 const OVERHEAD: u64 = 512;
 
-/// Answers by question.
-pub(super) type Answers = Cache<Question, Kept, Weight>;
+/// Cached answers by request.
+pub(super) type Answers = Cache<CacheKey, CachedAnswer, AnswerWeighter>;
 
-/// A path with what is behind it, and how many times that what is served had changed when it was asked.
+/// The key of a cached answer: path, query, and version of the served data.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Question {
+pub(super) struct CacheKey {
     pub(super) changes: u64,
     pub(super) uri: Box<str>,
 }
 
 /// An answer.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct CachedAnswer {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
-/// What an answer takes, in bytes.
+/// Size of an answer, in bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Weight;
+pub(super) struct AnswerWeighter;
 
-impl Weighter<Question, Kept> for Weight {
-    fn weight(&self, question: &Question, kept: &Kept) -> u64 {
+impl Weighter<CacheKey, CachedAnswer> for AnswerWeighter {
+    fn weight(&self, question: &CacheKey, kept: &CachedAnswer) -> u64 {
         OVERHEAD + (question.uri.len() + kept.body.len()) as u64
     }
 }
 
-/// Room for answers of so many bytes together.
+/// A cache of `bytes` bytes.
 pub(super) fn answers(bytes: usize) -> Answers {
     let answers = bytes / (OVERHEAD as usize + 4096);
-    Cache::with_weighter(answers, bytes as u64, Weight)
+    Cache::with_weighter(answers, bytes as u64, AnswerWeighter)
 }
 
-/// Longer answers are not kept.
+/// Maximum length of a cached answer.
 const LONGEST: u64 = 256 << 10;
 
-/// Gives an answer that was given before, or has it made and keeps it.
+/// Returns a cached answer, or has it made and caches it.
 pub(super) async fn cache_answers(
     State(app): State<Arc<App>>,
     request: Request,
@@ -109,10 +109,10 @@ pub(super) async fn cache_answers(
     if request.method() != Method::GET {
         return next.run(request).await;
     }
-    // Before the answer is made: what changes meanwhile makes another question of it.
+    // The version is read before the answer is made, so a change meanwhile gives another key.
     let uri = request.uri().path_and_query().map_or("/", |uri| uri.as_str());
-    let question = Question { changes: app.sources.changes(), uri: uri.into() };
-    if let Some(Kept { headers, body }) = app.answers.get(&question) {
+    let question = CacheKey { changes: app.sources.changes(), uri: uri.into() };
+    if let Some(CachedAnswer { headers, body }) = app.answers.get(&question) {
         return (headers, body).into_response();
     }
     let (parts, body) = next.run(request).await.into_parts();
@@ -123,7 +123,7 @@ pub(super) async fn cache_answers(
     match body.collect().await {
         Ok(body) => {
             let body = body.to_bytes();
-            let kept = Kept { headers: parts.headers.clone(), body: body.clone() };
+            let kept = CachedAnswer { headers: parts.headers.clone(), body: body.clone() };
             app.answers.insert(question, kept);
             Response::from_parts(parts, Body::from(body))
         }

@@ -1,4 +1,4 @@
-//! What all paths begin with.
+//! The prefix of all paths.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// What all paths begin with, such as `/explorer`; empty where nothing does.
+/// The prefix of all paths, such as `/explorer`; may be empty.
 ///
 /// ```
 /// use epdb::server::BasePath;
@@ -24,12 +24,12 @@ use crate::error::{Error, Result};
 pub struct BasePath(String);
 
 impl BasePath {
-    /// Whether nothing stands before the paths.
+    /// Whether there is no prefix.
     pub const fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Routes, as they are found below this path.
+    /// The routes below this prefix.
     pub(super) fn before<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
         if self.is_root() {
             return routes;
@@ -60,7 +60,7 @@ impl FromStr for BasePath {
             return Ok(BasePath(path.to_string()));
         }
         Err(Error::new(format!(
-            "`{text}` is no path such as /explorer: it begins with a slash, and its names have letters, \
+            "`{text}` is not a path such as /explorer: it begins with a slash, and its names have letters, \
              digits, and - _ . ~"
         )))
     }

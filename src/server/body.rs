@@ -1,4 +1,4 @@
-//! Bodies of requests, as large and as slow as they may be.
+//! Request bodies, limited in size and time.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -19,13 +19,13 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::answer::Refusal;
 use super::limits::Limits;
 
-/// A body that fails where it takes more than the limits give it, or another one takes its place.
+/// A body that fails if it exceeds the limits, or if another one takes its place.
 pub(super) fn limited(body: Body, limits: &Limits, place: Option<BodyPlace>) -> Body {
     let paced = Paced::new(body, limits.body_time, limits.body_rate.get(), place);
     Body::new(Limited::new(paced, limits.body_size))
 }
 
-/// Whether a body failed by its size.
+/// Whether a body failed because of its size.
 pub(super) fn is_too_large(error: &axum::Error) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -49,19 +49,19 @@ impl fmt::Display for TooSlow {
 
 impl Error for TooSlow {}
 
-/// A body for which the server waits a while, and longer by what has come of it.
+/// A body with a deadline that each received byte extends.
 struct Paced {
     body: Body,
-    /// It is never waited longer than this.
+    /// The latest deadline.
     longest: Duration,
-    /// Bytes that make up for a second.
+    /// Bytes that extend the deadline by a second.
     rate: u64,
-    /// How long it may still be waited for.
+    /// Time left.
     left: Duration,
-    /// Since when it is waited for.
+    /// The start of the current wait.
     since: Option<Instant>,
     end: Pin<Box<Sleep>>,
-    /// Until all of it has come.
+    /// Reads the whole body.
     place: Option<BodyPlace>,
 }
 
@@ -71,14 +71,14 @@ impl Paced {
         Paced { body, longest, rate, left: longest, since: None, end, place }
     }
 
-    /// Some bytes have come.
+    /// Some bytes arrived.
     fn came(&mut self, bytes: usize) {
         let waited = self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
         let earned = Duration::from_secs_f64(bytes as f64 / self.rate as f64);
         self.left = self.left.saturating_sub(waited).saturating_add(earned).min(self.longest);
     }
 
-    /// Nothing has come yet.
+    /// Nothing arrived yet.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         if self.since.is_none() {
             let now = Instant::now();
@@ -122,7 +122,7 @@ impl hyper::body::Body for Paced {
     }
 }
 
-/// The bodies that are coming.
+/// The bodies in transfer.
 #[derive(Debug)]
 pub(super) struct BodyPlaces {
     most: usize,
@@ -130,19 +130,19 @@ pub(super) struct BodyPlaces {
     coming: Mutex<Coming>,
 }
 
-/// By the order in which they began: whose each is, and how it is told to end.
+/// Client and cancel signal of each body, in the order in which they began.
 #[derive(Debug, Default)]
 struct Coming {
     next: u64,
     all: BTreeMap<u64, (IpAddr, oneshot::Sender<()>)>,
 }
 
-/// A place, which is free again when this is dropped.
+/// A place, which is released on drop.
 #[derive(Debug)]
 pub(super) struct BodyPlace {
     places: Arc<BodyPlaces>,
     number: u64,
-    /// Ready when another body takes the place.
+    /// Ready if another body takes the place.
     pub(super) end: oneshot::Receiver<()>,
 }
 
@@ -159,10 +159,10 @@ impl BodyPlaces {
         self.coming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a body from an address. Where all are taken, the body that began first makes room.
+    /// A place for a body from an address. If all are taken, the oldest body is cancelled.
     ///
     /// # Errors
-    /// The address has as many as it may have.
+    /// The address has its maximum number of bodies.
     pub(super) fn enter(self: &Arc<BodyPlaces>, address: IpAddr) -> Result<BodyPlace, Refusal> {
         let address = network_of(address);
         let mut coming = self.coming();
@@ -175,7 +175,7 @@ impl BodyPlaces {
             return Err(Refusal { status: StatusCode::TOO_MANY_REQUESTS, text });
         }
         if coming.all.len() >= self.most {
-            // What is dropped here tells it.
+            // The drop cancels the oldest body.
             coming.all.pop_first();
         }
         let number = coming.next;
@@ -192,7 +192,7 @@ impl Drop for BodyPlace {
     }
 }
 
-/// What one client has of addresses: of IPv6 a network of 64 bits.
+/// The part of an address that identifies a client: of IPv6 the network of 64 bits.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

@@ -1,4 +1,4 @@
-//! Which pages of other servers may ask (CORS).
+//! Requests of foreign pages (CORS).
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, ExposeHeaders};
 
 use crate::error::{Error, Result};
 
-/// How long a browser need not ask again whether it may.
+/// Time for which browsers cache the permission.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Where a page comes from: `https://lichess.org`, with a port where it has one, or `*` for anywhere.
+/// The origin of a page: `https://lichess.org`, optionally with a port, or `*` for any.
 ///
 /// ```
 /// use epdb::server::Origin;
@@ -31,13 +31,13 @@ impl FromStr for Origin {
         match value {
             Ok(value) if text == "*" || is_origin(text) => Ok(Origin(value)),
             _ => Err(Error::new(format!(
-                "`{text}` is no origin such as https://lichess.org (no path, no slash at the end), nor *"
+                "`{text}` is not an origin such as https://lichess.org (no path, no slash at the end), nor *"
             ))),
         }
     }
 }
 
-/// Browsers send it in lower case, and it is compared byte for byte.
+/// Browsers send origins in lower case, and they are compared byte by byte.
 fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return false };
@@ -52,12 +52,12 @@ impl TryFrom<String> for Origin {
     }
 }
 
-/// Whether pages of an origin may ask.
+/// Whether pages of an origin may send requests.
 pub(super) fn allows(origins: &[Origin], asking: &HeaderValue) -> bool {
     origins.iter().any(|Origin(origin)| origin == "*" || origin == asking)
 }
 
-/// What tells browsers that pages of these origins may ask.
+/// The layer that grants permission to these origins.
 pub(super) fn layer(origins: &[Origin]) -> CorsLayer {
     let origins: Vec<HeaderValue> = origins.iter().map(|Origin(value)| value.clone()).collect();
     let allowed = match origins.iter().any(|origin| origin == "*") {

@@ -1,4 +1,4 @@
-//! What a request says in its address, refused in the server's own words where it cannot be read.
+//! Extractors for query and path that refuse in the server's own words.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::answer::Refusal;
 
-/// The words behind the question mark.
+/// The query parameters.
 pub(super) struct Query<T>(pub(super) T);
 
 /// A part of the path.
@@ -37,11 +37,11 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     }
 }
 
-/// The words of a query, of which a list may be given value by value, as `speeds[]=blitz&speeds[]=rapid`:
-/// it is read as if commas stood between them.
+/// The parameters of a query. Lists may be given value by value, as `speeds[]=blitz&speeds[]=rapid`, and
+/// are joined with commas.
 ///
 /// # Errors
-/// A word with another index.
+/// A parameter with another index.
 fn joined(query: &str) -> Result<Cow<'_, str>, Refusal> {
     if !query.contains(['[', '%']) {
         return Ok(query.into());
@@ -66,7 +66,7 @@ fn joined(query: &str) -> Result<Cow<'_, str>, Refusal> {
     Ok(words.join("&").into())
 }
 
-/// Without what the library says of itself before a colon.
+/// The message without the library's own prefix before the colon.
 fn refused(text: &str) -> Refusal {
     let reason = text.split_once(": ").map_or(text, |(_, reason)| reason);
     Refusal::bad_request(format!("the address cannot be read: {reason}"))

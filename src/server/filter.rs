@@ -1,4 +1,4 @@
-//! Which games a question asks for, and by what a library cannot tell them apart.
+//! Filters of games, and the parts of them that a library cannot apply.
 
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
@@ -14,36 +14,36 @@ use crate::library::explore::{
 use crate::library::tally::RATING_GROUPS;
 use crate::model::{EpdRecord, Position, Speed, Tally};
 
-/// Names what was asked for and not done, since the library keeps these games together.
+/// The header with the filters that were not applied, because the library is not split by them.
 pub(super) const NOT_SPLIT: HeaderName = HeaderName::from_static("x-epdb-not-split");
 
-/// What a query says of the games that it asks for. What is empty is not said.
+/// The filter parameters of a query. Empty ones are ignored.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct AskedGames {
-    /// A year, or a month of it.
+pub(super) struct GameFilter {
+    /// A year, or a month of a year.
     pub(super) since: Option<String>,
     pub(super) until: Option<String>,
-    /// Names of [`Speed`], with commas between.
+    /// Names of [`Speed`], separated by commas.
     pub(super) speeds: Option<String>,
-    /// Ratings, with commas between: each stands for the group in which it lies.
+    /// Ratings, separated by commas; each stands for its rating group.
     pub(super) ratings: Option<String>,
 }
 
-/// What can be done of what was asked for.
+/// The part of a filter that can be applied.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Applied {
+pub(super) struct AppliedFilter {
     pub(super) filter: CellFilter,
-    /// The words of the query that could not be done, or not wholly: of a month its year counts where
-    /// only years are told apart.
+    /// The parameters that cannot be applied completely. If only years are split, the year of a month
+    /// counts.
     pub(super) not_split: Vec<&'static str>,
 }
 
-impl AskedGames {
-    /// The games that are asked for. All speeds, or all ratings, are as good as none.
+impl GameFilter {
+    /// The parsed filter. All speeds, or all ratings, are the same as no filter.
     ///
     /// # Errors
-    /// Which word says nothing.
+    /// An invalid parameter.
     pub(super) fn filter(&self) -> Result<CellFilter, Refusal> {
         let month = |name: &str, text: &Option<String>| {
             let read = |text: &str| text.replace('/', "-").parse::<YearMonth>();
@@ -52,11 +52,12 @@ impl AskedGames {
         };
         let speeds = words(&self.speeds).map(|word| {
             let names = Speed::ALL.map(Speed::name).join(", ");
-            Speed::from_name(word).ok_or(format!("bad request: speeds: {word} is none of {names}"))
+            Speed::from_name(word)
+                .ok_or(format!("bad request: speeds: {word} is not one of {names}"))
         });
         let ratings = words(&self.ratings).map(|word| {
             let rating: Option<u16> = word.parse().ok();
-            rating.map(group_of).ok_or(format!("bad request: ratings: {word} is no rating"))
+            rating.map(group_of).ok_or(format!("bad request: ratings: {word} is not a rating"))
         });
         Ok(CellFilter {
             since: month("since", &self.since)?,
@@ -67,22 +68,22 @@ impl AskedGames {
     }
 }
 
-/// A value that says something.
+/// A value that is not empty.
 pub(super) fn given(text: &Option<String>) -> Option<&str> {
     text.as_deref().map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// What stands between the commas.
+/// The parts between commas.
 pub(super) fn words(text: &Option<String>) -> impl Iterator<Item = &str> {
     given(text).into_iter().flat_map(|text| text.split(',')).map(str::trim)
 }
 
-/// The lowest rating of the group in which a rating lies.
+/// The lowest rating of the group of a rating.
 fn group_of(rating: u16) -> u16 {
     RATING_GROUPS.into_iter().rev().find(|&least| least <= rating).unwrap_or_default()
 }
 
-/// Each value once; none where there are all that there are.
+/// The values without duplicates; empty if they are all possible values.
 fn some_of<T: PartialEq>(
     values: impl Iterator<Item = Result<T, String>>,
     all: usize,
@@ -97,25 +98,25 @@ fn some_of<T: PartialEq>(
     Ok(if some.len() == all { Vec::new() } else { some })
 }
 
-/// The first and the last month of lichess.org: programs send them where nothing is chosen.
+/// The first and the last month of lichess.org, which programs send if nothing is selected.
 const OUTERMOST: [YearMonth; 2] =
     [YearMonth { year: 1952, month: Some(1) }, YearMonth { year: 3000, month: Some(12) }];
 
-/// Whether a bound leaves nothing out for who sends it.
+/// Whether a bound excludes nothing for its sender.
 fn says_all(bound: YearMonth) -> bool {
     let is = |all: YearMonth| bound == all || bound == YearMonth { month: None, ..all };
     OUTERMOST.into_iter().any(is)
 }
 
-impl Applied {
-    /// What can be done of what is asked for: by what the library tells games apart, and where it does not say
-    /// that, by what the tally of the position does. All of it where there is no tally either.
+impl AppliedFilter {
+    /// The part of a filter that can be applied: by the split of the library if stated, else by that of
+    /// the position's tally. Everything applies if there is no tally.
     pub(super) fn new(
         asked: CellFilter,
         splits: &Option<Vec<&'static str>>,
         tally: Option<&Tally>,
-    ) -> Applied {
-        let mut applied = Applied { filter: asked, not_split: Vec::new() };
+    ) -> AppliedFilter {
+        let mut applied = AppliedFilter { filter: asked, not_split: Vec::new() };
         let lacking = |filter: &CellFilter| match splits {
             Some(splits) => filter.asks_by().find(|name| !splits.contains(name)),
             None => tally.and_then(|tally| filter.not_told_apart(tally)),
@@ -126,7 +127,7 @@ impl Applied {
         applied
     }
 
-    /// Does without what `tally --by` calls so.
+    /// Drops the part with this name in `tally --by`.
     fn give_up(&mut self, what: &str) {
         let CellFilter { since, until, speeds, ratings } = &mut self.filter;
         let bounds = [("since", since), ("until", until)];
@@ -154,10 +155,10 @@ impl Applied {
         }
     }
 
-    /// Refuses where not all was done and it must be.
+    /// Refuses a filter that is not applied completely, if `strict`.
     ///
     /// # Errors
-    /// By what the library does not tell games apart.
+    /// The parameters that the library is not split by.
     pub(super) fn check(&self, strict: bool) -> Result<(), Refusal> {
         if !strict || self.not_split.is_empty() {
             return Ok(());
@@ -166,7 +167,7 @@ impl Applied {
         Err(Refusal::bad_request(format!("the library does not tell games apart by {what}")))
     }
 
-    /// Names in an answer what was not done.
+    /// Adds the header with the parameters that were not applied.
     pub(super) fn named_in(&self, answer: impl IntoResponse) -> Response {
         let mut answer: Response = answer.into_response();
         if !self.not_split.is_empty()
@@ -178,21 +179,21 @@ impl Applied {
     }
 }
 
-/// What a source knows of a position.
-pub(super) struct Found {
-    /// Its records.
+/// The result of a lookup.
+pub(super) struct LookupResult {
+    /// The records of the position.
     pub(super) records: Vec<EpdRecord>,
     /// Their numbers.
     pub(super) numbers: Vec<u64>,
-    /// There are more records, which are not looked at.
+    /// Whether there are more records than were read.
     pub(super) is_cut: bool,
-    pub(super) applied: Applied,
+    pub(super) applied: AppliedFilter,
     pub(super) explored: Explored,
 }
 
-impl Found {
-    /// Looks a position up, and those that its moves lead to. `not_split` are words of the query that no library
-    /// can do; with `strict` there must be none.
+impl LookupResult {
+    /// Looks up a position and its children. `not_split` are parameters that no library supports; with
+    /// `strict` it must be empty.
     pub(super) fn new(
         served: &Served,
         position: &Position,
@@ -200,17 +201,17 @@ impl Found {
         not_split: &[&'static str],
         strict: bool,
         options: ExploreOptions,
-    ) -> Result<Found, Refusal> {
+    ) -> Result<LookupResult, Refusal> {
         let (records, is_cut) = served.numbered_records(position)?;
         let (numbers, records): (Vec<u64>, Vec<EpdRecord>) = records.into_iter().unzip();
         let tally = Entry::of(&records)?.and_then(|entry| entry.tally);
-        let mut applied = Applied::new(asked, &served.splits(), tally.as_ref());
+        let mut applied = AppliedFilter::new(asked, &served.splits(), tally.as_ref());
         applied.not_split.extend(not_split);
         applied.check(strict)?;
         let options = options.cells(applied.filter.clone());
         let ask = &mut |queries: &[Query]| served.records(queries);
         let explored = explore_from::<Error>(position, &records, 1, &options, ask)?;
-        Ok(Found { records, numbers, is_cut, applied, explored })
+        Ok(LookupResult { records, numbers, is_cut, applied, explored })
     }
 }
 
@@ -220,10 +221,10 @@ mod tests {
 
     use super::*;
 
-    fn asked(since: &str, until: &str, speeds: &str, ratings: &str) -> AskedGames {
+    fn asked(since: &str, until: &str, speeds: &str, ratings: &str) -> GameFilter {
         let [since, until, speeds, ratings] =
             [since, until, speeds, ratings].map(|text| Some(text.to_string()));
-        AskedGames { since, until, speeds, ratings }
+        GameFilter { since, until, speeds, ratings }
     }
 
     #[test]
@@ -231,7 +232,7 @@ mod tests {
         let all = Speed::ALL.map(Speed::name).join(",");
         let filter = asked("", "", &all, "400,1000,1200,1400,1600,1800,2000,2200,2500").filter();
         assert_eq!(filter, Ok(CellFilter::default()));
-        assert_eq!(AskedGames::default().filter(), Ok(CellFilter::default()));
+        assert_eq!(GameFilter::default().filter(), Ok(CellFilter::default()));
         let filter = asked("2019", "2020/05", "blitz,blitz", "1700,2600").filter().unwrap();
         assert_eq!(filter.since, Some("2019".parse().unwrap()));
         assert_eq!(filter.until, Some("2020-05".parse().unwrap()));
@@ -256,7 +257,7 @@ mod tests {
         let asked = asked("2019-05", "2020", "blitz", "1600").filter().unwrap();
         let by = |text: &str| {
             let tally = Tally::from_text(text.as_bytes(), |_| None).unwrap();
-            Applied::new(asked.clone(), &None, Some(&tally))
+            AppliedFilter::new(asked.clone(), &None, Some(&tally))
         };
         let none = by("reached 2");
         assert!(none.filter.is_empty());
@@ -267,11 +268,11 @@ mod tests {
         assert_eq!(years.filter.since, Some("2019".parse().unwrap()));
         assert_eq!(years.filter.speeds, [Speed::Blitz]);
         assert_eq!(by("[2020-01 blitz 1600+] reached 2").not_split, [""; 0]);
-        assert_eq!(Applied::new(asked.clone(), &None, None).filter, asked);
-        // What a library tells apart counts, though nothing of it is known of the games of a position.
+        assert_eq!(AppliedFilter::new(asked.clone(), &None, None).filter, asked);
+        // The split of the library counts, although the games of this position are unknown.
         let tally = Tally::from_text(b"reached 2", |_| None).unwrap();
         let splits = Some(vec!["year", "speed"]);
-        let applied = Applied::new(asked.clone(), &splits, Some(&tally));
+        let applied = AppliedFilter::new(asked.clone(), &splits, Some(&tally));
         assert_eq!(applied.not_split, ["since", "ratings"]);
         assert_eq!(tally.total_of(|cell| applied.filter.takes(cell)).reached, 0);
     }

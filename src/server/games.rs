@@ -1,4 +1,4 @@
-//! The games of a position that a library keeps.
+//! The games of a position that a library lists.
 
 use crate::error::Result;
 use crate::library::explore::{CellFilter, Explored};
@@ -8,25 +8,25 @@ use crate::model::rules::Move;
 use crate::model::{GameId, KeptGame, KeptGames, Position, San};
 use crate::server::sources::Served;
 
-/// The games of a position that a library keeps, that are among those asked for and went on there.
+/// The listed games of a position that match the filter and that continued from there.
 #[derive(Default)]
-pub(super) struct GamesHere {
+pub(super) struct ListedGames {
     best: Vec<GameId>,
     latest: Vec<GameId>,
     found: Vec<FoundGame>,
 }
 
-impl GamesHere {
-    /// Those that the records of the position list.
+impl ListedGames {
+    /// The games that the records of the position list.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors of the source.
     pub(super) fn find(
         served: &Served,
         listed: &KeptGames,
         position: &Position,
         cells: &CellFilter,
-    ) -> Result<GamesHere> {
+    ) -> Result<ListedGames> {
         let all: Vec<&KeptGame> = listed.games().iter().collect();
         let mut found = FoundGame::find(&all, position, |id| served.kept_game(id))?;
         let split = Split { year: true, month: true, speed: true, rating: true };
@@ -34,21 +34,21 @@ impl GamesHere {
         found.retain(|it| cells.is_empty() || cells.takes(&GameFacts::of(&it.game, split).cell));
         let best = listed.best().map(|kept| kept.id).collect();
         let latest = listed.latest().map(|kept| kept.id).collect();
-        Ok(GamesHere { best, latest, found })
+        Ok(ListedGames { best, latest, found })
     }
 
-    /// The best, at most so many.
+    /// The best games, at most `most`.
     pub(super) fn best(&self, most: usize) -> Vec<GameObject> {
         self.listed(&self.best).take(most).collect()
     }
 
-    /// The latest, at most so many, that are not among others.
+    /// The latest games, at most `most`, without those in `others`.
     pub(super) fn latest(&self, most: usize, others: &[GameObject]) -> Vec<GameObject> {
         let is_new = |game: &GameObject| others.iter().all(|other| other.id != game.id);
         self.listed(&self.latest).filter(is_new).take(most).collect()
     }
 
-    /// The game in which a move was played, for each move that was played in no other.
+    /// The game of each move that was played in one game only.
     pub(super) fn singles(&self, explored: &Explored) -> Vec<(Move, GameObject)> {
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());
         let is_needed = explored.rows.iter().any(|row| row.counts.games() == 1);

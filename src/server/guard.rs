@@ -1,4 +1,4 @@
-//! What is asked of every request before anything is looked up for it.
+//! Checks of every request before any lookup.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::host::{Hosts, called};
 use super::limits::Limits;
 use super::settings::ServerSettings;
 
-/// What is asked of every request.
+/// Checks of every request.
 #[derive(Debug)]
 pub(super) struct Guard {
     hosts: Hosts,
@@ -25,7 +25,7 @@ pub(super) struct Guard {
     bodies: Arc<BodyPlaces>,
 }
 
-/// Who asks.
+/// The address of the client.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Client(pub(super) IpAddr);
 
@@ -60,7 +60,7 @@ impl Guard {
         }
     }
 
-    /// A place for the body of a request that has one.
+    /// A place for the body of a request, if it has one.
     fn place_for_body(&self, request: &Request) -> Result<Option<BodyPlace>, Refusal> {
         match request.extensions().get::<Client>() {
             Some(Client(address)) if has_body(request.headers()) => {
@@ -70,7 +70,7 @@ impl Guard {
         }
     }
 
-    /// Refuses what a page of a stranger makes a browser send, which asks nobody for that before.
+    /// Refuses requests of foreign pages that browsers send without a preflight.
     fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = headers.get(header::HOST).map(HeaderValue::as_bytes).unwrap_or_default();
         let own = called(uri, host);
@@ -92,7 +92,7 @@ impl Guard {
     }
 }
 
-/// Why a body is not taken.
+/// The refusal of a body.
 pub(super) fn too_large(most: usize) -> Refusal {
     let text =
         format!("the body has more than {most} bytes; ask in parts, or set limits.body-size");
@@ -108,7 +108,7 @@ fn has_body(headers: &HeaderMap) -> bool {
     headers.contains_key(header::TRANSFER_ENCODING) || length.is_some_and(|length| length != "0")
 }
 
-/// Lets requests through that are fit to be answered, with so much time as there is for them.
+/// Passes valid requests on, with a time limit.
 pub(super) async fn guard(
     State(guard): State<Arc<Guard>>,
     request: Request,
@@ -126,7 +126,7 @@ pub(super) async fn guard(
     })
 }
 
-/// The answer to a path that there is not.
+/// The answer for an unknown path.
 pub(super) async fn no_path(request: Request) -> Refusal {
     match *request.method() {
         Method::GET | Method::HEAD | Method::POST => Refusal::not_found("there is no such path"),
@@ -134,7 +134,7 @@ pub(super) async fn no_path(request: Request) -> Refusal {
     }
 }
 
-/// The answer to a method that a path has not.
+/// The answer for a method that a path does not support.
 pub(super) async fn no_method() -> Refusal {
     Refusal {
         status: StatusCode::METHOD_NOT_ALLOWED,

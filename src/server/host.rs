@@ -1,5 +1,5 @@
-//! By which names the server may be called. A page of a stranger whose name comes to stand for this
-//! machine (DNS rebinding) calls it by that name, and gets nothing.
+//! Names of the server. This prevents DNS rebinding: a foreign page whose name resolves to this machine
+//! is refused.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::answer::Refusal;
 use crate::error::{Error, Result};
 
-/// A name by which a server is called, with or without a port.
+/// A name of the server, with or without a port.
 ///
 /// ```
 /// use epdb::server::HostName;
@@ -40,13 +40,13 @@ impl FromStr for HostName {
         });
         name.ok_or_else(|| {
             Error::new(format!(
-                "`{text}` is no name of a host such as chess.example or chess.example:8080"
+                "`{text}` is not a host name such as chess.example or chess.example:8080"
             ))
         })
     }
 }
 
-/// Whether it is a name, or an address as it stands in a URL.
+/// Whether it is a name, or an address in the notation of URLs.
 fn is_name(host: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.[]:".contains(&byte);
     !host.is_empty() && host.bytes().all(is_part)
@@ -61,7 +61,7 @@ impl TryFrom<String> for HostName {
 }
 
 impl HostName {
-    /// The address, where the name is one.
+    /// The address, if the name is one.
     fn address(&self) -> Option<IpAddr> {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         host.parse().ok().map(|address: IpAddr| address.to_canonical())
@@ -72,12 +72,12 @@ impl HostName {
     }
 }
 
-/// What a request calls the server: by its address, else by the header Host.
+/// The name in a request: from its address, else from the header Host.
 pub(super) fn called<'r>(uri: &'r Uri, host: &'r [u8]) -> &'r [u8] {
     uri.authority().map_or(host, |authority| authority.as_str().as_bytes())
 }
 
-/// The names that a server answers to.
+/// The names of the server.
 #[derive(Debug)]
 pub(super) struct Hosts {
     is_loopback: bool,
@@ -89,7 +89,7 @@ impl Hosts {
         Hosts { is_loopback: listen.ip().to_canonical().is_loopback(), allowed: allowed.to_vec() }
     }
 
-    /// Refuses what was sent to somebody else.
+    /// Refuses requests to other names.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
@@ -102,12 +102,12 @@ impl Hosts {
             Some(name) if self.answers_to(&name) => Ok(()),
             Some(HostName { host, .. }) => Err(Refusal {
                 status: StatusCode::MISDIRECTED_REQUEST,
-                text: format!("{host} is no name of this server; --allow-host {host} makes it one"),
+                text: format!("{host} is not a name of this server; --allow-host {host} adds it"),
             }),
         }
     }
 
-    /// No name of a stranger can be an address, or `localhost`.
+    /// An address or `localhost` cannot be the name of a foreign page.
     fn answers_to(&self, name: &HostName) -> bool {
         let is_own = match name.address() {
             Some(address) => !self.is_loopback || address.is_loopback(),

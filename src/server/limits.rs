@@ -1,11 +1,11 @@
-//! How much of the server its clients may take.
+//! Limits on clients.
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-/// How much of the server its clients may take: of its connections, its memory and its time.
+/// Limits on clients: connections, memory and time.
 ///
 /// ```
 /// use epdb::server::ServerSettings;
@@ -19,40 +19,40 @@ use serde::{Deserialize, Deserializer, de};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Limits {
-    /// Connections at once. One more takes the place of the one that waits longest for a question, and waits
-    /// itself where all are asked.
+    /// Maximum number of connections. A further one replaces the connection that is idle longest, or
+    /// waits if none is idle.
     pub connections: NonZeroUsize,
-    /// Bytes of the head of a request, which has at most 100 headers.
+    /// Maximum size of a request head in bytes; it has at most 100 headers.
     pub head_size: usize,
-    /// Bytes of the address that a request asks for.
+    /// Maximum length of a request target in bytes.
     pub uri_size: usize,
-    /// Time for the head of a request, from the beginning of the connection or the end of the answer
-    /// before: so long a connection may also be idle.
+    /// Time for the head of a request, from the start of the connection or the end of the previous
+    /// answer. It is also the maximum idle time.
     #[serde(deserialize_with = "length_of_time")]
     pub head_time: Duration,
-    /// Bodies of requests that are coming at once: fewer than connections, so that slow ones keep nobody else
-    /// out. For one more the body that began first is given up.
+    /// Maximum number of request bodies in transfer. It is below the number of connections, so that slow
+    /// bodies cannot block everybody. A further body cancels the oldest one.
     pub bodies: NonZeroUsize,
-    /// How many of them come from one address, or from one network of 64 bits in IPv6; more are refused. A
-    /// proxy that hands bodies on as they come is one address.
+    /// Maximum number of bodies in transfer from one address, or from one 64-bit network of IPv6; more
+    /// are refused. An unbuffered proxy is one address.
     pub bodies_of_address: NonZeroUsize,
-    /// Bytes of the body of a request.
+    /// Maximum size of a request body in bytes.
     pub body_size: usize,
-    /// Lines of a batch.
+    /// Maximum number of lines of a batch.
     pub batch_lines: u64,
-    /// How long the body of a request is waited for; what comes of it makes up for that by `body_rate`.
+    /// Time for the body of a request, extended by `body_rate` for received bytes.
     #[serde(deserialize_with = "length_of_time")]
     pub body_time: Duration,
-    /// Bytes of a body that make up for a second of `body_time`: how many must come in a second where it takes
-    /// longer.
+    /// Bytes of a body that extend `body_time` by a second: the minimum rate per second of a longer
+    /// transfer.
     pub body_rate: NonZeroU64,
     /// Time until an answer begins.
     #[serde(deserialize_with = "length_of_time")]
     pub answer_time: Duration,
-    /// The longest pause in which a client takes nothing of its answer.
+    /// Maximum pause in which a client reads nothing of its answer.
     #[serde(deserialize_with = "length_of_time")]
     pub write_time: Duration,
-    /// Time for open answers to end when the server is stopped.
+    /// Time for open answers to end when the server stops.
     #[serde(deserialize_with = "length_of_time")]
     pub stop_time: Duration,
 }
@@ -80,6 +80,6 @@ impl Default for Limits {
 fn length_of_time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(from)?;
     humantime::parse_duration(&text).map_err(|_| {
-        de::Error::custom(format!("`{text}` is no length of time such as 500ms, 5s or 2m"))
+        de::Error::custom(format!("`{text}` is not a length of time such as 500ms, 5s or 2m"))
     })
 }

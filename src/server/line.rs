@@ -1,4 +1,4 @@
-//! The line that a question asks for: where it begins, and the moves from there.
+//! Lines: a start position and moves.
 
 use super::answer::Refusal;
 use crate::model::rules::{Move, Playable};
@@ -7,38 +7,38 @@ use crate::text::epd::{self, Line};
 use crate::text::pgn::{GameReader, PgnReadOptions};
 use crate::text::{ParseOptions, PositionLine, Profile, parse_moves};
 
-/// No game has as many.
-const MOST_MOVES: usize = 20_000;
+/// Maximum number of moves, more than any game has.
+const MAX_MOVES: usize = 20_000;
 
-/// Where a line begins, and the moves from there.
+/// A start position and moves.
 #[derive(Clone, Debug)]
-pub(super) struct AskedLine {
+pub(super) struct ParsedLine {
     start: Start,
     line: PositionLine,
 }
 
-impl AskedLine {
-    /// Reads a FEN, the start array where there is none, and moves with commas between them.
-    pub(super) fn parse(fen: Option<&str>, play: &str) -> Result<AskedLine, Refusal> {
+impl ParsedLine {
+    /// Parses a FEN, by default the start array, and moves separated by commas.
+    pub(super) fn parse(fen: Option<&str>, play: &str) -> Result<ParsedLine, Refusal> {
         let fen = fen.unwrap_or_default();
         let start = if fen.trim().is_empty() { Start::ARRAY } else { parse_start(fen)? };
-        AskedLine::of_moves(start, &play.replace(',', " "))
+        ParsedLine::from_moves(start, &play.replace(',', " "))
     }
 
-    fn of_moves(start: Start, moves: &str) -> Result<AskedLine, Refusal> {
+    fn from_moves(start: Start, moves: &str) -> Result<ParsedLine, Refusal> {
         let text = format!("{} moves {moves}", start.position);
         let refuse = |error: crate::text::Diagnostic| Refusal::bad_request(error.message);
         let line = PositionLine::parse(text.as_bytes(), &ParseOptions::new(Profile::Lenient));
         let line = line.map_err(refuse)?.ok_or_else(|| Refusal::bad_request("no position"))?;
-        if line.moves().len() > MOST_MOVES {
-            return Err(Refusal::bad_request(format!("more than {MOST_MOVES} moves")));
+        if line.moves().len() > MAX_MOVES {
+            return Err(Refusal::bad_request(format!("more than {MAX_MOVES} moves")));
         }
-        Ok(AskedLine { start, line })
+        Ok(ParsedLine { start, line })
     }
 
-    /// What a person says, from this position on: a FEN or EPD, one move or more to be played on, moves from
-    /// the start array where they begin with their number 1, or a game in PGN.
-    pub(super) fn read_on(&self, text: &str) -> Result<AskedLine, Refusal> {
+    /// Parses typed text: a FEN or EPD, moves to continue from this position, moves from the start array
+    /// with their numbers from 1, or a game in PGN.
+    pub(super) fn read_on(&self, text: &str) -> Result<ParsedLine, Refusal> {
         let text = text.trim().trim_matches('"').trim();
         if text.is_empty() {
             return Err(Refusal::bad_request("type a move, a FEN, or a game in PGN"));
@@ -59,35 +59,35 @@ impl AskedLine {
         }
         if let Some(game) = parse_game(text) {
             let moves: Vec<String> = game.main_line().map(|mv| mv.to_string()).collect();
-            return AskedLine::of_moves(*game.start(), &moves.join(" "));
+            return ParsedLine::from_moves(*game.start(), &moves.join(" "));
         }
         let why = on.err().map(|error| error.message).unwrap_or_default();
         Err(Refusal::bad_request(format!("neither a move here, nor a FEN or a game: {why}")))
     }
 
-    fn played_on(&self, moves: &[Move]) -> Result<AskedLine, Refusal> {
+    fn played_on(&self, moves: &[Move]) -> Result<ParsedLine, Refusal> {
         let all = self.line.coordinates().iter().chain(moves);
         let all: Vec<String> = all.map(Move::to_string).collect();
-        AskedLine::of_moves(self.start, &all.join(" "))
+        ParsedLine::from_moves(self.start, &all.join(" "))
     }
 
-    /// The positions and the moves.
+    /// The start and the moves.
     pub(super) const fn line(&self) -> &PositionLine {
         &self.line
     }
 
-    /// The position that is asked for.
+    /// The final position.
     pub(super) fn end(&self) -> &Position {
         self.line.end()
     }
 
-    /// The position that is asked for, if it is one in which moves can be made.
+    /// The final position, if it is playable.
     pub(super) fn playable(&self) -> Result<Playable, Refusal> {
         Playable::new(self.end())
             .map_err(|error| Refusal::bad_request(format!("bad request: {error}")))
     }
 
-    /// The FEN of each position with its six fields, from the first to the one that is asked for.
+    /// The six-field FEN of each position, from the start to the end.
     pub(super) fn fens(&self) -> Vec<String> {
         let mut replay = Replay::new(&self.start);
         let mut fens = vec![fen(&self.start.position, self.start.counters)];
@@ -106,7 +106,7 @@ impl AskedLine {
         fens
     }
 
-    /// The number before a move as PGN writes it, such as `12.` or `12...`.
+    /// A move number in PGN, such as `12.` or `12...`.
     pub(super) fn number_of(&self, ply: usize) -> String {
         let turn = self.start.position.turn() as usize;
         let number = self.start.counters.fullmove_number as usize + (ply + turn) / 2;
@@ -115,20 +115,20 @@ impl AskedLine {
     }
 }
 
-/// Whether a text was meant as a FEN: its first word has slashes as ranks have.
+/// Whether a text looks like a FEN: its first word has the slashes of ranks.
 fn is_like_fen(text: &str) -> bool {
     let placement = text.split_ascii_whitespace().next().unwrap_or_default();
     placement.matches('/').count() >= 3
 }
 
-/// A FEN of six fields, with an en passant square only where a capture is legal.
+/// A six-field FEN, with an en passant square only if a capture is legal.
 fn fen(position: &Position, counters: Counters) -> String {
     let Counters { halfmove_clock, fullmove_number } = counters;
     format!("{} {halfmove_clock} {fullmove_number}", position.identity())
 }
 
-/// A FEN or an EPD, with or without moves behind it, or moves from the start array.
-fn parse_whole(text: &str) -> Result<AskedLine, Refusal> {
+/// A FEN or an EPD, optionally followed by moves, or moves from the start array.
+fn parse_whole(text: &str) -> Result<ParsedLine, Refusal> {
     let options = ParseOptions::new(Profile::Lenient);
     let line = PositionLine::parse(text.as_bytes(), &options).ok().flatten();
     let line = line.ok_or_else(|| Refusal::bad_request("no position"))?;
@@ -136,7 +136,7 @@ fn parse_whole(text: &str) -> Result<AskedLine, Refusal> {
     let before_moves = text.split(" moves ").next().unwrap_or(text);
     let counters = parse_start(before_moves).map_or(Counters::default(), |start| start.counters);
     let start = Start { position, counters };
-    Ok(AskedLine { start, line })
+    Ok(ParsedLine { start, line })
 }
 
 fn parse_start(fen: &str) -> Result<Start, Refusal> {
@@ -159,7 +159,7 @@ fn counters_of(record: &EpdRecord) -> Counters {
     }
 }
 
-/// The first game of a text, if it is one without errors.
+/// The first game of a text, if it has no errors.
 fn parse_game(text: &str) -> Option<Game> {
     let options = PgnReadOptions::default().truncate(false);
     let mut reader = GameReader::new(text.as_bytes(), options);

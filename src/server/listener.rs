@@ -1,4 +1,4 @@
-//! Connections: accepted, limited, and ended.
+//! Accepts, limits and closes connections.
 
 use std::io;
 use std::pin::pin;
@@ -24,12 +24,12 @@ use super::limits::Limits;
 use super::signals::Stops;
 use super::waiting::Waiting;
 
-/// How long no connection is asked for when the system has none to give, and how long one that was told to end
-/// has for it before another one is.
+/// Pause after the system could not accept a connection; also the time that a connection has to close
+/// before another one is told to.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves connections until it is told to stop, and lets open answers end then, for as long as the limits say
-/// and it is not told again.
+/// Serves connections until a stop signal. Then open answers may end, within the time limit and until
+/// another stop signal.
 pub(super) async fn serve(listener: TcpListener, router: Router, app: Arc<App>, mut stops: Stops) {
     let stop_time = app.settings.limits.stop_time;
     let connections = Connections::new(router, app);
@@ -49,7 +49,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, app: Arc<App>, 
     }
 }
 
-/// The open connections and what they have in common.
+/// The open connections and their shared state.
 struct Connections {
     app: Arc<App>,
     service: TowerToHyperService<Router>,
@@ -64,7 +64,7 @@ impl Connections {
         let Limits { connections, head_size, head_time, .. } = app.settings.limits;
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(head_time).max_header_size(head_size);
-        // Who has asked may close his side and still read.
+        // A client may shut down its sending side and still read.
         http.half_close(true);
         Connections {
             app,
@@ -76,7 +76,7 @@ impl Connections {
         }
     }
 
-    /// Takes connections. That one cannot be had ends nothing: files are closed again, and memory is freed.
+    /// Accepts connections. A failure is not fatal: files are closed and memory is freed in time.
     async fn accept_all(&self, listener: &TcpListener) {
         let mut is_failing = false;
         loop {
@@ -99,7 +99,7 @@ impl Connections {
         }
     }
 
-    /// A place for a connection. Where there is none, those that ask nothing make room, who waits longest first.
+    /// A place for a connection. If all are taken, idle connections are closed, the longest idle first.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         let mut place = pin!(Arc::clone(&self.places).acquire_owned());
         let make_room = async || {
@@ -124,7 +124,7 @@ impl Connections {
         let stream = TokioIo::new(tokio::io::join(reader, Box::pin(writer)));
         let (connected, router) = (Arc::new(connected), self.service.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Arc::new(connected.asked()));
+            request.extensions_mut().insert(Arc::new(connected.active_request()));
             request.extensions_mut().insert(client);
             router.call(request)
         });
@@ -142,7 +142,7 @@ impl Connections {
     }
 }
 
-/// Whether it was the client who gave up before he was served.
+/// Whether the client gave up before it was accepted.
 fn is_of_the_client(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

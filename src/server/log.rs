@@ -1,4 +1,4 @@
-//! The log: what happens, one line each, on standard error.
+//! The log on standard error, one line per event.
 
 use std::io::{self, Write};
 use std::str::FromStr;
@@ -12,7 +12,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::answer::one_line;
 use crate::error::{Error, Result};
 
-/// What the log has: `error`; `warn`; `info`, with what changes; `debug`, with a line a request.
+/// Verbosity of the log: `error`; `warn`; `info`, with changes of sources; `debug`, with a line per
+/// request.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct LogLevel(LevelFilter);
@@ -37,7 +38,7 @@ impl FromStr for LogLevel {
             "warn" => Ok(LogLevel(LevelFilter::WARN)),
             "info" => Ok(LogLevel(LevelFilter::INFO)),
             "debug" => Ok(LogLevel(LevelFilter::DEBUG)),
-            _ => Err(Error::new(format!("`{text}` is none of error, warn, info and debug"))),
+            _ => Err(Error::new(format!("`{text}` is not one of error, warn, info and debug"))),
         }
     }
 }
@@ -50,9 +51,9 @@ impl TryFrom<String> for LogLevel {
     }
 }
 
-/// Writes the log of this process to standard error from now on, unless it is written already.
+/// Starts the log of this process on standard error, unless it runs already.
 pub fn log_to_stderr(level: LogLevel, as_json: bool) {
-    // A standard error that is gone is no reason to end.
+    // A closed standard error must not end the server.
     let lines = tracing_subscriber::fmt::layer().log_internal_errors(false);
     let ours = Targets::new().with_target("epdb", level.0);
     let lines = match as_json {
@@ -64,7 +65,7 @@ pub fn log_to_stderr(level: LogLevel, as_json: bool) {
     tracing_subscriber::registry().with(lines).with(ours).try_init().ok();
 }
 
-/// Writes lines in which nothing can pass for another line or command a terminal. Each call has one line.
+/// Writes lines with control characters escaped. Each call writes one line.
 struct Plain<W>(W);
 
 impl<W: Write> Write for Plain<W> {

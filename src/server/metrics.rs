@@ -1,4 +1,4 @@
-//! What is counted of the server while it runs, in the text format of Prometheus.
+//! Metrics of the running server, in the text format of Prometheus.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use prometheus_client::registry::Registry;
 use super::app::App;
 use super::sources::Served;
 
-/// What is counted of the server while it runs.
+/// Metrics of the running server.
 pub(super) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
@@ -28,11 +28,11 @@ pub(super) struct Metrics {
     sent: Counter,
     cut: Counter,
     records: Family<SourceLabels, Gauge>,
-    /// Connections that are open.
+    /// Open connections.
     pub(super) connections: Gauge,
-    /// Connections that the system did not give.
+    /// Connections that could not be accepted.
     pub(super) accept_failures: Counter,
-    /// SIGHUP, and what came of it.
+    /// Reloads by result.
     reloads: Family<ReloadLabels, Counter>,
 }
 
@@ -98,7 +98,7 @@ impl Metrics {
         registry.register("source_records", "Records of a source", self.records.clone());
     }
 
-    /// Counts an answer that has ended.
+    /// Counts a completed answer.
     pub(super) fn answered(&self, route: &Arc<str>, status: u16, time: Duration, bytes: u64) {
         let route = Arc::clone(route);
         self.requests.get_or_create(&RequestLabels { route: Arc::clone(&route), status }).inc();
@@ -106,7 +106,7 @@ impl Metrics {
         self.sent.inc_by(bytes);
     }
 
-    /// Counts an answer that was not taken to its end.
+    /// Counts an aborted answer.
     pub(super) fn cut(&self) {
         self.cut.inc();
     }
@@ -117,7 +117,7 @@ impl Metrics {
         self.reloads.get_or_create(&ReloadLabels { result }).inc();
     }
 
-    /// All of it as text.
+    /// All metrics as text.
     pub(super) fn text(&self, sources: &[Arc<Served>]) -> String {
         self.records.clear();
         for served in sources {
@@ -132,10 +132,10 @@ impl Metrics {
     }
 }
 
-/// What Prometheus expects.
+/// The content type that Prometheus expects.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Its paths.
+/// The routes of the metrics.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/healthz", get(async || "ok\n")).route("/metrics", get(metrics))
 }

@@ -1,9 +1,8 @@
-//! A server of libraries over HTTP: the explorer that programs ask in their own dialects, and a page for
-//! people.
+//! An HTTP server for libraries: an opening explorer with the APIs of other explorers, and a web page.
 //!
-//! [`ServerSettings`] say what is served and to whom, [`Server`] does it. It reads only: a store is served from a
-//! copy of its last state, so that an import goes on beside it, and a file that is replaced is
-//! opened anew.
+//! [`ServerSettings`] name the sources and the permitted clients; [`Server`] runs. It only reads. A store
+//! is served from a copy of its last state, so an import can continue at the same time. A file that is
+//! replaced is opened again.
 
 mod answer;
 mod api;

@@ -1,4 +1,4 @@
-//! What is counted and logged of every answer, at its end.
+//! Counts and logs each answer at its end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tracing::Level;
 use super::app::App;
 use super::waiting;
 
-/// What browsers are told with every answer that does not say otherwise.
+/// Default headers of all answers.
 const HEADERS: [(header::HeaderName, HeaderValue); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
@@ -27,7 +27,7 @@ const HEADERS: [(header::HeaderName, HeaderValue); 4] = [
     ),
 ];
 
-/// Counts and logs what comes of a request.
+/// Counts and logs a request and its answer.
 pub(super) async fn observe(
     State(app): State<Arc<App>>,
     mut request: Request,
@@ -35,7 +35,7 @@ pub(super) async fn observe(
 ) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let route = Arc::from(route.unwrap_or("none"));
-    let asked = Asked {
+    let active = ActiveRequest {
         begun: Instant::now(),
         route,
         line: tracing::enabled!(Level::DEBUG)
@@ -49,27 +49,27 @@ pub(super) async fn observe(
     }
     let status = response.status().as_u16();
     response
-        .map(|body| Body::new(Observed { body, bytes: 0, is_whole: is_head, status, asked, app }))
+        .map(|body| Body::new(Observed { body, bytes: 0, is_whole: is_head, status, active, app }))
 }
 
 /// A request.
-struct Asked {
+struct ActiveRequest {
     begun: Instant,
     route: Arc<str>,
-    /// Method and address, where the log has them.
+    /// Method and target, if they are logged.
     line: Option<String>,
-    /// It is asked, and not waiting, as long as this is there.
-    _connection: Option<Arc<waiting::Asked>>,
+    /// The connection is not idle while this exists.
+    _connection: Option<Arc<waiting::ActiveRequest>>,
 }
 
-/// The body of an answer, which is told about when it was sent or given up.
+/// The body of an answer, which is reported when it was sent or aborted.
 struct Observed {
     body: Body,
     bytes: u64,
-    /// Nothing is missing of it.
+    /// Whether it is complete.
     is_whole: bool,
     status: u16,
-    asked: Asked,
+    active: ActiveRequest,
     app: Arc<App>,
 }
 
@@ -103,8 +103,8 @@ impl hyper::body::Body for Observed {
 
 impl Drop for Observed {
     fn drop(&mut self) {
-        let Observed { body, bytes, is_whole, status, asked, app } = self;
-        let Asked { begun, route, line, .. } = asked;
+        let Observed { body, bytes, is_whole, status, active, app } = self;
+        let ActiveRequest { begun, route, line, .. } = active;
         let time = begun.elapsed();
         let is_whole = *is_whole || body.is_end_stream();
         app.metrics.answered(route, *status, time, *bytes);

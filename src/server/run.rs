@@ -1,4 +1,4 @@
-//! A server from its start to its end.
+//! Starts, runs and stops a server.
 
 use std::any::Any;
 use std::io;
@@ -25,7 +25,7 @@ use super::signals::{Reloads, Stops};
 use super::{api, app, chessdb, cors, explorer, listener, metrics, page};
 use crate::error::{Error, Result, panic_text};
 
-/// A server whose address is taken and whose sources are open.
+/// A server with its address bound and its sources open.
 #[derive(Debug)]
 pub struct Server {
     app: Arc<App>,
@@ -37,11 +37,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the address, opens all sources, having told `begins` of each, and from then on takes the signals
-    /// that [`Server::run`] obeys.
+    /// Binds the address and opens all sources; `begins` is called before each source. From then on
+    /// signals are received for [`Server::run`].
     ///
     /// # Errors
-    /// The address is taken already, a source cannot be opened, or the system grants no handler of signals.
+    /// The address is in use, a source cannot be opened, or signal handlers cannot be installed.
     pub fn open(settings: ServerSettings, begins: impl Fn(&SourceSpec)) -> Result<Server> {
         let listen = settings.listen;
         let runtime = Builder::new_multi_thread().enable_all().build();
@@ -55,17 +55,16 @@ impl Server {
         Ok(Server { app, runtime, listener, address, stops, reloads })
     }
 
-    /// Where connections are awaited.
+    /// The address of the server.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers requests until the process is told to end (SIGINT, SIGTERM), and lets open answers end then; told
-    /// once more, it cuts them off. On SIGHUP it reads the settings anew and serves their sources, or goes on as
-    /// before where that fails.
+    /// Answers requests until a stop signal (SIGINT, SIGTERM), and then lets open answers end; a second
+    /// signal aborts them. SIGHUP reloads the settings and their sources; if that fails, nothing changes.
     ///
     /// # Errors
-    /// The system grants no threads.
+    /// Threads cannot be created.
     pub fn run(
         self,
         settings: impl Fn() -> Result<ServerSettings> + Send + Sync + 'static,
@@ -74,7 +73,7 @@ impl Server {
         runtime.spawn(reload_when_told(reloads, Arc::clone(&app), Arc::new(settings)));
         let router = router(Arc::clone(&app), address);
         runtime.block_on(listener::serve(listener, router, app, stops));
-        // What threads still look up is for nobody.
+        // Lookups still running have no client any more.
         runtime.shutdown_background();
         Ok(())
     }
@@ -124,10 +123,10 @@ fn reload(app: &App, settings: Result<ServerSettings>) {
     }
 }
 
-/// Bodies of fewer bytes go as they are.
+/// Minimum size of a body that is compressed.
 const COMPRESSED_FROM: u64 = 1024;
 
-/// All paths, for a server at an address.
+/// All routes of a server.
 pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let questions =
         Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());
@@ -137,10 +136,10 @@ pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let routes = settings.base_path.before(routes);
     let routes = routes.method_not_allowed_fallback(no_method).fallback(no_path);
     let guarded = Arc::new(Guard::new(settings, listen));
-    // A stream of lines is flushed when no more of them are there.
+    // A stream of lines is flushed when no further line is ready.
     let large = SizeAbove::new(COMPRESSED_FROM);
     let cors = (!settings.cors.is_empty()).then(|| cors::layer(&settings.cors));
-    // The last one meets the request first.
+    // The last layer sees the request first.
     routes
         .with_state(Arc::clone(&app))
         .layer(CompressionLayer::new().gzip(true).zstd(true).compress_when(large))
@@ -150,7 +149,7 @@ pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
         .layer(from_fn_with_state(app, observe))
 }
 
-/// The answer where there should have been one.
+/// The answer after a panic.
 fn panicked(panic: Box<dyn Any + Send>) -> Response {
     Refusal::failed(panic_text(&*panic)).into_response()
 }

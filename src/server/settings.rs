@@ -1,4 +1,4 @@
-//! What is served, to whom, and within which limits.
+//! Settings of the server.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::log::LogLevel;
 use crate::error::{At, Error, Place, Result};
 use crate::source::FileFormat;
 
-/// What is served, to whom, and within which limits: the words of the command line, or a file.
+/// Settings of the server, from the command line or a file: sources, permitted clients and limits.
 ///
 /// ```
 /// use epdb::server::ServerSettings;
@@ -23,35 +23,35 @@ use crate::source::FileFormat;
 /// let settings = ServerSettings::from_toml("serve.toml", text)?;
 /// assert_eq!(settings.sources[1].name, "mine");
 /// let error = ServerSettings::from_toml("serve.toml", "\ncors = ['lichess.org']").unwrap_err();
-/// assert!(error.to_string().starts_with("serve.toml:2:8: `lichess.org` is no origin"), "{error}");
+/// assert!(error.to_string().starts_with("serve.toml:2:8: `lichess.org` is not an origin"), "{error}");
 /// # Ok::<(), epdb::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct ServerSettings {
-    /// What is served; the first is the one that is meant where none is named.
+    /// The sources; the first is the default.
     pub sources: Vec<SourceSpec>,
-    /// Where connections are awaited.
+    /// The address to listen on.
     #[serde(deserialize_with = "listen_of_toml")]
     pub listen: SocketAddr,
-    /// By which names the server may be called beside `localhost` and addresses.
+    /// Names of the server besides `localhost` and addresses.
     pub allow_host: Vec<HostName>,
-    /// Which pages of other servers may ask.
+    /// Origins of foreign pages that may send requests.
     pub cors: Vec<Origin>,
-    /// What all paths begin with.
+    /// The prefix of all paths.
     pub base_path: BasePath,
     /// A filter that a library cannot split by is an error.
     pub strict: bool,
     /// Files of names of openings, of which later ones override.
     pub openings: Vec<PathBuf>,
-    /// About how many bytes of memory are used for sources and kept answers.
+    /// Approximate memory for sources and cached answers, in bytes.
     pub memory: usize,
-    /// What the log has.
+    /// Verbosity of the log.
     pub log_level: LogLevel,
-    /// The log is written as JSON, one object a line.
+    /// Whether the log is written as JSON, one object per line.
     pub log_json: bool,
-    /// How much of the server its clients may take.
+    /// Limits on clients.
     pub limits: Limits,
 }
 
@@ -77,7 +77,7 @@ impl ServerSettings {
     /// Reads settings from a file's text.
     ///
     /// # Errors
-    /// Where the text is wrong, and how.
+    /// A syntax error or an invalid value, with its place.
     pub fn from_toml(file: &str, text: &str) -> Result<ServerSettings> {
         toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(At::Whole, |span| At::byte_of(text, span.start));
@@ -86,10 +86,10 @@ impl ServerSettings {
     }
 }
 
-/// Reads where connections are awaited: an address and a port, or `localhost` and a port.
+/// Parses an address to listen on: an address and a port, or `localhost` and a port.
 ///
 /// # Errors
-/// Where the text is neither.
+/// The text is neither.
 pub fn parse_listen(text: &str) -> Result<SocketAddr> {
     let port_here = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
     let here = port_here.map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
@@ -104,7 +104,7 @@ fn listen_of_toml<'de, D: Deserializer<'de>>(toml: D) -> std::result::Result<Soc
     parse_listen(&String::deserialize(toml)?).map_err(D::Error::custom)
 }
 
-/// A source and the name that it is asked by: `NAME=FILE`, or a file, whose name without suffixes is taken.
+/// A source and its name: `NAME=FILE`, or a file whose name without suffixes is used.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct SourceSpec {

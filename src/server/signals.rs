@@ -1,11 +1,11 @@
-//! What the process is told while it serves: to stop (SIGINT, SIGTERM), and to read its settings again (SIGHUP).
+//! Signals during service: stop (SIGINT, SIGTERM), and reload the settings (SIGHUP).
 
 use std::io;
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Each time that the process is told to stop.
+/// Stop signals.
 #[derive(Debug)]
 pub(super) struct Stops {
     #[cfg(unix)]
@@ -14,7 +14,7 @@ pub(super) struct Stops {
     terminate: Signal,
 }
 
-/// Each time that the process is told to read its settings again.
+/// Reload signals.
 #[derive(Debug)]
 pub(super) struct Reloads {
     #[cfg(unix)]
@@ -23,13 +23,13 @@ pub(super) struct Reloads {
 
 #[cfg(unix)]
 impl Stops {
-    /// All from now on.
+    /// Starts listening.
     pub(super) fn new() -> io::Result<Stops> {
         let interrupt = signal(SignalKind::interrupt())?;
         Ok(Stops { interrupt, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Waits for the next time.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -40,12 +40,12 @@ impl Stops {
 
 #[cfg(unix)]
 impl Reloads {
-    /// All from now on.
+    /// Starts listening.
     pub(super) fn new() -> io::Result<Reloads> {
         Ok(Reloads { hang_up: signal(SignalKind::hangup())? })
     }
 
-    /// Waits for the next time.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
         self.hang_up.recv().await;
     }
@@ -53,12 +53,12 @@ impl Reloads {
 
 #[cfg(not(unix))]
 impl Stops {
-    /// All from now on.
+    /// Starts listening.
     pub(super) fn new() -> io::Result<Stops> {
         Ok(Stops {})
     }
 
-    /// Waits for the next time.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
@@ -68,7 +68,7 @@ impl Stops {
 
 #[cfg(not(unix))]
 impl Reloads {
-    /// There is none.
+    /// The system has no such signal.
     pub(super) fn new() -> io::Result<Reloads> {
         Ok(Reloads {})
     }

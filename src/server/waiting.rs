@@ -1,4 +1,4 @@
-//! Which connections wait for a question, so that they make room when others have one.
+//! Idle connections, which are closed when others have a request.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,14 +9,14 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{Notify, oneshot};
 
-/// The connections that wait for a question.
+/// The idle connections.
 #[derive(Default)]
 pub(super) struct Waiting {
     queue: Mutex<Queue>,
     has_more: Notify,
 }
 
-/// By the order in which they came to wait: how each is told to end.
+/// The signal that closes each connection, by the order in which they became idle.
 #[derive(Default)]
 struct Queue {
     next: u64,
@@ -28,7 +28,7 @@ impl Waiting {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new connection, which waits, and what reads it.
+    /// A new connection, which is idle, and its reader.
     pub(super) fn connect<R>(self: &Arc<Waiting>, reader: R) -> (Connected, Reader<R>) {
         let (end, told) = oneshot::channel();
         let number = self.wait(end);
@@ -45,7 +45,7 @@ impl Waiting {
         number
     }
 
-    /// Ends the connection that waits longest, as soon as one does.
+    /// Closes the connection that is idle longest, as soon as there is one.
     pub(super) async fn end_longest(&self) {
         loop {
             if let Some((_, end)) = self.queue().ends.pop_first() {
@@ -69,10 +69,10 @@ impl Connected {
         self.number.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A question has come.
-    pub(super) fn asked(self: &Arc<Connected>) -> Asked {
+    /// A request has arrived.
+    pub(super) fn active_request(self: &Arc<Connected>) -> ActiveRequest {
         let end = self.waiting.queue().ends.remove(&self.number());
-        Asked { connected: Arc::clone(self), end }
+        ActiveRequest { connected: Arc::clone(self), end }
     }
 }
 
@@ -82,13 +82,13 @@ impl Drop for Connected {
     }
 }
 
-/// A question: with the end of its answer the connection waits for another.
-pub(super) struct Asked {
+/// A request in progress. When its answer ends, the connection is idle again.
+pub(super) struct ActiveRequest {
     connected: Arc<Connected>,
     end: Option<oneshot::Sender<()>>,
 }
 
-impl Drop for Asked {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         if let Some(end) = self.end.take() {
             *self.connected.number() = self.connected.waiting.wait(end);
@@ -96,7 +96,7 @@ impl Drop for Asked {
     }
 }
 
-/// What comes over a connection, which seems to be all where it is told to end.
+/// The input of a connection, which ends when the connection is to be closed.
 pub(super) struct Reader<R> {
     reader: R,
     told: Option<oneshot::Receiver<()>>,

@@ -150,7 +150,7 @@ fn a_supervisor_types() {
     for text in [
         "listening for clients at 127.0.0.1:",
         "adjudicate GAME RESULT",
-        "`nonsense` is no command; help shows them",
+        "`nonsense` is not a command; help lists them",
         "no client is called `C`",
         "no game 1 is played",
         "who has to sign on: A, B",
@@ -247,8 +247,8 @@ fn a_client_may_close_its_standard_error() {
     assert_eq!(scratch.text("t.log").matches(" start ").count(), 2);
     assert!(done.err.contains(", 2 of 2 games"), "{}", done.err);
     let again = scratch.run(&["referee", "t.toml"]);
-    assert!(again.err.contains("over already: A "), "{}", again.err);
-    assert!(again.err.contains("t.log away to begin anew"), "{}", again.err);
+    assert!(again.err.contains("is over: A "), "{}", again.err);
+    assert!(again.err.contains("t.log away to start over"), "{}", again.err);
 }
 
 /// `-concurrency 2` of two engines: two games are played at once, also after a kill, and each once.

@@ -2,7 +2,7 @@
 
 use epdb::model::{GameResult, Position};
 use epdb::referee::wire::{Command, Directive, DrawWord, Reply};
-use epdb::referee::{Event, Order, Silences, Termination};
+use epdb::referee::{Event, Order, QuietTimeouts, Termination};
 
 use crate::hall::{Hall, START, TWO, after, seconds};
 
@@ -518,7 +518,7 @@ fn a_supervisor_is_obeyed() {
     assert!(hall.arbiter.snapshot(hall.now).is_paused);
     hall.order(Order::Resume);
     assert_eq!(hall.commands(2), ["respond"]);
-    hall.order(Order::Silences(Silences { conclude: seconds(7), reset: seconds(8) }));
+    hall.order(Order::QuietTimeouts(QuietTimeouts { conclude: seconds(7), reset: seconds(8) }));
     hall.order(Order::Adjudicate { game: 9, result: GameResult::Draw });
     assert_eq!(hall.messages.pop().as_deref(), Some("no game 9 is played"));
     hall.order(Order::Adjudicate { game: 1, result: GameResult::Draw });

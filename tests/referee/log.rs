@@ -5,7 +5,7 @@ use std::fs;
 use epdb::model::rules::Move;
 use epdb::model::{Counters, GameResult, Start};
 use epdb::referee::log::{Entry, Log, LogReader, Note, Recovered, SettingsText};
-use epdb::referee::{Action, Event, Opening, Order, Silences};
+use epdb::referee::{Action, Event, Opening, Order, QuietTimeouts};
 
 use crate::hall::{START, TWO, seconds};
 
@@ -39,7 +39,7 @@ fn each_entry_comes_back() {
     let start =
         Start { counters: Counters { halfmove_clock: 3, fullmove_number: 9 }, ..Start::ARRAY };
     let opening = Opening { start, moves, label: Some("C20: \"King's\" Pawn\t\u{e9}".into()) };
-    let silences = Silences { conclude: seconds(3), reset: seconds(4) };
+    let silences = QuietTimeouts { conclude: seconds(3), reset: seconds(4) };
     let events = [
         Event::Session { unix: 1_700_000_000 },
         Event::Opened(1),
@@ -55,7 +55,7 @@ fn each_entry_comes_back() {
         Event::Order(Order::Attend),
         Event::Order(Order::Adjudicate { game: 4, result: GameResult::Draw }),
         Event::Order(Order::Restart(1)),
-        Event::Order(Order::Silences(silences)),
+        Event::Order(Order::QuietTimeouts(silences)),
         Event::Tick,
     ];
     let actions = [

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use epdb::model::GameResult;
-use epdb::referee::{Absences, Outcome, Pairing, PairingRule, Termination, course, next_games};
+use epdb::referee::{
+    Absences, Outcome, Pairing, PairingRule, Termination, next_games, pairing_state,
+};
 use proptest::prelude::*;
 
 type Done = Vec<(Pairing, Outcome)>;
@@ -120,7 +122,7 @@ fn a_swiss_round_waits_for_the_one_before() {
 fn in_a_swiss_of_an_odd_number_somebody_is_free() {
     let rule = PairingRule::Swiss { rounds: 5 };
     let done = play(rule, 5, 2, |_| (0, GameResult::Draw));
-    assert_eq!(course(&rule, 5, 2, &done, &Absences::default()).byes, [4; 5]);
+    assert_eq!(pairing_state(&rule, 5, 2, &done, &Absences::default()).byes, [4; 5]);
     assert_eq!(meetings(&done).values().copied().collect::<Vec<_>>(), [2; 10]);
 }
 
@@ -134,8 +136,8 @@ fn a_bracket_lets_the_first_seeds_meet_last() {
         pairs,
         [(3, 4), (3, 4), (2, 5), (2, 5), (0, 3), (0, 3), (1, 2), (1, 2), (0, 1), (0, 1)]
     );
-    assert_eq!(course(&rule, 6, 2, &done, &Absences::default()).champion, Some(0));
-    assert_eq!(course(&rule, 6, 2, &done[..9], &Absences::default()).champion, None);
+    assert_eq!(pairing_state(&rule, 6, 2, &done, &Absences::default()).champion, Some(0));
+    assert_eq!(pairing_state(&rule, 6, 2, &done[..9], &Absences::default()).champion, None);
 }
 
 #[test]
@@ -149,7 +151,7 @@ fn a_level_encounter_continues_by_two_games() {
     assert_eq!(next_games(&rule, 2, 2, &done), []);
     let (third, fourth) = (done[2].0, done[3].0);
     assert_eq!((third.white, fourth.white, third.opening, fourth.opening), (0, 1, 1, 1));
-    assert_eq!(course(&rule, 2, 2, &done, &Absences::default()).champion, Some(0));
+    assert_eq!(pairing_state(&rule, 2, 2, &done, &Absences::default()).champion, Some(0));
     // Three times two games more are level.
     assert_eq!(play(rule, 2, 1, |_| (0, GameResult::Draw)).len(), 7);
 }
@@ -224,7 +226,7 @@ proptest! {
         } else if (rounds as usize) < players / 2 {
             prop_assert!(balances(players, &done).iter().all(|balance| balance.abs() <= 2));
         }
-        let byes = course(&rule, players, games, &done, &Absences::default()).byes;
+        let byes = pairing_state(&rule, players, games, &done, &Absences::default()).byes;
         let (fewest, most) = (byes.iter().min().unwrap(), byes.iter().max().unwrap());
         prop_assert!(rounds as usize > players / 2 || most - fewest <= 2 * games);
         check_numbers_and_openings(&done);
@@ -240,7 +242,7 @@ proptest! {
         let rounds = players.next_power_of_two().trailing_zeros();
         prop_assert_eq!(done.iter().map(|(game, _)| game.round).max(), Some(rounds));
         prop_assert_eq!(meetings(&done).len(), players - 1);
-        let champion = course(&rule, players, games, &done, &Absences::default()).champion.unwrap();
+        let champion = pairing_state(&rule, players, games, &done, &Absences::default()).champion.unwrap();
         let mut losers = BTreeSet::new();
         for round in 1..=rounds {
             let mut points: BTreeMap<(usize, usize), [i32; 2]> = BTreeMap::new();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use epdb::model::GameResult;
 use epdb::referee::log::{Entry, LogReader, Note, Recovered, SettingsText};
-use epdb::referee::server::{Opened, Referee, Remote, Watch, Wish, observe};
+use epdb::referee::server::{ControlCommand, Opened, Referee, Remote, Watch, observe};
 use epdb::referee::wire::{Command, Directive, Incoming, Lines};
 use epdb::referee::{Action, Arbiter, Event, Order, Snapshot, Termination};
 
@@ -292,7 +292,7 @@ fn a_log_is_of_one_tournament() {
     let running = run(open(&settings(folder.path(), TWO)));
     let _players = ["A", "B"].map(|name| running.sign_on(name));
     running.wait_for("game 1: A - B");
-    running.remote.say(Wish::Stop);
+    running.remote.say(ControlCommand::Stop);
     assert!(!running.thread.join().unwrap());
     let other = TWO.replace("games = 1", "games = 2");
     let error = Referee::open(&settings(folder.path(), &other)).unwrap_err();
@@ -317,7 +317,7 @@ fn an_observer_takes_over() {
         let (sender, _messages) = channel();
         observe(&log, &mut Told::new(sender)).unwrap()
     });
-    first.remote.say(Wish::Standings);
+    first.remote.say(ControlCommand::Standings);
     assert!(first.thread.join().is_err(), "it has died");
     players.into_iter().for_each(|player| player.join().unwrap());
     let second = observer.join().unwrap().expect("the tournament is not over");
@@ -387,9 +387,9 @@ fn a_supervisor_is_heard() {
     let running = run(open(&settings));
     let (a, b) = (running.sign_on("A"), running.sign_on("B"));
     running.wait_for("game 1: A - B");
-    running.remote.say(Wish::Standings);
+    running.remote.say(ControlCommand::Standings);
     running.wait_for("0 finished");
-    running.remote.say(Wish::Stop);
+    running.remote.say(ControlCommand::Stop);
     assert!(!running.thread.join().unwrap());
     for stream in [a, b] {
         let commands: Vec<Command> = directives(stream).iter().map(|it| it.command).collect();
@@ -405,7 +405,9 @@ fn a_supervisor_is_heard() {
     running.wait_for("A has signed on");
     let b = running.sign_on("B");
     running.wait_for("B has signed on");
-    running.remote.say(Wish::Order(Order::Adjudicate { game: 1, result: GameResult::Draw }));
+    running
+        .remote
+        .say(ControlCommand::Order(Order::Adjudicate { game: 1, result: GameResult::Draw }));
     assert!(running.thread.join().unwrap());
     for stream in [a, b] {
         let commands: Vec<Command> = directives(stream).iter().map(|it| it.command).collect();
@@ -449,7 +451,7 @@ fn a_player_that_comes_by_itself_can_have_a_token() {
         assert!(
             refused(stranger()).contains("a client of B signs on with the token of the player")
         );
-        running.remote.say(Wish::Stop);
+        running.remote.say(ControlCommand::Stop);
         assert!(!running.thread.join().unwrap());
         drop(clients);
         tokens.push(token);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use epdb::referee::{
     AdjudicationRules, DrawRule, EloModel, Launch, Listen, OpeningOrder, OpeningsSource,
-    PairingRule, Player, ResignRule, Silences, Sprt, SyzygyRule, Tournament,
+    PairingRule, Player, QuietTimeouts, ResignRule, Sprt, SyzygyRule, Tournament,
 };
 
 fn of_file(text: &str) -> Result<Tournament, String> {
@@ -62,7 +62,7 @@ fn the_example_has_all_settings() {
             },
         ],
         time: "1+0.05".parse().unwrap(),
-        silences: Silences { conclude: Duration::from_secs(1), reset: Duration::from_secs(2) },
+        silences: QuietTimeouts { conclude: Duration::from_secs(1), reset: Duration::from_secs(2) },
         openings: Some(OpeningsSource {
             file: "tests/samples/openings.epd".into(),
             order: OpeningOrder::Random,
@@ -149,7 +149,7 @@ fn settings_have_defaults() {
 
 #[test]
 fn a_tournament_of_engines_alone_has_no_silences() {
-    let silences = |conclude: u64, reset: u64| Silences {
+    let silences = |conclude: u64, reset: u64| QuietTimeouts {
         conclude: Duration::from_secs(conclude),
         reset: Duration::from_secs(reset),
     };
@@ -225,12 +225,12 @@ fn errors_of_files_say_where_and_what() {
         ),
         ("zzz = 1", "t.toml:1:1: there is no key `zzz`, but event, site, pairing"),
         ("event = ", "t.toml:1:9: "),
-        ("event = 5", "t.toml:1:9: `event`: expected a string, found integer that is none"),
+        ("event = 5", "t.toml:1:9: `event`: this integer is not a string"),
         ("games = 0", "t.toml:1:9: `games`: expected a whole number from 1 to 1000000"),
         ("games = -1", "t.toml:1:9: `games`: expected a whole number"),
-        ("event = ''\ntime = '40/'", "t.toml:2:8: `time`: `` is no time"),
-        ("time = 'fast'", "t.toml:1:8: `time`: `fast` is no time"),
-        ("return = '5'", "t.toml:1:10: `return`: `5` is no length of time"),
+        ("event = ''\ntime = '40/'", "t.toml:2:8: `time`: `` is not a time"),
+        ("time = 'fast'", "t.toml:1:8: `time`: `fast` is not a time"),
+        ("return = '5'", "t.toml:1:10: `return`: `5` is not a length of time"),
         (
             "pairing = 'swis'",
             "`pairing`: expected `round-robin`, `gauntlet`, `swiss` or `knockout`",
@@ -306,7 +306,7 @@ fn other_managers_lines_are_understood() {
             beta: 0.1,
             model: EloModel::Normalized,
         }),
-        silences: Silences { conclude: Duration::ZERO, reset: Duration::ZERO },
+        silences: QuietTimeouts { conclude: Duration::ZERO, reset: Duration::ZERO },
         optional_options: vec!["Threads".into(), "Hash".into()],
         ..Tournament::new("out")
     };
@@ -329,7 +329,7 @@ fn errors_of_words_name_them() {
     for (words, expected) in [
         ("-engin cmd=./c", "there is no option `-engin`; is it `engine`?"),
         ("-each proto=xboard", "proto=xboard is not supported; expected proto=uci"),
-        ("-each tc=fast", "-each: `fast`: `fast` is no time"),
+        ("-each tc=fast", "-each: `fast`: `fast` is not a time"),
         ("-games", "-games: expected one word, found 0"),
         ("-games 0", "-games: expected a whole number from 1 to 1000000, found `0`"),
         ("-repeat 3", "-repeat: `3` is not known here"),

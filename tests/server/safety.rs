@@ -327,7 +327,7 @@ fn it_is_called_by_its_own_names() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {expected} ")), "{host}: {answer}");
     }
     let refused = ask(&running, &["GET /healthz HTTP/1.1", "Host: evil.example"]);
-    assert!(refused.ends_with("--allow-host evil.example makes it one\n"), "{refused}");
+    assert!(refused.ends_with("--allow-host evil.example adds it\n"), "{refused}");
     let absolute =
         ask(&running, &["GET http://chess.example/healthz HTTP/1.1", "Host: evil.example"]);
     assert!(absolute.starts_with("HTTP/1.1 200 "), "{absolute}");

@@ -60,12 +60,15 @@ fn a_wrong_setting_is_reported_with_its_place() {
     for (text, expected) in [
         ("listen = 'here'\n", "serve.toml:1:10: `here` is no address and port"),
         ("strict = false\nlisen = '127.0.0.1:1'\n", "serve.toml:2:1: unknown field `lisen`"),
-        ("cors = ['*', 'lichess.org']\n", "serve.toml:1:8: `lichess.org` is no origin"),
-        ("allow-host = ['http://x']\n", "serve.toml:1:14: `http://x` is no name of a host"),
-        ("base-path = 'explorer'\n", "serve.toml:1:13: `explorer` is no path"),
-        ("[limits]\nhead-time = '5 apples'\n", "serve.toml:2:13: `5 apples` is no length of time"),
+        ("cors = ['*', 'lichess.org']\n", "serve.toml:1:8: `lichess.org` is not an origin"),
+        ("allow-host = ['http://x']\n", "serve.toml:1:14: `http://x` is not a host name"),
+        ("base-path = 'explorer'\n", "serve.toml:1:13: `explorer` is not a path"),
+        (
+            "[limits]\nhead-time = '5 apples'\n",
+            "serve.toml:2:13: `5 apples` is not a length of time",
+        ),
         ("[limits]\nconnections = 0\n", "serve.toml:2:15: "),
-        ("log-level = 'loud'\n", "serve.toml:1:13: `loud` is none of"),
+        ("log-level = 'loud'\n", "serve.toml:1:13: `loud` is not one of"),
         ("sources = ['']\n", "serve.toml:1:11: "),
         ("= 1\n", "serve.toml:1:1: "),
     ] {
@@ -83,16 +86,16 @@ fn a_wrong_setting_is_reported_with_its_place() {
 fn a_wrong_option_is_an_error_of_usage() {
     let scratch = Scratch::new();
     for (option, value, says) in [
-        ("--cors", "lichess.org", "is no origin"),
-        ("--cors", "https://lichess.org/", "is no origin"),
-        ("--allow-host", "chess.example/", "is no name of a host"),
-        ("--allow-host", "*", "is no name of a host"),
+        ("--cors", "lichess.org", "is not an origin"),
+        ("--cors", "https://lichess.org/", "is not an origin"),
+        ("--allow-host", "chess.example/", "is not a host name"),
+        ("--allow-host", "*", "is not a host name"),
         ("--base-path", "explorer", "begins with a slash"),
-        ("--base-path", "/a/../b", "is no path"),
-        ("--base-path", "/{a}", "is no path"),
+        ("--base-path", "/a/../b", "is not a path"),
+        ("--base-path", "/{a}", "is not a path"),
         ("--listen", "localhost", "`localhost` is no address and port: say 127.0.0.1:9002"),
         ("--listen", "localhost:x", "is no address and port"),
-        ("--log-level", "loud", "is none of"),
+        ("--log-level", "loud", "is not one of"),
         ("--memory", "1", "at least 1K"),
     ] {
         let done = scratch.run(&["serve", "a.epa", option, value]);

@@ -4,54 +4,57 @@ use std::io::{self, BufRead};
 use std::thread;
 
 use crate::cli::terminal::{note, print_line};
-use epdb::referee::server::{Remote, Watch, Wish};
-use epdb::referee::{COMMANDS, Order, Silences, Snapshot, Standings, Tournament, Typed, typed};
+use epdb::referee::server::{ControlCommand, Remote, Watch};
+use epdb::referee::{
+    COMMANDS, Order, QuietTimeouts, Snapshot, Standings, SupervisorCommand, Tournament,
+    parse_command,
+};
 
 /// Reads what a supervisor types and says it to the referee.
 #[derive(Debug)]
 pub(crate) struct Console {
     remote: Remote,
     tournament: Tournament,
-    silences: Silences,
+    silences: QuietTimeouts,
 }
 
 impl Console {
     /// Begins to read standard input. From now on the referee waits for the supervisor where a client
     /// breaks the rules, until the input ends.
-    pub(crate) fn open(remote: Remote, tournament: Tournament, silences: Silences) {
-        remote.say(Wish::Order(Order::Attend));
+    pub(crate) fn open(remote: Remote, tournament: Tournament, silences: QuietTimeouts) {
+        remote.say(ControlCommand::Order(Order::Attend));
         let mut console = Console { remote, tournament, silences };
         thread::spawn(move || {
             for line in io::stdin().lock().lines().map_while(Result::ok) {
                 console.take(&line);
             }
-            console.remote.say(Wish::Order(Order::Leave));
+            console.remote.say(ControlCommand::Order(Order::Leave));
         });
     }
 
     fn take(&mut self, line: &str) {
-        match typed(line, &self.tournament, self.silences) {
-            Ok(Typed::Wish(wish)) => {
-                if let Wish::Order(Order::Silences(silences)) = wish {
+        match parse_command(line, &self.tournament, self.silences) {
+            Ok(SupervisorCommand::Control(wish)) => {
+                if let ControlCommand::Order(Order::QuietTimeouts(silences)) = wish {
                     self.silences = silences;
                 }
                 match wish {
-                    Wish::Order(Order::Pause) => {
+                    ControlCommand::Order(Order::Pause) => {
                         note!("paused: no game begins and no move is requested; `resume` continues")
                     }
-                    Wish::Order(Order::Resume) => note!("resumed"),
+                    ControlCommand::Order(Order::Resume) => note!("resumed"),
                     _ => {}
                 }
                 self.remote.say(wish);
             }
-            Ok(Typed::Help) => help(line.trim().trim_start_matches("help").trim()),
-            Ok(Typed::Nothing) => {}
+            Ok(SupervisorCommand::Help) => help(line.trim().trim_start_matches("help").trim()),
+            Ok(SupervisorCommand::Nothing) => {}
             Err(why) => print_line(&why),
         }
     }
 }
 
-/// Shows what can be typed, or the command of that name.
+/// Shows the commands, or the command of that name.
 fn help(command: &str) {
     let is_wanted = |line: &&str| command.is_empty() || line.starts_with(command);
     COMMANDS.lines().filter(is_wanted).for_each(|line| note!("{line}"));

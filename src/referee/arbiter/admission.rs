@@ -1,4 +1,4 @@
-//! Who is there: channels, those who sign on, and those who go away.
+//! Channels, sign-on, and clients that go away.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::text::codes;
 /// So long a channel may be open before anybody signs on.
 const SIGN_ON_WITHIN: Duration = Duration::from_secs(60);
 /// So much may be wrong on a channel before it is closed.
-const MOST_FAULTS: u32 = 8;
+const MAX_FAULTS: u32 = 8;
 
 impl Arbiter {
     /// A referee begins: nobody is there, no supervisor either, and no clock runs. The time since the last
@@ -186,8 +186,8 @@ impl Arbiter {
         let name = self.client_name(seat);
         self.tell(format!("fault of {name}: {error}"));
         self.seats[seat].faults += 1;
-        if self.seats[seat].faults >= MOST_FAULTS {
-            self.tell(format!("{name} is closed: {MOST_FAULTS} faults"));
+        if self.seats[seat].faults >= MAX_FAULTS {
+            self.tell(format!("{name} is closed: {MAX_FAULTS} faults"));
             self.close(seat);
         }
     }
@@ -208,7 +208,7 @@ impl Arbiter {
         }
     }
 
-    /// Nobody sits on a seat any more; its clock stands.
+    /// The client of a seat is gone; its clock is stopped.
     pub(super) fn vacate(&mut self, seat: usize, at: Duration) {
         self.seats[seat].leave();
         self.seats[seat].departures += 1;
@@ -303,7 +303,7 @@ impl Arbiter {
     }
 }
 
-/// What is wrong with a line that was not kept.
+/// The fault of a line that was discarded.
 pub(in crate::referee) fn too_long() -> WireError {
     WireError::new(codes::E_EPD_LINELEN, format!("a line of more than {LONGEST_LINE} bytes"))
 }

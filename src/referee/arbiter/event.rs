@@ -1,9 +1,9 @@
-//! What happens to an arbiter, and what it wants done.
+//! Events of an arbiter, and the actions that follow.
 
 use crate::model::GameResult;
 use crate::referee::openings::Opening;
 use crate::referee::seat::ChannelId;
-use crate::referee::settings::Silences;
+use crate::referee::settings::QuietTimeouts;
 
 /// Something that happened. All that an arbiter knows, it knows from these.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,11 +30,11 @@ pub enum Event {
     Token(usize, String),
     /// An opening that was asked for.
     Opening(usize, Opening),
-    /// What the tablebases say of the position of a game that was asked for; unknown where they say nothing.
+    /// The result of the tablebases for the position of a game; unknown if they do not have it.
     Tablebase {
         /// The number of the game.
         game: u32,
-        /// How it ends with best play.
+        /// The result with best play.
         result: GameResult,
     },
     /// The supervisor wants something.
@@ -43,7 +43,7 @@ pub enum Event {
     Tick,
 }
 
-/// What a supervisor wants.
+/// A command of the supervisor.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Order {
     /// Wait for the supervisor where a client has broken the rules.
@@ -58,13 +58,13 @@ pub enum Order {
     Adjudicate {
         /// Its number.
         game: u32,
-        /// How it ends.
+        /// The result of the game.
         result: GameResult,
     },
     /// Close the channel of a client, by its seat, and let it begin again.
     Restart(usize),
     /// Change the silences.
-    Silences(Silences),
+    QuietTimeouts(QuietTimeouts),
 }
 
 /// Something that is to be done, in the order in which it is asked for.
@@ -72,7 +72,7 @@ pub enum Order {
 pub enum Action {
     /// Send a line.
     Send {
-        /// Where to.
+        /// The channel.
         channel: ChannelId,
         /// The line, without its end.
         line: Vec<u8>,
@@ -93,7 +93,7 @@ pub enum Action {
     GameOver {
         /// Its number.
         game: u32,
-        /// How it ended.
+        /// The result of the game.
         result: GameResult,
     },
     /// Tell the supervisor.

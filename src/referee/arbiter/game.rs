@@ -20,11 +20,11 @@ use crate::referee::wire::{DrawWord, Reply};
 pub struct FinishedGame {
     /// Which game it is.
     pub pairing: Pairing,
-    /// Where it began.
+    /// The start of the game.
     pub opening: Opening,
     /// The moves behind the opening.
     pub moves: Vec<PlayedMove>,
-    /// How it ended.
+    /// The result of the game.
     pub outcome: Outcome,
     /// Why it ended, in words.
     pub reason: String,
@@ -70,15 +70,15 @@ pub(super) struct GameInPlay {
     pub(super) asked: Asked,
     /// A line that came before it was known when `respond` was written.
     pub(super) early: Option<(Duration, Vec<u8>)>,
-    /// Who offered a draw with the last move.
+    /// The side that offered a draw with the last move.
     pub(super) offer: Option<Color>,
-    /// Whose offer of a draw was rejected with a word, or whose claim was wrong.
+    /// The side whose draw offer was explicitly rejected, or whose claim was wrong.
     pub(super) refused: Option<Color>,
     /// Whether the tablebases have to say first whether it goes on.
     pub(super) awaits_tablebase: bool,
     /// Whether the supervisor must say how it goes on.
     pub(super) is_held: bool,
-    /// What the scores decide, and what the length does.
+    /// Adjudication by scores and by length.
     by_scores: Adjudicator,
     by_length: Adjudicator,
 }
@@ -136,8 +136,8 @@ impl GameInPlay {
         if self.seats[0] == seat { Color::White } else { Color::Black }
     }
 
-    /// How the game ends if a side loses it by its time or by breaking the rules, and what there is to say
-    /// of that: nobody wins who cannot mate.
+    /// The outcome if a side loses by time or by breaking the rules, with a note. An opponent who cannot
+    /// mate gets a draw.
     pub(super) fn loss_of(&self, color: Color) -> (GameResult, &'static str) {
         match can_mate(self.board.place().position.board(), !color) {
             true => (GameResult::win_of(!color), ""),

@@ -26,7 +26,7 @@ use super::board::Place;
 use super::openings::Opening;
 use super::pairing::{Absences, Pairing};
 use super::seat::{ChannelId, Seat, SeatState};
-use super::settings::{Silences, Tournament};
+use super::settings::{QuietTimeouts, Tournament};
 use super::wire::{Command, Directive};
 use crate::model::Position;
 
@@ -68,7 +68,7 @@ pub struct Arbiter {
     to_come: VecDeque<Pairing>,
     openings: BTreeMap<usize, Opening>,
     asked_openings: BTreeSet<usize>,
-    silences: Silences,
+    silences: QuietTimeouts,
     is_attended: bool,
     is_paused: bool,
     /// Whether the sequential test has its answer.
@@ -83,7 +83,7 @@ struct Guest {
     seat: Option<usize>,
     /// Until when it must have signed on.
     sign_on_until: Duration,
-    /// How many `respond` are on their way to it.
+    /// Number of `respond` messages that are not written yet.
     unwritten: u32,
 }
 
@@ -160,12 +160,12 @@ impl Arbiter {
         &self.finished
     }
 
-    /// How long clients are left alone by now.
-    pub const fn silences(&self) -> Silences {
+    /// The current pauses of clients.
+    pub const fn silences(&self) -> QuietTimeouts {
         self.silences
     }
 
-    /// What is said to each client when the referee goes down before the end, with its channel.
+    /// The last message to each client, with its channel, if the referee stops early.
     pub fn goodbyes(&self) -> Vec<(ChannelId, Vec<u8>)> {
         let line = Directive::new(Command::Disconnect, Position::START).line();
         let channels = self.seats.iter().filter_map(|seat| seat.channel);
@@ -212,7 +212,7 @@ impl Arbiter {
             Order::Resume => self.is_paused = false,
             Order::Adjudicate { game, result } => self.adjudicate(game, result),
             Order::Restart(seat) => self.restart(seat),
-            Order::Silences(silences) => self.silences = silences,
+            Order::QuietTimeouts(silences) => self.silences = silences,
         }
     }
 

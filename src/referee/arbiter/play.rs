@@ -220,7 +220,7 @@ impl Arbiter {
         }
     }
 
-    /// What came in place of a move is none.
+    /// Handles a reply that is not a move.
     fn refuse_move(&mut self, seat: usize, error: &WireError) {
         self.send_fault(seat, error);
         let why = format!("{}: {error}", self.name(seat));
@@ -362,13 +362,13 @@ impl Arbiter {
     }
 }
 
-/// What becomes of a reply.
+/// The effect of a reply.
 enum Judged {
     Move(Move),
     Over(Outcome, String),
 }
 
-/// What a reply means in its game, without making its move.
+/// Interprets a reply in its game, without making its move.
 ///
 /// # Errors
 /// It breaks the rules.

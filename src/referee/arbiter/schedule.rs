@@ -8,7 +8,7 @@ use crate::library::date::utc;
 use crate::model::{GameResult, Position};
 use crate::referee::openings::Opening;
 use crate::referee::outcome::{Outcome, Termination};
-use crate::referee::pairing::{Pairing, PairingRule, course};
+use crate::referee::pairing::{Pairing, PairingRule, pairing_state};
 use crate::referee::settings::Tournament;
 use crate::referee::standings::Standings;
 use crate::referee::wire::{Command, Directive};
@@ -19,12 +19,13 @@ impl Arbiter {
         self.note_absences();
         let Tournament { pairing, players, games_per_encounter, .. } = &*self.tournament;
         let done = outcomes(&self.finished);
-        let course = course(pairing, players.len(), *games_per_encounter, &done, &self.absences);
-        self.to_come = course.next.into();
+        let state =
+            pairing_state(pairing, players.len(), *games_per_encounter, &done, &self.absences);
+        self.to_come = state.next.into();
     }
 
-    /// Who has signed off is not paired in the next round of a Swiss tournament. A round that has begun stays
-    /// as it is.
+    /// Players who have signed off are not paired in the next round of a Swiss tournament. A round that
+    /// has begun is not changed.
     fn note_absences(&mut self) {
         if !self.is_swiss() {
             return;
@@ -55,8 +56,8 @@ impl Arbiter {
         matches!(self.tournament.pairing, PairingRule::Knockout { .. })
     }
 
-    /// Where nothing else is left to do, the games of players who have signed off are left out. In a knockout they
-    /// are lost instead, so that somebody goes on.
+    /// If nothing else is left to play, the games of players who have signed off are skipped. In a
+    /// knockout these games are lost instead, so that somebody advances.
     pub(super) fn leave_out_games(&mut self) -> bool {
         let is_busy = !self.called.is_empty() || !self.games.is_empty() || self.is_paused;
         if is_busy || self.is_knockout() || self.finished.is_empty() {

@@ -1,4 +1,4 @@
-//! What an arbiter says to the players of a game.
+//! Messages of an arbiter to the players of a game.
 
 use super::game::GameInPlay;
 use crate::model::Color;
@@ -53,7 +53,7 @@ pub(super) fn history(game: &GameInPlay, color: Color) -> Vec<Directive> {
     said
 }
 
-/// What the player on move is asked.
+/// The request to the player on move.
 pub(super) fn respond(tournament: &Tournament, game: &GameInPlay) -> Directive {
     let color = game.board.turn();
     let place = game.board.place();
@@ -68,7 +68,7 @@ pub(super) fn respond(tournament: &Tournament, game: &GameInPlay) -> Directive {
     directive
 }
 
-/// How the game ended, and that it did.
+/// The end of the game and its result.
 pub(super) fn last_words(game: &GameInPlay, outcome: &Outcome) -> [Directive; 2] {
     let position = game.board.place().position;
     let result = ("Result".to_string(), outcome.result.to_string());

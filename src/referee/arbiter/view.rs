@@ -1,4 +1,4 @@
-//! What others see of a tournament.
+//! The public state of a tournament.
 
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// A score that stands for some moves: `MOVES@CENTIPAWNS`.
+/// A score over a number of moves: `MOVES@CENTIPAWNS`.
 ///
 /// ```
 /// use epdb::referee::client::Threshold;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Threshold {
-    /// How many own moves in a row must have had the score, at least 1.
+    /// Number of consecutive own moves with the score, at least 1.
     pub moves: u32,
     /// The score in centipawns, not below 0.
     pub centipawns: u32,
@@ -30,7 +30,7 @@ impl FromStr for Threshold {
     }
 }
 
-/// What a client does beside moving.
+/// Behaviour of a client besides its moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Conduct {
     /// It resigns when it is behind by so much for so long; `None` is never.

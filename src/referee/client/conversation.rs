@@ -1,4 +1,4 @@
-//! What a client says to a referee.
+//! The client's side of a conversation with a referee.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -15,7 +15,7 @@ use crate::referee::wire::{
     SearchReport, write_line,
 };
 
-/// How many messages may wait to be read.
+/// Number of messages that may be queued.
 const WAITING: usize = 64;
 
 /// A program that takes part in a tournament.
@@ -23,14 +23,14 @@ const WAITING: usize = 64;
 pub struct Client<T> {
     thinker: T,
     conduct: Conduct,
-    /// How long a move is thought about where the referee tells no time.
+    /// Thinking time for a move if the referee sends no time.
     usual_time: Duration,
     game: KnownGame,
     scores: Scores,
     concluded: u64,
 }
 
-/// How a conversation ended.
+/// The end of a conversation.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum End {
     /// The referee disconnected.
@@ -43,7 +43,7 @@ pub enum End {
     Refused,
 }
 
-/// What a human may want to know.
+/// Events for a human.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
     /// A game begins, of these players.
@@ -79,7 +79,7 @@ pub enum NoAnswer {
 #[error("{0}")]
 pub struct ClientError(String);
 
-/// What came from the referee and was not answered yet.
+/// Messages from the referee that were not answered yet.
 struct Inbox {
     incoming: Receiver<Incoming>,
     waiting: VecDeque<Result<Directive, NoAnswer>>,
@@ -93,7 +93,7 @@ impl<T: Thinker> Client<T> {
         Client { thinker, conduct, usual_time, game, scores, concluded: 0 }
     }
 
-    /// How many games came to their end.
+    /// Number of finished games.
     pub const fn concluded(&self) -> u64 {
         self.concluded
     }
@@ -102,8 +102,8 @@ impl<T: Thinker> Client<T> {
     /// when `games` games were concluded.
     ///
     /// # Errors
-    /// The referee sends what is no message; it is told so. Where no move can be found it is told so, too,
-    /// and the next game may come.
+    /// The referee sent an invalid message, which is reported to it. If no move can be found, this is
+    /// reported as well, and the next game may follow.
     pub fn converse<R: Read + Send + 'static>(
         &mut self,
         (reader, mut writer): (R, impl Write),
@@ -247,7 +247,7 @@ impl<T: Thinker> Client<T> {
         Ok(Reply { position, mv: Some(mv), draw, resigns: false, search })
     }
 
-    /// What is said of a draw with the move that was just made.
+    /// The draw offer or claim with the move that was just made.
     fn draw_word(&self, directive: &Directive) -> Option<DrawWord> {
         let ending = self.game.board().and_then(|board| board.ending());
         let may_claim = matches!(ending, Some(Ending::Repetition | Ending::FiftyMoves));

@@ -10,7 +10,7 @@ use crate::referee::board::{GameBoard, Place};
 use crate::referee::time_control::{Remaining, TimeControl};
 use crate::referee::wire::{Directive, TimeLeft, UsedTime};
 
-/// What a client knows of the game that it plays.
+/// The client's view of its game.
 #[derive(Debug, Default)]
 pub struct KnownGame {
     board: Option<GameBoard>,
@@ -18,7 +18,7 @@ pub struct KnownGame {
 }
 
 /// More moves than this are not made to find out what a clock shows.
-const MOST_MOVES: u32 = 10_000;
+const MAX_MOVES: u32 = 10_000;
 
 impl KnownGame {
     /// A game of which nothing is known yet.
@@ -41,9 +41,9 @@ impl KnownGame {
         self.tags.extend(directive.tags.iter().cloned());
     }
 
-    /// Takes position and moves of a message. Where the position and its counters are those that are
-    /// known, the history stays and repetitions are seen; else it begins anew, with the moves that the
-    /// message has.
+    /// Takes position and moves of a message. If the position and its counters are the known ones, the
+    /// history is kept, so repetitions are seen. Otherwise the game starts over with the moves of the
+    /// message.
     ///
     /// # Errors
     /// No game can be played from the position, or a move is not legal.
@@ -71,8 +71,8 @@ impl KnownGame {
         }
     }
 
-    /// How long the side to move may think: what the referee tells in the words of engines; or else what
-    /// the time that was used leaves of the time control that was told; or else `usual`.
+    /// Thinking time of the side to move: from the engine clocks of the referee, else from the time
+    /// control and the used time, else `usual`.
     pub fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
         told(&directive.left, self.turn()).or_else(|| self.by_used_time(directive.used?)).unwrap_or(
             match directive.left.search == SearchLimits::default() {
@@ -124,8 +124,8 @@ fn start(directive: &Directive) -> Start {
     Start { position: directive.position, counters }
 }
 
-/// How many moves a side has made since the game began; of one that began elsewhere, by the number of
-/// the next move.
+/// Number of moves of a side since the start of the game, or by the move number if the game began
+/// elsewhere.
 fn moves_of(board: &GameBoard, color: Color) -> u32 {
     let since = match board.moves().is_empty() {
         true => 1,
@@ -135,13 +135,13 @@ fn moves_of(board: &GameBoard, color: Color) -> u32 {
     made + u32::from(color == Color::White && board.turn() == Color::Black)
 }
 
-/// What a clock shows after so many moves that took no time.
+/// A clock after this number of moves that took no time.
 fn after_moves(control: &TimeControl, moves: u32) -> Remaining {
-    let moves = 0..moves.min(MOST_MOVES);
+    let moves = 0..moves.min(MAX_MOVES);
     moves.fold(control.start(), |remaining, _| control.after_move(&remaining, Duration::ZERO))
 }
 
-/// What the words of engines tell; a clock that the other side has not is the own one.
+/// The clocks for engines. If the other side has no clock, it is the client's own.
 fn told(left: &TimeLeft, turn: Color) -> Option<MoveTime> {
     if let Some(time) = left.move_time {
         return Some(MoveTime::Fixed(time));

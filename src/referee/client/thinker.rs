@@ -1,4 +1,4 @@
-//! Who finds the moves of a client.
+//! Move finders of a client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::referee::wire::SearchReport;
 pub struct Turn {
     /// The game so far.
     pub board: GameBoard,
-    /// How long may be thought about it.
+    /// Time limit.
     pub time: MoveTime,
-    /// How much may be searched.
+    /// Search limits.
     pub search: SearchLimits,
 }
 
@@ -25,14 +25,14 @@ pub struct Turn {
 pub struct Thought {
     /// The move.
     pub mv: Move,
-    /// What is told of the search.
+    /// The report on the search.
     pub search: SearchReport,
 }
 
 /// Asked again and again during a search: whether the game has ended meanwhile.
 pub type Interrupt<'a> = dyn FnMut() -> bool + 'a;
 
-/// Who finds moves.
+/// A move finder.
 pub trait Thinker {
     /// A new game begins.
     fn forget(&mut self);
@@ -48,7 +48,7 @@ pub trait Thinker {
     /// Finds a legal move; any one will do once `interrupt` was true.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no move.
     fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String>;
 
     /// Something about the last search that a human should know and has not been told yet.
@@ -70,7 +70,7 @@ pub struct EngineThinker {
     unreadable: (Option<String>, bool),
 }
 
-/// The most moves of a line that is told: a message has one line.
+/// Maximum number of moves of a reported line; a message has one line.
 const LONGEST_LINE: usize = 32;
 
 impl EngineThinker {
@@ -142,7 +142,7 @@ impl Thinker for EngineThinker {
             error.to_string()
         })?;
         let Operand::Move { mv, .. } = answer.best else {
-            return Err(format!("the engine's move `{}` is none", answer.best_word));
+            return Err(format!("the engine's move `{}` is not legal", answer.best_word));
         };
         let search = report(&turn.board.playable(), &answer);
         self.unreadable.0 = answer.unreadable;

@@ -11,7 +11,7 @@ use crate::model::{
 use crate::referee::arbiter::{Action, Event, Order};
 use crate::referee::openings::Opening;
 use crate::referee::seat::ChannelId;
-use crate::referee::settings::{Silences, Tournament};
+use crate::referee::settings::{QuietTimeouts, Tournament};
 use crate::text::epd::{self, Line};
 use crate::text::{FormatOptions, ParseOptions, Profile, san};
 
@@ -20,7 +20,7 @@ use crate::text::{FormatOptions, ParseOptions, Profile, san};
 pub enum SettingsText {
     /// The text of a file.
     Toml {
-        /// What the file was called.
+        /// The name of the file.
         name: String,
         /// The text.
         text: String,
@@ -56,10 +56,10 @@ impl SettingsText {
     }
 }
 
-/// What a line of a log says, beside the time.
+/// The content of a line of a log, after its time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// What the tournament is; the first line, and no other.
+    /// The settings of the tournament; the first line, and only that one.
     Settings(SettingsText),
     /// Something that happened.
     Event(Event),
@@ -70,13 +70,13 @@ pub enum Entry {
 /// Something that follows from what happened: nothing is lost without it but to the reader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// Where clients are awaited.
+    /// The address for clients.
     Listen(String),
     /// The referee ends because it was told to, or because it cannot go on: nobody takes over.
     Stopped,
     /// A connection was refused before anybody had signed on over it.
     Refused {
-        /// How many others were refused since the last one that was noted.
+        /// Number of other refusals since the last one that was logged.
         others: u64,
         /// The first bytes of what came over it.
         line: Vec<u8>,
@@ -196,7 +196,7 @@ fn order_text(order: &Order) -> String {
         Order::Resume => "resume".into(),
         Order::Adjudicate { game, result } => format!("adjudicate {game} {result}"),
         Order::Restart(player) => format!("restart {player}"),
-        Order::Silences(Silences { conclude, reset }) => {
+        Order::QuietTimeouts(QuietTimeouts { conclude, reset }) => {
             format!("silences {} {}", conclude.as_micros(), reset.as_micros())
         }
     }
@@ -214,7 +214,7 @@ fn order(text: &str) -> Option<Order> {
             result: GameResult::from_text(result.as_bytes())?,
         },
         ["restart", player] => Order::Restart(number(player)?),
-        ["silences", conclude, reset] => Order::Silences(Silences {
+        ["silences", conclude, reset] => Order::QuietTimeouts(QuietTimeouts {
             conclude: Duration::from_micros(number(conclude)?),
             reset: Duration::from_micros(number(reset)?),
         }),

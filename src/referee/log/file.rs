@@ -26,7 +26,7 @@ pub struct Log {
     chain: Chain,
 }
 
-/// What a log says of the tournament so far.
+/// The state of a tournament from its log.
 #[derive(Debug)]
 pub struct Recovered {
     /// The settings.
@@ -37,11 +37,11 @@ pub struct Recovered {
     pub at: Duration,
     /// The highest number that a channel had.
     pub last_channel: ChannelId,
-    /// Where clients were awaited last.
+    /// The last address for clients.
     pub address: Option<String>,
     /// Whether the last referee did not just go away: it was told to end, or could not go on.
     pub is_stopped: bool,
-    /// What has to follow from the last event, and is not noted yet.
+    /// Actions that follow from the last event and are not logged yet.
     to_note: VecDeque<Action>,
 }
 
@@ -72,7 +72,7 @@ impl Recovered {
     /// Takes what a log says next.
     ///
     /// # Errors
-    /// What is noted does not follow from what happened.
+    /// A logged action does not follow from the events.
     pub fn take(&mut self, at: Duration, entry: Entry) -> Result<()> {
         self.at = self.at.max(at);
         match entry {
@@ -161,8 +161,8 @@ impl Log {
         }
     }
 
-    /// Reads what is there. Half a line at the end, which was being written when its referee ended, is
-    /// taken away. A log without settings, or without a game and with others, begins anew with these.
+    /// Reads the log. An incomplete last line, which was interrupted, is removed. A log without settings,
+    /// or with other settings and without a game, is started over with these.
     ///
     /// # Errors
     /// The log is damaged, or it cannot be written.
@@ -219,7 +219,7 @@ impl Log {
     }
 }
 
-/// How a file is written that nobody but its owner can read once it is made.
+/// Opens a file for writing; if it is created, only its owner can read it.
 pub(in crate::referee) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);

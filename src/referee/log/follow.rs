@@ -19,11 +19,11 @@ const CHUNK: usize = 64 << 10;
 pub struct LogReader {
     file: File,
     path: PathBuf,
-    /// What was read and not given out: `buffer[start..]`.
+    /// Bytes that were read and not returned yet: `buffer[start..]`.
     buffer: Vec<u8>,
     start: usize,
     number: u64,
-    /// Where the lines end that were given out.
+    /// Offset of the end of the last line that was returned.
     offset: u64,
     chain: Chain,
 }
@@ -55,7 +55,7 @@ impl LogReader {
         Ok(LogReader::of(file, path))
     }
 
-    /// The lines of an open file, which stands at its begin.
+    /// The lines of an open file, from its beginning.
     pub(super) fn of(file: File, path: &Path) -> LogReader {
         let path = path.to_path_buf();
         let chain = Chain::new();
@@ -67,7 +67,7 @@ impl LogReader {
         self.chain
     }
 
-    /// Where in the file the lines end that were given out.
+    /// Offset of the end of the last line that was returned.
     pub(super) const fn offset(&self) -> u64 {
         self.offset
     }
@@ -167,7 +167,7 @@ pub(super) const fn is_log_byte(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t')
 }
 
-/// The check of a line and what stands behind it.
+/// The checksum of a line and the text after it.
 fn split_check(line: &[u8]) -> Option<(u32, &[u8])> {
     let (digits, rest) = line.split_at_checked(8)?;
     let is_lower_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

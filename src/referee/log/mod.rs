@@ -1,8 +1,9 @@
 //! The log of a tournament: all that happened and all that was said, one line each
 //! (`formats/referee_log.md`).
 //!
-//! Who holds the lock of the file is the referee. What an [`Arbiter`](super::Arbiter) is after the events
-//! of the log, it was when the last of them was written, so a tournament goes on from its log.
+//! The process that holds the lock of the file is the referee. Replaying the events of a log gives an
+//! [`Arbiter`](super::Arbiter) in the state in which the last event was written, so a tournament resumes
+//! from its log.
 
 mod entry;
 mod file;

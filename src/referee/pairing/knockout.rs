@@ -1,13 +1,17 @@
-//! Who loses is out.
+//! Knockout pairing.
 
-use super::course::Course;
 use super::schedule::{Encounter, Points, Schedule, added};
+use super::state::PairingState;
 
 /// Plays a bracket in which the first seeds can meet last. Where the number of players is no power
 /// of two, the first seeds are free in the first round. An encounter that is level after its games
 /// goes on by two games at a time, with the colours turned and an opening of their own, until it is not
 /// level after both; after `tie_breaks` times the higher seed goes on.
-pub(super) fn course(mut schedule: Schedule<'_>, players: usize, tie_breaks: u32) -> Course {
+pub(super) fn pairing_state(
+    mut schedule: Schedule<'_>,
+    players: usize,
+    tie_breaks: u32,
+) -> PairingState {
     let mut bracket: Vec<Slot> = order_of_seeds(players.next_power_of_two())
         .into_iter()
         .map(|seed| if seed < players { Slot::Player(seed) } else { Slot::Free })
@@ -44,7 +48,7 @@ pub(super) fn course(mut schedule: Schedule<'_>, players: usize, tie_breaks: u32
         Some(Slot::Player(player)) => Some(*player),
         _ => None,
     };
-    Course { survived, champion, ..schedule.end(vec![0; players]) }
+    PairingState { survived, champion, ..schedule.end(vec![0; players]) }
 }
 
 /// A place in the bracket.
@@ -57,8 +61,8 @@ enum Slot {
     Unknown,
 }
 
-/// Seeds, from 0, in the order of a bracket of so many places, a power of two: the first meets the
-/// last, and so on in each half.
+/// The seeds, from 0, in the order of a bracket; the number of places is a power of two. The first seed
+/// meets the last one, and so on in each half.
 fn order_of_seeds(places: usize) -> Vec<usize> {
     let mut order = vec![0];
     while order.len() < places {
@@ -68,7 +72,7 @@ fn order_of_seeds(places: usize) -> Vec<usize> {
     order
 }
 
-/// How level encounters go on.
+/// Continues level encounters.
 struct TieBreaks {
     most: u32,
     /// Of the whole tournament.
@@ -77,7 +81,7 @@ struct TieBreaks {
 }
 
 impl TieBreaks {
-    /// Who goes on; `None` while that is not known.
+    /// The player who advances; `None` if not known yet.
     fn winner(&self, schedule: &mut Schedule<'_>, encounter: Encounter) -> Option<usize> {
         let first_opening = (encounter.number as usize - 1) * self.games.div_ceil(2) as usize;
         let mut points = schedule.play(encounter, |pair| first_opening + pair as usize)?;

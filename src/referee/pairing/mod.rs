@@ -1,12 +1,12 @@
-//! Who meets whom.
+//! Pairing systems.
 //!
 //! A tournament is played from its beginning in thought, each time: games that are over have their
 //! outcome, and what cannot be said for want of one is not said. So the same outcomes always give the same
 //! games, whatever was asked before.
 
-mod course;
 mod knockout;
 mod schedule;
+mod state;
 mod swiss;
 mod table;
 
@@ -14,33 +14,33 @@ use std::collections::HashMap;
 
 use super::outcome::Outcome;
 use crate::model::GameResult;
-pub use course::Absences;
-pub use course::{Course, Pairing};
 use schedule::Schedule;
+pub use state::Absences;
+pub use state::{Pairing, PairingState};
 
-/// Who meets whom in a tournament.
+/// The pairing system of a tournament.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum PairingRule {
-    /// Everybody meets everybody, so many times.
+    /// Everybody plays everybody.
     RoundRobin {
-        /// How many times; 2 is a double round robin.
+        /// Number of cycles; 2 is a double round robin.
         cycles: u32,
     },
     /// The first players meet all others.
     Gauntlet {
-        /// How many of the first players, at least 1.
+        /// Number of players, from the first, who play all others; at least 1.
         challengers: u32,
-        /// How many times.
+        /// Number of cycles.
         cycles: u32,
     },
     /// Players of like points meet.
     Swiss {
-        /// How many rounds.
+        /// Number of rounds.
         rounds: u32,
     },
-    /// Who loses an encounter is out.
+    /// The loser of an encounter is out.
     Knockout {
-        /// How many pairs of further games a level encounter gets before the higher seed goes on.
+        /// Number of additional pairs of games of a level encounter, before the higher seed advances.
         tie_breaks: u32,
     },
 }
@@ -63,35 +63,40 @@ pub fn next_games(
     games_per_encounter: u32,
     done: &[(Pairing, Outcome)],
 ) -> Vec<Pairing> {
-    course(rule, players, games_per_encounter, done, &Absences::default()).next
+    pairing_state(rule, players, games_per_encounter, done, &Absences::default()).next
 }
 
 /// [`next_games`] with what else follows from the rule, where some games are left out and some players absent.
-pub fn course(
+pub fn pairing_state(
     rule: &PairingRule,
     players: usize,
     games_per_encounter: u32,
     done: &[(Pairing, Outcome)],
     absences: &Absences,
-) -> Course {
+) -> PairingState {
     let played = done.iter().map(|(pairing, outcome)| (pairing.game, outcome.result));
     let left_out = absences.games.keys().map(|game| (*game, GameResult::Unknown));
     let outcomes: HashMap<u32, GameResult> = left_out.chain(played).collect();
     let schedule = Schedule::new(&outcomes, games_per_encounter);
     match *rule {
         PairingRule::RoundRobin { cycles } => {
-            table::course(schedule, players, table::round_robin(players), cycles)
+            table::pairing_state(schedule, players, table::round_robin(players), cycles)
         }
-        PairingRule::Gauntlet { challengers, cycles } => {
-            table::course(schedule, players, table::gauntlet(players, challengers as usize), cycles)
+        PairingRule::Gauntlet { challengers, cycles } => table::pairing_state(
+            schedule,
+            players,
+            table::gauntlet(players, challengers as usize),
+            cycles,
+        ),
+        PairingRule::Swiss { rounds } => swiss::pairing_state(schedule, players, rounds, absences),
+        PairingRule::Knockout { tie_breaks } => {
+            knockout::pairing_state(schedule, players, tie_breaks)
         }
-        PairingRule::Swiss { rounds } => swiss::course(schedule, players, rounds, absences),
-        PairingRule::Knockout { tie_breaks } => knockout::course(schedule, players, tie_breaks),
     }
 }
 
 impl PairingRule {
-    /// How many pairs of further games level encounters of a knockout get unless told otherwise.
+    /// Default number of additional pairs of games of level encounters in a knockout.
     pub const TIE_BREAKS: u32 = 4;
 
     /// As many openings are used at most.

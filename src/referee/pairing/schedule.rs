@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::course::{Course, Pairing};
+use super::state::{Pairing, PairingState};
 use crate::model::GameResult;
 
 /// The games of a tournament as they are thought of in order.
@@ -12,7 +12,7 @@ pub(super) struct Schedule<'o> {
     /// The number of the next game, of the next encounter.
     game: u32,
     encounter: u32,
-    /// Those that are not over.
+    /// The games that are not over.
     next: Vec<Pairing>,
 }
 
@@ -21,13 +21,13 @@ pub(super) struct Schedule<'o> {
 pub(super) struct Encounter {
     pub(super) round: u32,
     pub(super) number: u32,
-    /// Who has White in the first game that these players have, and who Black.
+    /// White and Black in the first game of these players.
     pub(super) players: [usize; 2],
-    /// How many games they had before.
+    /// Number of earlier games.
     pub(super) games_before: u32,
 }
 
-/// What an encounter gave to the players, in half points, in the order in which they are named.
+/// The half points of an encounter, in the order of its players.
 pub(super) type Points = [u32; 2];
 
 impl<'o> Schedule<'o> {
@@ -93,10 +93,10 @@ impl<'o> Schedule<'o> {
         Some(if is_turned { [black, white] } else { [white, black] })
     }
 
-    /// Goes on without the games that a course needs no more, and with those that it came to.
-    pub(super) fn end(self, byes: Vec<u32>) -> Course {
+    /// Goes on without the games that are not needed any more, and with those that it came to.
+    pub(super) fn end(self, byes: Vec<u32>) -> PairingState {
         let survived = vec![0; byes.len()];
-        Course { next: self.next, byes, survived, champion: None }
+        PairingState { next: self.next, byes, survived, champion: None }
     }
 }
 

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use petgraph::algo::matching::maximum_matching;
 use petgraph::graph::UnGraph;
 
-use super::course::Absences;
-use super::course::Course;
 use super::schedule::Schedule;
+use super::state::Absences;
+use super::state::PairingState;
 
 /// Plays round by round, each when the one before is over. It goes by the Dutch system (FIDE Handbook,
 /// C.04.3) in what decides most: nobody meets another twice and nobody has a bye twice while that can
@@ -15,12 +15,12 @@ use super::schedule::Schedule;
 /// leaves somebody for all; who has begun with White less often begins, nobody two times more than with
 /// Black while that can be avoided. Who is absent in a round is not paired in it; whose opponent does not come to
 /// a game of a round that is paired gets the points of the game.
-pub(super) fn course(
+pub(super) fn pairing_state(
     mut schedule: Schedule<'_>,
     players: usize,
     rounds: u32,
     absences: &Absences,
-) -> Course {
+) -> PairingState {
     let mut all = vec![Standing::default(); players];
     let games = schedule.games_per_encounter;
     let openings = games.div_ceil(2) as usize;
@@ -55,14 +55,14 @@ pub(super) fn course(
     schedule.end(byes.collect())
 }
 
-/// Who can be paired in a round. Where fewer than two can, all are: their games wait.
+/// The players who can be paired in a round. If fewer than two can, all are paired and their games wait.
 fn present(players: usize, round: u32, absences: &Absences) -> Vec<usize> {
     let present = (0..players).filter(|player| !absences.is_absent(round, *player));
     let present: Vec<usize> = present.collect();
     if present.len() < 2 { (0..players).collect() } else { present }
 }
 
-/// How a player stands before a round.
+/// The state of a player before a round.
 #[derive(Clone, Default)]
 struct Standing {
     /// In half points, those for byes included.
@@ -71,9 +71,9 @@ struct Standing {
     byes: u32,
     /// For games to which the opponent did not come, in half points.
     free_points: u32,
-    /// How many encounters more were begun with White than with Black.
+    /// Encounters begun with White, minus those begun with Black.
     balance: i32,
-    /// How the last one was begun: 1 with White, -1 with Black, 0 at the start.
+    /// Colour of the last encounter: 1 for White, -1 for Black, 0 before the first.
     last: i32,
 }
 
@@ -85,7 +85,7 @@ impl Standing {
     }
 }
 
-/// Who meets whom of these; who is left over gets the points of an encounter that was won.
+/// Pairs these players. The player who is left over gets the points of a won encounter.
 fn pairs(all: &mut [Standing], games: u32, present: &[usize]) -> Vec<[usize; 2]> {
     let mut order = present.to_vec();
     order.sort_by_key(|&player| (Reverse(all[player].points), player));
@@ -104,25 +104,25 @@ fn pairs(all: &mut [Standing], games: u32, present: &[usize]) -> Vec<[usize; 2]>
 /// Whether two players may meet.
 type MayMeet = fn(&Standing, &Standing, usize) -> bool;
 
-/// What is asked of the pairs of a round.
+/// Constraints on the pairs of a round.
 #[derive(Copy, Clone)]
-struct Caution {
+struct PairingConstraint {
     may_meet: MayMeet,
     /// Whether somebody may be free again while others never were.
     may_rest_again: bool,
 }
 
-/// What is given up for want of opponents: colours, then byes, then meeting once.
-const CAUTION: [Caution; 4] = [
-    Caution {
+/// The constraints in the order in which they are dropped: colours, then byes, then meeting once.
+const CAUTION: [PairingConstraint; 4] = [
+    PairingConstraint {
         may_meet: |one, other, place| {
             !one.opponents.contains(&place) && !need_same_color(one, other)
         },
         may_rest_again: false,
     },
-    Caution { may_meet: meet_first, may_rest_again: false },
-    Caution { may_meet: meet_first, may_rest_again: true },
-    Caution { may_meet: |_, _, _| true, may_rest_again: true },
+    PairingConstraint { may_meet: meet_first, may_rest_again: false },
+    PairingConstraint { may_meet: meet_first, may_rest_again: true },
+    PairingConstraint { may_meet: |_, _, _| true, may_rest_again: true },
 ];
 
 fn meet_first(one: &Standing, _: &Standing, place: usize) -> bool {
@@ -135,8 +135,12 @@ const fn need_same_color(one: &Standing, other: &Standing) -> bool {
 }
 
 /// Pairs of all players, or of all but the last one who can be left over; `None` where there are none.
-fn bye_and_pairs(all: &[Standing], order: &[usize], caution: Caution) -> Option<Vec<[usize; 2]>> {
-    let Caution { may_meet, may_rest_again } = caution;
+fn bye_and_pairs(
+    all: &[Standing],
+    order: &[usize],
+    caution: PairingConstraint,
+) -> Option<Vec<[usize; 2]>> {
+    let PairingConstraint { may_meet, may_rest_again } = caution;
     if order.len().is_multiple_of(2) {
         return best_pairs(all, order, may_meet);
     }
@@ -174,8 +178,8 @@ fn best_pairs(all: &[Standing], order: &[usize], may_meet: MayMeet) -> Option<Ve
     Some(pairs)
 }
 
-/// How much a player would rather not meet the one at a place of those below: another of like points
-/// first, then one who is due the other colour, then the one as far below as half of the group.
+/// The cost of pairing a player with the one at a place below. Equal points are preferred, then a player
+/// who is due the other colour, then the distance of half of the group.
 fn preference(
     all: &[Standing],
     player: usize,
@@ -205,8 +209,8 @@ fn can_be_paired(all: &[Standing], players: &[usize], may_meet: MayMeet) -> bool
     nodes.iter().all(|node| is_dense(*node)) || maximum_matching(&graph).is_perfect()
 }
 
-/// Who of two begins with White: the one who did so less often, else the one who began with Black
-/// last, else the first one in every second round.
+/// The player who begins with White: the one who did so less often, else the one who began with Black
+/// last. Otherwise it alternates by round.
 fn by_color(all: &[Standing], first: usize, second: usize) -> [usize; 2] {
     let (one, other) = (&all[first], &all[second]);
     let due = (one.balance, one.last).cmp(&(other.balance, other.last));

@@ -1,19 +1,19 @@
 //! Tournaments in which it is known beforehand who meets whom.
 
-use super::course::Course;
 use super::schedule::{Encounter, Schedule};
+use super::state::PairingState;
 
 /// The encounters of each round of one cycle; who is named first begins with White.
 type Rounds = Vec<Vec<[usize; 2]>>;
 
 /// Plays all cycles. The games of two players go on over the cycles: colours alternate, and each two
 /// have the same opening.
-pub(super) fn course(
+pub(super) fn pairing_state(
     mut schedule: Schedule<'_>,
     players: usize,
     rounds: Rounds,
     cycles: u32,
-) -> Course {
+) -> PairingState {
     let encounters_per_cycle: usize = rounds.iter().map(Vec::len).sum();
     let mut round_number = 0;
     for cycle in 0..cycles {

@@ -1,4 +1,4 @@
-//! Where clients are awaited.
+//! The address for clients.
 
 use std::fmt;
 use std::io;

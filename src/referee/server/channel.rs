@@ -11,7 +11,7 @@ use super::input::{Input, Number, Permits, Queue};
 use crate::referee::seat::ChannelId;
 use crate::referee::wire::{Lines, write_line};
 
-/// So many lines of a channel may wait to be heard. Then no more are read.
+/// The number of lines of a channel that may be queued, after which reading pauses.
 const WAITING_LINES: usize = 64;
 /// So long a client may not take a line.
 pub(super) const WRITE_WITHIN: Duration = Duration::from_secs(10);

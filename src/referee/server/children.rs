@@ -14,9 +14,9 @@ use crate::referee::settings::{Launch, Player, Tournament};
 
 /// So long clients may take to end when their channels are closed.
 const END_WITHIN: Duration = Duration::from_secs(2);
-/// How often it is looked whether they have.
+/// Interval between checks for ended clients.
 const LOOK: Duration = Duration::from_millis(10);
-/// So many lines of a client's standard error may wait to be repeated. Those above are left out.
+/// The number of lines of a client's standard error that may be queued. Further lines are dropped.
 const WAITING_LINES: usize = 16;
 /// The longest line of a client's standard error that is repeated.
 const LONGEST_LINE: u64 = 400;

@@ -58,7 +58,7 @@ impl GameFile {
     }
 }
 
-/// What a file has already. It must be a beginning of the games of the log, since a game is noted there
+/// The games that a file has already. They must be the first games of the log, because a game is logged
 /// before it is added to the file.
 struct KnownGames {
     path: PathBuf,
@@ -96,7 +96,7 @@ fn cannot_read(path: &Path, error: io::Error) -> Error {
     Error::new("cannot read the games").because(error).in_source(path.display().to_string())
 }
 
-/// A game as it stands in the file.
+/// A game as formatted in the file.
 fn game_text(tournament: &Tournament, game: &FinishedGame, names: &Names) -> Result<Vec<u8>> {
     let FinishedGame { pairing, opening, moves, outcome, reason, date } = game;
     let failed = |error| Error::new(format!("game {}", pairing.game)).because(error);
@@ -113,7 +113,7 @@ fn game_text(tournament: &Tournament, game: &FinishedGame, names: &Names) -> Res
     Ok(text)
 }
 
-/// What two players have won so far; where there are more the table says it.
+/// The score of two players; with more players, the table shows it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Score {
     /// Twice the points, by player.

@@ -10,9 +10,9 @@ use crate::referee::arbiter::Order;
 use crate::referee::seat::ChannelId;
 use crate::referee::wire::Incoming;
 
-/// What a supervisor wants of a referee.
+/// A command of the supervisor to the referee.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Wish {
+pub enum ControlCommand {
     /// Something for the arbiter.
     Order(Order),
     /// Show the standings.
@@ -21,7 +21,7 @@ pub enum Wish {
     Stop,
 }
 
-/// What comes to a referee.
+/// Inputs of the referee.
 #[derive(Debug)]
 pub(super) enum Input {
     /// A client has connected.
@@ -37,12 +37,12 @@ pub(super) enum Input {
     /// The client of a seat has something to say to people.
     Complaint(usize, Permit, String),
     /// A supervisor wants something.
-    Wish(Wish),
+    Control(ControlCommand),
     /// The time has come that was waited for, and all that came before it was taken.
     Tick,
 }
 
-/// Where inputs go, each with the time at which it did.
+/// The sender of inputs, each with its time.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     sender: Sender<(Duration, Input)>,
@@ -91,7 +91,7 @@ impl Drop for Permit {
     }
 }
 
-/// So many inputs of one origin as may wait to be taken.
+/// Permits for a number of queued inputs of one origin.
 #[derive(Debug)]
 pub(super) struct Permits {
     giver: SyncSender<()>,
@@ -126,8 +126,8 @@ impl Remote {
     }
 
     /// Says what is wanted; a referee that has ended does not hear it.
-    pub fn say(&self, wish: Wish) {
-        self.0.send(Input::Wish(wish)).ok();
+    pub fn say(&self, wish: ControlCommand) {
+        self.0.send(Input::Control(wish)).ok();
     }
 }
 

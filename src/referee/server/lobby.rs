@@ -11,7 +11,7 @@ use crate::referee::seat::ChannelId;
 
 /// Connections that may wait at once.
 const MAX_WAITING: usize = 64;
-/// How long a connection may stay without a line.
+/// Maximum time of a new connection without a line.
 const SIGN_ON_WITHIN: Duration = Duration::from_secs(60);
 /// Refusals that are noted one after another.
 const MAX_NOTED: u32 = 10;
@@ -31,7 +31,7 @@ pub(super) struct Lobby {
     left_out: u64,
 }
 
-/// What is noted of a refusal.
+/// The log entry of a refusal.
 #[derive(Debug)]
 pub(super) struct Refusal {
     /// Refusals since the last one that was noted.
@@ -81,7 +81,8 @@ impl Lobby {
         }
     }
 
-    /// What to note of a refused line; `None` where there were so many that this one is only counted.
+    /// The log entry of a refused line; `None` if the rate limit is reached and the refusal is only
+    /// counted.
     pub(super) fn note(&mut self, line: &[u8], now: Duration) -> Option<Refusal> {
         let steps = now.saturating_sub(self.counted_at).as_secs() / NOTE_EVERY.as_secs();
         if steps > 0 {

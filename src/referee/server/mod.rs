@@ -11,7 +11,7 @@ mod observer;
 mod tablebases;
 mod token;
 
-pub use input::{Remote, Wish};
+pub use input::{ControlCommand, Remote};
 pub use observer::observe;
 pub use tablebases::Tablebases;
 
@@ -44,25 +44,25 @@ use crate::model::{GameResult, Position};
 
 /// Refused connections that may take their time to end.
 const MAX_CLOSING: usize = 64;
-/// Characters of the reason of a refusal that the supervisor is told.
+/// Maximum length of the reason of a refusal for the supervisor, in characters.
 const REASON_CHARS: usize = 160;
-/// How often it is looked whether the last lines are written.
+/// Interval between checks whether the last lines are written.
 const LOOK: Duration = Duration::from_millis(10);
 /// So long a step waits at most where nothing happens.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-/// Who looks on.
+/// The display of a tournament.
 pub trait Watch {
     /// Something for the supervisor to know.
     fn message(&mut self, text: &str);
 
-    /// The time has come to show boards and clocks anew, or the tournament is over.
+    /// Redraws boards and clocks, at each interval and at the end of the tournament.
     fn show(&mut self, snapshot: &Snapshot<'_>);
 
     /// The standings are asked for.
     fn standings(&mut self, snapshot: &Snapshot<'_>);
 
-    /// How often boards and clocks are shown anew; `None` where they are not shown.
+    /// Interval between redraws of boards and clocks; `None` if they are not shown.
     fn refresh(&self) -> Option<Duration> {
         None
     }
@@ -92,17 +92,17 @@ pub struct Referee {
     games: GameFile,
     score: Score,
     openings: Vec<Opening>,
-    /// What there is to say about openings that are left out.
+    /// Warnings about openings that are skipped.
     left_out: Vec<String>,
-    /// What says how games end, where the tournament wants it.
+    /// The tablebases that adjudicate games, if the tournament has any.
     tablebases: Option<Box<dyn Tablebases>>,
     waiting: VecDeque<(Duration, Event)>,
 }
 
-/// What opens the tablebases that a tournament wants.
+/// Opens the tablebases of a tournament.
 pub type OpenTablebases = dyn Fn(&SyzygyRule) -> Result<Box<dyn Tablebases>>;
 
-/// What a log lets a referee do.
+/// The next step of a referee, by the state of its log.
 #[derive(Debug)]
 pub enum Opened {
     /// It is the referee now.
@@ -143,7 +143,7 @@ impl Referee {
             let [there, here] = recovered.settings.difference(settings);
             let what = format!(
                 "the log of a tournament with other settings: `{there}` there, `{here}` here; move it \
-                 away to begin anew"
+                 away to start over"
             );
             return Err(Error::new(what).in_source(tournament.log.display().to_string()));
         }
@@ -218,7 +218,7 @@ impl Referee {
         })
     }
 
-    /// Where clients are awaited; nothing where they are on serial lines.
+    /// The address for clients; `None` if they are on serial lines.
     pub fn address(&self) -> String {
         self.address.to_string()
     }
@@ -228,12 +228,12 @@ impl Referee {
         &self.arbiter
     }
 
-    /// What supervisors speak to the referee by, from any thread.
+    /// The handle by which supervisors send commands, from any thread.
     pub fn remote(&self) -> Remote {
         Remote::new(self.queue.clone())
     }
 
-    /// Plays the tournament to its end, or until it is told to stop; says whether it is at its end.
+    /// Plays the tournament until it is over or stopped; true if it is over.
     ///
     /// # Errors
     /// The log or the file of games cannot be written, or an opening not be read.
@@ -293,13 +293,15 @@ impl Referee {
         Ok(())
     }
 
-    /// Says where the tournament stands, and whom it waits for.
+    /// Reports the state of the tournament and the missing players.
     fn greet(&self, watch: &mut dyn Watch) {
         let Tournament { players, concurrency, log, .. } = self.arbiter.tournament();
         let score = self.score.line(&self.arbiter);
         if self.arbiter.has_ended() {
             let log = log.display();
-            return watch.message(&format!("over already: {score}; move {log} away to begin anew"));
+            return watch.message(&format!(
+                "the tournament is over: {score}; move {log} away to start over"
+            ));
         }
         let remarks = self.arbiter.tournament().remarks.iter().chain(&self.left_out);
         remarks.for_each(|remark| watch.message(remark));
@@ -334,7 +336,7 @@ impl Referee {
         let deadline = self.deadline().unwrap_or(Duration::MAX);
         let until = deadline.saturating_sub(self.watch_time.now()).min(LONGEST_WAIT);
         match self.inputs.recv_timeout(until.min(self.until_shown(watch))) {
-            Ok((_, Input::Wish(Wish::Stop))) => return Ok(false),
+            Ok((_, Input::Control(ControlCommand::Stop))) => return Ok(false),
             Ok((at, input)) => self.take(at, input, watch)?,
             Err(_) => {}
         }
@@ -346,7 +348,7 @@ impl Referee {
         Ok(true)
     }
 
-    /// How long it is until clocks are shown anew.
+    /// Time until the next redraw of clocks.
     fn until_shown(&self, watch: &dyn Watch) -> Duration {
         let Some(refresh) = watch.refresh() else { return LONGEST_WAIT };
         let due = self.shown.map_or(Duration::ZERO, |shown| shown + refresh);
@@ -411,14 +413,16 @@ impl Referee {
             Input::Exited(seat, start) if self.children.is_current(seat, start) => {
                 self.happen(at, Event::Exited(seat), watch)
             }
-            Input::Exited(..) | Input::Wish(Wish::Stop) => Ok(()),
+            Input::Exited(..) | Input::Control(ControlCommand::Stop) => Ok(()),
             Input::Complaint(seat, _permit, text) => {
                 let name = self.arbiter.tournament().client_name(seat);
                 watch.message(&format!("{name}: {text}"));
                 Ok(())
             }
-            Input::Wish(Wish::Order(order)) => self.happen(at, Event::Order(order), watch),
-            Input::Wish(Wish::Standings) => {
+            Input::Control(ControlCommand::Order(order)) => {
+                self.happen(at, Event::Order(order), watch)
+            }
+            Input::Control(ControlCommand::Standings) => {
                 watch.standings(&self.arbiter.snapshot(at));
                 Ok(())
             }
@@ -576,7 +580,7 @@ impl Referee {
         Ok(())
     }
 
-    /// How a game ends by the tablebases.
+    /// The result of a game according to the tablebases.
     fn probe(&self, game: u32) -> GameResult {
         match (&self.tablebases, self.arbiter.place(game)) {
             (Some(tablebases), Some(Place { position, halfmove_clock, .. })) => {

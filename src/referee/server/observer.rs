@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::referee::arbiter::Action;
 use crate::referee::log::{Entry, Log, LogReader, Note, Recovered};
 
-/// How often the log is looked at.
+/// Interval between reads of the log.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Follows the log of a tournament and shows it. When the referee has gone, this one takes over.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::table::{Document, Table};
 use super::{
-    Launch, Listen, MOST, MOST_AT_ONCE, MOST_PLIES, Player, Silences, Sprt, SyzygyRule, Tournament,
+    Launch, Listen, MAX_AT_ONCE, MAX_PLIES, MOST, Player, QuietTimeouts, Sprt, SyzygyRule,
+    Tournament,
 };
 use crate::engine::{EngineSpec, SearchLimits};
 use crate::error::{Error, Result};
@@ -81,7 +82,7 @@ impl Tournament {
         }
         put(&mut tournament.time, root.parsed("time")?);
         put(&mut tournament.time_margin, root.duration("margin")?);
-        put(&mut tournament.concurrency, root.number("concurrency", 1..=MOST_AT_ONCE.into())?);
+        put(&mut tournament.concurrency, root.number("concurrency", 1..=MAX_AT_ONCE.into())?);
         put(&mut tournament.restarts, root.number("restarts", 0..=MOST)?);
         put(&mut tournament.return_within, root.duration("return")?);
         put(&mut tournament.log, root.parsed("log")?);
@@ -105,7 +106,7 @@ impl Tournament {
             tournament.search.push(SearchLimits { nodes, depth });
             tournament.players.push(player(table)?);
         }
-        tournament.silences = silences(&mut root, Silences::of_players(&tournament.players))?;
+        tournament.silences = silences(&mut root, QuietTimeouts::for_players(&tournament.players))?;
         root.finish(&beside)?;
         tournament.checked().map_err(|error| Error::new(error).in_source(name))
     }
@@ -118,7 +119,7 @@ fn put<T>(place: &mut T, value: Option<T>) {
     }
 }
 
-/// Who meets whom, and how that is written.
+/// The pairing system and its syntax.
 fn pairing(root: &mut Table<'_>) -> Result<(PairingRule, String)> {
     let name = root.text("pairing")?.unwrap_or_else(|| "round-robin".into());
     let rule = match name.as_str() {
@@ -145,7 +146,7 @@ fn pairing(root: &mut Table<'_>) -> Result<(PairingRule, String)> {
     Ok((rule, format!("pairing = \"{name}\"")))
 }
 
-fn silences(root: &mut Table<'_>, mut silences: Silences) -> Result<Silences> {
+fn silences(root: &mut Table<'_>, mut silences: QuietTimeouts) -> Result<QuietTimeouts> {
     if let Some(mut table) = root.table("silences", SILENCES_KEYS)? {
         put(&mut silences.conclude, table.duration("conclude")?);
         put(&mut silences.reset, table.duration("reset")?);
@@ -197,7 +198,7 @@ fn syzygy(root: &mut Table<'_>) -> Result<Option<SyzygyRule>> {
     if rule.folders.is_empty() {
         return Err(table.error("`syzygy` needs a `path`: the folders of tablebases"));
     }
-    put(&mut rule.pieces, table.number("pieces", 3..=SyzygyRule::MOST_PIECES.into())?);
+    put(&mut rule.pieces, table.number("pieces", 3..=SyzygyRule::MAX_PIECES.into())?);
     put(&mut rule.ignores_fifty_moves, table.flag("ignore-50")?);
     Ok(Some(rule))
 }
@@ -228,7 +229,7 @@ fn listen(root: &mut Table<'_>) -> Result<Option<Listen>> {
 
 fn search_limits(table: &mut Table<'_>) -> Result<SearchLimits> {
     let nodes = table.number("nodes", 1..=i64::MAX as u64)?;
-    Ok(SearchLimits { nodes, depth: table.number("depth", 1..=MOST_PLIES)? })
+    Ok(SearchLimits { nodes, depth: table.number("depth", 1..=MAX_PLIES)? })
 }
 
 fn player(mut table: Table<'_>) -> Result<Player> {

@@ -1,4 +1,4 @@
-//! What a tournament is to be: read from a file, or from the words of one line.
+//! Settings of a tournament, from a file or from the words of a command line.
 
 mod file;
 mod table;
@@ -19,26 +19,26 @@ use crate::error::{self, Error};
 /// A tournament as it was asked for.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tournament {
-    /// What it is called: the tag `Event`.
+    /// The name of the tournament: the tag `Event`.
     pub event: String,
-    /// Where it is: the tag `Site`.
+    /// The place: the tag `Site`.
     pub site: String,
-    /// Who meets whom.
+    /// The pairing system.
     pub pairing: PairingRule,
-    /// How many games two players have whenever they meet; 2, for each colour one, unless told otherwise.
+    /// Number of games per encounter; 2 by default, one for each colour.
     pub games_per_encounter: u32,
-    /// Who plays, at least two, seeds first; no name is there twice.
+    /// The players, at least two, seeds first, with different names.
     pub players: Vec<Player>,
-    /// How long players may think that have no time of their own.
+    /// The default time control of players.
     pub time: TimeControl,
-    /// How much may be searched for each move, by player; none for those beyond the end.
+    /// The search limits per move, by player; players beyond the end have none.
     pub search: Vec<SearchLimits>,
     /// Options that an engine may lack: it is warned of, and they are left out.
     pub optional_options: Vec<String>,
-    /// What there is to say about settings that have no effect.
+    /// Warnings about settings that have no effect.
     pub remarks: Vec<String>,
-    /// How long clients get no record; if all players are engines not at all, unless told otherwise.
-    pub silences: Silences,
+    /// Pauses of clients between games; by default none if all players are engines.
+    pub silences: QuietTimeouts,
     /// From where games begin; `None` is the start array.
     pub openings: Option<OpeningsSource>,
     /// Whether all games of a round begin from the same opening.
@@ -49,17 +49,17 @@ pub struct Tournament {
     pub adjudication: AdjudicationRules,
     /// The tablebases that decide games.
     pub syzygy: Option<SyzygyRule>,
-    /// Where clients are awaited.
+    /// The address for clients.
     pub listen: Listen,
-    /// How many games are played at once, at least 1.
+    /// Number of concurrent games, at least 1.
     pub concurrency: usize,
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// How often a client is started again in one game.
+    /// Maximum number of restarts of a client in one game.
     pub restarts: u32,
-    /// How long one that went away is awaited.
+    /// Time to wait for a client that went away.
     pub return_within: Duration,
-    /// How far a clock may be overstepped without loss; 100 ms unless told otherwise.
+    /// Time by which a clock may be overstepped without loss; 100 ms by default.
     pub time_margin: Duration,
     /// The file of all that happens.
     pub log: PathBuf,
@@ -70,7 +70,7 @@ pub struct Tournament {
 }
 
 impl Tournament {
-    /// What is not said otherwise, without players: `NAME.log` and `NAME.pgn` are its files.
+    /// The default settings without players; the files are `NAME.log` and `NAME.pgn`.
     pub fn new(name: &str) -> Tournament {
         Tournament {
             event: "?".into(),
@@ -86,7 +86,7 @@ impl Tournament {
             search: Vec::new(),
             optional_options: Vec::new(),
             remarks: Vec::new(),
-            silences: Silences::STANDARD,
+            silences: QuietTimeouts::STANDARD,
             openings: None,
             opening_by_round: false,
             eco: Vec::new(),
@@ -134,14 +134,14 @@ impl Tournament {
         }
     }
 
-    /// How much a player may search for a move.
+    /// Search limits of a player per move.
     pub fn search_of(&self, player: usize) -> SearchLimits {
         self.search.get(player).copied().unwrap_or_default()
     }
 
-    /// How many clients of a player may be there at once, each on a seat of its own: as many as games are
-    /// played at once. One on a serial line, and one of a command without a token, as such clients cannot be
-    /// told apart.
+    /// Number of clients that a player may have at once, each on its own seat: the number of concurrent
+    /// games. It is 1 on a serial line or for a command without a token, because such clients cannot be
+    /// distinguished.
     pub fn most_clients(&self, player: usize) -> usize {
         let is_alone = |player: &Player| player.launch.is_some() && !player.has_token_each();
         let is_alone = self.players.get(player).is_some_and(is_alone);
@@ -172,7 +172,7 @@ impl Tournament {
         })
     }
 
-    /// How long a player may think.
+    /// The time control of a player.
     pub fn time_of(&self, player: usize) -> &TimeControl {
         self.players.get(player).and_then(|player| player.time.as_ref()).unwrap_or(&self.time)
     }
@@ -183,8 +183,8 @@ impl Tournament {
             self.search.clear();
         }
         let players = self.players.len();
-        if !(2..=MOST_PLAYERS).contains(&players) {
-            return Err(format!("expected 2 to {MOST_PLAYERS} players, found {players}"));
+        if !(2..=MAX_PLAYERS).contains(&players) {
+            return Err(format!("expected 2 to {MAX_PLAYERS} players, found {players}"));
         }
         let mut names = HashSet::new();
         for Player { name, .. } in &self.players {
@@ -203,8 +203,8 @@ impl Tournament {
                 players - 1
             ));
         }
-        if self.pairing.game_count(players, self.games_per_encounter) > MOST_GAMES {
-            return Err(format!("a tournament has at most {MOST_GAMES} games"));
+        if self.pairing.game_count(players, self.games_per_encounter) > MAX_GAMES {
+            return Err(format!("a tournament has at most {MAX_GAMES} games"));
         }
         if matches!(self.listen, Listen::Serial(_)) && players > 2 {
             return Err(format!("two serial lines serve two players, there are {players}"));
@@ -225,7 +225,7 @@ impl Tournament {
     }
 }
 
-/// Keys, words and values: what stands for which value.
+/// Keys, words and values of settings.
 type Named<T> = &'static [(&'static str, T)];
 
 /// The value of a word.
@@ -237,7 +237,7 @@ fn of_name<T: Copy>(names: Named<T>, word: &str) -> Result<T, String> {
     })
 }
 
-/// What is not known, with the known name that is nearest.
+/// An unknown name, with the nearest known name.
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()
@@ -271,8 +271,8 @@ impl Sprt {
     /// Checks that the test can end.
     fn checked(self) -> Result<Sprt, String> {
         let Sprt { elo0, elo1, alpha, beta, .. } = self;
-        if !(elo0 < elo1 && elo0.abs() <= MOST_ELO && elo1.abs() <= MOST_ELO) {
-            return Err(format!("expected elo0 below elo1 and both within {MOST_ELO} of 0"));
+        if !(elo0 < elo1 && elo0.abs() <= MAX_ELO && elo1.abs() <= MAX_ELO) {
+            return Err(format!("expected elo0 below elo1 and both within {MAX_ELO} of 0"));
         }
         let is_share = |share: f64| share > 0.0 && share < 0.5;
         if is_share(alpha) && is_share(beta) {
@@ -288,19 +288,19 @@ fn check_name(name: &str) -> Result<(), String> {
     let is_name = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_good);
     match is_name && name.trim() == name {
         true => Ok(()),
-        false => Err(format!("`{name}` is no name for a player")),
+        false => Err(format!("`{name}` is not a valid name for a player")),
     }
 }
 
-/// What tournaments have at most.
-const MOST_PLAYERS: usize = 256;
-const MOST_GAMES: u32 = 1_000_000;
-const MOST_AT_ONCE: u32 = 1024;
+/// Limits of tournaments.
+const MAX_PLAYERS: usize = 256;
+const MAX_GAMES: u32 = 1_000_000;
+const MAX_AT_ONCE: u32 = 1024;
 /// Of rounds, of games of an encounter, of moves.
 const MOST: u64 = 1_000_000;
 /// Of a search.
-const MOST_PLIES: u64 = 1_000;
-const MOST_ELO: f64 = 1000.0;
+const MAX_PLIES: u64 = 1_000;
+const MAX_ELO: f64 = 1000.0;
 /// In bytes, so that the name has room in a record.
 const LONGEST_NAME: usize = 100;
 
@@ -309,11 +309,11 @@ const LONGEST_NAME: usize = 100;
 pub struct Player {
     /// The name by which it signs on: the tags `White` and `Black`.
     pub name: String,
-    /// How it is started; `None` for one that comes by itself.
+    /// The start of its client; `None` for a client that connects by itself.
     pub launch: Option<Launch>,
     /// The file with the token by which it signs on, if it comes by itself and nobody else may do so under its name.
     pub token_file: Option<PathBuf>,
-    /// How long it may think, where that is not as with the others.
+    /// The time control of the player, if it differs from the others.
     pub time: Option<TimeControl>,
 }
 
@@ -324,7 +324,7 @@ impl Player {
     }
 }
 
-/// How a player is started.
+/// The start of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Launch {
     /// A client of any kind.
@@ -340,31 +340,31 @@ pub enum Launch {
     Engine(EngineSpec),
 }
 
-/// How long clients get no record.
+/// Minimum pauses in which clients get no record.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Silences {
+pub struct QuietTimeouts {
     /// After `conclude`.
     pub conclude: Duration,
     /// After `reset`.
     pub reset: Duration,
 }
 
-impl Silences {
-    /// What clients need of which nothing is known.
-    const STANDARD: Silences =
-        Silences { conclude: Duration::from_secs(5), reset: Duration::from_secs(5) };
+impl QuietTimeouts {
+    /// Pauses for unknown clients.
+    const STANDARD: QuietTimeouts =
+        QuietTimeouts { conclude: Duration::from_secs(5), reset: Duration::from_secs(5) };
 
-    /// What players need: a client of ours needs none.
-    fn of_players(players: &[Player]) -> Silences {
+    /// Pauses for these players; the program's own clients need none.
+    fn for_players(players: &[Player]) -> QuietTimeouts {
         let is_ours = |player: &Player| matches!(player.launch, Some(Launch::Engine(_)));
         match players.iter().all(is_ours) {
-            true => Silences { conclude: Duration::ZERO, reset: Duration::ZERO },
-            false => Silences::STANDARD,
+            true => QuietTimeouts { conclude: Duration::ZERO, reset: Duration::ZERO },
+            false => QuietTimeouts::STANDARD,
         }
     }
 }
 
-/// Where clients are awaited.
+/// The address for clients.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Listen {
     /// On an address of TCP, `HOST:PORT`; port 0 is one that is free.
@@ -378,7 +378,7 @@ pub enum Listen {
 pub struct SyzygyRule {
     /// The folders of their files.
     pub folders: Vec<PathBuf>,
-    /// Positions of at most so many pieces are decided, kings and pawns counted.
+    /// Maximum number of pieces of an adjudicated position, including kings and pawns.
     pub pieces: u32,
     /// Whether who mates wins, even where the rule of fifty moves makes it a draw.
     pub ignores_fifty_moves: bool,
@@ -386,7 +386,7 @@ pub struct SyzygyRule {
 
 impl SyzygyRule {
     /// The most pieces for which there are tablebases.
-    pub const MOST_PIECES: u32 = 7;
+    pub const MAX_PIECES: u32 = 7;
 
     /// For all pieces, with the rule of fifty moves. Folders have between them what the system has between
     /// paths: a colon, or a semicolon on Windows.
@@ -394,7 +394,7 @@ impl SyzygyRule {
         let folders = std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty());
         SyzygyRule {
             folders: folders.collect(),
-            pieces: SyzygyRule::MOST_PIECES,
+            pieces: SyzygyRule::MAX_PIECES,
             ignores_fifty_moves: false,
         }
     }
@@ -407,15 +407,15 @@ pub struct Sprt {
     pub elo0: f64,
     /// The difference of the second.
     pub elo1: f64,
-    /// How probable it may be to take the second where the first is true.
+    /// Probability of accepting the second hypothesis if the first one is true.
     pub alpha: f64,
-    /// How probable it may be to take the first where the second is true.
+    /// Probability of accepting the first hypothesis if the second one is true.
     pub beta: f64,
-    /// What the differences are measured in.
+    /// Unit of the differences.
     pub model: EloModel,
 }
 
-/// What differences of strength are measured in.
+/// Unit of differences of strength.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum EloModel {
     /// Elo, by the logistic curve.

@@ -62,7 +62,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// The key that stands first in the file among some.
+    /// The first of several keys in the file.
     fn first(&self, is_wanted: impl Fn(&str) -> bool) -> Option<(&str, Range<usize>)> {
         let keys = self.values.keys().map(|key| (key.get_ref().as_ref(), key.span()));
         keys.filter(|(key, _)| is_wanted(key)).min_by_key(|(_, span)| span.start)
@@ -98,7 +98,7 @@ impl<'t> Table<'t> {
         let found = read(value.get_ref());
         found.map(Some).ok_or_else(|| {
             let kind = value.get_ref().type_str();
-            let what = format!("`{key}`: expected {expected}, found {kind} that is none");
+            let what = format!("`{key}`: this {kind} is not {expected}");
             self.document.error(&value.span(), what)
         })
     }
@@ -117,7 +117,7 @@ impl<'t> Table<'t> {
     pub(super) fn duration(&mut self, key: &str) -> Result<Option<Duration>> {
         self.text_as(key, |text| {
             let read = humantime::parse_duration(text);
-            read.map_err(|_| format!("`{text}` is no length of time such as 500ms, 5s or 2m"))
+            read.map_err(|_| format!("`{text}` is not a length of time such as 500ms, 5s or 2m"))
         })
     }
 

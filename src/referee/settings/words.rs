@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::{
-    Launch, Listen, MOST_AT_ONCE, MOST_PLIES, Player, Silences, Sprt, SyzygyRule, Tournament,
+    Launch, Listen, MAX_AT_ONCE, MAX_PLIES, Player, QuietTimeouts, Sprt, SyzygyRule, Tournament,
     of_name, unknown,
 };
 use crate::engine::{EngineSpec, SearchLimits};
@@ -15,7 +15,7 @@ use crate::referee::openings::{OpeningOrder, OpeningsSource};
 use crate::referee::pairing::PairingRule;
 use crate::referee::time_control::TimeControl;
 
-/// What begins with `-` or `--`, and stands before its words.
+/// An option with `-` or `--`, followed by its words.
 const FLAGS: &[&str] = &[
     "engine",
     "each",
@@ -45,7 +45,7 @@ const FLAGS: &[&str] = &[
     "quick",
 ];
 
-/// What other managers take and has no effect here, with the reason.
+/// Options of other managers that have no effect here, with the reason.
 const IDLE_FLAGS: &[(&str, &str)] = &[
     ("bookmode", "openings are read once"),
     ("debug", "the log has all messages"),
@@ -76,7 +76,7 @@ impl Tournament {
     /// the games.
     ///
     /// # Errors
-    /// A word is not known here, or its value is none; the error names it.
+    /// A word is unknown or has an invalid value; the error names it.
     ///
     /// ```
     /// use epdb::referee::{PairingRule, Tournament};
@@ -108,7 +108,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
             "rounds" => rule.rounds = Some(group.number()?),
             "seeds" => rule.challengers = Some(group.number()?),
             "tournament" => rule.name = Some(group.one()?.to_string()),
-            "concurrency" => tournament.concurrency = group.number_to(MOST_AT_ONCE)? as usize,
+            "concurrency" => tournament.concurrency = group.number_to(MAX_AT_ONCE)? as usize,
             "openings" => {
                 let (source, is_by_round) = openings(group)?;
                 (tournament.openings, tournament.opening_by_round) = (Some(source), is_by_round);
@@ -185,7 +185,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
         })
     };
     tournament.players = engines.into_iter().map(player).collect::<Result<_, String>>()?;
-    tournament.silences = Silences::of_players(&tournament.players);
+    tournament.silences = QuietTimeouts::for_players(&tournament.players);
     tournament.checked()
 }
 
@@ -245,7 +245,7 @@ impl<'w> Group<'w> {
     }
 
     fn pieces(&self) -> Result<u32, String> {
-        const MOST: u32 = SyzygyRule::MOST_PIECES;
+        const MOST: u32 = SyzygyRule::MAX_PIECES;
         let word = self.one()?;
         let pieces = word.parse().ok().filter(|pieces| (3..=MOST).contains(pieces));
         pieces.ok_or_else(|| {
@@ -358,10 +358,9 @@ impl<'w> Group<'w> {
     }
 
     fn depth(&self, value: &str) -> Result<u32, String> {
-        let depth =
-            value.parse().ok().filter(|depth| (1..=MOST_PLIES).contains(&u64::from(*depth)));
+        let depth = value.parse().ok().filter(|depth| (1..=MAX_PLIES).contains(&u64::from(*depth)));
         depth.ok_or_else(|| {
-            format!("-{}: `depth={value}`: expected plies up to {MOST_PLIES}", self.flag)
+            format!("-{}: `depth={value}`: expected plies up to {MAX_PLIES}", self.flag)
         })
     }
 
@@ -449,7 +448,7 @@ fn quick<'w>(
     Ok(engines)
 }
 
-/// What says who meets whom.
+/// The options of the pairing system.
 #[derive(Default)]
 struct RuleWords {
     name: Option<String>,
@@ -485,7 +484,7 @@ impl RuleWords {
     }
 }
 
-/// What says which tablebases decide games.
+/// The options of the tablebases.
 #[derive(Default)]
 struct TablebaseWords<'w> {
     path: Option<&'w str>,

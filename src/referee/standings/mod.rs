@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub use object::{AgainstObject, StandingsObject};
 
 use super::outcome::Outcome;
-use super::pairing::{Absences, Pairing, course};
+use super::pairing::{Absences, Pairing, pairing_state};
 use super::settings::Tournament;
 use super::sprt::SprtState;
 use super::strength::{Strength, strength};
@@ -32,15 +32,15 @@ use crate::model::GameResult;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Standings {
-    /// Who plays, in the order of the settings.
+    /// The players, in the order of the settings.
     pub names: Vec<String>,
     /// A row each, the best first.
     pub rows: Vec<Row>,
-    /// What the sequential test says, if there is one.
+    /// The state of the sequential test, if there is one.
     pub sprt: Option<SprtState>,
 }
 
-/// How a player did.
+/// Results of a player.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     /// The place in the table, from 1; players who are equal in all share it.
@@ -51,7 +51,7 @@ pub struct Row {
     pub survived: u32,
     /// In half points, byes included.
     pub half_points: u32,
-    /// How many half points are for rounds without an opponent, and for games to which it did not come.
+    /// Half points for byes and for games that it missed.
     pub bye_half_points: u32,
     /// The sum over all games of own points times final points of the opponent, in quarters.
     pub sonneborn_berger: u64,
@@ -63,7 +63,7 @@ pub struct Row {
     pub colors: [u32; 2],
     /// Pairs of games from one opening by their points: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
-    /// What the pairs say of the strength against the field, or where there are none the games.
+    /// The strength against the field, by the pairs of games, or by the games if there are no pairs.
     pub strength: Option<Strength>,
     /// The half points of each game against each player, in the order of the settings; `None` of games without
     /// a result.
@@ -84,10 +84,10 @@ impl Standings {
     ) -> Standings {
         let players = tournament.players.len();
         let games = tournament.games_per_encounter;
-        let course = course(&tournament.pairing, players, games, done, absences);
+        let state = pairing_state(&tournament.pairing, players, games, done, absences);
         let row = |player| Row {
-            survived: course.survived[player],
-            ..Row::new(player, players, course.byes[player])
+            survived: state.survived[player],
+            ..Row::new(player, players, state.byes[player])
         };
         let mut rows: Vec<Row> = (0..players).map(row).collect();
         for (pairing, outcome) in done {
@@ -110,7 +110,7 @@ impl Standings {
     }
 }
 
-/// What both have, White first.
+/// Results of both, White first.
 const fn halves(result: GameResult) -> [Option<u32>; 2] {
     match result {
         GameResult::Unknown => [None, None],
@@ -161,7 +161,7 @@ impl Row {
         }
     }
 
-    /// How many games the player has had.
+    /// Number of games that the player has played.
     pub fn games(&self) -> u32 {
         self.results.iter().sum::<u32>() + self.unknown
     }
@@ -186,7 +186,7 @@ impl Row {
         }
     }
 
-    /// What needs the points of all.
+    /// The values that depend on the points of all players.
     fn conclude(&mut self, points: &[u32]) {
         let of_games = |(games, points): (&Vec<Option<u32>>, &u32)| {
             u64::from(games.iter().flatten().sum::<u32>()) * u64::from(*points)

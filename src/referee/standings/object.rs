@@ -1,12 +1,11 @@
-//! What a program reads of a table: an object of JSON for each player. Names of fields are only ever
-//! added to.
+//! JSON objects of a table for other programs, one per player. Fields are only ever added.
 
 use serde::Serialize;
 
 use super::{Row, Standings};
 use crate::referee::strength::Estimate;
 
-/// How a player did.
+/// Results of a player.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct StandingsObject<'s> {
     /// The place in the table, from 1.
@@ -15,7 +14,7 @@ pub struct StandingsObject<'s> {
     pub player: &'s str,
     /// Points, byes included.
     pub points: f64,
-    /// How many games.
+    /// Number of games.
     pub games: u32,
     /// Games won.
     pub wins: u32,
@@ -43,7 +42,7 @@ pub struct StandingsObject<'s> {
     pub nelo: Option<f64>,
     /// The half of its interval of 95 %.
     pub nelo_error: Option<f64>,
-    /// How probable it is that the player is stronger than the field; null without a game.
+    /// Probability that the player is stronger than the field; null without a game.
     pub los: Option<f64>,
     /// The share of drawn games.
     pub draw_ratio: Option<f64>,
@@ -51,12 +50,12 @@ pub struct StandingsObject<'s> {
     pub against: Vec<AgainstObject<'s>>,
 }
 
-/// How a player did against another one.
+/// Results of a player against another one.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct AgainstObject<'s> {
     /// The name of the other.
     pub player: &'s str,
-    /// How many games.
+    /// Number of games.
     pub games: usize,
     /// Own points.
     pub points: f64,

@@ -6,7 +6,7 @@ use super::{Row, Standings};
 use crate::referee::sprt::{SprtState, Verdict};
 
 /// More games of two players show as a sum.
-const MOST_RESULTS: usize = 8;
+const MAX_RESULTS: usize = 8;
 
 impl Display for Standings {
     /// The cross table: `1`, `=`, `0` are games won, drawn and lost, `*` one without a result.
@@ -55,7 +55,7 @@ impl Standings {
     /// The table as fields with tabs between them, a line each and their names first; a column for each
     /// player has the points against that one.
     ///
-    /// Nothing stands in fields of which nothing can be said.
+    /// Fields without a value are empty.
     pub fn tsv(&self) -> String {
         let words = [
             "rank",
@@ -118,7 +118,7 @@ impl Display for SprtState {
 
 /// The games against one player.
 fn cell(games: &[Option<u32>]) -> String {
-    if games.len() > MOST_RESULTS {
+    if games.len() > MAX_RESULTS {
         let half_points: u32 = games.iter().flatten().sum();
         return format!("{:.1}/{}", f64::from(half_points) / 2.0, games.len());
     }

@@ -1,4 +1,4 @@
-//! Clocks in messages: those of the standard, and what UCI engines are told.
+//! Clocks in messages: those of the standard, and those for UCI engines.
 
 use std::time::Duration;
 

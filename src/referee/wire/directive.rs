@@ -1,4 +1,4 @@
-//! What the referee sends.
+//! Messages of the referee.
 
 use super::clocks::{TimeLeft, UsedTime};
 use super::framing::{read_record, record_line};
@@ -11,7 +11,7 @@ use crate::model::rules::Move;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
 use crate::text::codes;
 
-/// What a client is to do.
+/// Commands to a client.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command {
     /// The game is over; the position is its last one.
@@ -59,7 +59,7 @@ impl Command {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Directive {
-    /// What the client is to do.
+    /// The command.
     pub command: Command,
     /// The position before the move and the moves of `history`.
     pub position: Position,
@@ -118,8 +118,8 @@ impl Directive {
     /// The message that a record is.
     ///
     /// # Errors
-    /// `E-REF-NOREFCOM` without `refcom`, `E-EPD-TYPE` with an operand that is none, `E-REF-EXTRA-SM`
-    /// with a move where none belongs.
+    /// `E-REF-NOREFCOM` without `refcom`, `E-EPD-TYPE` for an operand of the wrong type, `E-REF-EXTRA-SM`
+    /// for an unexpected move.
     pub fn from_record(record: &EpdRecord) -> Result<Directive, WireError> {
         let command = command_of(record)?;
         let mv = supplied_move(record)?;

@@ -11,7 +11,7 @@ use crate::text::{Diagnostic, FormatOptions, ParseOptions, Profile, codes};
 /// The most bytes of a line, its end not counted.
 pub const LONGEST_LINE: usize = SPEC_LINE_LIMIT;
 
-/// What comes from the other side.
+/// Input from the other side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
     /// A whole line, without its end.
@@ -20,7 +20,7 @@ pub enum Incoming {
     TooLong,
 }
 
-/// The lines of a byte stream. LF and CR LF end a line; what stands behind the last one is none.
+/// The lines of a byte stream. LF and CR LF end a line; text after the last line end is not a line.
 ///
 /// ```
 /// use epdb::referee::wire::{Incoming, Lines};
@@ -42,7 +42,7 @@ impl<R: Read> Lines<R> {
     /// The next line that is not empty, as soon as its end is there; `None` when no more can come.
     ///
     /// # Errors
-    /// What the stream reports.
+    /// An error of the stream.
     pub fn next_line(&mut self) -> io::Result<Option<Incoming>> {
         loop {
             match self.0.next_line()? {
@@ -60,7 +60,7 @@ impl<R: Read> Lines<R> {
 /// Writes a line and its end by one call.
 ///
 /// # Errors
-/// What the stream reports.
+/// An error of the stream.
 pub fn write_line(stream: &mut impl Write, line: &[u8]) -> io::Result<()> {
     stream.write_all(&[line, b"\n"].concat())?;
     stream.flush()

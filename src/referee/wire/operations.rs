@@ -90,7 +90,8 @@ fn beginning(text: &str) -> &str {
     &text[..end]
 }
 
-/// What a string says, which can be said again: bytes that are not UTF-8 become a sign of three bytes each.
+/// The text of a string that can be sent again. Each byte that is not UTF-8 becomes a replacement
+/// character of three bytes.
 pub(super) fn said(string: &[u8]) -> String {
     beginning(&String::from_utf8_lossy(string)).to_string()
 }
@@ -138,7 +139,7 @@ pub(super) fn number<N: std::str::FromStr>(record: &EpdRecord, opcode: Opcode) -
 pub struct WireError {
     /// The stable code, such as `E-REF-NOREFREQ` or `E-MOVE-ILLEGAL`.
     pub code: &'static str,
-    /// What was met, and what was expected.
+    /// The problem found, and the expected input.
     pub message: String,
 }
 
@@ -149,8 +150,8 @@ impl WireError {
     }
 }
 
-/// What a fault says to a client that has not signed on, such as one on a line that outlived the referee
-/// before.
+/// The report of a fault to a client that has not signed on, such as a fault on a line that outlived the
+/// previous referee.
 pub const NOT_SIGNED_ON: &str = "nobody has signed on";
 
 impl From<Diagnostic> for WireError {

@@ -1,4 +1,4 @@
-//! What clients send.
+//! Messages of clients.
 
 use super::framing::{read_record, record_line};
 use super::operations::WireError;
@@ -10,7 +10,7 @@ use crate::model::rules::Move;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
 use crate::text::codes;
 
-/// What is said of a draw beside a move, or in place of one.
+/// Draw offers and claims, with a move or instead of one.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum DrawWord {
     /// `draw_offer`: a draw is offered with the move.
@@ -42,7 +42,7 @@ impl DrawWord {
     }
 }
 
-/// What a client tells of the search for its move.
+/// A client's report on the search for its move.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct SearchReport {
     /// `ce`: centipawns or the distance to a mate, seen by the client.
@@ -64,11 +64,11 @@ pub struct Reply {
     pub position: Position,
     /// `sm`: the client's own move.
     pub mv: Option<Move>,
-    /// What is said of a draw.
+    /// A draw offer or claim.
     pub draw: Option<DrawWord>,
     /// `resign`.
     pub resigns: bool,
-    /// What is told of the search.
+    /// The report on the search.
     pub search: SearchReport,
 }
 
@@ -123,7 +123,7 @@ impl Reply {
 pub enum Request {
     /// `sign_on`: the first message on a channel.
     SignOn {
-        /// Where the client is, as it says itself.
+        /// The client's state as it reports it.
         address: String,
         /// The name under which it plays.
         name: String,
@@ -136,7 +136,7 @@ pub enum Request {
     SignOff,
     /// `fault`: the client cannot go on.
     Fault {
-        /// What it says of that, in `c0`.
+        /// The client's comment on its state, in `c0`.
         reason: Option<String>,
     },
 }
@@ -153,8 +153,8 @@ impl Request {
     /// The request that a record is.
     ///
     /// # Errors
-    /// `E-REF-NOREFREQ` without `refreq`, `E-EPD-TYPE` with an operand that is none, `E-EPD-ARITY` for
-    /// a `sign_on` without `tcsi`.
+    /// `E-REF-NOREFREQ` without `refreq`, `E-EPD-TYPE` for an operand of the wrong type, `E-EPD-ARITY`
+    /// for a `sign_on` without `tcsi`.
     pub fn from_record(record: &EpdRecord) -> Result<Request, WireError> {
         let word = text(record, Opcode::REFREQ).ok_or_else(|| {
             WireError::new(codes::E_REF_NOREFREQ, "no refreq, which each message of a client has")

@@ -1,4 +1,4 @@
-//! `/api/batch`: many positions at once, a line in and a line out.
+//! `/api/batch`: many positions in one request, one line each.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -26,63 +26,64 @@ use crate::server::sources::Served;
 use crate::source::{Lookup, Match};
 use crate::text::{ParseOptions, Profile};
 
-/// The longest question that is read, in bytes.
+/// Maximum length of a request line, in bytes.
 const MAX_QUESTION: usize = 64 << 10;
-/// So many bytes of questions are taken together.
+/// Number of bytes of request lines that are collected before they are answered.
 const BATCH: usize = 128 << 10;
-/// So many questions are answered together at first, and at most.
+/// Number of lines that are answered together: at first, and at most.
 const FIRST: usize = 64;
-const MOST_TOGETHER: usize = 4096;
-/// About so many bytes of answers are made together, and so many are too many unless they answer one question.
+const MAX_TOGETHER: usize = 4096;
+/// Target and maximum size of the answers that are made together; the maximum does not apply to a single
+/// line.
 const PART: usize = 512 << 10;
 const TOO_MUCH: usize = 4 << 20;
-/// How many parts of an answer wait for who reads it.
+/// Number of parts of an answer that are buffered.
 const PARTS_WAITING: usize = 1;
-/// So many records of a position are told where it is not said, and at most.
+/// Number of records of a position: by default, and at most.
 const MOST: usize = 100;
-const MOST_OF_ALL: usize = 1000;
+const MAX_RECORDS_OF_ALL: usize = 1000;
 
-/// How records are told.
+/// Format of the records.
 #[derive(Deserialize, Copy, Clone, PartialEq, Debug, Default)]
 #[serde(rename_all = "lowercase")]
 enum Form {
-    /// As their canonical lines.
+    /// Canonical lines.
     #[default]
     Epd,
-    /// As objects of their operations.
+    /// Objects of their operations.
     Json,
 }
 
 #[derive(Deserialize, Debug)]
-pub(super) struct Asked {
+pub(super) struct BatchQuery {
     source: Option<String>,
     #[serde(default)]
     form: Form,
     most: Option<usize>,
 }
 
-/// What questions are answered from, and how.
+/// Source and options of the answers.
 struct Batch {
     served: Arc<Served>,
     form: Form,
     most: usize,
     most_lines: u64,
-    /// So many questions are answered together.
+    /// Number of lines that are answered together.
     together: usize,
     place: LinesRead,
 }
 
-/// How far the lines were read.
+/// State of the reader of lines.
 #[derive(Copy, Clone, Default)]
 struct LinesRead {
     lines: u64,
-    /// What comes belongs to a line that is too long, up to its end.
+    /// Skipping the rest of a line that is too long.
     is_in_long_line: bool,
-    /// There are more lines than are answered.
+    /// There are more lines than the limit.
     is_over: bool,
 }
 
-/// A line that has an answer.
+/// A line with a position.
 struct Line<'a> {
     number: u64,
     text: &'a [u8],
@@ -91,13 +92,15 @@ struct Line<'a> {
 
 pub(super) async fn batch(
     State(app): State<Arc<App>>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<BatchQuery>,
     mut body: Body,
 ) -> Answer {
     let served = app.source(asked.source.as_deref())?;
     let most = asked.most.unwrap_or(MOST);
-    if !(1..=MOST_OF_ALL).contains(&most) {
-        return Err(Refusal::bad_request(format!("most is a number from 1 to {MOST_OF_ALL}")));
+    if !(1..=MAX_RECORDS_OF_ALL).contains(&most) {
+        return Err(Refusal::bad_request(format!(
+            "most is a number from 1 to {MAX_RECORDS_OF_ALL}"
+        )));
     }
     let limits = &app.settings.limits;
     let batch = Batch {
@@ -108,7 +111,7 @@ pub(super) async fn batch(
         together: FIRST,
         place: LinesRead::default(),
     };
-    // Who awaits `100 Continue` sends nothing before its body is asked for.
+    // A client that awaits `100 Continue` sends nothing before its body is read.
     let first = body.frame().await;
     if let Some(Err(error)) = first {
         return Err(match is_too_large(&error) {
@@ -125,8 +128,8 @@ pub(super) async fn batch(
     Ok((lines, Body::new(answer)).into_response())
 }
 
-/// Answers the lines of a body as they come. Where one cannot be answered, or the connection is gone, the
-/// answer ends as broken.
+/// Answers the lines of a body as they arrive. If one cannot be answered, or the connection is gone, the
+/// answer is aborted.
 async fn answer_all(
     mut batch: Batch,
     mut next: Option<std::result::Result<Frame<Bytes>, axum::Error>>,
@@ -172,8 +175,7 @@ async fn answer_all(
     }
 }
 
-/// Takes some whole lines out of a text, at its end all that is left. A line beyond all measure is taken as
-/// it is.
+/// Takes complete lines out of a text, and all of it at its end. An oversized line is taken unchanged.
 fn take_lines(text: &mut Vec<u8>, is_end: bool) -> Option<Vec<u8>> {
     let start = &text[..text.len().min(BATCH)];
     let end = match memchr::memrchr(b'\n', start) {
@@ -188,16 +190,16 @@ fn take_lines(text: &mut Vec<u8>, is_end: bool) -> Option<Vec<u8>> {
     Some(std::mem::replace(text, rest))
 }
 
-/// What was found of a position: the records as JSON, with commas between them.
+/// The records of a position as JSON, with commas between them.
 #[derive(Clone, Default)]
-struct Found {
+struct LineRecords {
     json: Vec<u8>,
     records: usize,
     is_cut: bool,
 }
 
 impl LinesRead {
-    /// Reads lines that follow; blank ones and comments have no answer.
+    /// Reads the next lines. Blank lines and comments are not answered.
     fn read<'a>(&mut self, text: &'a [u8], most_lines: u64) -> Vec<Line<'a>> {
         let options = ParseOptions::new(Profile::Lenient);
         let mut lines = Vec::new();
@@ -232,16 +234,17 @@ impl LinesRead {
         lines
     }
 
-    /// The last line, where there will be no more answers.
+    /// The last line, after which there are no more answers.
     fn refusal(&self, why: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        let written = write_answer(self.lines + 1, b"", &Found::default(), Some(why), &mut out);
+        let written =
+            write_answer(self.lines + 1, b"", &LineRecords::default(), Some(why), &mut out);
         written.map(|()| out).unwrap_or_default()
     }
 }
 
 impl Batch {
-    /// Answers some lines at the beginning of a text in their order, and takes them out of it.
+    /// Answers lines at the beginning of a text in order, and removes them from it.
     fn answer(&mut self, text: &mut Vec<u8>) -> Result<Vec<u8>> {
         loop {
             let mut place = self.place;
@@ -257,7 +260,7 @@ impl Batch {
             let out = write_answers(&lines, found)?;
             self.place = place;
             self.together = match out.len() {
-                0..PART => (self.together * 2).min(MOST_TOGETHER),
+                0..PART => (self.together * 2).min(MAX_TOGETHER),
                 _ => (self.together / 2).max(1),
             };
             text.drain(..end);
@@ -265,9 +268,9 @@ impl Batch {
         }
     }
 
-    /// What is there; nothing where it is too much to be found together.
-    fn find(&self, queries: &[query::Query]) -> Result<Option<Vec<Found>>> {
-        let mut found = vec![Found::default(); queries.len()];
+    /// The records of the positions; `None` if they are too large to be looked up together.
+    fn find(&self, queries: &[query::Query]) -> Result<Option<Vec<LineRecords>>> {
+        let mut found = vec![LineRecords::default(); queries.len()];
         let mut text = Vec::new();
         let (mut bytes, mut is_too_much) = (0, false);
         self.served.lookup().get_batch(queries, &mut |place, record| {
@@ -310,8 +313,8 @@ impl Batch {
     }
 }
 
-/// Answers to lines, of which the sound ones have what was found, in their order.
-fn write_answers(lines: &[Line<'_>], found: Vec<Found>) -> Result<Vec<u8>> {
+/// The answers to lines, in order. `found` has one result for each valid line.
+fn write_answers(lines: &[Line<'_>], found: Vec<LineRecords>) -> Result<Vec<u8>> {
     let mut found = found.into_iter();
     let mut out = Vec::with_capacity(lines.len() * 256);
     for Line { number, text, query } in lines {
@@ -322,11 +325,11 @@ fn write_answers(lines: &[Line<'_>], found: Vec<Found>) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A line with the answer to one.
+/// An answer as a line.
 fn write_answer(
     line: u64,
     text: &[u8],
-    found: &Found,
+    found: &LineRecords,
     error: Option<&str>,
     out: &mut Vec<u8>,
 ) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The server's own paths: what no other dialect says.
+//! The server's own API, for everything that the other APIs cannot express.
 
 mod batch;
 mod position;
@@ -14,7 +14,7 @@ use axum::routing::{get, post};
 
 use super::app::App;
 
-/// Its paths.
+/// The routes of the API.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/api/sources", get(sources::sources))
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/api/openapi.json", get(openapi))
 }
 
-/// What can be asked, and what comes back, for programs.
+/// The OpenAPI document.
 async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json"))
 }

@@ -1,4 +1,4 @@
-//! `/api/position`: all that a source knows of a position, and what can be played there.
+//! `/api/position`: everything that a source knows of a position, and the legal moves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,27 +20,27 @@ use crate::model::{Color, EpdRecord, Opcode, Position};
 use crate::server::answer::{Answer, Refusal, blocking, object};
 use crate::server::app::App;
 use crate::server::extract::Query;
-use crate::server::filter::AskedGames;
-use crate::server::filter::Found;
-use crate::server::games::GamesHere;
-use crate::server::line::AskedLine;
+use crate::server::filter::GameFilter;
+use crate::server::filter::LookupResult;
+use crate::server::games::ListedGames;
+use crate::server::line::ParsedLine;
 use crate::server::sources::Served;
 use crate::text::{FormatOptions, epd, san};
 
 #[derive(Deserialize, Debug)]
-pub(super) struct Asked {
+pub(super) struct PositionQuery {
     source: Option<String>,
     fen: Option<String>,
     #[serde(default)]
     play: String,
-    /// `1`: the positions that lead here are asked for.
+    /// `1`: also list the parent positions.
     #[serde(default)]
     parents: String,
     #[serde(flatten)]
-    games: AskedGames,
+    games: GameFilter,
 }
 
-/// So many records are told in full.
+/// Maximum number of records that are listed in full.
 const TOLD_RECORDS: usize = 100;
 
 /// A position.
@@ -48,7 +48,7 @@ const TOLD_RECORDS: usize = 100;
 #[serde(rename_all = "camelCase")]
 struct PositionAnswer {
     source: String,
-    /// How many times that what is served has changed.
+    /// Version of the served data, which increases with each change.
     changes: u64,
     start: String,
     fen: String,
@@ -62,7 +62,7 @@ struct PositionAnswer {
     #[serde(flatten)]
     explored: PositionObject,
     records: Vec<RecordObject>,
-    /// How many records were looked at.
+    /// Number of records that were read.
     record_count: usize,
     /// There are more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -87,14 +87,14 @@ struct Step {
     opening: Option<OpeningObject>,
 }
 
-/// A move that can be played.
+/// A legal move.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LegalMove {
     uci: String,
     san: String,
     from: String,
-    /// Where the piece goes; the king, where it castles.
+    /// The target square; of castling, that of the king.
     to: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     takes_rook: Option<String>,
@@ -110,17 +110,17 @@ struct RecordObject {
     operations: BTreeMap<String, serde_json::Value>,
 }
 
-/// A score that was carried back from the ends of lines.
+/// A score that was propagated back from the ends of lines.
 #[derive(Serialize)]
 struct BacksolvedObject {
     ce: serde_json::Value,
-    /// What the record said before.
+    /// The score of the record before.
     own: serde_json::Value,
-    /// The position that the score comes from.
+    /// The position from which the score comes.
     leaf: serde_json::Value,
-    /// How many plies away that is.
+    /// Distance to that position in plies.
     plies: serde_json::Value,
-    /// The score is 0 because a side does best to repeat positions.
+    /// The score is 0 because best play repeats positions.
     repeats: bool,
     pm: serde_json::Value,
 }
@@ -132,7 +132,7 @@ struct GamesObject {
     recent: Vec<GameObject>,
 }
 
-/// The last position on the line that is there.
+/// The last position of the line that the source has.
 #[derive(Serialize)]
 struct Nearest {
     ply: usize,
@@ -140,9 +140,12 @@ struct Nearest {
     play: String,
 }
 
-pub(super) async fn position(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
+pub(super) async fn position(
+    State(app): State<Arc<App>>,
+    Query(asked): Query<PositionQuery>,
+) -> Answer {
     let served = app.source(asked.source.as_deref())?;
-    let line = AskedLine::parse(asked.fen.as_deref(), &asked.play)?;
+    let line = ParsedLine::parse(asked.fen.as_deref(), &asked.play)?;
     let cells = asked.games.filter()?;
     let with_parents = asked.parents == "1";
     let playable = line.playable()?;
@@ -155,7 +158,7 @@ impl PositionAnswer {
     fn new(
         app: &App,
         served: &Served,
-        line: &AskedLine,
+        line: &ParsedLine,
         playable: &Playable,
         cells: CellFilter,
         with_parents: bool,
@@ -163,8 +166,8 @@ impl PositionAnswer {
         let changes = app.sources.changes();
         let options = ExploreOptions::new().children(true);
         let strict = app.settings.strict;
-        let found = Found::new(served, line.end(), cells, &[], strict, options)?;
-        let Found { records, numbers, is_cut, applied, explored } = found;
+        let found = LookupResult::new(served, line.end(), cells, &[], strict, options)?;
+        let LookupResult { records, numbers, is_cut, applied, explored } = found;
         let options = ExploreOptions::new().cells(applied.filter.clone());
         let ask = &mut |queries: &[query::Query]| served.records(queries);
         let parents = with_parents.then(|| parents::<Error>(line.end(), &options, ask));
@@ -208,13 +211,13 @@ impl PositionAnswer {
     }
 }
 
-/// The name of the parent that most games came from, of those that have one.
+/// The opening name of the parent with the most games, among parents that have one.
 fn name_of_parents<'n>(parents: &[ParentRow], names: &'n Names) -> Option<&'n OpeningName> {
     let played = parents.iter().filter(|row| row.counts.games() > 0);
     played.filter_map(|row| names.get(&row.position)).next()
 }
 
-/// How a position ends a game, if it does.
+/// The way in which a position ends a game, if it does.
 fn over(playable: &Playable) -> Option<&'static str> {
     match playable.has_move() {
         false if playable.is_check() => Some("checkmate"),
@@ -223,7 +226,7 @@ fn over(playable: &Playable) -> Option<&'static str> {
     }
 }
 
-fn steps(line: &AskedLine, fens: &[String], names: &Names) -> Vec<Step> {
+fn steps(line: &ParsedLine, fens: &[String], names: &Names) -> Vec<Step> {
     let moves = line.line().moves().iter().zip(line.line().coordinates());
     let step = |(before, (san, uci)): (usize, (&_, &Move))| Step {
         ply: before + 1,
@@ -274,7 +277,7 @@ fn canonical(record: &EpdRecord) -> String {
 }
 
 impl BacksolvedObject {
-    /// What a record says of a score that was carried back to it.
+    /// The details of a propagated score in a record.
     fn of(record: &EpdRecord) -> Option<BacksolvedObject> {
         let value = |opcode| json_operands(opcode, record.operands(opcode));
         let own = record.operands(CE_OWN)?;
@@ -297,14 +300,18 @@ impl GamesObject {
         cells: &CellFilter,
     ) -> Result<Option<GamesObject>, Refusal> {
         let Some(listed) = listed(records) else { return Ok(None) };
-        let games = GamesHere::find(served, &listed, position, cells)?;
+        let games = ListedGames::find(served, &listed, position, cells)?;
         let (top, recent) = (games.best(usize::MAX), games.latest(usize::MAX, &[]));
         Ok(Some(GamesObject { top, recent }))
     }
 }
 
-/// The last position on the line that is there.
-fn nearest(served: &Served, line: &AskedLine, fens: &[String]) -> Result<Option<Nearest>, Refusal> {
+/// The last position of the line that the source has.
+fn nearest(
+    served: &Served,
+    line: &ParsedLine,
+    fens: &[String],
+) -> Result<Option<Nearest>, Refusal> {
     let mut ply = None;
     for before in (0..line.line().moves().len()).rev() {
         if let Some(position) = line.line().position(before)

@@ -1,4 +1,5 @@
-//! `/api/record`, `/api/game` and `/api/line`: a record by its number, a kept game by its id, typed moves as a line.
+//! `/api/record`, `/api/game` and `/api/line`: a record by number, a stored game by id, typed moves as a
+//! line.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::model::GameId;
 use crate::server::answer::{Answer, Refusal, blocking, object};
 use crate::server::app::App;
 use crate::server::extract::Query;
-use crate::server::line::AskedLine;
+use crate::server::line::ParsedLine;
 use crate::source::Lookup;
 use crate::text::pgn::{self, PgnFormatOptions};
 
@@ -20,11 +21,11 @@ pub(super) struct RecordQuery {
     number: String,
 }
 
-/// Where a record stands, and of what.
+/// A record with its number and the total.
 #[derive(Serialize)]
 struct NumberedRecord {
     number: u64,
-    /// How many records there are.
+    /// Number of records.
     count: u64,
     fen: String,
 }
@@ -80,7 +81,7 @@ pub(super) struct LineQuery {
     play: String,
 }
 
-/// Where a line begins, and its moves as coordinates.
+/// The start of a line, and its moves in coordinates.
 #[derive(Serialize)]
 struct LineObject {
     start: String,
@@ -88,7 +89,7 @@ struct LineObject {
 }
 
 pub(super) async fn line(Query(query): Query<LineQuery>) -> Answer {
-    let before = AskedLine::parse(query.fen.as_deref(), &query.play)?;
+    let before = ParsedLine::parse(query.fen.as_deref(), &query.play)?;
     let read = before.read_on(&query.text)?;
     let play = read.line().coordinates().iter().map(ToString::to_string).collect();
     Ok(object(&LineObject { start: read.fens().swap_remove(0), play }))

@@ -1,4 +1,4 @@
-//! `/api/sources`: what is served.
+//! `/api/sources`: the served sources.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -18,16 +18,16 @@ struct SourceObject {
     name: String,
     format: &'static str,
     records: u64,
-    /// Games that its tallies count.
+    /// Number of games in its tallies.
     #[serde(skip_serializing_if = "Option::is_none")]
     games: Option<u64>,
-    /// Which games count: arguments of `epdb tally`.
+    /// The filter of its games: arguments of `epdb tally`.
     #[serde(skip_serializing_if = "Option::is_none")]
     settings: Option<String>,
-    /// By what its games can be told apart.
+    /// The dimensions by which its games can be filtered.
     splits: Vec<&'static str>,
     keeps_games: bool,
-    /// When it was opened last, in seconds since 1970.
+    /// Time at which it was last opened, in seconds since 1970.
     opened: u64,
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn sources(State(app): State<Arc<App>>) -> Answer {
     Ok(object(&all))
 }
 
-/// What a file is, in a word.
+/// The kind of a file.
 const fn kind(format: FileFormat) -> &'static str {
     match format {
         FileFormat::Epdb => "store",

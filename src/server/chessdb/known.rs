@@ -1,4 +1,4 @@
-//! What records say of a position and its moves.
+//! Scores of a position and of its moves.
 
 use std::cmp::Reverse;
 
@@ -12,36 +12,36 @@ use crate::server::answer::Refusal;
 use crate::server::sources::Served;
 use crate::text::san;
 
-/// So many scored moves are enough not to queue a position.
+/// A position with this number of scored moves is not queued.
 const ENOUGH: usize = 5;
-/// The most centipawns; beyond are mates.
-const MOST_CENTIPAWNS: i32 = 9999;
-/// What a mate on the board is worth.
+/// Maximum score in centipawns; larger scores are mates.
+const MAX_CENTIPAWNS: i32 = 9999;
+/// Score of a mate on the board.
 const MATE: i32 = 30_000;
 
-/// What records say of a position and its moves.
+/// Scores of a position and of its moves.
 pub(super) struct Known {
     pub(super) playable: Playable,
-    /// The moves that have a score, the best first.
+    /// Moves with a score, best first.
     pub(super) moves: Vec<KnownMove>,
-    /// What the records of the position itself say, from the mover's view.
+    /// The score in the records of the position itself, from the mover's view.
     own: Option<i32>,
-    /// The moves that they go on with: `pv`, or `pm`, or the first of `bm`.
+    /// The moves that the records continue with: `pv`, or `pm`, or the first of `bm`.
     pub(super) line: Vec<Move>,
 }
 
-/// A move that has a score.
+/// A move with a score.
 pub(super) struct KnownMove {
     pub(super) mv: Move,
     pub(super) named: Named,
     pub(super) score: i32,
     pub(super) after: Position,
-    /// The score is that of the position it leads to.
+    /// The score comes from the position after the move.
     pub(super) is_of_child: bool,
 }
 
 impl Known {
-    /// Looks up a position and those that its moves lead to.
+    /// Looks up a position and its children.
     pub(super) fn of(served: &Served, playable: &Playable) -> Result<Known, Refusal> {
         let ask = &mut |queries: &[_]| served.scored_records(queries);
         let options = ExploreOptions::new().children(true);
@@ -66,7 +66,7 @@ impl Known {
         Ok(Known { playable: *playable, moves, own, line })
     }
 
-    /// That the position has no score: nothing to say, or nothing left to play.
+    /// The status of a position without a score: unknown, or the game is over.
     pub(super) fn nothing(&self) -> Reply {
         Reply::word(match (self.playable.has_move(), self.playable.is_checkmate()) {
             (true, _) => "unknown",
@@ -75,7 +75,7 @@ impl Known {
         })
     }
 
-    /// What the position is worth.
+    /// The score of the position.
     pub(super) fn score_reply(&self) -> Reply {
         let best = self.moves.first().map(|known| known.score);
         match self.own.or(best).filter(|_| self.playable.has_move()) {
@@ -84,8 +84,8 @@ impl Known {
         }
     }
 
-    /// That the position has scores, or nothing: clients ask again until one of them is said, and
-    /// nothing is ever queued.
+    /// The answer to `queue`: `ok` if the position has scores, otherwise nothing. Clients repeat a
+    /// request until it succeeds, and nothing is ever queued.
     pub(super) fn queue_reply(&self) -> Reply {
         match self.playable.has_move() && self.moves.len() >= ENOUGH {
             true => Reply::word("ok"),
@@ -105,15 +105,15 @@ impl KnownMove {
     }
 }
 
-/// A move as chessdb writes it.
+/// A move in the notation of chessdb.
 pub(super) fn named(playable: &Playable, mv: Move) -> Named {
     Named { uci: san::uci(playable, mv), san: san::format(playable, mv).to_string() }
 }
 
-/// What a `ce` is on the scale of chessdb.
+/// A `ce` on the scale of chessdb.
 fn score(ce: i32) -> Option<i32> {
     match Score::from_ce(ce.into()).ok()? {
-        Score::Centipawns(value) => Some(value.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS)),
+        Score::Centipawns(value) => Some(value.clamp(-MAX_CENTIPAWNS, MAX_CENTIPAWNS)),
         Score::Mates(plies) => Some(MATE - i32::try_from(plies).ok()?),
         Score::Mated(plies) => Some(i32::try_from(plies).ok()? - MATE),
         Score::Checkmated => Some(-MATE),

@@ -8,11 +8,11 @@ use crate::model::rules::{Move, Playable};
 use crate::server::answer::Refusal;
 use crate::server::sources::Served;
 
-/// No line has more moves.
+/// Maximum number of moves of a line.
 const LONGEST: usize = 200;
 
-/// The line of best moves from a position on, up to a position that it reached before; where records have no
-/// scores any more, it goes on as the record there says.
+/// The line of best moves from a position, up to a repetition. Without further scores it continues with
+/// the moves of the last record.
 pub(super) fn best(served: &Served, mut known: Known) -> Result<Reply, Refusal> {
     let score = known.moves.first().map(|first| first.score);
     let Some(score) = score else { return Ok(known.nothing()) };
@@ -41,7 +41,7 @@ pub(super) fn best(served: &Served, mut known: Known) -> Result<Reply, Refusal> 
     Ok(Reply { line, ..Reply::word("ok") })
 }
 
-/// Adds the moves that a record goes on with, as far as they are legal.
+/// Adds the moves that a record continues with, as far as they are legal.
 fn add_told(line: &mut Vec<Named>, mut playable: Playable, told: &[Move]) {
     for &mv in told.iter().take(LONGEST - line.len()) {
         if !playable.is_legal(mv) {

@@ -1,19 +1,20 @@
 //! The dialect of chessdb.cn: `/cdb.php?action=...&board=FEN`, plain text, or JSON with `json=1`.
 //!
-//! A move is worth what `ce` says of the position that it leads to; where no record has that position and the
-//! record of the position itself names the move (`pm`, `pv`), what its own `ce` says. Scores are the mover's, in
-//! centipawns up to 9999, and 30000 less the plies to a mate.
-//! - `queryall`: the moves that have a score, the best first, each with a rank (2 best, 1 good, 0 other) and how
-//!   many scored and good replies it leaves; with `showall=1` also those that have none;
-//! - `querybest`, `query`, `querylearn`: the best of them, and without scores the move that the record names;
+//! The score of a move is the `ce` of the position after it. If no record has that position and the
+//! record of the position itself names the move (`pm`, `pv`), its own `ce` counts. Scores are the
+//! mover's, in centipawns up to 9999, and 30000 less the plies to a mate. The actions are
+//! - `queryall`: moves with a score, best first, each with a rank (2 best, 1 good, 0 other) and the
+//!   number of scored and of good replies; with `showall=1` also moves without a score;
+//! - `querybest`, `query`, `querylearn`: the best move; without scores, the move that the record names;
 //! - `querysearch`: those of rank 1 and 2;
 //! - `queryscore`: the score of the position, its own or that of its best move;
-//! - `querypv`: a line of best moves, and what the record at its end goes on with.
+//! - `querypv`: the line of best moves, continued by the record at its end.
 //!
-//! Castling is `e1g1` where king and rooks with rights stand as in the start array, else the king takes its
-//! rook. Nothing is stored or queued: `store` is refused as chessdb refuses strangers, and `queue` says `ok` of a
-//! position that has scores, and nothing (`{}`) of others, where clients would ask for ever. Whether it learns is not asked, and there are no limits of rate. `source` names
-//! another library than the first.
+//! Castling is `e1g1` if king and rooks with rights are on the squares of the start array; otherwise the
+//! king takes its rook. Nothing is stored or queued. `store` is refused as chessdb refuses strangers.
+//! `queue` answers `ok` for a position with scores, and nothing (`{}`) for others, where clients would
+//! repeat the request for ever. The parameter `learn` is ignored, and there are no rate limits. `source`
+//! names another library than the first.
 
 mod known;
 mod line;
@@ -34,19 +35,19 @@ use self::reply::Reply;
 use super::answer::{Answer, Refusal, blocking, object};
 use super::app::App;
 use super::extract::Query;
-use super::line::AskedLine;
+use super::line::ParsedLine;
 use super::sources::Served;
 use crate::model::rules::Playable;
 
-/// Its path.
+/// The routes of the API.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/cdb.php", get(query))
 }
 
-/// The words of a query; others do not matter.
+/// The query parameters; others are ignored.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct CdbQuery {
     action: String,
     board: String,
     json: String,
@@ -54,7 +55,7 @@ struct Asked {
     source: Option<String>,
 }
 
-async fn query(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
+async fn query(State(app): State<Arc<App>>, Query(asked): Query<CdbQuery>) -> Answer {
     blocking(move || {
         let is_json = is_true(&asked.json);
         if asked.action.is_empty() {
@@ -72,8 +73,8 @@ async fn query(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answe
     .await
 }
 
-/// What is answered to a question about a position.
-fn reply(served: &Served, playable: &Playable, asked: &Asked) -> Result<Reply, Refusal> {
+/// The answer to a query about a position.
+fn reply(served: &Served, playable: &Playable, asked: &CdbQuery) -> Result<Reply, Refusal> {
     let known = || Known::of(served, playable);
     Ok(match &*asked.action {
         "queryall" => rank::all(served, &known()?, is_true(&asked.showall))?,
@@ -88,17 +89,17 @@ fn reply(served: &Served, playable: &Playable, asked: &Asked) -> Result<Reply, R
     })
 }
 
-/// A position that can be asked for.
+/// A position with legal moves.
 fn board(text: &str) -> Option<Playable> {
-    AskedLine::parse(Some(text), "").ok()?.playable().ok()
+    ParsedLine::parse(Some(text), "").ok()?.playable().ok()
 }
 
-/// What PHP takes for true.
+/// Truth as PHP defines it.
 fn is_true(text: &str) -> bool {
     ["1", "true", "on", "yes"].contains(&&*text.trim().to_ascii_lowercase())
 }
 
-/// A reply as text, which ends with a zero byte where a board was given, or as JSON.
+/// A reply as text, with a final zero byte if a board was sent, or as JSON.
 fn rendered(reply: &Reply, is_json: bool, end: &str) -> Response {
     if is_json {
         return object(reply);

@@ -1,4 +1,4 @@
-//! Moves by their worth.
+//! Ranks moves by score.
 
 use super::known::{Known, KnownMove, named};
 use super::reply::{MoveReply, Named, Reply, Scored};
@@ -6,14 +6,14 @@ use crate::model::rules::Playable;
 use crate::server::answer::Refusal;
 use crate::server::sources::Served;
 
-/// Where scores are so large, and beyond, nothing but the best is good.
+/// From this score on, only the best moves are good.
 const DECIDED: f64 = 75.0;
 const NEARLY_DECIDED: f64 = 50.0;
-/// Where scores are so low, and below, everything is good that is not worse than the lowest.
+/// Down to this score and below, every move that is not worse than the lowest is good.
 const BAD: f64 = -30.0;
 const LOST: f64 = -50.0;
 
-/// All moves that have a score, and if wanted those that have none.
+/// All moves with a score, and on request those without.
 pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply, Refusal> {
     let best = known.moves.first().map(|one| one.score).unwrap_or_default();
     let mut scored = Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply
         let replies = Playable::new(&one.after).ok().map(|after| Known::of(served, &after));
         scored.push((one, Replies::of(replies.transpose()?)));
     }
-    // Of equal moves the one that leaves fewer good replies.
+    // Of equal moves, the one with fewer good replies comes first.
     scored.sort_by_key(|(one, replies)| {
         (-one.score, replies.good, std::cmp::Reverse(replies.all), one.named.uci.clone())
     });
@@ -33,7 +33,7 @@ pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply
     Ok(if moves.is_empty() { known.nothing() } else { Reply { moves, ..Reply::word("ok") } })
 }
 
-/// The best move: by score, else the one that the record names.
+/// The best move by score, otherwise the one that the record names.
 pub(super) fn best(known: &Known) -> Reply {
     let scored = known.moves.first().map(|one| one.named.uci.clone());
     let told = || known.line.first().filter(|mv| known.playable.is_legal(**mv));
@@ -43,7 +43,7 @@ pub(super) fn best(known: &Known) -> Reply {
     }
 }
 
-/// The good moves, and where there are none the best; a single one also by itself.
+/// The good moves, or the best move if none is good.
 pub(super) fn good(known: &Known) -> Reply {
     let Some(best) = known.moves.first() else { return Reply::word("nobestmove") };
     let is_good = |one: &&KnownMove| one.score == best.score || rank(one.score, best.score) > 0;
@@ -53,12 +53,12 @@ pub(super) fn good(known: &Known) -> Reply {
     Reply { search_moves, single, ..Reply::word("ok") }
 }
 
-/// How many moves can be replied.
+/// Number of replies to a move.
 #[derive(Default)]
 struct Replies {
-    /// Those that have a score.
+    /// Replies with a score.
     all: usize,
-    /// The good ones of them.
+    /// Good replies.
     good: usize,
 }
 
@@ -96,7 +96,7 @@ fn moves_without_score(known: &Known) -> impl Iterator<Item = MoveReply> {
     })
 }
 
-/// How many points of 100 a score stands for.
+/// The expected score in percent.
 fn points(score: i32) -> f64 {
     100.0 * logistic(f64::from(score) / 330.0)
 }
@@ -105,7 +105,7 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// 2 for moves that are as good as the best, 1 for good ones, 0 for others.
+/// 2 for moves as good as the best, 1 for good moves, 0 for others.
 fn rank(score: i32, best: i32) -> u8 {
     let (score, best) = (f64::from(score), f64::from(best));
     match score >= good_from(best) {
@@ -114,7 +114,7 @@ fn rank(score: i32, best: i32) -> u8 {
     }
 }
 
-/// From which score on a move is good: 5 to 10 below the best where the game is open.
+/// The lowest score of a good move: 5 to 10 below the best in an open game.
 fn good_from(best: f64) -> f64 {
     let below = |best: f64| best - 10.0 * logistic(best.abs() / 10.0);
     if best >= DECIDED {
@@ -131,7 +131,7 @@ fn good_from(best: f64) -> f64 {
     }
 }
 
-/// From which score on a move is as good as the best: up to 5 below it where the game is open.
+/// The lowest score of a move as good as the best: up to 5 below it in an open game.
 fn best_from(best: f64) -> f64 {
     if !(BAD..NEARLY_DECIDED).contains(&best) {
         return best;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// A reply: its status, and what there is beside it.
+/// A reply: its status and its data.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub(super) struct Reply {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -12,7 +12,7 @@ pub(super) struct Reply {
     /// One move.
     #[serde(rename = "move", skip_serializing_if = "Option::is_none")]
     pub(super) single: Option<String>,
-    /// Moves with what is known of them.
+    /// Moves with scores.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) moves: Vec<MoveReply>,
     /// Moves that are worth a search.
@@ -31,7 +31,7 @@ pub(super) struct Named {
     pub(super) san: String,
 }
 
-/// A move and what is known of it.
+/// A move with its score.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct MoveReply {
     #[serde(flatten)]
@@ -39,9 +39,9 @@ pub(super) struct MoveReply {
     pub(super) score: Scored,
     /// 2 for the best, 1 for good ones, 0 for others.
     pub(super) rank: u8,
-    /// A mark, and how many replies it leaves: scored ones and good ones.
+    /// A mark, and the number of scored and of good replies.
     pub(super) note: String,
-    /// How many points of 100 the mover will make.
+    /// The mover's expected score in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) winrate: Option<String>,
 }
@@ -58,7 +58,7 @@ pub(super) enum Scored {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct LineReply {
     pub(super) score: i32,
-    /// How many moves it has.
+    /// Number of moves.
     pub(super) depth: usize,
     pub(super) pv: Vec<String>,
     #[serde(rename = "pvSAN")]
@@ -66,7 +66,7 @@ pub(super) struct LineReply {
 }
 
 impl Reply {
-    /// Nothing but a status.
+    /// A status without data.
     pub(super) fn word(status: &'static str) -> Reply {
         Reply { status: Some(status), ..Reply::default() }
     }

@@ -1,30 +1,30 @@
-//! The dialect of the opening explorer of lichess.org, for programs that are pointed at another server.
+//! The API of the opening explorer of lichess.org, for programs that can use another server.
 //!
-//! `/masters`, `/lichess` and `/player` tell what was played in a position, `/masters/pgn/{id}` gives a game;
-//! `/master`, `/master/pgn/{id}`, `/personal` and `/lichess/history` are older names. A query is
-//! - `fen`: where the line begins, with blanks or underscores; the start array where there is none. `play`:
-//!   moves from there in coordinates with commas between, castling in either form;
+//! `/masters`, `/lichess` and `/player` return the moves played in a position, `/masters/pgn/{id}` a
+//! game. `/master`, `/master/pgn/{id}`, `/personal` and `/lichess/history` are older names. A query has
+//! - `fen`: the start of the line, with blanks or underscores, by default the start array. `play`: moves
+//!   from there in coordinates, separated by commas, with castling in either notation;
 //! - `variant`: `standard`, `chess`, `chess960` or `fromPosition`; others are refused;
-//! - `moves`: at most so many, 12 where it is not said;
-//! - `topGames`, `recentGames`: at most so many of the games that the library keeps: 15 on `/masters`, which
-//!   lists the best only, and else 4 and 8;
-//! - `since`, `until`: a year, or a month such as `2020-05`. `1952` and `3000`, the bounds that programs send
-//!   where nothing is chosen, are none;
-//! - `speeds`, `ratings` (not on `/masters`), `modes` (on `/player`): words with commas between;
-//! - `history` (on `/lichess`): also the games by month, where the library tells months apart;
-//! - `player`, `color` (on `/player`): the library that was tallied for them answers;
-//! - `source`: the library by its name.
+//! - `moves`: the maximum number of moves, by default 12;
+//! - `topGames`, `recentGames`: the maximum numbers of games that the library lists: 15 on `/masters`,
+//!   which lists the best only, otherwise 4 and 8;
+//! - `since`, `until`: a year, or a month such as `2020-05`. Programs send `1952` and `3000` if nothing
+//!   is selected, so these bounds are ignored;
+//! - `speeds`, `ratings` (not on `/masters`), `modes` (on `/player`): words separated by commas;
+//! - `history` (on `/lichess`): also the games by month, if the library is split by month;
+//! - `player`, `color` (on `/player`): select the library that was tallied for them;
+//! - `source`: the name of a library.
 //!
-//! What is empty is not said, and what else is there does not matter; nor does a token. The answer is
-//! [`PositionObject`](crate::library::explore::object::PositionObject) with lists of games. What a library cannot
-//! split by is not applied, and named in the header `X-Epdb-Not-Split`; with `strict` it is refused. Errors are
-//! plain text with the status 400, or 404 where a library or a game is not there. A position has the name of the
-//! last one on the line that has one.
+//! Empty and unknown parameters are ignored, and so is a token. The answer is
+//! [`PositionObject`](crate::library::explore::object::PositionObject) with lists of games. A filter that
+//! the library cannot split by is not applied, and is named in the header `X-Epdb-Not-Split`; with
+//! `strict` the request is refused. Errors are plain text with the status 400, or 404 if a library or a
+//! game does not exist. The opening name of a position is the last one on its line.
 
-mod asked;
+mod answer;
 mod object;
 mod player;
-mod tell;
+mod query;
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
 
-use self::asked::{Asked, Question};
-use self::tell::tell;
+use self::answer::answer_query;
+use self::query::{ExplorerQuery, ParsedQuery};
 use super::answer::{Answer, Refusal, blocking, object};
 use super::app::App;
 use super::extract::{Path, Query};
@@ -44,7 +44,7 @@ use crate::error::Error;
 use crate::model::GameId;
 use crate::text::pgn::{self, PgnFormatOptions};
 
-/// Its paths.
+/// The routes of the API.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/masters", get(masters))
@@ -57,51 +57,51 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/personal", get(player))
 }
 
-async fn masters(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
+async fn masters(State(app): State<Arc<App>>, Query(query): Query<ExplorerQuery>) -> Answer {
     let answer = blocking(move || {
-        let question = Question::of_masters(&asked)?;
-        tell(&app, &*named(&app, &asked, "masters")?, &question)
+        let question = ParsedQuery::for_masters(&query)?;
+        answer_query(&app, &*named(&app, &query, "masters")?, &question)
     });
-    let told = answer.await?;
-    Ok(told.named_in(object(&told.object)))
+    let answered = answer.await?;
+    Ok(answered.named_in(object(&answered.object)))
 }
 
-async fn lichess(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
+async fn lichess(State(app): State<Arc<App>>, Query(query): Query<ExplorerQuery>) -> Answer {
     let answer = blocking(move || {
-        let question = Question::of_lichess(&asked)?;
-        tell(&app, &*named(&app, &asked, "lichess")?, &question)
+        let question = ParsedQuery::for_lichess(&query)?;
+        answer_query(&app, &*named(&app, &query, "lichess")?, &question)
     });
-    let told = answer.await?;
-    Ok(told.named_in(object(&told.object)))
+    let answered = answer.await?;
+    Ok(answered.named_in(object(&answered.object)))
 }
 
-async fn lichess_history(app: State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
-    lichess(app, Query(asked.only_history())).await
+async fn lichess_history(app: State<Arc<App>>, Query(query): Query<ExplorerQuery>) -> Answer {
+    lichess(app, Query(query.only_history())).await
 }
 
-/// A line of JSON: lichess.org sends more of them while it still counts games.
-async fn player(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
+/// One line of JSON: lichess.org sends several while it still counts games.
+async fn player(State(app): State<Arc<App>>, Query(query): Query<ExplorerQuery>) -> Answer {
     let answer = blocking(move || {
-        let question = Question::of_player(&asked)?;
-        tell(&app, &*player::library(&app, &asked)?, &question)
+        let question = ParsedQuery::for_player(&query)?;
+        answer_query(&app, &*player::library(&app, &query)?, &question)
     });
-    let mut told = answer.await?;
-    told.object.queue_position = Some(0);
-    let line = serde_json::to_string(&told.object).map_err(Error::from_cause)? + "\n";
-    Ok(told.named_in(([(header::CONTENT_TYPE, "application/x-ndjson")], line)))
+    let mut answered = answer.await?;
+    answered.object.queue_position = Some(0);
+    let line = serde_json::to_string(&answered.object).map_err(Error::from_cause)? + "\n";
+    Ok(answered.named_in(([(header::CONTENT_TYPE, "application/x-ndjson")], line)))
 }
 
-/// The game of an id: of a source that is named, else of any, and first of the one that answers `/masters`.
+/// The game of an id, from the named source, else from any, the one for `/masters` first.
 async fn game(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<ExplorerQuery>,
 ) -> Answer {
     blocking(move || {
         let missing = || Refusal::not_found(format!("no game {id}"));
         let parsed: GameId = id.parse().map_err(|_| missing())?;
-        let mut sources = vec![named(&app, &asked, "masters")?];
-        if asked.source(&app).is_none() {
+        let mut sources = vec![named(&app, &query, "masters")?];
+        if query.source(&app).is_none() {
             sources.extend(app.sources.all());
         }
         for served in sources {
@@ -119,9 +119,9 @@ async fn game(
     .await
 }
 
-/// The source that is named, else the one of this name, else the first.
-fn named(app: &App, asked: &Asked, name: &str) -> Result<Arc<Served>, Refusal> {
-    match asked.source(app) {
+/// The named source, else the one with this name, else the first.
+fn named(app: &App, query: &ExplorerQuery, name: &str) -> Result<Arc<Served>, Refusal> {
+    match query.source(app) {
         Some(named) => app.source(Some(named)),
         None => app.sources.get(name).map_or_else(|| app.source(None), Ok),
     }

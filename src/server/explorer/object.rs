@@ -9,7 +9,7 @@ use crate::library::explore::object::{PositionObject, Results};
 use crate::library::kept_games::GameObject;
 use crate::model::{GameCounts, Tally};
 
-/// What is known of a position, and games that reached it.
+/// The data of a position, and games that reached it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ExplorerObject {
@@ -19,7 +19,7 @@ pub(super) struct ExplorerObject {
     pub(super) recent_games: Option<Vec<GameObject>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) top_games: Option<Vec<GameObject>>,
-    /// How many players must be counted before this one.
+    /// Number of players to be counted before this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) queue_position: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,15 +36,15 @@ pub(super) struct MonthObject {
 }
 
 impl ExplorerObject {
-    /// Without games.
+    /// A month without games.
     pub(super) const fn new(position: PositionObject) -> ExplorerObject {
         let (recent_games, top_games, queue_position, history) = (None, None, None, None);
         ExplorerObject { position, recent_games, top_games, queue_position, history }
     }
 }
 
-/// The games of a position by month, from the first month that has some to the last; `None` where the tally does
-/// not tell months apart.
+/// The games of a position by month, from the first month with games to the last; `None` if the tally is
+/// not split by month.
 pub(super) fn by_month(tally: &Tally, cells: &CellFilter) -> Option<Vec<MonthObject>> {
     let mut months: BTreeMap<u32, GameCounts> = BTreeMap::new();
     let mut has_months = false;
@@ -65,7 +65,7 @@ pub(super) fn by_month(tally: &Tally, cells: &CellFilter) -> Option<Vec<MonthObj
     Some(all.map(|month| object(month, months.get(&month))).collect())
 }
 
-/// Months are counted from the year 0 on.
+/// Months since the year 0.
 fn number(year: u16, month: u8) -> u32 {
     u32::from(year) * 12 + u32::from(month) - 1
 }

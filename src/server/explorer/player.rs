@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::asked::Asked;
+use super::query::ExplorerQuery;
 use crate::codec::tally_origin::TallyScope;
 use crate::model::Color;
 use crate::server::answer::Refusal;
 use crate::server::app::App;
 use crate::server::sources::Served;
 
-/// The source that was tallied for a player with a color; the one that is named, where one is.
-pub(super) fn library(app: &App, asked: &Asked) -> Result<Arc<Served>, Refusal> {
-    let (player, color) = asked.player()?;
-    let sources = match asked.source(app) {
+/// The source with the games of a player with a colour; the named source, if there is a name.
+pub(super) fn library(app: &App, query: &ExplorerQuery) -> Result<Arc<Served>, Refusal> {
+    let (player, color) = query.player()?;
+    let sources = match query.source(app) {
         Some(named) => vec![app.source(Some(named))?],
         None => app.sources.all(),
     };
@@ -28,12 +28,12 @@ pub(super) fn library(app: &App, asked: &Asked) -> Result<Arc<Served>, Refusal> 
     })
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn in_quotes(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Whether a library counts the games of a player with a color, and no others.
+/// Whether a library counts the games of a player with a colour, and no others.
 fn is_of(scope: &TallyScope, player: &str, color: Color) -> bool {
     let is_name = |own: &String| own.to_lowercase() == player.to_lowercase();
     scope.color == Some(color) && scope.players.iter().any(is_name)

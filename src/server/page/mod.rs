@@ -1,4 +1,4 @@
-//! The page: an explorer for people, of files that are built into the program. They need nothing but the
+//! The web page: an explorer of files that are built into the program. It requests nothing but the
 //! server's own paths.
 
 use std::sync::{Arc, LazyLock};
@@ -12,13 +12,14 @@ use super::answer::{Answer, Refusal};
 use super::app::App;
 use super::extract::Path;
 
-/// Its paths. The page lies in a folder, so that what it names lies beside it, whatever the paths begin with.
+/// The routes of the page. It has a folder of its own, so that its relative addresses work below any base
+/// path.
 pub(super) fn routes() -> Router<Arc<App>> {
     let index = get(async |headers: HeaderMap| file("index.html", &headers));
     Router::new().route("/", index).route("/assets/{file}", get(asset))
 }
 
-/// What the page may do: run its own scripts and ask its own server, and nothing else.
+/// The content security policy: only scripts and requests of the server itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -27,7 +28,7 @@ struct Asset {
     name: &'static str,
     text: &'static str,
     media_type: &'static str,
-    /// Differs where the text does, and not by what it is compressed with on the way: a weak one.
+    /// The weak tag of the text. It is the same for all compressions.
     tag: String,
 }
 
@@ -80,7 +81,7 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Answer {
     file(&name, &headers)
 }
 
-/// A file, or that it is the one that the browser has already.
+/// A file, or the answer that the browser's copy is current.
 fn file(name: &str, headers: &HeaderMap) -> Answer {
     let found = ASSETS.iter().find(|asset| asset.name == name);
     let asset = found.ok_or_else(|| Refusal::not_found("the page has no such file"))?;
@@ -98,7 +99,7 @@ fn file(name: &str, headers: &HeaderMap) -> Answer {
     Ok(answer)
 }
 
-/// Whether a list of tags has that of a file.
+/// Whether a list of tags has the tag of a file.
 fn names(known: &header::HeaderValue, asset: &Asset) -> bool {
     let mut tags = known.to_str().unwrap_or_default().split(',').map(str::trim);
     tags.any(|tag| tag == "*" || opaque(tag) == opaque(&asset.tag))

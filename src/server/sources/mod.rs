@@ -1,4 +1,4 @@
-//! The sources that are served, by name: each as it was when it last changed.
+//! The served sources by name, each in the state of its last change.
 
 mod open;
 mod served;
@@ -14,35 +14,35 @@ use super::settings::SourceSpec;
 use crate::error::{Error, Result};
 use crate::new_file::sweep_once;
 
-pub(super) use served::{MOST_RECORDS, Served};
+pub(super) use served::{MAX_RECORDS, Served};
 use watched::Watched;
 
-/// How long a change of a file waits to be seen, at most: two looks must see the same.
+/// Interval between checks of a file. A change takes effect if two checks agree.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What is served, and how many times that has changed.
+/// The served sources and the version of the data.
 #[derive(Default, Debug)]
 struct Published {
     changes: u64,
-    /// In the order in which they were named.
+    /// In the order of the settings.
     all: Vec<Arc<Watched>>,
 }
 
-/// The sources that are served.
+/// The served sources.
 ///
-/// Whoever answers a question takes a [`Served`] and keeps it for the whole answer, which so is of one state
-/// of the source. A file that is replaced, or a store that is imported into, is opened anew beside it, by a
-/// thread that looks at this file only.
+/// A handler takes one [`Served`] for its whole answer, which is therefore from one state of the source.
+/// If a file is replaced, or records are imported into a store, it is opened again in the background by
+/// its own thread.
 #[derive(Debug)]
 pub(super) struct Sources {
     memory: usize,
     published: RwLock<Published>,
-    /// Held by who reloads; nobody else waits for it.
+    /// Locked during a reload; requests do not wait for it.
     reloading: Mutex<()>,
 }
 
 impl Sources {
-    /// Opens all in about so many bytes of memory together, having told `begins` of each.
+    /// Opens all sources with about `memory` bytes together. `begins` is called before each source.
     pub(super) fn open(
         specs: &[SourceSpec],
         memory: usize,
@@ -54,8 +54,8 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Serves these sources from now on. What is served already and did not change stays as it is; where
-    /// one cannot be opened, all stay.
+    /// Changes the served sources. Unchanged ones are kept open. If one cannot be opened, nothing
+    /// changes.
     pub(super) fn reload(
         self: &Arc<Self>,
         specs: &[SourceSpec],
@@ -82,7 +82,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Opens a file anew whenever it changes, on a thread that ends when the file or all is served no more.
+    /// Opens a file again whenever it changes, on a thread that ends when the file is no longer served.
     fn watch(self: &Arc<Self>, watched: &Arc<Watched>) -> Result<()> {
         let (sources, watched) = (Arc::downgrade(self), Arc::downgrade(watched));
         let look = move || {
@@ -94,7 +94,7 @@ impl Sources {
                 let among = sources.published().all.len().max(1);
                 if let Some(opened) = watched.look(sources.memory / among) {
                     sources.publish().changes += 1;
-                    // Last: whoever reads this line is served what it speaks of, not an answer from before.
+                    // Log last: a reader of this line must get the new data, not an answer from before.
                     let (source, records) = (opened.name(), opened.lookup().len());
                     tracing::info!(source, records, "opened anew");
                 }
@@ -112,28 +112,28 @@ impl Sources {
         self.published.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All, in the order in which they were named.
+    /// All sources, in the order of the settings.
     pub(super) fn all(&self) -> Vec<Arc<Served>> {
         self.published().all.iter().map(|one| one.served()).collect()
     }
 
-    /// The one of a name.
+    /// The source of a name.
     pub(super) fn get(&self, name: &str) -> Option<Arc<Served>> {
         self.all().into_iter().find(|served| served.name() == name)
     }
 
-    /// The one that is meant where none is named.
+    /// The default source.
     pub(super) fn first(&self) -> Option<Arc<Served>> {
         self.all().into_iter().next()
     }
 
-    /// How many times that what is served has changed.
+    /// The version of the data, which increases with each change.
     pub(super) fn changes(&self) -> u64 {
         self.published().changes
     }
 }
 
-/// Refuses two sources of one name or of standard input, and none at all.
+/// Refuses duplicate names, standard input, and an empty list.
 fn check(specs: &[SourceSpec]) -> Result<()> {
     if specs.is_empty() {
         return Err(Error::new("no source is named"));
@@ -154,7 +154,7 @@ fn check(specs: &[SourceSpec]) -> Result<()> {
     Ok(())
 }
 
-/// Removes the copies that servers left which were killed.
+/// Removes the copies left by servers that were killed.
 fn sweep_folders(specs: &[SourceSpec]) {
     sweep_once(&env::temp_dir());
     specs.iter().filter_map(|spec| spec.path.parent()).for_each(|folder| {

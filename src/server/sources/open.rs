@@ -1,4 +1,4 @@
-//! How a file becomes a source that is served.
+//! Opens files as sources.
 
 use std::ops::ControlFlow;
 use std::panic::{UnwindSafe, catch_unwind};
@@ -14,16 +14,16 @@ use crate::server::settings::SourceSpec;
 use crate::source::{FileFormat, Item, OpenLookup, Source, SourceOptions};
 use crate::text::{Diagnostic, Severity, codes};
 
-/// So many of the best rated and of the latest games of each position are kept where games are served.
+/// Number of the best rated and of the latest games that are stored for each position.
 const KEPT_GAMES: u8 = 15;
 
-/// Opens a file in about so many bytes of memory: a store as of its last commit, an archive as it is, games
-/// counted, and anything else packed into a temporary archive.
+/// Opens a file with about `memory` bytes. A store is opened at its last commit, an archive directly.
+/// Games are counted, and everything else is packed into a temporary archive.
 pub(super) fn open(spec: &SourceSpec, memory: usize) -> Result<Served> {
     caught(&spec.path, || open_as_it_is(spec, memory))
 }
 
-/// Does what ends no thread when it panics: one file ends the watch over no file.
+/// Catches panics, so that one bad file does not stop the watch over the others.
 fn caught<T>(path: &Path, work: impl FnOnce() -> Result<T> + UnwindSafe) -> Result<T> {
     let failed = |_| {
         let name = path.display().to_string();
@@ -39,15 +39,15 @@ fn open_as_it_is(spec: &SourceSpec, memory: usize) -> Result<Served> {
     let lookup = match format {
         FileFormat::Epdb if source.is_file() => OpenLookup::snapshot(&spec.path, memory)?,
         FileFormat::Epdb | FileFormat::Epa => OpenLookup::new(source, memory)?,
-        _ if format.is_of_games() => of_games(source, memory)?,
-        _ => of_records(source, memory)?,
+        _ if format.is_of_games() => open_games(source, memory)?,
+        _ => pack_records(source, memory)?,
     };
     let origin = Origin::new(&lookup)?;
     Ok(Served::new(spec, format, lookup, origin))
 }
 
-/// A library of games: with all that they can be told apart by, and the games themselves.
-fn of_games(source: Source, memory: usize) -> Result<OpenLookup> {
+/// A library of games with all splits, and the games themselves.
+fn open_games(source: Source, memory: usize) -> Result<OpenLookup> {
     let split = Split { year: true, month: true, speed: true, rating: true };
     let options = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
     let scope = Some(options.scope());
@@ -77,7 +77,7 @@ fn of_games(source: Source, memory: usize) -> Result<OpenLookup> {
 }
 
 /// An archive of the records of a text, a stream or a book.
-fn of_records(source: Source, memory: usize) -> Result<OpenLookup> {
+fn pack_records(source: Source, memory: usize) -> Result<OpenLookup> {
     let name = source.name().to_string();
     OpenLookup::built(&name, options_within(memory), memory, |writer| {
         let mut findings = Findings::default();
@@ -97,7 +97,7 @@ fn options_within(memory: usize) -> PackOptions {
     PackOptions::new().level(Level::Fast).memory(memory / 2)
 }
 
-/// What was not taken of a text, for the log.
+/// The rejected parts of a text, for the log.
 #[derive(Default)]
 struct Findings {
     rejected: u64,
@@ -126,7 +126,7 @@ impl Findings {
     }
 }
 
-/// Whether a finding is why something is not served.
+/// Whether a diagnostic is the reason why something is not served.
 fn is_reason(finding: &Diagnostic) -> bool {
     finding.severity == Severity::Error || finding.code == codes::W_PGN_TRUNCATED
 }

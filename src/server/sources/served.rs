@@ -1,4 +1,4 @@
-//! A source as it was when it was opened.
+//! A source in the state in which it was opened.
 
 use std::ops::ControlFlow;
 use std::time::SystemTime;
@@ -12,7 +12,7 @@ use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
 use crate::server::settings::SourceSpec;
 use crate::source::{FileFormat, Lookup, Matches, OpenLookup};
 
-/// A source as it was when it was opened.
+/// A source in the state in which it was opened.
 #[derive(Debug)]
 pub(in crate::server) struct Served {
     spec: SourceSpec,
@@ -20,14 +20,14 @@ pub(in crate::server) struct Served {
     lookup: OpenLookup,
     origin: Origin,
     opened: SystemTime,
-    /// Games that were asked for: those behind a position are mostly those behind the next one too.
+    /// Cache of games: neighbouring positions mostly list the same ones.
     games: Cache<GameId, Game>,
 }
 
-/// So many games are at hand.
+/// Number of cached games.
 const GAMES_AT_HAND: usize = 4096;
 
-/// What a source says of itself.
+/// The metadata of a source.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     tallies: Option<TallyOrigin>,
@@ -52,7 +52,7 @@ impl Served {
         Served { spec: spec.clone(), format, lookup, origin, opened: SystemTime::now(), games }
     }
 
-    /// What it is asked by.
+    /// Its name.
     pub(in crate::server) fn name(&self) -> &str {
         &self.spec.name
     }
@@ -62,37 +62,37 @@ impl Served {
         self.format
     }
 
-    /// When it was opened.
+    /// The time at which it was opened.
     pub(in crate::server) const fn opened(&self) -> SystemTime {
         self.opened
     }
 
-    /// The store or archive that has its records.
+    /// The store or archive with its records.
     pub(in crate::server) const fn lookup(&self) -> &OpenLookup {
         &self.lookup
     }
 
-    /// How its tallies came to be, where it says so.
+    /// The origin of its tallies, if stated.
     pub(in crate::server) const fn origin(&self) -> Option<&TallyOrigin> {
         self.origin.tallies.as_ref()
     }
 
-    /// How many games it keeps for positions to list.
+    /// Number of games that it lists per position.
     pub(in crate::server) const fn kept_games(&self) -> u64 {
         self.origin.kept_games
     }
 
-    /// Which games it counts and tells apart, where it says so of all.
+    /// Filter and splits of its games, if stated for the whole library.
     pub(in crate::server) fn scope(&self) -> Option<&TallyScope> {
         self.origin().filter(|origin| !origin.is_mixed)?.scope.as_ref()
     }
 
-    /// By what its games can be told apart, where that is known.
+    /// The splits of its games, if known.
     pub(in crate::server) fn splits(&self) -> Option<Vec<&'static str>> {
         self.scope().map(|scope| scope.names().collect())
     }
 
-    /// A game that positions list.
+    /// A listed game.
     pub(in crate::server) fn kept_game(&self, id: GameId) -> Result<Option<Game>> {
         if let Some(game) = self.games.get(&id) {
             return Ok(Some(game));
@@ -102,12 +102,12 @@ impl Served {
         Ok(game)
     }
 
-    /// The records of positions, of each the first [`MOST_RECORDS`].
+    /// The records of positions, at most [`MAX_RECORDS`] each.
     pub(in crate::server) fn records(&self, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
         self.records_until(queries, |_| false)
     }
 
-    /// The records of positions as far as the first of each that has a score.
+    /// The records of positions, each up to the first record with a score.
     pub(in crate::server) fn scored_records(
         &self,
         queries: &[Query],
@@ -123,7 +123,7 @@ impl Served {
         let mut records = vec![Vec::new(); queries.len()];
         self.lookup.get_batch(queries, &mut |place, found| {
             let record = found.record()?;
-            let is_enough = is_last(&record) || records[place].len() + 1 == MOST_RECORDS;
+            let is_enough = is_last(&record) || records[place].len() + 1 == MAX_RECORDS;
             records[place].push(record);
             Ok(if is_enough {
                 ControlFlow::Break(SkipTo::NextQuery)
@@ -134,19 +134,19 @@ impl Served {
         Ok(records)
     }
 
-    /// The records of one position, with their numbers, and whether there are more.
+    /// The records of a position with their numbers, and whether there are more.
     pub(in crate::server) fn numbered_records(
         &self,
         position: &Position,
     ) -> Result<(Vec<(u64, EpdRecord)>, bool)> {
         let query = Query::from(position);
         let mut matches = self.lookup.matches(&query);
-        let records: Result<_> = matches.by_ref().take(MOST_RECORDS).collect();
+        let records: Result<_> = matches.by_ref().take(MAX_RECORDS).collect();
         let records = records.map_err(|error| self.lookup.named(error))?;
         Ok((records, self.has_next(&mut matches)?))
     }
 
-    /// Whether there are records of a position.
+    /// Whether a position has records.
     pub(in crate::server) fn has(&self, position: &Position) -> Result<bool> {
         self.has_next(&mut self.lookup.matches(&Query::from(position)))
     }
@@ -157,5 +157,6 @@ impl Served {
     }
 }
 
-/// A position that stands in every game may have as many records as there are games: so many are looked at.
-pub(in crate::server) const MOST_RECORDS: usize = 1000;
+/// Maximum number of records that are read of a position. A position of every game may have as many
+/// records as there are games.
+pub(in crate::server) const MAX_RECORDS: usize = 1000;

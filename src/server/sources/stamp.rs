@@ -1,11 +1,11 @@
-//! What tells whether a file is still the one that was opened.
+//! Detects changes of files.
 
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What changes when a file is replaced or written to.
+/// Properties that change when a file is replaced or written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Stamp {
     len: u64,
@@ -21,14 +21,14 @@ impl Stamp {
     }
 }
 
-/// Which file of which device it is.
+/// Device and number of the file.
 #[cfg(unix)]
 fn file_number(metadata: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     (metadata.dev(), metadata.ino())
 }
 
-/// The time at which it was made stands for its number.
+/// The creation time is used instead of a number.
 #[cfg(not(unix))]
 fn file_number(metadata: &Metadata) -> (u64, u64) {
     let made = metadata.created().ok();

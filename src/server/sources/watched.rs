@@ -1,4 +1,4 @@
-//! A file behind a source, looked at time and again.
+//! A file that is watched for changes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -10,29 +10,29 @@ use crate::server::settings::SourceSpec;
 use crate::source::FileFormat;
 use crate::store;
 
-/// A file behind a source, and what is served of it.
+/// A watched file and the source that is served from it.
 #[derive(Debug)]
 pub(super) struct Watched {
     spec: SourceSpec,
     served: RwLock<Arc<Served>>,
-    /// Held while it is opened; who serves it does not wait for that.
+    /// Locked while the file is opened; requests do not wait for this lock.
     stamps: Mutex<Stamps>,
 }
 
-/// The file at several times; `None` where it could not be told.
+/// Stamps of the file; `None` if it could not be read.
 #[derive(Debug)]
 struct Stamps {
-    /// When it was opened.
+    /// At the time it was opened.
     opened: Option<Stamp>,
-    /// When it was last tried to open it.
+    /// At the last attempt to open it.
     tried: Option<Stamp>,
-    /// When it was looked at last.
+    /// At the last check.
     seen: Option<Stamp>,
 }
 
 impl Watched {
     pub(super) fn open(spec: &SourceSpec, memory: usize) -> Result<Watched> {
-        // What changes while it is opened is opened again.
+        // If it changes while it is opened, it is opened again.
         let now = Stamp::of(&spec.path).ok();
         let served = RwLock::new(Arc::new(open(spec, memory)?));
         let stamps = Mutex::new(Stamps { opened: now, tried: now, seen: now });
@@ -47,13 +47,13 @@ impl Watched {
         self.stamps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is what a specification asks for, as the file is now.
+    /// Whether it matches a specification and the file is unchanged.
     pub(super) fn is_as(&self, spec: &SourceSpec) -> bool {
         self.spec == *spec && self.stamps().opened == Stamp::of(&spec.path).ok()
     }
 
-    /// Opens the file anew if it changed and nobody writes to it, and gives what is served from then on. Where
-    /// it cannot be opened, what is served stays, until the file changes again.
+    /// Opens the file again if it has changed and nobody writes to it, and returns the new source. If it
+    /// cannot be opened, the old one is served until the file changes again.
     pub(super) fn look(&self, memory: usize) -> Option<Arc<Served>> {
         let Watched { spec, served, .. } = self;
         let mut stamps = self.stamps();

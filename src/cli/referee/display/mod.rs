@@ -19,8 +19,11 @@ use ratatui::crossterm::terminal::{
 };
 
 use super::console::{Console, Plain};
-use epdb::referee::server::{Referee, Remote, Watch, Wish};
-use epdb::referee::{COMMANDS, Order, Silences, Snapshot, Standings, Tournament, Typed, typed};
+use epdb::referee::server::{ControlCommand, Referee, Remote, Watch};
+use epdb::referee::{
+    COMMANDS, Order, QuietTimeouts, Snapshot, Standings, SupervisorCommand, Tournament,
+    parse_command,
+};
 use keys::{Key, Keys};
 use screen::{Look, Screen};
 
@@ -44,7 +47,7 @@ struct Supervisor {
     /// Whether commands are read in lines where the terminal is not drawn on.
     is_attended: bool,
     /// Those in force.
-    silences: Silences,
+    silences: QuietTimeouts,
 }
 
 /// A terminal that is drawn on.
@@ -85,7 +88,7 @@ impl Display {
     pub(crate) fn connect(&mut self, referee: &Referee, is_attended: bool) {
         let (remote, silences) = (referee.remote(), referee.arbiter().silences());
         if is_attended && self.is_wanted {
-            remote.say(Wish::Order(Order::Attend));
+            remote.say(ControlCommand::Order(Order::Attend));
         } else if is_attended {
             Console::open(remote.clone(), referee.arbiter().tournament().clone(), silences);
         }
@@ -103,15 +106,15 @@ impl Display {
         match asked {
             Asked::Leave => self.leave(snapshot.tournament),
             Asked::Stop => match self.supervisor {
-                Some(_) => self.say(Wish::Stop),
+                Some(_) => self.say(ControlCommand::Stop),
                 None => {
                     // Who only looks on has nothing to end but itself.
                     leave_terminal();
                     std::process::exit(INTERRUPTED);
                 }
             },
-            Asked::Pause if snapshot.is_paused => self.say(Wish::Order(Order::Resume)),
-            Asked::Pause => self.say(Wish::Order(Order::Pause)),
+            Asked::Pause if snapshot.is_paused => self.say(ControlCommand::Order(Order::Resume)),
+            Asked::Pause => self.say(ControlCommand::Order(Order::Pause)),
             Asked::Command(line) => self.command(&line, snapshot.tournament),
         }
     }
@@ -125,19 +128,19 @@ impl Display {
 
     fn command(&mut self, line: &str, tournament: &Tournament) {
         let silences = self.supervisor.as_ref().map_or(tournament.silences, |it| it.silences);
-        match typed(line, tournament, silences) {
-            Ok(Typed::Wish(wish)) => self.say(wish),
-            Ok(Typed::Help) => self.message(COMMANDS),
-            Ok(Typed::Nothing) => {}
+        match parse_command(line, tournament, silences) {
+            Ok(SupervisorCommand::Control(wish)) => self.say(wish),
+            Ok(SupervisorCommand::Help) => self.message(COMMANDS),
+            Ok(SupervisorCommand::Nothing) => {}
             Err(why) => self.message(&why),
         }
     }
 
-    fn say(&mut self, wish: Wish) {
+    fn say(&mut self, wish: ControlCommand) {
         let Some(supervisor) = &mut self.supervisor else {
             return self.message("the referee is another one");
         };
-        if let Wish::Order(Order::Silences(silences)) = wish {
+        if let ControlCommand::Order(Order::QuietTimeouts(silences)) = wish {
             supervisor.silences = silences;
         }
         supervisor.remote.say(wish);

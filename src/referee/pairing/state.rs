@@ -1,4 +1,4 @@
-//! What is to be played by now.
+//! The state of a pairing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ pub struct Pairing {
     pub round: u32,
     /// Its encounter, from 1: the games of two players in one round.
     pub encounter: u32,
-    /// Who has White, by place among the players from 0.
+    /// White, as index among the players from 0.
     pub white: usize,
-    /// Who has Black.
+    /// Black.
     pub black: usize,
     /// The place of its opening, from 0. Where there are fewer openings, they begin again.
     pub opening: usize,
@@ -27,7 +27,7 @@ impl Pairing {
         format!("{}.{}", self.round, self.game)
     }
 
-    /// What its two players have of it in half points, White first.
+    /// The half points of its players, White first.
     pub(in crate::referee) const fn half_points(result: GameResult) -> [u32; 2] {
         match result {
             GameResult::WhiteWins => [2, 0],
@@ -40,18 +40,18 @@ impl Pairing {
 
 /// A tournament as far as it can be said by now.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Course {
+pub struct PairingState {
     /// All games that can be said and are not over, in the order in which they are to begin.
     pub next: Vec<Pairing>,
-    /// What players have for rounds in which nobody was left for them, in half points.
+    /// The half points of players for byes.
     pub byes: Vec<u32>,
-    /// The last round that each player survived, where players go out; 0 is none.
+    /// The last round that each player of a knockout survived; 0 for none.
     pub survived: Vec<u32>,
-    /// Who is not beaten, where players go out.
+    /// The winner of a knockout.
     pub champion: Option<usize>,
 }
 
-/// What is not played because players have signed off.
+/// Pairings that are not played because players have signed off.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Absences {
     /// By round of a Swiss tournament: the players who are not paired in it.

@@ -1,69 +1,79 @@
-//! What a library knows of a position.
+//! Answers explorer queries.
 
 use axum::http::HeaderName;
 use axum::response::{IntoResponse, Response};
 
-use super::asked::Question;
 use super::object::{self, ExplorerObject};
+use super::query::ParsedQuery;
 use crate::library::explore::object::{PositionObject, Shown};
 use crate::library::explore::{ExploreOptions, Explored};
 use crate::library::kept_games;
 use crate::server::answer::Refusal;
 use crate::server::app::App;
-use crate::server::filter::Applied;
-use crate::server::filter::Found;
-use crate::server::games::GamesHere;
-use crate::server::sources::{MOST_RECORDS, Served};
+use crate::server::filter::AppliedFilter;
+use crate::server::filter::LookupResult;
+use crate::server::games::ListedGames;
+use crate::server::sources::{MAX_RECORDS, Served};
 
-/// An answer, and what of the question it could not do.
-pub(super) struct Told {
+/// An answer, and the parts of the query that were not applied.
+pub(super) struct ExplorerAnswer {
     pub(super) object: ExplorerObject,
-    pub(super) applied: Applied,
-    /// The position has more records than were looked at.
+    pub(super) applied: AppliedFilter,
+    /// The position has more records than were read.
     pub(super) is_cut: bool,
 }
 
-impl Told {
-    /// Names in an answer what was not done.
+impl ExplorerAnswer {
+    /// Adds the headers that name the parts not applied.
     pub(super) fn named_in(&self, answer: impl IntoResponse) -> Response {
         let mut answer = self.applied.named_in(answer);
         if self.is_cut {
-            answer.headers_mut().insert(RECORDS_CUT, MOST_RECORDS.into());
+            answer.headers_mut().insert(RECORDS_CUT, MAX_RECORDS.into());
         }
         answer
     }
 }
 
-/// Says that the position has more records than so many, which were looked at.
+/// The warning that a position has more records than were read.
 const RECORDS_CUT: HeaderName = HeaderName::from_static("x-epdb-records-cut");
 
-/// Answers a question.
-pub(super) fn tell(app: &App, served: &Served, question: &Question) -> Result<Told, Refusal> {
+/// Answers a query.
+pub(super) fn answer_query(
+    app: &App,
+    served: &Served,
+    question: &ParsedQuery,
+) -> Result<ExplorerAnswer, Refusal> {
     let options = ExploreOptions::new().limit(Some(question.moves));
     let (position, cells) = (question.line.end(), question.cells.clone());
-    let found =
-        Found::new(served, position, cells, &question.not_split, app.settings.strict, options)?;
-    let Found { records, applied, explored, is_cut, .. } = found;
-    // Only the line tells: a name through parents would take thousands of lookups.
+    let found = LookupResult::new(
+        served,
+        position,
+        cells,
+        &question.not_split,
+        app.settings.strict,
+        options,
+    )?;
+    let LookupResult { records, applied, explored, is_cut, .. } = found;
+    // Only the line is used: names through parents would take thousands of lookups.
     let opening = app.names.last_on_line(&question.line);
     let shown = Shown { opening, ..Shown::new(&explored, &app.names) };
     let mut object = ExplorerObject::new(PositionObject::new(&shown));
     let listed = kept_games::listed(&records).filter(|_| question.wants_games());
-    let games =
-        listed.map(|listed| GamesHere::find(served, &listed, question.line.end(), &applied.filter));
+    let games = listed
+        .map(|listed| ListedGames::find(served, &listed, question.line.end(), &applied.filter));
     add_games(&mut object, &games.transpose()?.unwrap_or_default(), question, &explored);
     if question.history {
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());
         object.history = tally.and_then(|tally| object::by_month(tally, &applied.filter));
     }
-    Ok(Told { object, applied, is_cut })
+    Ok(ExplorerAnswer { object, applied, is_cut })
 }
 
-/// Adds the games that the library keeps of the position.
+/// Adds the games that the library lists for the position.
 fn add_games(
     object: &mut ExplorerObject,
-    games: &GamesHere,
-    question: &Question,
+    games: &ListedGames,
+    question: &ParsedQuery,
     explored: &Explored,
 ) {
     let top = question.top.map(|most| games.best(most));

@@ -1,4 +1,4 @@
-//! What a query asks.
+//! The queries of the explorer API.
 
 use serde::Deserialize;
 
@@ -7,14 +7,14 @@ use crate::model::Color;
 use crate::model::rules::Move;
 use crate::server::answer::Refusal;
 use crate::server::app::App;
-use crate::server::filter::{AskedGames, given, words};
-use crate::server::line::AskedLine;
+use crate::server::filter::{GameFilter, given, words};
+use crate::server::line::ParsedLine;
 use crate::text::PositionLine;
 
-/// The words of a query. Those that a path does not know are never read.
+/// The query parameters. Those that a path does not support are ignored.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Asked {
+pub(super) struct ExplorerQuery {
     source: Option<String>,
     variant: Option<String>,
     fen: Option<String>,
@@ -27,76 +27,80 @@ pub(super) struct Asked {
     color: Option<String>,
     modes: Option<String>,
     #[serde(flatten)]
-    games: AskedGames,
+    games: GameFilter,
 }
 
-/// What lichess.org calls the programs that ask, where we have the name of a source.
+/// Values by which lichess.org identifies client programs, in the parameter that names a source here.
 const ASKING: [&str; 5] = ["analysis", "fishnet", "opening", "openingCrawler", "mobile"];
-/// Names of what libraries hold.
+/// Names of kinds of libraries.
 const VARIANTS: [&str; 4] = ["standard", "chess", "chess960", "fromPosition"];
-/// So many moves where it is not said.
+/// Default number of moves.
 const MOVES: usize = 12;
-/// So many games at most.
+/// Maximum number of games.
 const TOP_OF_MASTERS: usize = 15;
 const TOP: usize = 4;
 const RECENT: usize = 8;
 
-/// What is asked for.
+/// A parsed query.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Question {
-    /// The position, and how it was reached.
+pub(super) struct ParsedQuery {
+    /// The position and the moves to it.
     pub(super) line: PositionLine,
-    /// At most so many moves.
+    /// Maximum number of moves.
     pub(super) moves: usize,
-    /// Which games count.
+    /// The filter of games.
     pub(super) cells: CellFilter,
-    /// Words of the query that no library can do.
+    /// Query parameters that no library supports.
     pub(super) not_split: Vec<&'static str>,
-    /// At most so many of the best games; no list of them where there is none.
+    /// Maximum number of the best games; `None` for no list.
     pub(super) top: Option<usize>,
-    /// At most so many of the latest.
+    /// Maximum number of the latest games.
     pub(super) recent: Option<usize>,
-    /// Whether a move that was played once comes with its game.
+    /// Whether a move that was played once has its game.
     pub(super) single_games: bool,
     /// Whether the games are counted by month.
     pub(super) history: bool,
 }
 
-impl Question {
-    pub(super) fn of_masters(asked: &Asked) -> Result<Question, Refusal> {
-        let AskedGames { since, until, .. } = asked.games.clone();
-        let games = AskedGames { since, until, ..AskedGames::default() };
-        let top = number("topGames", &asked.top_games, usize::MAX)?.min(TOP_OF_MASTERS);
-        Ok(Question { top: Some(top), ..Question::new(asked, &games, MOVES)? })
+impl ParsedQuery {
+    pub(super) fn for_masters(query: &ExplorerQuery) -> Result<ParsedQuery, Refusal> {
+        let GameFilter { since, until, .. } = query.games.clone();
+        let games = GameFilter { since, until, ..GameFilter::default() };
+        let top = number("topGames", &query.top_games, usize::MAX)?.min(TOP_OF_MASTERS);
+        Ok(ParsedQuery { top: Some(top), ..ParsedQuery::new(query, &games, MOVES)? })
     }
 
-    pub(super) fn of_lichess(asked: &Asked) -> Result<Question, Refusal> {
-        let top = number("topGames", &asked.top_games, usize::MAX)?.min(TOP);
-        let recent = number("recentGames", &asked.recent_games, usize::MAX)?.min(RECENT);
-        Ok(Question {
+    pub(super) fn for_lichess(query: &ExplorerQuery) -> Result<ParsedQuery, Refusal> {
+        let top = number("topGames", &query.top_games, usize::MAX)?.min(TOP);
+        let recent = number("recentGames", &query.recent_games, usize::MAX)?.min(RECENT);
+        Ok(ParsedQuery {
             top: Some(top),
             recent: Some(recent),
             single_games: top > 0 || recent > 0,
-            history: flag("history", &asked.history)?,
-            ..Question::new(asked, &asked.games, MOVES)?
+            history: flag("history", &query.history)?,
+            ..ParsedQuery::new(query, &query.games, MOVES)?
         })
     }
 
-    pub(super) fn of_player(asked: &Asked) -> Result<Question, Refusal> {
-        let AskedGames { since, until, speeds, .. } = asked.games.clone();
-        let games = AskedGames { since, until, speeds, ratings: None };
-        let recent = number("recentGames", &asked.recent_games, usize::MAX)?.min(RECENT);
-        let not_split = if asked.asks_modes()? { vec!["modes"] } else { Vec::new() };
-        let question = Question::new(asked, &games, usize::MAX)?;
-        Ok(Question { recent: Some(recent), not_split, ..question })
+    pub(super) fn for_player(query: &ExplorerQuery) -> Result<ParsedQuery, Refusal> {
+        let GameFilter { since, until, speeds, .. } = query.games.clone();
+        let games = GameFilter { since, until, speeds, ratings: None };
+        let recent = number("recentGames", &query.recent_games, usize::MAX)?.min(RECENT);
+        let not_split = if query.asks_modes()? { vec!["modes"] } else { Vec::new() };
+        let question = ParsedQuery::new(query, &games, usize::MAX)?;
+        Ok(ParsedQuery { recent: Some(recent), not_split, ..question })
     }
 
-    fn new(asked: &Asked, games: &AskedGames, moves: usize) -> Result<Question, Refusal> {
-        asked.check_variant()?;
+    fn new(
+        query: &ExplorerQuery,
+        games: &GameFilter,
+        moves: usize,
+    ) -> Result<ParsedQuery, Refusal> {
+        query.check_variant()?;
         let cells = games.filter()?;
-        Ok(Question {
-            line: asked.line()?,
-            moves: number("moves", &asked.moves, moves)?,
+        Ok(ParsedQuery {
+            line: query.line()?,
+            moves: number("moves", &query.moves, moves)?,
             cells,
             not_split: Vec::new(),
             top: None,
@@ -113,14 +117,14 @@ impl Question {
     }
 }
 
-impl Asked {
-    /// The name of a source; words that say who asks are none, unless a source is named so.
+impl ExplorerQuery {
+    /// The name of a source. Names of client programs do not count, unless a source has such a name.
     pub(super) fn source(&self, app: &App) -> Option<&str> {
         let is_name = |name: &&str| !ASKING.contains(name) || app.sources.get(name).is_some();
         given(&self.source).filter(is_name)
     }
 
-    /// Whose games, and with which color.
+    /// The player and the colour.
     pub(super) fn player(&self) -> Result<(&str, Color), Refusal> {
         let missing = |name| move || bad_request(format_args!("{name} is missing"));
         let player = given(&self.player).ok_or_else(missing("player"))?;
@@ -131,14 +135,14 @@ impl Asked {
         }
     }
 
-    /// Nothing but the games by month.
-    pub(super) fn only_history(self) -> Asked {
+    /// Requests only the games by month.
+    pub(super) fn only_history(self) -> ExplorerQuery {
         let text = |text: &str| Some(text.to_string());
         let (moves, top_games, recent_games) = (text("0"), text("0"), text("0"));
-        Asked { moves, top_games, recent_games, history: text("true"), ..self }
+        ExplorerQuery { moves, top_games, recent_games, history: text("true"), ..self }
     }
 
-    /// Whether rated or casual games are asked for, and not both.
+    /// Whether only rated or only casual games are requested.
     fn asks_modes(&self) -> Result<bool, Refusal> {
         const MODES: [&str; 2] = ["rated", "casual"];
         if let Some(wrong) = words(&self.modes).find(|mode| !MODES.contains(mode)) {
@@ -164,7 +168,7 @@ impl Asked {
             word.parse::<Move>().map_err(wrong)?;
         }
         let play: Vec<&str> = words(&self.play).collect();
-        let line = AskedLine::parse(given(&self.fen), &play.join(","))?;
+        let line = ParsedLine::parse(given(&self.fen), &play.join(","))?;
         line.playable()?;
         Ok(line.line().clone())
     }
