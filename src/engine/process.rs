@@ -29,7 +29,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// A running program that exchanges lines. It ends when this value is dropped, or earlier.
 ///
-/// Where the system supports it, the program also ends with the thread that started it. Elsewhere its
+/// If the system supports it, the program also ends with the thread that started it. Otherwise its
 /// standard input is closed when this process ends in any way.
 #[derive(Debug)]
 pub(super) struct Process {

@@ -12,7 +12,7 @@ use crate::model::rules::{Move, Playable};
 
 /// The time that an engine has to end a search after `stop`.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often in a row an engine may answer `isready` without other output.
+/// Number of times in a row that an engine may answer `isready` without other output.
 const MAX_ANSWERS: u32 = 9;
 
 /// Effort of a search so far.

@@ -25,7 +25,7 @@ use super::signals::Stops;
 use super::waiting::Waiting;
 
 /// Pause after the system could not accept a connection; also the time that a connection has to close
-/// before another one is told to.
+/// before another one gets the same signal.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves connections until a stop signal. Then open answers may end, within the time limit and until

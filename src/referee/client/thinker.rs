@@ -121,7 +121,7 @@ impl EngineThinker {
 impl Thinker for EngineThinker {
     fn forget(&mut self) {
         self.game = None;
-        // Why it does not start is told when a move is wanted.
+        // The error of the start is reported when a move is wanted.
         self.start().ok();
     }
 

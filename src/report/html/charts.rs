@@ -176,7 +176,7 @@ fn solved_table(runs: &[Run], axis: Axis, unit: &str, most: u64) -> String {
         std::iter::once(name).chain(counts).collect()
     };
     let rows: Vec<Vec<Cell>> = marks.iter().map(row).collect();
-    table(&format!("Held to the end, within so many {unit}"), &names, &rows)
+    table(&format!("Held to the end, within N {unit}"), &names, &rows)
 }
 
 /// Number of values per bin, for all runs. Empty if there are no values.

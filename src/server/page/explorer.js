@@ -31,7 +31,7 @@ const known = new Map();
 const opened = new Map();
 
 const say = (words) => {
-  // The same words twice are told twice.
+  // The same words are announced again.
   $("said").textContent = $("said").textContent === words ? `${words}\u00a0` : words;
 };
 
@@ -305,7 +305,7 @@ const showTrouble = (error) => {
   }
 };
 
-/** What is told after an answer. */
+/** The announcement after an answer. */
 const inWords = (answer, before) => {
   const last = answer.line.at(-1);
   const isNext = last && (!before || identity(before.answer.fen) !== identity(answer.fen));

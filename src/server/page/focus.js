@@ -1,10 +1,10 @@
-// The focus, where what had it is shown anew.
+// The focus, when the focused element is rendered again.
 
 import { $ } from "./dom.js";
 
 const parts = "#browse, #filters, #trouble, #records, #backsolved, #parents, #games, #game";
 
-/** What has the focus, if it is in a part that is shown anew. */
+/** The focused element, if it is in a part that is rendered again. */
 export const focusBefore = () => {
   const node = document.activeElement;
   const part = node?.closest(parts);
