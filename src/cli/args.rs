@@ -25,29 +25,29 @@ use epdb::text::{
     ParseOptions, Profile, ScoreView,
 };
 
-/// Which records are taken.
+/// Selection of records.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct RecordFilter {
     /// Read only records for which this expression is true, such as `pieces < 8 && !check`; see
     /// `epdb help where`
     #[arg(long = "where", value_name = "EXPR", help_heading = "Reading")]
     pub(crate) filter: Option<Expression>,
 }
 
-impl Wanted {
-    /// The same, and only positions whose moves were played in so many games.
-    pub(crate) fn with_games(&self, games: u64) -> anyhow::Result<Wanted> {
+impl RecordFilter {
+    /// The same selection, limited to positions with moves played in at least this many games.
+    pub(crate) fn with_games(&self, games: u64) -> anyhow::Result<RecordFilter> {
         let own = self.filter.as_ref().map(|filter| format!("({}) && ", filter.text()));
         let filter = format!("{}games >= {games}", own.unwrap_or_default()).parse()?;
-        Ok(Wanted { filter: Some(filter) })
+        Ok(RecordFilter { filter: Some(filter) })
     }
 
-    /// Whether a record is taken; `place` is where it came from.
+    /// Whether a record from `place` is selected.
     pub(crate) fn takes(&self, record: &EpdRecord, place: &Place) -> bool {
         self.takes_of_game(record, place, None)
     }
 
-    /// Whether a position of a game is taken.
+    /// Whether a position of a game is selected.
     pub(crate) fn takes_of_game(
         &self,
         record: &EpdRecord,
@@ -57,23 +57,23 @@ impl Wanted {
         self.filter.as_ref().is_none_or(|filter| filter.takes(record, game, place))
     }
 
-    /// Whether a game is taken: fields of positions are those of the one in which it ends.
+    /// Whether a game is selected; fields of positions refer to its last position.
     pub(crate) fn takes_game(&self, game: &Game, place: &Place) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.takes_game(game, place))
     }
 }
 
-/// What is read, and how.
+/// Selection and form of the input.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReadArgs {
     #[command(flatten)]
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: RecordFilter,
     #[command(flatten)]
     pub(crate) form: FormArgs,
 }
 
 impl ReadArgs {
-    /// The options of sources; games come as games, or as the positions that were asked for.
+    /// Options of sources; games are read as games, or as the positions that were asked for.
     pub(crate) fn source_options(&self, takes_games: bool) -> SourceOptions {
         let ReadArgs { wanted, form } = self;
         let mut options = SourceOptions::new()
@@ -97,7 +97,7 @@ impl ReadArgs {
     }
 }
 
-/// How a position on the command line is read.
+/// Form of a position on the command line.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PositionArgs {
     /// Strictness: only canonical text, what the standards allow, or positions as they are found
@@ -112,7 +112,7 @@ impl PositionArgs {
     }
 }
 
-/// How input is read.
+/// Form of the input.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct FormArgs {
@@ -174,7 +174,7 @@ pub(crate) struct FormArgs {
     pub(crate) games: GameReadArgs,
 }
 
-/// How games are read, and what is taken out of them.
+/// Form of games, and the positions and operations taken from them.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Games")]
 pub(crate) struct GameReadArgs {
@@ -210,7 +210,7 @@ pub(crate) struct GameReadArgs {
 }
 
 impl GameReadArgs {
-    /// The option, if there is one, that says how positions are taken out of games.
+    /// The first option that is set about positions of games.
     pub(crate) fn of_positions(&self) -> Option<&'static str> {
         let options = [
             (self.variations, "variations"),
@@ -221,7 +221,7 @@ impl GameReadArgs {
         options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }
 
-    /// Which positions become records, and with which operations.
+    /// Positions of games that become records, and their operations.
     pub(crate) fn position_options(&self) -> PositionOptions {
         PositionOptions::new()
             .positions(self.positions.clone().unwrap_or_default())
@@ -232,7 +232,7 @@ impl GameReadArgs {
     }
 }
 
-/// How games are written.
+/// Form of games that are written.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GameWriteArgs {
@@ -250,7 +250,7 @@ pub(crate) struct GameWriteArgs {
     ext: bool,
 }
 
-/// How the text of games is written.
+/// Form of the text of games.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GameTextArgs {
@@ -336,13 +336,13 @@ impl FormArgs {
         self.charset.and_then(TextCharset::charset)
     }
 
-    /// The encoding of text that the readers themselves do not know.
+    /// Encoding that the text is decoded from before it is read.
     pub(crate) fn encoding(&self) -> Option<TextEncoding> {
         self.charset.and_then(TextCharset::encoding)
     }
 }
 
-/// How records are written as text.
+/// Text form of records.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct WriteArgs {
@@ -367,7 +367,7 @@ pub(crate) struct WriteArgs {
 }
 
 impl WriteArgs {
-    /// Refuses forms that a program cannot read for which `--compat` writes.
+    /// Refuses output forms that the program at `--compat` cannot read.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.compat.is_none()
@@ -395,7 +395,7 @@ impl WriteArgs {
     }
 }
 
-/// Where output goes.
+/// Destination of the output.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct OutputArgs {
@@ -424,7 +424,7 @@ pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
     one_of(FileFormat::words().into_iter().filter(|(_, format)| format.is_written()).collect())
 }
 
-/// What becomes of two records of one position.
+/// Merging of two records of one position.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Merging")]
 pub(crate) struct MergeArgs {
@@ -446,7 +446,7 @@ impl MergeArgs {
     }
 }
 
-/// Which games count, in a library that tells them apart.
+/// Games that count, in a library with split counts.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Counted games")]
 pub(crate) struct CellArgs {
@@ -478,7 +478,7 @@ impl CellArgs {
     }
 }
 
-/// How much memory a command may use.
+/// Memory of a command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {
     /// Memory to use: bytes, or a number with K, M or G
@@ -495,13 +495,13 @@ pub(crate) enum Revision {
     R1995,
 }
 
-/// Less is no memory to work in.
-const LEAST_MEMORY: usize = 1 << 10;
+/// The smallest useful size of memory.
+const MIN_MEMORY: usize = 1 << 10;
 
-/// Reads how much memory there is.
+/// Parses a size of memory.
 pub(crate) fn parse_memory(text: &str) -> Result<usize, String> {
     match parse_size(text)? {
-        size if size < LEAST_MEMORY => Err("at least 1K; 256M is the default".to_string()),
+        size if size < MIN_MEMORY => Err("at least 1K; 256M is the default".to_string()),
         size => Ok(size),
     }
 }

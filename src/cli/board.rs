@@ -2,22 +2,22 @@
 
 use epdb::model::{Color, Piece, Position, Role, Square};
 
-/// How a board is drawn.
+/// Style of a board.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct BoardStyle {
     /// Pieces as chess symbols, else as the letters of FEN.
     pub(crate) symbols: bool,
     /// Squares in colours.
     pub(crate) colours: bool,
 }
 
-impl Look {
-    /// What every terminal and file takes.
-    pub(crate) const PLAIN: Look = Look { symbols: false, colours: false };
+impl BoardStyle {
+    /// Style for every terminal and file.
+    pub(crate) const PLAIN: BoardStyle = BoardStyle { symbols: false, colours: false };
 }
 
 /// The board as lines, seen from one side, without the end of the last line.
-pub(crate) fn text(position: &Position, bottom: Color, look: Look) -> String {
+pub(crate) fn text(position: &Position, bottom: Color, look: BoardStyle) -> String {
     let upwards: Vec<u8> = (0..8).collect();
     let downwards: Vec<u8> = (0..8).rev().collect();
     let (ranks, files) = match bottom {
@@ -35,8 +35,8 @@ pub(crate) fn text(position: &Position, bottom: Color, look: Look) -> String {
     text + "\n" + margin + &letters.collect::<Vec<_>>().join(gap)
 }
 
-/// A square: one character, in colours with one beside it on both sides.
-fn square(position: &Position, square: Square, look: Look) -> String {
+/// A square: one character; with colours, a space on both sides.
+fn square(position: &Position, square: Square, look: BoardStyle) -> String {
     let piece = position.board().piece_at(square);
     let is_light = (square.file() + square.rank()) % 2 == 1;
     if !look.colours {

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-/// Writes the names and the rows of those columns that have something in them; `is_left` says which
-/// stand at the left of their column.
+/// Writes the names and rows of the columns that are not empty; `is_left` says which columns are
+/// left-aligned.
 pub(crate) fn write_columns(
     names: &[&str],
     rows: &[Vec<String>],

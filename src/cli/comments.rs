@@ -17,12 +17,12 @@ use epdb::text::epd::{Line, parse_line};
 use epdb::text::{Diagnostic, ParseOptions, codes};
 
 /// The most bytes of lines that wait for their records. Lines beyond are dropped.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
-/// How records get from the source to the output.
+/// Order of records between source and output.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Way {
-    /// Nothing is written that could have comments, or what is written is something else.
+pub(crate) enum CommentOrder {
+    /// The output has no comments, or other records than the source.
     #[default]
     None,
     /// Each is written before the next one is read, or is left out.
@@ -51,14 +51,14 @@ struct Shared {
 pub(crate) struct Block {
     pub(crate) text: Vec<u8>,
     comments: u64,
-    /// Where the first comment is.
+    /// Place of the first comment.
     first: Option<Place>,
 }
 
 #[derive(Default)]
 struct State {
-    way: Way,
-    /// What is read now is not what is written.
+    way: CommentOrder,
+    /// Comments of the current source are not written.
     is_paused: bool,
     /// Lines that go before whatever is written next.
     head: Block,
@@ -148,7 +148,7 @@ impl Comments {
     }
 
     /// Says how the records of what is read from now on get to the output.
-    pub(crate) fn follow(&self, way: Way) {
+    pub(crate) fn follow(&self, way: CommentOrder) {
         self.set_idle(false);
         self.state().way = way;
     }
@@ -164,9 +164,9 @@ impl Comments {
         let state = &mut *self.state();
         state.is_begin = true;
         match state.way {
-            Way::Queue => state.block = take(&mut state.tail),
-            Way::Stream => state.head.append(take(&mut state.tail)),
-            Way::None | Way::Collect(_) | Way::Drop => {}
+            CommentOrder::Queue => state.block = take(&mut state.tail),
+            CommentOrder::Stream => state.head.append(take(&mut state.tail)),
+            CommentOrder::None | CommentOrder::Collect(_) | CommentOrder::Drop => {}
         }
     }
 
@@ -207,13 +207,13 @@ impl Comments {
             return;
         }
         let state = &mut *self.state();
-        if state.way == Way::Stream {
+        if state.way == CommentOrder::Stream {
             state.leave_out();
         }
         self.set_idle(state.is_idle());
     }
 
-    /// What is to be written before the next record.
+    /// Lines to write before the next record.
     pub(crate) fn next(&self) -> Block {
         if self.is_idle() {
             return Block::default();
@@ -221,7 +221,7 @@ impl Comments {
         let state = &mut *self.state();
         let mut next = take(&mut state.head);
         state.written += 1;
-        if state.way == Way::Stream {
+        if state.way == CommentOrder::Stream {
             next.append(take(&mut state.block));
         }
         let written = state.written;
@@ -237,15 +237,15 @@ impl Comments {
         !self.state().by_key.is_empty()
     }
 
-    /// What is to be written before this record, which was collected.
+    /// Lines to write before this record, which was collected.
     pub(crate) fn of(&self, record: &EpdRecord) -> Block {
         let state = &mut *self.state();
-        let Way::Collect(by) = state.way else { return Block::default() };
+        let CommentOrder::Collect(by) = state.way else { return Block::default() };
         let key = sets::key(by, record).unwrap_or_default();
         state.by_key.get_mut(&key).and_then(VecDeque::pop_front).unwrap_or_default()
     }
 
-    /// What is to be written behind the last record.
+    /// Lines to write after the last record.
     pub(crate) fn rest(&self) -> Block {
         let state = &mut *self.state();
         let mut rest = take(&mut state.head);
@@ -274,11 +274,11 @@ impl State {
     /// Whether the next record has nothing before it, whether it is read or written.
     fn is_idle(&self) -> bool {
         let blocks = [&self.head, &self.header, &self.block];
-        self.way != Way::Queue && !self.is_begin && blocks.into_iter().all(Block::is_empty)
+        self.way != CommentOrder::Queue && !self.is_begin && blocks.into_iter().all(Block::is_empty)
     }
 
     fn push(&mut self, raw: &[u8], place: &Place) {
-        if self.way == Way::None || self.is_paused {
+        if self.way == CommentOrder::None || self.is_paused {
             return;
         }
         let is_blank = self.block.push(raw, place);
@@ -286,7 +286,7 @@ impl State {
             self.header.append(take(&mut self.block));
         }
         self.waiting += raw.len();
-        if self.way == Way::Drop || self.waiting > MOST_BYTES {
+        if self.way == CommentOrder::Drop || self.waiting > MAX_BYTES {
             self.waiting -= raw.len();
             self.without_place.add(take(&mut self.block));
             self.without_place.add(take(&mut self.header));
@@ -306,21 +306,24 @@ impl State {
         self.read += 1;
         let mut header = self.end_header();
         match self.way {
-            Way::Queue => {
+            CommentOrder::Queue => {
                 header.append(take(&mut self.block));
                 if !header.is_empty() {
                     self.queue.push_back((self.read, header));
                 }
                 return;
             }
-            Way::Collect(by) if !self.block.is_empty() => {
+            CommentOrder::Collect(by) if !self.block.is_empty() => {
                 let block = take(&mut self.block);
                 match record().and_then(|record| sets::key(by, &record).ok()) {
                     Some(key) => self.by_key.entry(key).or_default().push_back(block),
                     None => header.append(block),
                 }
             }
-            Way::None | Way::Stream | Way::Collect(_) | Way::Drop => {}
+            CommentOrder::None
+            | CommentOrder::Stream
+            | CommentOrder::Collect(_)
+            | CommentOrder::Drop => {}
         }
         self.head.append(header);
     }

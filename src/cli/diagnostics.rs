@@ -18,10 +18,10 @@ use epdb::library::field::Field;
 use epdb::source::{BookFindings, Output};
 use epdb::text::{Diagnostic, Setting, Severity};
 
-/// How many diagnostics of one code are printed unless `--all-warnings`.
+/// Number of printed diagnostics per code, without `--all-warnings`.
 const SHOWN: u64 = 20;
 
-/// What became of the lines of a run.
+/// Counts of the lines of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Tally {
     /// Records read and taken.
@@ -34,7 +34,7 @@ pub(crate) struct Tally {
     pub(crate) skipped: u64,
     /// Lines, damaged records and games that were not read.
     pub(crate) rejected: u64,
-    /// Those of them that were to be taken as games.
+    /// Rejected items that were to be read as games.
     pub(crate) rejected_games: u64,
     /// Games that end before a move that cannot be made; they are no [`Tally::games`].
     pub(crate) cut_short: u64,
@@ -46,12 +46,12 @@ pub(crate) struct Tally {
     pub(crate) behind_null_moves: u64,
     /// Evaluations in comments of games that could not be read.
     pub(crate) unread_evaluations: u64,
-    /// What was found of opening books.
+    /// Findings in opening books.
     pub(crate) book: BookFindings,
 }
 
 impl Tally {
-    /// What was rejected, and games that are cut short.
+    /// Output of rejected text and truncated games.
     pub(crate) const fn not_whole(&self) -> u64 {
         self.rejected + self.cut_short
     }
@@ -83,11 +83,11 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What the output has byte for byte of that which is not taken.
+/// Text that is written byte for byte although it is not read.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum InOutput {
     Nothing,
-    /// What is rejected.
+    /// Rejected text.
     Rejected,
     /// Whole games that are cut short, too.
     Everything,
@@ -108,7 +108,7 @@ pub(crate) struct Diagnostics {
     filter: Option<Expression>,
     /// Comments and blank lines on their way to the output.
     comments: Comments,
-    /// What became of the lines.
+    /// Counts of the lines.
     pub(crate) tally: Tally,
 }
 

@@ -120,7 +120,7 @@ pub(crate) struct GamesArgs {
 }
 
 impl GamesArgs {
-    /// How games are written; `None` when their positions are.
+    /// Format of games; `None` if positions are written.
     pub(crate) fn format(&self, output: &OutputArgs) -> anyhow::Result<Option<GameFormat>> {
         self.format_of(output.to.or(output.output.as_deref().and_then(FileFormat::of_name)))
     }

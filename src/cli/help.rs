@@ -28,7 +28,7 @@ pub(crate) struct Args {
 pub(crate) struct Page {
     /// The word behind `epdb help`.
     pub(crate) name: &'static str,
-    /// What it is about, for the list of pages.
+    /// Subject, for the list of pages.
     pub(crate) about: &'static str,
     /// The text.
     pub(crate) text: fn() -> String,

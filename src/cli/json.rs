@@ -50,9 +50,9 @@ pub(crate) struct Conflict {
 pub(crate) struct ConflictingOperation {
     /// The opcode.
     pub(crate) opcode: String,
-    /// What the first record says.
+    /// Operation of the first record.
     pub(crate) first: serde_json::Value,
-    /// What the second record says.
+    /// Operation of the second record.
     pub(crate) second: serde_json::Value,
 }
 
@@ -77,9 +77,9 @@ impl Conflict {
 pub(crate) struct ChangedOperation {
     /// The opcode.
     pub(crate) opcode: String,
-    /// What the old version says; null where it lacks the operation.
+    /// Operation of the old version; null if missing.
     pub(crate) old: serde_json::Value,
-    /// What the new version says.
+    /// Operation of the new version.
     pub(crate) new: serde_json::Value,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Move {
     pub(crate) uci: String,
 }
 
-/// What is inside (`stats --json`).
+/// Statistics of records (`stats --json`).
 #[derive(Serialize)]
 pub(crate) struct Stats {
     /// All records.
@@ -140,27 +140,27 @@ pub(crate) struct Stats {
     pub(crate) file_bytes_per_record: Option<f64>,
     /// Bytes of the binary records over records.
     pub(crate) encoded_bytes_per_record: Option<f64>,
-    /// How the tallies of each library among the files came to be.
+    /// Origin of the tallies of each library among the files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) libraries: Vec<Library>,
 }
 
-/// How the tallies of a library came to be.
+/// Origin of the tallies of a library.
 #[derive(Serialize)]
 pub(crate) struct Library {
     /// The file.
     pub(crate) file: String,
-    /// Which games count, and how: arguments of `epdb tally`.
+    /// Selection and counting of games: arguments of `epdb tally`.
     pub(crate) settings: String,
     /// Libraries that were built differently were added up.
     pub(crate) is_mixed: bool,
-    /// What made it smaller.
+    /// Reason for removed records.
     pub(crate) pruned: Option<String>,
     /// Of how many games it keeps that they are counted; null where it does not.
     pub(crate) digests: Option<usize>,
     /// The files of games that were counted.
     pub(crate) sources: Vec<LibrarySource>,
-    /// How many games it keeps for the positions that list them, if any.
+    /// Number of stored games, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kept_games: Option<u64>,
 }
@@ -179,7 +179,7 @@ pub(crate) struct LibrarySource {
 }
 
 impl Library {
-    /// What a file says of itself.
+    /// Statements of a file about itself.
     pub(crate) fn new(file: String, ledger: TallyLedger, kept_games: u64) -> Library {
         let TallyOrigin { settings, is_mixed, pruned, sources, scope: _ } = ledger.origin;
         let source = |TallySource { name, games, duplicates, left_out }| LibrarySource {
@@ -222,7 +222,7 @@ impl Stats {
     }
 }
 
-/// What became of the records of a file (`import --json`).
+/// Results of an import (`import --json`).
 #[derive(Serialize)]
 pub(crate) struct Import {
     /// The file.
@@ -248,7 +248,7 @@ pub(crate) struct Import {
     /// Games that the options leave out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) games_left_out: Option<u64>,
-    /// Those of them that are cut short before a move that cannot be made.
+    /// Number of truncated games among them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) games_cut_short: Option<u64>,
     /// Differences between games that were counted before and the copies that came first.
@@ -259,7 +259,7 @@ pub(crate) struct Import {
 }
 
 impl Import {
-    /// What became of the records of a file.
+    /// Results of a file.
     pub(crate) const fn new(file: String, counts: &ImportCounts) -> Import {
         let ImportCounts { read, stored, dropped, replaced, merged, conflicts } = *counts;
         Import {
@@ -300,7 +300,7 @@ impl MergedGames {
     }
 }
 
-/// What is inside games (`stats --json`).
+/// Statistics of games (`stats --json`).
 #[derive(Serialize)]
 pub(crate) struct GameStats {
     /// All games.
@@ -335,9 +335,9 @@ pub(crate) struct GameStats {
     pub(crate) comment_bytes: u64,
     /// `%` lines.
     pub(crate) escapes: u64,
-    /// How many games give each tag.
+    /// Number of games per tag.
     pub(crate) tags: BTreeMap<String, u64>,
-    /// Tags of more names than are told apart.
+    /// True if the games have more tag names than are counted separately.
     pub(crate) other_tags: u64,
     /// Games that PGC cannot say.
     pub(crate) not_in_pgc: u64,

@@ -8,7 +8,7 @@ use epdb::error::Result;
 use epdb::model::{EpdRecord, GameId, KeptGames, Opcode};
 use epdb::source;
 
-/// Those of the games of some files that the records list which are written.
+/// Stored games of some files that are listed in records, and so are written.
 #[derive(Default)]
 pub(crate) struct KeptGamesOf {
     /// The files that keep games.

@@ -1,8 +1,8 @@
-//! How the tallies that a command writes came to be, out of what its sources say.
+//! Origin of the tallies that a command writes, computed from its sources.
 
 use std::path::{Path, PathBuf};
 
-use super::args::Wanted;
+use super::args::RecordFilter;
 use epdb::codec::tally_origin::TallyLedger;
 use epdb::library::tally::ledger::{self, Allowed, Unlike};
 use epdb::source;
@@ -32,7 +32,7 @@ pub(crate) fn refusal(name: &str, unlike: &Unlike) -> anyhow::Error {
     anyhow::anyhow!("{name}: {unlike}; {option} adds it all the same")
 }
 
-/// What is wrong with a library that does not say how it was built.
+/// Error for a library that does not record how it was built.
 pub(crate) fn does_not_say(file: impl std::fmt::Display) -> String {
     format!(
         "{file}: does not record how its tallies were made, if it has any; --allow-mixed adds it anyway"
@@ -42,7 +42,7 @@ pub(crate) fn does_not_say(file: impl std::fmt::Display) -> String {
 /// The ledger of the sum of libraries; `None` where no file has one.
 pub(crate) fn sum(
     files: &[PathBuf],
-    wanted: &Wanted,
+    wanted: &RecordFilter,
     allowed: Allowed,
 ) -> anyhow::Result<Option<TallyLedger>> {
     let ledgers = files.iter().map(|file| Ok((file, of_file(file)?)));
@@ -69,7 +69,7 @@ pub(crate) fn sum(
 /// are, is pruned.
 pub(crate) fn of_records(
     files: &[PathBuf],
-    wanted: &Wanted,
+    wanted: &RecordFilter,
     are_whole: bool,
 ) -> anyhow::Result<Option<TallyLedger>> {
     let ledger = sum(files, wanted, Allowed { mixed: true, overlap: true })?;
@@ -82,7 +82,7 @@ pub(crate) fn of_records(
     }))
 }
 
-/// What a file says of itself. Only files can be asked before they are read.
+/// Origin of the tallies of a file. Only files can be asked before they are read.
 pub(crate) fn of_file(file: &Path) -> anyhow::Result<Option<TallyLedger>> {
     Ok(if file.is_file() { source::tally_ledger(file)? } else { None })
 }

@@ -188,7 +188,7 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     args[1..place].iter().all(is_plain) && cli.find_subcommand(&args[place]).is_some()
 }
 
-/// What was parsed; what cannot be is told, and ends the process.
+/// Returns the parsed value; prints an error and ends the process if parsing failed.
 fn parsed<T>(result: Result<T, clap::Error>) -> T {
     result.unwrap_or_else(|error| {
         let error = shortened(error);
@@ -203,11 +203,11 @@ fn parsed<T>(result: Result<T, clap::Error>) -> T {
 
 /// The same error with no more than the begin of a value that is long.
 fn shortened(mut error: clap::Error) -> clap::Error {
-    const MOST: usize = 120;
+    const MAX_SHOWN: usize = 120;
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
         let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-        let mut short: String = value.chars().take(MOST).map(plain).collect();
-        if value.chars().nth(MOST).is_some() {
+        let mut short: String = value.chars().take(MAX_SHOWN).map(plain).collect();
+        if value.chars().nth(MAX_SHOWN).is_some() {
             short.push('…');
         }
         error.insert(ContextKind::InvalidValue, ContextValue::String(short));
@@ -228,7 +228,7 @@ struct Called<'c> {
     /// Its words, such as `book list`.
     name: String,
     command: &'c clap::Command,
-    /// What it was given.
+    /// Its arguments.
     given: &'c ArgMatches,
 }
 

@@ -23,7 +23,7 @@ const GAMES: Formats = &[Pgn, Pgc];
 /// Groups of options that sources of games obey.
 const OF_GAMES: [&str; 2] = ["GameReadArgs", "TallyArgs"];
 
-/// Which sources obey an option, but for [`OF_GAMES`].
+/// Sources that obey an option, except for [`OF_GAMES`].
 const BY_SOURCES: [(&str, Formats); 12] = [
     ("profile", READ),
     ("revision", LINES),
@@ -40,7 +40,7 @@ const BY_SOURCES: [(&str, Formats); 12] = [
     ("charset", &[Epd, Fen, LichessEvaluations, LichessPuzzles, Pgn]),
 ];
 
-/// Which outputs obey an option.
+/// Outputs that obey an option.
 const BY_OUTPUTS: [(&str, Formats); 12] = [
     ("format", LINES),
     ("counters", LINES),
@@ -147,7 +147,7 @@ fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
     }
 }
 
-/// What sources or outputs are, such as `EPD text or FEN text`.
+/// Kind of sources or outputs, such as `EPD text or FEN text`.
 fn described(formats: Formats) -> String {
     let names: Vec<&str> = formats.iter().map(|format| format.description()).collect();
     match names.split_last() {

@@ -1,4 +1,4 @@
-//! How a run ended, and the exit status that says so.
+//! Outcome of a run, and its exit status.
 
 use std::io;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use epdb::codec::stream;
 
 use super::terminal::print_line;
 
-/// What a command that did its work has to say about it.
+/// Outcome of a command that ran to its end.
 #[must_use]
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Outcome {
@@ -79,7 +79,7 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(io_error).any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// What the system said, also where an error is nothing but that and so hides it in the chain.
+/// Message of the system, also if it is the only error in the chain.
 fn io_error<'e>(cause: &'e (dyn std::error::Error + 'static)) -> Option<&'e io::Error> {
     if let Some(stream::WriteError::Io(error)) = cause.downcast_ref() {
         return Some(error);

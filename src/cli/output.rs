@@ -83,18 +83,18 @@ fn refuse_terminal() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a name that says another format than the one that will be written under it.
+/// Refuses a name with the suffix of another format of epdb.
 ///
 /// # Errors
-/// What the name says, and what to do.
+/// The format of the name, and advice.
 pub(crate) fn check_name(format: FileFormat, path: &Path) -> anyhow::Result<()> {
     Ok(format.check_name(path).map_err(|error| Usage(error.to_string()))?)
 }
 
-/// Refuses a name that says a format of epdb for something that is none.
+/// Refuses a name with the suffix of another format of epdb.
 ///
 /// # Errors
-/// What the name says, and what to do.
+/// The format of the name, and advice.
 pub(crate) fn check_other_name(path: &Path, what: &str) -> anyhow::Result<()> {
     match FileFormat::of_name(path) {
         None => Ok(()),
@@ -130,7 +130,7 @@ pub(crate) fn open_page() -> Output {
 /// Prints a line on standard output.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub(crate) fn print_line(line: impl std::fmt::Display) -> anyhow::Result<()> {
     let mut out = stdout();
     writeln!(out, "{line}")?;

@@ -1,4 +1,4 @@
-//! What commands share that read records and write records.
+//! Shared parts of commands that read and write records.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use epdb::model::{EpdRecord, Game, Opcode, Operand};
 use epdb::source::{Encode, EncodedRecords, Item};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
-use super::comments::Way;
+use super::comments::CommentOrder;
 use super::diagnostics::{Diagnostics, report_never_met};
 use super::games::{GamePipe, GamesArgs};
 use super::ledgers;
@@ -53,7 +53,7 @@ impl Pipe {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = self.open_output(false)?;
-        output.carry_comments(diagnostics.comments(), Way::Stream);
+        output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
         source::read(&self.files, &self.read, &mut diagnostics, &mut |item| match item {
             Item::Record { record, place, .. } => step(record, place, &mut output),
             Item::Waiting => output.hand_on().map(ControlFlow::Continue).map_err(Into::into),
@@ -72,7 +72,7 @@ impl Pipe {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = self.open_output(false)?;
-        output.carry_comments(diagnostics.comments(), Way::Collect(By::Record));
+        output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Record));
         let mut places = Places::default();
         each(&self.files, &self.read, &mut diagnostics, |record, place| {
             collect(&mut all, &record, places.number(place))?;
@@ -107,7 +107,7 @@ impl Pipe {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
-        output.carry_comments(diagnostics.comments(), Way::Collect(by));
+        output.carry_comments(diagnostics.comments(), CommentOrder::Collect(by));
         output.keep_ledger(&self.files, || Ok(ledger))?;
         let mut places = Places::default();
         let encode: Arc<dyn Encode> = match keeps_lines && output.is_canonical_text() {
@@ -151,21 +151,21 @@ pub(crate) fn each_with_game(
 }
 
 /// Remembers which fields no record had. It may be asked on several threads.
-pub(crate) struct NeverMet {
+pub(crate) struct UnusedFields {
     /// Each with whether it was met.
     fields: Vec<(Field, AtomicBool)>,
     was_asked: AtomicBool,
 }
 
-impl NeverMet {
-    pub(crate) fn new<'f>(fields: impl Iterator<Item = &'f Field>) -> NeverMet {
+impl UnusedFields {
+    pub(crate) fn new<'f>(fields: impl Iterator<Item = &'f Field>) -> UnusedFields {
         let mut unique: Vec<(Field, AtomicBool)> = Vec::new();
         for field in fields {
             if unique.iter().all(|(other, _)| other != field) {
                 unique.push((field.clone(), AtomicBool::new(false)));
             }
         }
-        NeverMet { fields: unique, was_asked: AtomicBool::new(false) }
+        UnusedFields { fields: unique, was_asked: AtomicBool::new(false) }
     }
 
     /// Looks at a record.
@@ -202,7 +202,7 @@ pub(crate) fn write_all(
     output.write_all_encoded(&mut records)
 }
 
-/// Where large work may put what does not fit into memory.
+/// Folder for data that exceeds the memory.
 pub(crate) fn temporary_directory() -> PathBuf {
     std::env::temp_dir()
 }
@@ -276,7 +276,7 @@ pub(crate) fn shown_conflict(conflict: &sets::RecordConflict, places: &Places) -
     )
 }
 
-/// An operation as EPD without its semicolon, or that there is none.
+/// An operation as EPD without its semicolon, or a text that says it is missing.
 pub(crate) fn shown_operation(opcode: Opcode, operands: Option<&[Operand]>) -> String {
     let Some(operands) = operands else { return format!("no {opcode}") };
     let mut text = opcode.to_string().into_bytes();

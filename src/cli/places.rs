@@ -20,7 +20,7 @@ const OUTPUTS: [&str; 5] = ["output", "rejects", "repairs", "conflicts", "html"]
 /// The one of them that may name an input: the input is read to its end before it is replaced.
 const RESULT: &str = "output";
 
-/// What two names of one file have in common.
+/// Relation of two names of one file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Identity {
     /// The device and the number of a file that is there.
@@ -209,7 +209,7 @@ pub(crate) fn is_forced() -> bool {
 /// Refuses to replace a store or a library, which may be the work of years, unless that was said.
 ///
 /// # Errors
-/// What is there.
+/// The existing file.
 pub(crate) fn refuse_kept(path: &Path) -> anyhow::Result<()> {
     let force = files().force;
     let Some(what) = kept(path).filter(|_| force != Some(true)) else { return Ok(()) };
@@ -217,7 +217,7 @@ pub(crate) fn refuse_kept(path: &Path) -> anyhow::Result<()> {
     Err(Usage(format!("{} already exists and is {what}: {advice}", path.display())).into())
 }
 
-/// What a file is that is not replaced without being asked for.
+/// Kind of a file that is replaced only on request.
 fn kept(path: &Path) -> Option<&'static str> {
     if !path.is_file() {
         return None;

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::terminal::is_quiet;
 
-/// How often at most the clock is asked and the bar drawn.
+/// Shortest interval between updates of the bar.
 const STEP: u64 = 4096;
 
 /// Shows how far a run has come.
@@ -60,7 +60,7 @@ impl Progress {
         self.records(1);
     }
 
-    /// Says that so many more records were read.
+    /// Adds to the number of records read.
     pub(crate) fn records(&mut self, count: u64) {
         let steps = self.records / STEP;
         self.records += count;
@@ -104,7 +104,7 @@ impl Searches {
         Searches { bar, started: Instant::now() }
     }
 
-    /// Says that so many records are done.
+    /// Sets the number of finished records.
     pub(crate) fn show(&self, records: u64, message: impl FnOnce() -> String) {
         if self.started.elapsed() < Duration::from_secs(1) || !is_watched() {
             return;

@@ -1,4 +1,4 @@
-//! Positions that the user asks for, in arguments or in files.
+//! Reader of positions to find, in arguments or in files.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -30,7 +30,7 @@ pub(crate) struct BatchLimit {
     pub(crate) waits: bool,
 }
 
-/// Where questions come from: arguments, then the lines of files.
+/// Reader of the positions to find: from arguments, then from the lines of files.
 pub(crate) struct QueryReader<'a> {
     arguments: std::iter::Enumerate<std::vec::IntoIter<&'a OsStr>>,
     files: VecDeque<&'a Path>,
@@ -139,7 +139,7 @@ impl<'a> QueryReader<'a> {
     }
 }
 
-/// What takes a question.
+/// Destination of one question.
 struct Question<'q> {
     asked: &'q mut QuestionBatch,
     args: &'q ReadArgs,

@@ -11,13 +11,13 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 use epdb::text::epd::Losses;
 
 use super::args::{OutputArgs, WriteArgs};
-use super::comments::{Block, Comments, Way};
+use super::comments::{Block, CommentOrder, Comments};
 use super::kept_games::KeptGamesOf;
 use super::outcome::Outcome;
 use super::output::open_target;
 use super::terminal::note;
 
-/// So many lines that stand for their records go through a batch with others before them.
+/// Largest number of raw lines in a batch.
 const FEW_LINES: usize = 8;
 
 /// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
@@ -49,7 +49,7 @@ impl RecordOutput {
     }
 
     /// Writes the comments that belong to the records, which come to the output on this way.
-    pub(crate) fn carry_comments(&mut self, comments: &Comments, way: Way) {
+    pub(crate) fn carry_comments(&mut self, comments: &Comments, way: CommentOrder) {
         self.comments = comments.clone();
         self.comments.follow(way);
     }

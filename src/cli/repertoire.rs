@@ -13,8 +13,8 @@ use epdb::model::{Color, Position};
 use epdb::source::Item;
 use epdb::text::PositionLine;
 
-/// Reads all lines of games, and the moves of records; those of tallies that were played in at least
-/// so many games. Without a side no move is left out for its mark.
+/// Reads all lines of games, and the moves of records; of tallies, the moves played in at least
+/// `min_games` games. Without a side no move is left out for its mark.
 pub(crate) fn read(
     files: &[PathBuf],
     read: &ReadArgs,
@@ -46,8 +46,8 @@ pub(crate) fn read(
     Ok(repertoire)
 }
 
-/// The position that an argument names, and the moves that lead to it as far as it names them; the start
-/// array where there is none.
+/// Position of an argument, and the moves that lead to it if the argument gives moves; the start
+/// position without an argument.
 pub(crate) fn root(text: Option<&str>, form: &FormArgs) -> anyhow::Result<PositionLine> {
     let Some(text) = text else { return Ok(PositionLine::new(Position::START)) };
     let line = PositionLine::parse(text.as_bytes(), &form.options())

@@ -1,5 +1,4 @@
-//! What happens when the process is told to end: unfinished files are removed first, and
-//! engines ended.
+//! Signals that end the process: unfinished files are removed first, and engines ended.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,23 +7,24 @@ use crate::cli::referee::leave_terminal;
 use epdb::engine::kill_all;
 use epdb::new_file::abandon_all;
 
-/// Where interrupts end only what is being done: whether there was one.
+/// True after an interrupt, if interrupts end only the current work.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Whether the command does itself what it is told.
+/// Whether the command handles signals itself.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
-/// From now on signals neither end the process nor what it is doing: the command has handlers of its own.
+/// Leaves signals to the handlers of the command.
 #[cfg(feature = "server")]
 pub(crate) fn leave_to_command() {
     LEFT.store(true, Ordering::SeqCst);
 }
 
-/// From now on an interrupt does not end the process, but what it is doing: work that takes long asks
-/// [`was_interrupted`], and programs of the same terminal that it waits for are interrupted themselves.
+/// Makes an interrupt end the current work instead of the process. Long work polls
+/// [`was_interrupted`]; child processes of the same terminal get the interrupt themselves.
 ///
 /// # Errors
-/// The system grants no handler.
+///
+/// The system installs no handler.
 pub(crate) fn interrupt_work_only() -> std::io::Result<()> {
     let interrupted = INTERRUPTED.get_or_init(Arc::default);
     // Set by the handler itself: whoever was interrupted knows it when he goes on.
@@ -34,7 +34,7 @@ pub(crate) fn interrupt_work_only() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Begins work that an interrupt ends.
+/// Clears an earlier interrupt before new work begins.
 pub(crate) fn forget_interrupt() {
     INTERRUPTED.get().into_iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
 }
@@ -44,12 +44,12 @@ pub(crate) fn was_interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::SeqCst))
 }
 
-/// Sees to it that interrupt, termination and hang-up remove what is unfinished, and then end the
-/// process as they would have without this. What the process was started to ignore (`nohup`) it
-/// goes on ignoring.
+/// Makes interrupt, termination and hang-up remove unfinished files before they end the process.
+/// Signals that were ignored at the start (`nohup`) stay ignored.
 ///
 /// # Errors
-/// The system grants no thread or no handler.
+///
+/// The system starts no thread or installs no handler.
 #[cfg(unix)]
 pub(crate) fn install() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -72,7 +72,7 @@ pub(crate) fn install() -> std::io::Result<()> {
     ignore_file_size_limit()
 }
 
-/// Writing beyond `ulimit -f` becomes an error of writing; by default it ends the process.
+/// Makes writing beyond `ulimit -f` an error; by default it ends the process.
 #[cfg(unix)]
 fn ignore_file_size_limit() -> std::io::Result<()> {
     let seen = std::sync::Arc::default();
@@ -93,13 +93,14 @@ fn is_ignored(signal: i32) -> bool {
     found.sa_sigaction == libc::SIG_IGN
 }
 
-/// Sees to it that Ctrl-C and closing the console remove what is unfinished.
+/// Makes Ctrl-C and closing the console remove unfinished files.
 ///
 /// # Errors
-/// The system grants no handler.
+///
+/// The system installs no handler.
 #[cfg(windows)]
 pub(crate) fn install() -> std::io::Result<()> {
-    /// As shells count an interrupt.
+    /// Exit status of an interrupt, as in shells.
     const INTERRUPTED: i32 = 130;
     ctrlc::set_handler(|| {
         if LEFT.load(Ordering::SeqCst) {

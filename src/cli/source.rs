@@ -1,4 +1,4 @@
-//! Sources as the arguments ask for them: opened, read, and what they give counted and reported.
+//! Reading of the sources in the arguments: items are counted, and diagnostics reported.
 
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
@@ -27,13 +27,13 @@ pub(crate) type VisitItem<'v> = dyn FnMut(Item<'_>) -> anyhow::Result<ControlFlo
 /// Takes games in order.
 pub(crate) type VisitGame<'v> = dyn FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'v;
 
-/// What became of a game.
+/// Result of visiting a game.
 pub(crate) enum Visited {
-    /// It was taken, and the next one is wanted.
+    /// The game was used; continue.
     Taken,
-    /// It was taken, and no more are wanted.
+    /// The game was used; stop.
     TakenLast,
-    /// It cannot be used, for this reason.
+    /// The game cannot be used, for this reason.
     Refused(Diagnostic),
 }
 
@@ -154,10 +154,11 @@ pub(crate) fn read_items(
     Reading::new(diagnostics, &mut progress, visit, None).read_with(paths, args, options)
 }
 
-/// Reads a source that is open; what it holds comes as it was opened for, games only if `visit_game`
-/// takes them.
+/// Reads an open source. Games are items only if the source was opened so; `visit_game` receives
+/// them.
 ///
 /// # Errors
+///
 /// As [`read`].
 pub(crate) fn read_open(
     source: Source,
@@ -169,7 +170,7 @@ pub(crate) fn read_open(
     Reading::new(diagnostics, &mut progress, visit, visit_game).read(source).map(drop)
 }
 
-/// A source that is open and will be read by the library.
+/// An open source that the library reads.
 pub(crate) struct OpenedSource {
     pub(crate) source: Source,
     progress: Progress,
@@ -190,10 +191,11 @@ impl OpenedSource {
         Ok(OpenedSource { source: open(path, &options)?, progress })
     }
 
-    /// Calls `read` with the source and with what counts and reports its items.
+    /// Calls `read` with the source and a callback that counts and reports its items.
     ///
     /// # Errors
-    /// Those of `read`.
+    ///
+    /// As for `read`.
     pub(crate) fn read<T>(
         mut self,
         args: &ReadArgs,
@@ -212,7 +214,7 @@ impl OpenedSource {
 /// Counts and reports an item.
 pub(crate) type NoteItem<'n> = dyn FnMut(&Item<'_>) -> anyhow::Result<()> + 'n;
 
-/// The paths, or standard input when there is none.
+/// The paths, or standard input if there are no paths.
 pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
     match paths {
         [] => vec![Path::new("-")],
@@ -220,7 +222,7 @@ pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
     }
 }
 
-/// About how many records the files among some sources hold, and of how many bytes, if they are lines.
+/// Estimated number of records in the files among some sources, and for text their bytes.
 pub(crate) fn expected(paths: &[PathBuf]) -> (usize, usize) {
     const USUAL_LINE: usize = 64;
     let len = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
@@ -256,7 +258,7 @@ pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Sourc
     Ok(source)
 }
 
-/// Opens a position that stands where a file could stand.
+/// Opens a position given in place of a file.
 fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> {
     let lenient = ParseOptions::new(Profile::Lenient);
     let line = match (
@@ -273,7 +275,7 @@ fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> 
     Ok(Source::from_bytes("FEN", line, &options.clone().format(FileFormat::Epd))?)
 }
 
-/// Opens a source of which only the format may be given.
+/// Opens a source with a known or unknown format and no other options.
 pub(crate) fn open_any(path: &Path, from: Option<FileFormat>) -> anyhow::Result<Source> {
     let options = SourceOptions::new();
     open(path, &from.map_or(options.clone(), |format| options.format(format)))
@@ -287,7 +289,7 @@ pub(crate) fn format_of(path: &Path, from: Option<FileFormat>) -> anyhow::Result
     Ok(open_any(path, from)?.format())
 }
 
-/// Opens a source that must be text; lines over `limit` bytes are announced as too long.
+/// Opens a source that must be text; lines longer than `limit` bytes are reported as too long.
 pub(crate) fn open_lines(
     path: &Path,
     limit: usize,
@@ -307,7 +309,7 @@ pub(crate) fn open_lines(
     })
 }
 
-/// Whether `--where` takes what is on a line; it leaves out what is no record.
+/// Whether `--where` is true for a line; false for lines that are not records.
 pub(crate) fn holds(line: &[u8], place: &Place, args: &ReadArgs) -> bool {
     args.wanted.filter.is_none()
         || matches!(
@@ -316,13 +318,13 @@ pub(crate) fn holds(line: &[u8], place: &Place, args: &ReadArgs) -> bool {
         )
 }
 
-/// Who takes what is read.
+/// State of reading: the visitors of items and games.
 struct Reading<'r, 'd, 'v, 'g> {
     diagnostics: &'d mut Diagnostics,
     progress: &'r mut Progress,
     visit: &'r mut VisitItem<'v>,
     visit_game: Option<&'r mut VisitGame<'g>>,
-    /// How the lines of a text are read.
+    /// Form of the lines of a text.
     form: ParseOptions,
 }
 
@@ -374,7 +376,7 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         Ok(())
     }
 
-    /// Reads a source, unless no more is wanted.
+    /// Reads a source, unless a visitor has stopped.
     fn read(&mut self, source: Source) -> anyhow::Result<ControlFlow<()>> {
         let comments = self.diagnostics.comments().clone();
         comments.begin_source();
@@ -395,7 +397,7 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         })
     }
 
-    /// Counts and reports an item, and hands it on.
+    /// Counts and reports an item, and passes it to its visitor.
     fn take(&mut self, item: Item<'_>) -> anyhow::Result<ControlFlow<()>> {
         if let Item::Game { game, place, raw, is_cut_short } = item
             && self.visit_game.is_some()
@@ -409,7 +411,7 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         (self.visit)(item)
     }
 
-    /// Counts and reports an item; false for one that no visitor takes.
+    /// Counts and reports an item; returns false if no visitor takes it.
     fn note(&mut self, item: &Item<'_>) -> anyhow::Result<bool> {
         let tally = &mut self.diagnostics.tally;
         match item {
@@ -446,7 +448,7 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         Ok(true)
     }
 
-    /// Adds what was found of a whole source.
+    /// Adds the summary of a whole source.
     fn add(&mut self, summary: &Summary) {
         let tally = &mut self.diagnostics.tally;
         tally.of_variations += summary.variation_positions;

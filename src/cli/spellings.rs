@@ -71,12 +71,12 @@ fn is_number(text: &str) -> bool {
 struct Spelling {
     name: &'static str,
     command: &'static str,
-    /// What Polyglot always does.
+    /// Options for the fixed behaviour of Polyglot.
     always: &'static [&'static str],
     options: &'static [(&'static str, Meaning)],
 }
 
-/// What an option of Polyglot's is here.
+/// Meaning of an option of Polyglot.
 enum Meaning {
     /// The name of a book that is read, and the one that Polyglot takes where nothing is said.
     Book(Option<&'static str>),

@@ -13,7 +13,7 @@ use clap::{ColorChoice, ValueEnum};
 
 static COLOR: OnceLock<ColorChoice> = OnceLock::new();
 
-/// What `--color` of a command line asks for; what it must not be is refused where all options are.
+/// Value of `--color` on a command line; invalid values are refused with all other options.
 pub(crate) fn color_choice(args: &[OsString]) -> ColorChoice {
     let mut words = args.iter().map_while(|arg| (arg != "--").then(|| arg.to_str().unwrap_or("")));
     while let Some(word) = words.next() {
@@ -25,13 +25,13 @@ pub(crate) fn color_choice(args: &[OsString]) -> ColorChoice {
     ColorChoice::Auto
 }
 
-/// From now on this decides.
+/// Sets the choice of colours of the process.
 pub(crate) fn choose_color(choice: ColorChoice) {
     COLOR.get_or_init(|| choice);
 }
 
-/// Whether colours go where `is_terminal` says that a terminal is: where nothing is said, unless
-/// `NO_COLOR` is set, as https://no-color.org has it.
+/// Whether to write colours; by default only to a terminal, unless `NO_COLOR` is set
+/// (https://no-color.org).
 pub(crate) fn wants_color(is_terminal: bool) -> bool {
     match COLOR.get() {
         Some(ColorChoice::Always) => true,
@@ -40,23 +40,23 @@ pub(crate) fn wants_color(is_terminal: bool) -> bool {
     }
 }
 
-/// Which characters are shown as they are.
+/// Characters that are shown unchanged.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Letters {
     /// All.
     All,
-    /// Those of ASCII; the others as `?`.
+    /// ASCII characters; others become `?`.
     Ascii,
 }
 
 impl Letters {
-    /// All, unless the stream is a terminal and the locale `C` or `POSIX`: into files and pipes text goes
-    /// as it is.
+    /// All, unless the stream is a terminal whose locale is `C` or `POSIX`. Text for files and
+    /// pipes is unchanged.
     pub(crate) fn of(stream: &impl IsTerminal) -> Letters {
         if stream.is_terminal() { Letters::of_terminal() } else { Letters::All }
     }
 
-    /// Those of a terminal. Where nothing names a locale, all.
+    /// Characters of a terminal: all, unless the locale is `C` or `POSIX`.
     pub(crate) fn of_terminal() -> Letters {
         match locale().as_str() {
             "c" | "posix" => Letters::Ascii,
@@ -103,8 +103,8 @@ fn push(out: &mut String, letter: char, letters: Letters) {
     pushed.unwrap_or_default();
 }
 
-/// Lines of any bytes as a terminal may have them: line ends and tabs stay, other control
-/// characters and bytes that are no UTF-8 become escapes, or `?` where only ASCII is shown.
+/// Escapes lines of bytes for a terminal. Line ends and tabs stay; other control characters and
+/// bytes that are not UTF-8 become escapes, or `?` if only ASCII is shown.
 pub(crate) struct Lines {
     letters: Letters,
     /// The beginning of a character that was cut in two.
@@ -146,7 +146,7 @@ impl Lines {
         out
     }
 
-    /// What is left of a character that did not come whole.
+    /// Incomplete character at the end.
     pub(crate) fn rest(&mut self) -> String {
         let mut out = String::new();
         push_bytes(&mut out, &std::mem::take(&mut self.rest), self.letters);
@@ -165,7 +165,7 @@ fn push_bytes(out: &mut String, bytes: &[u8], letters: Letters) {
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Leaves out all notes from now on; errors are still printed.
+/// Turns off all notes; errors are still printed.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
@@ -175,16 +175,15 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a line that is no error: a summary, a warning, a hint. That nobody can read it is no
-/// reason to fail.
+/// Prints a summary, a warning or a hint. Failure to print it is ignored.
 pub(crate) fn print_note(text: fmt::Arguments<'_>) {
     if !is_quiet() {
         print_line(&text.to_string());
     }
 }
 
-/// Prints a line on standard error, `--quiet` or not. Names of files and parts of data are in it,
-/// so what a terminal would obey is shown as escapes.
+/// Prints a line on standard error, even with `--quiet`. Control characters, which file names and
+/// data may contain, are escaped.
 pub(crate) fn print_line(text: &str) {
     let err = io::stderr();
     let letters = Letters::of(&err);

@@ -23,8 +23,8 @@ use epdb::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ScoreView,
 };
 
-/// A type of the library whose values have words on the command line. Its types cannot have the traits of
-/// clap here.
+/// A type of the library whose values have words on the command line. Types of the library cannot
+/// implement the traits of clap.
 pub(crate) trait Words: Sized {
     /// Each word with its value.
     fn words() -> Vec<(PossibleValue, Self)>;
@@ -144,9 +144,9 @@ impl Words for FileFormat {
 /// The character set of text, as it was named.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TextCharset {
-    /// One that the readers of lines and games know.
+    /// A character set that the readers of lines and games decode themselves.
     Plain(Charset),
-    /// Another one, which is read as UTF-8.
+    /// Another encoding, which is converted to UTF-8 first.
     Encoding(TextEncoding),
 }
 
@@ -177,7 +177,7 @@ impl TextCharset {
 impl FromStr for TextCharset {
     type Err = UnknownEncoding;
 
-    /// ISO 8859-1 is itself here and not Windows-1252, as which browsers read it.
+    /// ISO 8859-1 is read literally, not as Windows-1252 as in browsers.
     fn from_str(name: &str) -> Result<TextCharset, UnknownEncoding> {
         Ok(match name.to_ascii_lowercase().as_str() {
             "utf-8" | "utf8" => TextCharset::Plain(Charset::Utf8),
@@ -187,8 +187,8 @@ impl FromStr for TextCharset {
     }
 }
 
-/// More threads than this on each core only take memory and time.
-const MOST_A_CORE: usize = 4;
+/// Largest useful number of threads per core.
+const MAX_THREADS_PER_CORE: usize = 4;
 
 /// Reads the value of `--threads`.
 pub(crate) fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
@@ -196,18 +196,18 @@ pub(crate) fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
     NonZeroUsize::new(count).ok_or_else(|| "at least 1; the default is one per core".to_string())
 }
 
-/// Starts the threads, unless they were started already: as many as asked for, within bounds, or
-/// one a core.
+/// Starts the threads once: the requested number within bounds, or one per core.
 ///
 /// # Errors
-/// The system grants no threads.
+///
+/// The system starts no threads.
 pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
     static STARTED: OnceLock<()> = OnceLock::new();
     if STARTED.set(()).is_err() {
         return Ok(());
     }
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let most = MOST_A_CORE * cores;
+    let most = MAX_THREADS_PER_CORE * cores;
     let count = asked.map_or(cores, NonZeroUsize::get);
     if count > most {
         note!("epdb: {count} threads are too many for {cores} cores: using {most}");

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use crate::cli::args::MemoryArgs;
-use crate::cli::comments::Way;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         false => Some(RecordOutput::open_library(output, write, args.memory.memory)?),
     };
     if let Some(output) = &mut output {
-        output.carry_comments(diagnostics.comments(), Way::Queue);
+        output.carry_comments(diagnostics.comments(), CommentOrder::Queue);
     }
     let options = BacksolveOptions {
         own_scores: if args.replace { OwnScores::Replaced } else { OwnScores::LowerBound },

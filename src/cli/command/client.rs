@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Sign off after N games
     #[arg(long, value_name = "N")]
     games: Option<NonZeroU64>,
-    /// How long to try to reach a referee
+    /// Time to keep trying to reach a referee
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     retry: Duration,
     /// Give up on an engine that is silent this long and then does not answer `isready`
@@ -73,10 +73,10 @@ pub(crate) struct Args {
     patience: Duration,
 }
 
-/// How long to wait before a referee is looked for again.
+/// First pause before another attempt to reach a referee.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long at most, when it has refused again and again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Longest pause, after repeated refusals.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 type Channel = (Box<dyn Read + Send>, Box<dyn Write>);
 
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             },
             End::Refused => {
                 thread::sleep(pause);
-                pause = (2 * pause).min(LONGEST_PAUSE);
+                pause = (2 * pause).min(MAX_PAUSE);
             }
         }
     }
@@ -140,7 +140,7 @@ impl Args {
         }
     }
 
-    /// A channel to the referee, and the own address at it.
+    /// A channel to the referee, and the client's address.
     fn channel(&self, until: Instant) -> anyhow::Result<(Channel, String)> {
         if let Some(path) = &self.serial {
             let (reader, writer) =

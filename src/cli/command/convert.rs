@@ -9,7 +9,7 @@ use crate::cli::args::{
     ForceArgs, GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats,
 };
 use crate::cli::command::import;
-use crate::cli::comments::Way;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GameOutput, GamePipe, game_format};
 use crate::cli::ledgers;
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let output = OutputArgs { output: Some(args.output.clone()), to: Some(to), force: args.force };
     let mut output = RecordOutput::open(&output, &args.write)?;
-    output.carry_comments(diagnostics.comments(), Way::Stream);
+    output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let files = std::slice::from_ref(&args.input);
     output.keep_ledger(files, || ledgers::of_records(files, &args.read.wanted, true))?;
     source::read(files, &args.read, &mut diagnostics, &mut |item| {

@@ -69,7 +69,7 @@ impl Encode for Nothing {
     }
 }
 
-/// How many records a file says that it has, where all of them are counted: a few are decoded.
+/// Number of records stored in a file, if all of them are counted; checked by decoding a few.
 fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     let is_all = args.read.wanted.filter.is_none();
     // A pipe must not be opened twice.

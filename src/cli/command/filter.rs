@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::cli::args::Wanted;
-use crate::cli::comments::Way;
+use crate::cli::args::RecordFilter;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::ledgers;
@@ -58,14 +58,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 fn filter_records(
     pipe: &Pipe,
-    inverted: Option<&Wanted>,
+    inverted: Option<&RecordFilter>,
     only_count: bool,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
     let output = || RecordOutput::open(&pipe.output, &pipe.write);
     let mut output = (!only_count).then(output).transpose()?;
     if let Some(output) = &mut output {
-        output.carry_comments(diagnostics.comments(), Way::Stream);
+        output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
         output.keep_ledger(&pipe.files, || {
             ledgers::of_records(&pipe.files, &pipe.read.wanted, inverted.is_none())
         })?;
@@ -92,7 +92,7 @@ fn filter_records(
 
 fn filter_games(
     pipe: &Pipe,
-    inverted: Option<&Wanted>,
+    inverted: Option<&RecordFilter>,
     only_count: bool,
     format: GameFormat,
     diagnostics: &mut Diagnostics,

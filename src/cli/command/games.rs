@@ -58,8 +58,8 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
-/// How many games are shown where it is not said.
-const MOST: usize = 10;
+/// Default number of games.
+const DEFAULT_LIMIT: usize = 10;
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 enum SortBy {
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Different);
     };
     let chosen = chosen(&listed, args.sort);
-    let wanted = chosen.len().min(args.limit.unwrap_or(MOST));
+    let wanted = chosen.len().min(args.limit.unwrap_or(DEFAULT_LIMIT));
     let found = FoundGame::find(&chosen[..wanted], &position, |id| library.kept_game(id))?;
     let missing = wanted - found.len();
     match &args.output {

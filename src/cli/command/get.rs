@@ -105,8 +105,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(if found_all { outcome } else { Outcome::Different })
 }
 
-/// What to say when nothing is asked and a source after the first is text: it looks like the
-/// questions.
+/// Error if no position is given and a later source is text, which is probably meant as positions.
 fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
     let text = sources.iter().skip(1).find_map(|source| match source {
         SearchTarget::Scan(source) if source.format == FileFormat::Epd => {
@@ -119,7 +118,7 @@ fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
     )))
 }
 
-/// Answers questions in their order; says whether each had a record.
+/// Prints the answers in order; returns whether each position had a record.
 fn answer(
     asked: &QuestionBatch,
     sources: &[SearchTarget],

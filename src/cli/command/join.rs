@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
-use crate::cli::comments::Way;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Places, each, shown_conflict, temporary_directory, write_all};
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
-    output.carry_comments(diagnostics.comments(), Way::Collect(By::Position));
+    output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Position));
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let mut join = Join::new(args.by, args.take.clone(), args.merge.rules(), directory, memory);
     let mut places = Places::default();

@@ -129,7 +129,7 @@ fn of_position(args: &PerftArgs, text: &str) -> anyhow::Result<Outcome> {
 const NOT_PLAYABLE: &str =
     "moves need one king a side, no pawn on rank 1 or 8, and no king that could be taken";
 
-/// So many records are counted at a time.
+/// Number of records counted at a time.
 const BATCH: usize = 256;
 
 fn of_files(args: &PerftArgs, names: &[String]) -> anyhow::Result<Outcome> {
@@ -263,7 +263,7 @@ struct Checked {
     line: u64,
     depth: u32,
     nodes: u64,
-    /// What the record says; null if it says nothing.
+    /// Count in the record; null if missing.
     expected: Option<u64>,
     agrees: bool,
 }

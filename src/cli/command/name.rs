@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ArgAction;
 
-use crate::cli::comments::Way;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::outcome::Outcome;
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     games: GamesArgs,
 }
 
-/// What became of records or games.
+/// Counts of records or games.
 #[derive(Default)]
 struct Counts {
     named: u64,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn name_records(pipe: &Pipe, names: &Names, naming: Naming) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
     let mut output = RecordOutput::open(&pipe.output, &pipe.write)?;
-    output.carry_comments(diagnostics.comments(), Way::Stream);
+    output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let mut names = LineNames::new(names);
     let mut counts = Counts::default();
     source::read(&pipe.files, &pipe.read, &mut diagnostics, &mut |item| {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::cli::args::{OutputArgs, ReadArgs, WriteArgs};
-use crate::cli::comments::Way;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         diagnostics.keep_rejects_in_output();
     }
     let mut output = RecordOutput::open(&args.output, &args.write)?;
-    output.carry_comments(diagnostics.comments(), Way::Stream);
+    output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     source::read(&args.files, &read, &mut diagnostics, &mut |item| {
         match item {
             Item::Record { record, .. } if args.sorts_operands => {

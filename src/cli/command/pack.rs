@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
-use crate::cli::comments::Way;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::kept_games::KeptGamesOf;
 use crate::cli::outcome::Outcome;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             pack_verbatim(file, args, &mut diagnostics, &mut writer)?;
         }
     } else {
-        diagnostics.comments().follow(Way::Drop);
+        diagnostics.comments().follow(CommentOrder::Drop);
         if let Some(ledger) = ledgers::of_records(&args.files, &args.read.wanted, true)? {
             writer.set_tally_ledger(ledger);
         }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use crate::cli::args::MemoryArgs;
-use crate::cli::comments::Way;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{NeverMet, Pipe, temporary_directory, write_all};
+use crate::cli::pipe::{Pipe, UnusedFields, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Visited, read_encoded};
 use epdb::codec::record::PlainRecord;
@@ -64,7 +64,7 @@ pub(crate) fn sort(args: &SortArgs) -> anyhow::Result<Outcome> {
 /// Encodes records with their sort keys, and remembers which fields they had.
 struct Keyed {
     order: SortOrder,
-    never_met: NeverMet,
+    never_met: UnusedFields,
 }
 
 impl Encode for Keyed {
@@ -87,10 +87,10 @@ fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
     let Pipe { files, read, write, output } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open(output, write)?;
-    output.carry_comments(diagnostics.comments(), Way::Collect(By::Record));
+    output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Record));
     output.keep_ledger(files, || ledgers::of_records(files, &read.wanted, true))?;
     let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
-    let never_met = NeverMet::new(order.fields());
+    let never_met = UnusedFields::new(order.fields());
     let keyed = Arc::new(Keyed { order: order.clone(), never_met });
     let (encode, mut encoded) = (Arc::clone(&keyed), Vec::new());
     read_encoded(files, read, &mut diagnostics, encode, |item| match item {
@@ -114,7 +114,7 @@ fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
 
 fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
     let sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
-    let never_met = NeverMet::new(order.fields());
+    let never_met = UnusedFields::new(order.fields());
     let outcome = games.collect(
         sorter,
         |sorter, game, place, bytes| {

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What the file says, and the arguments over it.
+/// Settings of the file, overridden by the arguments.
 fn settings(args: &Args) -> Result<ServerSettings> {
     let mut settings = match &args.config {
         None => ServerSettings::default(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
-use crate::cli::comments::Way;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::{Diagnostics, write_field};
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::ledgers::{self, LibraryArgs};
@@ -156,8 +156,8 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     Ok(if has_conflicts && args.deny_conflicts { Outcome::Different } else { outcome })
 }
 
-/// How the tallies that are written came to be: unless positions are what is the same, some of them are
-/// left out.
+/// Origin of the tallies that are written. Records of one position are merged; with another
+/// comparison some records are left out.
 fn ledger(args: &DedupeArgs, by: By) -> anyhow::Result<Option<TallyLedger>> {
     let Pipe { files, read, .. } = &args.pipe;
     let ledger = ledgers::sum(files, &read.wanted, args.libraries.allowed())?;
@@ -247,7 +247,7 @@ pub(crate) struct SelectionArgs {
 pub(crate) fn select(args: &SelectionArgs, keep: Keep) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
-    output.carry_comments(diagnostics.comments(), Way::Collect(args.by));
+    output.carry_comments(diagnostics.comments(), CommentOrder::Collect(args.by));
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let encode: Arc<dyn Encode> = Arc::new(args.by);
     let mut selection = Selection::new(keep, args.by, directory, memory);

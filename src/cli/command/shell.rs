@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::cli::board::Look;
+use crate::cli::board::BoardStyle;
 use crate::cli::outcome::Outcome;
 use crate::cli::shell::{self, Shell, script};
 use crate::cli::source::END_OF_INPUT;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let shows = io::stdout().is_terminal();
     let has_symbols = shows && Letters::of_terminal() == Letters::All;
     let symbols = args.pieces.map_or(has_symbols, |pieces| pieces == Pieces::Symbols);
-    let look = Look { symbols, colours: terminal::wants_color(shows) };
+    let look = BoardStyle { symbols, colours: terminal::wants_color(shows) };
     let is_typed = args.commands.is_empty() && shows && io::stdin().is_terminal();
     let mut shell = Shell::new(&args.sources, look, is_typed)?;
     if is_typed {

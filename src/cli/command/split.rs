@@ -11,7 +11,7 @@ use crate::cli::comments::{self, Comments};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{NeverMet, each_with_game, temporary_directory};
+use crate::cli::pipe::{UnusedFields, each_with_game, temporary_directory};
 use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Visited;
@@ -75,7 +75,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
-struct Way {
+struct SplitBy {
     /// Relative sizes of the parts, such as 90:10 or 8:1:1
     #[arg(long, value_parser = parse_ratio, value_name = "N:N[:...]")]
     ratio: Option<Ratio>,
@@ -90,11 +90,11 @@ struct Way {
 #[derive(Clone, Debug)]
 struct Ratio(Vec<u64>);
 
-/// So many files are written at a time at the most.
-const MOST_PARTS: usize = 100;
+/// Largest number of files that are open at a time.
+const MAX_PARTS: usize = 100;
 
-/// So many values of a field may have files of their own.
-const MOST_VALUES: usize = 10_000;
+/// Largest number of values of a field.
+const MAX_VALUES: usize = 10_000;
 
 fn parse_ratio(text: &str) -> Result<Ratio, String> {
     let wrong = || "expected numbers with colons between them, such as 90:10".to_string();
@@ -102,17 +102,17 @@ fn parse_ratio(text: &str) -> Result<Ratio, String> {
     let weights: Vec<_> = text.split(':').map(weight).collect::<Result<_, _>>()?;
     match weights.len() {
         0 | 1 => Err(wrong()),
-        2..=MOST_PARTS if weights.iter().all(|&weight| weight > 0) => Ok(Ratio(weights)),
-        2..=MOST_PARTS => Err("no part of a ratio can be 0".into()),
-        _ => Err(format!("at most {MOST_PARTS} parts")),
+        2..=MAX_PARTS if weights.iter().all(|&weight| weight > 0) => Ok(Ratio(weights)),
+        2..=MAX_PARTS => Err("no part of a ratio can be 0".into()),
+        _ => Err(format!("at most {MAX_PARTS} parts")),
     }
 }
 
-/// How the files are called: by their numbers, or by the values of the field.
+/// Names of the files: by number, or by the values of fields.
 #[derive(Clone, Debug)]
 enum Names {
     Numbers(Numbering),
-    /// What stands before, between and behind the values.
+    /// Text before, between and after the values.
     Values(Vec<String>),
 }
 
@@ -128,7 +128,7 @@ impl Names {
         }
     }
 
-    /// How many values a name has.
+    /// Number of values in a name.
     fn values(&self) -> usize {
         match self {
             Names::Numbers(_) => 0,
@@ -163,7 +163,7 @@ impl Names {
     }
 }
 
-/// What stands for the value of what lacks a field.
+/// Placeholder for a missing value.
 const UNKNOWN: &str = "_";
 
 /// A value as part of a file name: letters, digits, blanks and `-,+._` as they are, all other bytes
@@ -211,7 +211,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 impl Way {
-    /// How records get to the parts.
+    /// Order of records on their way to the parts.
     const fn of_comments(&self) -> comments::Way {
         match self.by.is_empty() {
             true => comments::Way::Stream,
@@ -221,14 +221,14 @@ impl Way {
 }
 
 impl Args {
-    /// How games are written; `None` when records are.
+    /// Format of games; `None` if records are written.
     fn game_format(&self) -> anyhow::Result<Option<GameFormat>> {
         let name = self.output.write(1, &[]);
         self.games.format_of(self.to.or_else(|| FileFormat::of_name(Path::new(&name))))
     }
 }
 
-/// What is split.
+/// Items to split.
 #[derive(Copy, Clone)]
 enum Unit<'a> {
     Record(&'a EpdRecord, Option<&'a Game>),
@@ -301,7 +301,7 @@ fn by_fields(
     let format = args.game_format()?;
     diagnostics.comments().follow(comments::Way::Collect(By::Record));
     let mut sorter = Sorter::new(temporary_directory(), args.memory.memory);
-    let never_met = NeverMet::new(fields.iter());
+    let never_met = UnusedFields::new(fields.iter());
     let mut values = HashSet::new();
     let mut bytes = Vec::new();
     each_unit(args, diagnostics, &mut |unit, place| {
@@ -326,8 +326,8 @@ fn by_fields(
         let key: Vec<u8> = fields.iter().flat_map(|field| key(field, &subject)).collect();
         values.insert(random_from_bytes(0, &key));
         anyhow::ensure!(
-            values.len() <= MOST_VALUES,
-            "more than {MOST_VALUES} values of {}: that would be too many files",
+            values.len() <= MAX_VALUES,
+            "more than {MAX_VALUES} values of {}: that would be too many files",
             fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(" and ")
         );
         sorter.push(&key, &bytes)?;
@@ -356,8 +356,8 @@ fn by_fields(
     }
 }
 
-/// What a subject is sorted by: its value of a field as part of a file name, which has no `/`, and what
-/// lacks the field last.
+/// Sort key of a subject: the value of a field as part of a file name, without `/`. Subjects
+/// without the field come last.
 fn key(field: &Field, subject: &EvalContext<'_>) -> Vec<u8> {
     let archive_name = field.archive_name(subject).map(String::into_bytes);
     let value = archive_name.or_else(|| field.is_in(subject).then(|| field.value(subject).text()));

@@ -134,7 +134,7 @@ fn print(out: &mut Output, tally: &CensusTally, stats: &json::Stats) -> anyhow::
     Ok(())
 }
 
-/// How the tallies of a library came to be.
+/// Origin of the tallies of a library.
 fn print_library(out: &mut Output, library: &json::Library) -> anyhow::Result<()> {
     writeln!(out, "library {}", library.file)?;
     let mixed = if library.is_mixed { ", and others that were built differently" } else { "" };

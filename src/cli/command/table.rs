@@ -10,7 +10,7 @@ use crate::cli::args::{MemoryArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
-use crate::cli::pipe::{NeverMet, temporary_directory};
+use crate::cli::pipe::{UnusedFields, temporary_directory};
 use crate::cli::source::{self, Visited};
 use crate::cli::{columns, games};
 use epdb::library::field::Field;
@@ -163,12 +163,12 @@ fn parse_template(text: &str) -> Result<Template, String> {
     Ok(Template(parts))
 }
 
-/// What a table is made of, and what no record had.
+/// Parts of a table, and the fields that no record had.
 struct Table<'a> {
     args: &'a Args,
     shape: Shape,
     forms: FormatOptions,
-    never_met: NeverMet,
+    never_met: UnusedFields,
     groups: Option<Groups>,
     out: Output,
     line: Vec<u8>,
@@ -227,7 +227,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         args,
         shape: Shape::of(args),
         forms: args.write.options(FileFormat::Epd, None),
-        never_met: NeverMet::new(fields.iter().copied()),
+        never_met: UnusedFields::new(fields.iter().copied()),
         groups: args.groups(),
         out: open_other_output(args.output.as_deref(), "a table")?,
         line: Vec::new(),

@@ -21,7 +21,7 @@ use epdb::library::same_game::SameGame;
 use epdb::library::tally::{
     MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
 };
-use epdb::model::{Color, MOST_KEPT};
+use epdb::model::{Color, MAX_KEPT};
 use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
@@ -56,7 +56,7 @@ pub(crate) struct Args {
 /// The heading of the options of counting.
 pub(crate) const COUNTING: &str = "Counting";
 
-/// Which games count, and how.
+/// Selection of games, and the way they are counted.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = COUNTING)]
 pub(crate) struct TallyArgs {
@@ -102,7 +102,7 @@ pub(crate) struct TallyArgs {
     count_repeats: bool,
     /// Keep N of the best rated and N of the latest games of each position, for `epdb games`
     #[arg(long, value_name = "N",
-          value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_KEPT)))]
+          value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_KEPT)))]
     keep_games: Option<u8>,
 }
 
@@ -318,7 +318,8 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
     }
 }
 
-/// What a summary says of games that were counted before, and of those among them that may be others.
+/// Part of the summary about games that were counted before, and about those that may be different
+/// games.
 fn counted_before(duplicates: u64, merged: &MergedGames) -> String {
     if duplicates == 0 {
         return String::new();

@@ -25,7 +25,7 @@ use epdb::source::GameFormat;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
 pub(crate) struct FlipArgs {
-    /// What to mirror
+    /// Parts to mirror
     #[arg(long, value_parser = word_of::<Mirror>(), default_value = "colors", value_name = "WHAT")]
     mirror: Mirror,
     #[command(flatten)]

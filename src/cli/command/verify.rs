@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, Wanted};
+use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::open_output;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
-/// What the absence of a checksum means, and what to do.
+/// Note about a missing checksum.
 const UNCHECKED: &str = "PGC has none of its own, so damage shows only where it breaks the rules \
                          (`epdb convert IN.pgc OUT.pgc --ext` adds checksums)";
 
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(if outcome == Outcome::Done { rejects } else { outcome })
 }
 
-/// What is wrong with a file, on its way out.
+/// Error of a file, passed to the caller.
 struct Findings<'a> {
     name: String,
     out: &'a mut Output,
@@ -105,7 +105,7 @@ fn check(
     diagnostics: &mut Diagnostics,
     findings: &mut Findings<'_>,
 ) -> anyhow::Result<()> {
-    let read = ReadArgs { wanted: Wanted::default(), form: args.form.clone() };
+    let read = ReadArgs { wanted: RecordFilter::default(), form: args.form.clone() };
     let takes_games = args.form.games.positions.is_none();
     let games = args.form.pgn_options().check_tags(true);
     let source = match source::open(path, &read.source_options(takes_games).games(games)) {

@@ -17,7 +17,7 @@ use epdb::error::Place;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::GameFormat;
 
-/// How games are annotated and written.
+/// Settings of annotation and output.
 pub(crate) struct Annotating {
     pub(crate) format: GameFormat,
     /// The loss of centipawns from which on the line of the engine is a variation.
@@ -28,7 +28,7 @@ pub(crate) struct Annotating {
 struct WaitingGame {
     game: Game,
     place: Place,
-    /// How many positions it has.
+    /// Number of its positions.
     positions: usize,
     analysed: Vec<EpdRecord>,
 }

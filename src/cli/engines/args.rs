@@ -9,7 +9,7 @@ use crate::cli::outcome::Usage;
 use epdb::engine::{ClockReading, EngineSpec, Limits, Plan, SystemClock, Task};
 use epdb::referee::{Stage, TimeControl};
 
-/// Which engines, and how much effort for each record.
+/// Engines, and the effort per record.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct EngineArgs {
     /// Engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'; may
@@ -37,7 +37,7 @@ pub(crate) struct EngineArgs {
     process: ProcessArgs,
 }
 
-/// How engines run.
+/// Settings of engine processes.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Engines")]
 pub(crate) struct ProcessArgs {
@@ -61,7 +61,7 @@ pub(crate) struct ProcessArgs {
 }
 
 /// More processes than this no machine has use for.
-const MOST_PROCESSES: usize = 1024;
+const MAX_PROCESSES: usize = 1024;
 
 impl EngineArgs {
     /// The limits, of which there must be one.
@@ -76,7 +76,7 @@ impl EngineArgs {
         Ok(Limits { nodes, depth, movetime, clock, mate: None })
     }
 
-    /// What each engine is asked.
+    /// Plans of all engines.
     pub(crate) fn plans(&self, limits: &Limits, task: &Task) -> anyhow::Result<Vec<Plan>> {
         let mut plans: Vec<Plan> = Vec::new();
         for engine in &self.engines {
@@ -103,7 +103,7 @@ impl EngineArgs {
         Ok(plans)
     }
 
-    /// How many lines are wanted.
+    /// Number of lines (MultiPV).
     pub(crate) fn lines(&self) -> usize {
         self.process.multipv.into()
     }
@@ -114,7 +114,7 @@ impl EngineArgs {
         let threads = options.iter().rfind(|(name, _)| name.eq_ignore_ascii_case("Threads"));
         let threads = threads.and_then(|(_, threads)| threads.parse().ok()).unwrap_or(1).max(1);
         let usual = (cores / threads).max(1);
-        self.process.concurrency.map_or(usual, NonZeroUsize::get).min(MOST_PROCESSES)
+        self.process.concurrency.map_or(usual, NonZeroUsize::get).min(MAX_PROCESSES)
     }
 
     /// The output of an engine.

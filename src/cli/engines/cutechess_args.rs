@@ -1,5 +1,5 @@
-//! Engines as other tools have them: `--engine cmd=./sf name=SF16 option.Hash=64`, which is one value
-//! in several words.
+//! Engines in the notation of cutechess: `--engine cmd=./sf name=SF16 option.Hash=64`, one value in
+//! several arguments.
 
 use std::ffi::OsString;
 
@@ -7,9 +7,9 @@ use epdb::engine::EngineSpec;
 
 const OPTION: &str = "--engine";
 
-/// The command line with the words of each engine as one.
+/// Joins the arguments of each engine.
 ///
-/// Those of a tournament stay as they are: there all options are of several words.
+/// Arguments of `referee` stay unchanged: it has its own options of several arguments.
 pub(crate) fn joined(args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_some_and(|command| command == "referee") {
         return args;

@@ -56,7 +56,7 @@ impl<'d> ProgressReporter<'d> {
         self.bar.show(counts.records, || counts.shown(self.counted));
     }
 
-    /// How many searches failed, and what was reached.
+    /// Number of failed searches, and the summary.
     pub(super) fn finish(self) -> (u64, String) {
         let ProgressReporter { label, counted, counts, .. } = self;
         (counts.failed, format!("{label}: {}", counts.shown(counted)))
@@ -76,10 +76,10 @@ pub(super) struct Counts {
     other_moves: u64,
 }
 
-/// What is counted of a run beside its records.
+/// Items that are counted in addition to records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Counted {
-    /// Nothing.
+    /// Records only.
     Records,
     /// Problems and solutions.
     Problems,
@@ -99,7 +99,7 @@ impl Counts {
         self.other_moves += u64::from(finished.error.is_none() && has_other_move(&finished.record));
     }
 
-    /// What was reached.
+    /// Summary of the counts.
     pub(super) fn shown(&self, counted: Counted) -> String {
         let Counts { records, failed, solved, problems, defective, mates, other_moves } = self;
         let mut text = match counted {

@@ -10,7 +10,7 @@ use super::annotating::Annotating;
 use super::args::EngineArgs;
 use super::progress::ProgressReporter;
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
-use crate::cli::comments::{Comments, Way};
+use crate::cli::comments::{CommentOrder, Comments};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
@@ -25,15 +25,15 @@ use epdb::model::{EpdRecord, Opcode};
 use epdb::source::{FileFormat, Item};
 use epdb::store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
 
-/// What a command asks of engines.
+/// Request of a command to the engines.
 pub(crate) struct Verb {
     /// The name of the command.
     pub(crate) name: &'static str,
-    /// What is asked about each record.
+    /// Task for each record.
     pub(crate) task: Task,
     /// The number of moves in which a mate is looked for, as it was given.
     pub(crate) mate: Option<u32>,
-    /// How games are annotated, where games are wanted.
+    /// Annotation of games, if games are written.
     pub(crate) games: Option<Annotating>,
 }
 
@@ -207,8 +207,8 @@ impl<'s> Sink<'s> {
     /// Writes the comments of the records too, where there is a place for them.
     pub(super) fn carry_comments(&mut self, comments: &Comments) {
         match self {
-            Sink::Output(output) => output.carry_comments(comments, Way::Queue),
-            Sink::Store(_) => comments.follow(Way::Drop),
+            Sink::Output(output) => output.carry_comments(comments, CommentOrder::Queue),
+            Sink::Store(_) => comments.follow(CommentOrder::Drop),
         }
     }
 

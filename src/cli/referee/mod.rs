@@ -1,4 +1,4 @@
-//! What `epdb referee` shows and reads.
+//! Display and input of `epdb referee`.
 
 mod console;
 mod display;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::cli::board::{self, Look};
+use crate::cli::board::{self, BoardStyle};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, open_page};
 use crate::cli::shell::records::Records;
@@ -12,13 +12,13 @@ use crate::cli::terminal::{is_quiet, note};
 use epdb::library::kit::{Reply, Session, Step, Verb};
 use epdb::text::Diagnostic;
 
-/// What became of a line.
+/// Result of a line.
 pub(crate) enum Executed {
     /// It was carried out.
     Done {
-        /// How it ended.
+        /// Outcome of the command.
         outcome: Outcome,
-        /// What is doubtful about the position in the line.
+        /// Warnings about the position in the line.
         warnings: Vec<Diagnostic>,
     },
     /// No more lines are wanted.
@@ -29,7 +29,7 @@ pub(crate) enum Executed {
 pub(crate) struct Shell {
     session: Session,
     records: Records,
-    look: Look,
+    look: BoardStyle,
     /// Show the board whenever another position is on it.
     shows_board: bool,
 }
@@ -39,12 +39,16 @@ impl Shell {
     ///
     /// # Errors
     /// A source cannot be read.
-    pub(crate) fn new(sources: &[PathBuf], look: Look, shows_board: bool) -> anyhow::Result<Shell> {
+    pub(crate) fn new(
+        sources: &[PathBuf],
+        look: BoardStyle,
+        shows_board: bool,
+    ) -> anyhow::Result<Shell> {
         let records = Records::open(sources.to_vec())?;
         Ok(Shell { session: Session::new(), records, look, shows_board })
     }
 
-    /// What commands act on.
+    /// State that commands act on.
     pub(crate) const fn session(&self) -> &Session {
         &self.session
     }
@@ -70,7 +74,7 @@ impl Shell {
         Ok(Executed::Done { outcome, warnings })
     }
 
-    /// What needs files or other programs.
+    /// Runs commands that need files or other subcommands.
     fn outside(&mut self, verb: Verb, operands: &str) -> anyhow::Result<Outcome> {
         let words = shell_words::split(operands)?;
         match (verb, words.as_slice()) {
@@ -110,7 +114,7 @@ impl Shell {
         Ok(self.show_position()?.and(Outcome::different_if(found.has_rejected)))
     }
 
-    /// What there is to see of another position.
+    /// Shows the board after a change of position, if wanted.
     fn show_position(&self) -> anyhow::Result<Outcome> {
         match self.shows_board && !is_quiet() {
             true => self.show_board(),

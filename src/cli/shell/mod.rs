@@ -1,5 +1,5 @@
-//! What `epdb shell` puts around the processor of commands: a terminal or a script, files, the records
-//! of sources, and the commands of epdb that answer questions about a position.
+//! Parts of `epdb shell`: terminal and scripts, files, records of sources, and commands about a
+//! position.
 
 mod execute;
 mod files;

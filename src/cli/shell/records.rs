@@ -20,20 +20,20 @@ pub(super) struct Records {
     paths: Vec<PathBuf>,
     /// The number of the record, from 1; 0 before the first.
     number: u64,
-    /// Where reading has come to; behind an error it begins again.
+    /// Position of the reader; after an error reading starts again.
     reading: Option<Reading>,
     /// The number up to which rejected lines were told.
     told: u64,
 }
 
 /// A record, and what is known of it.
-pub(super) struct Found {
+pub(super) struct LoadedRecord {
     pub(super) record: EpdRecord,
     pub(super) place: Place,
     pub(super) number: u64,
     /// The registers before it.
     pub(super) before: Registers,
-    /// What was repaired in it or is doubtful.
+    /// Repairs and warnings.
     pub(super) warnings: Vec<Diagnostic>,
     /// Whether lines on the way to it were rejected, which was told.
     pub(super) has_rejected: bool,
@@ -65,8 +65,10 @@ impl Records {
     /// Goes to another record.
     ///
     /// # Errors
-    /// There is none, the sources cannot be read, or it was interrupted; the record stays the same then.
-    pub(super) fn go(&mut self, step: Step) -> anyhow::Result<Found> {
+    ///
+    /// The record does not exist, the sources cannot be read, or the work was interrupted; the
+    /// record then stays the same.
+    pub(super) fn go(&mut self, step: Step) -> anyhow::Result<LoadedRecord> {
         anyhow::ensure!(!self.paths.is_empty(), "no source is open: `open SOURCE`");
         let number = match step {
             Step::On(records) => self.number.saturating_add(records),
@@ -82,7 +84,7 @@ impl Records {
         found
     }
 
-    fn read_to(&mut self, number: u64) -> anyhow::Result<Found> {
+    fn read_to(&mut self, number: u64) -> anyhow::Result<LoadedRecord> {
         let paths = &self.paths;
         let mut reading = self
             .reading
@@ -131,7 +133,7 @@ fn check_beginning(path: &Path) -> anyhow::Result<()> {
 
 /// Sources being read.
 struct Reading {
-    /// Those whose turn has not come.
+    /// Sources that are not open yet.
     paths: vec::IntoIter<PathBuf>,
     /// The one that is read, and whether it is one of games.
     source: Option<(Items, bool)>,
@@ -150,7 +152,11 @@ impl Reading {
     }
 
     /// Reads on to a record that is still to come.
-    fn read_to(&mut self, number: u64, rejected: &mut Rejected<'_>) -> anyhow::Result<Found> {
+    fn read_to(
+        &mut self,
+        number: u64,
+        rejected: &mut Rejected<'_>,
+    ) -> anyhow::Result<LoadedRecord> {
         let mut warnings = Vec::new();
         while let Some((item, is_of_games)) = self.next_item()? {
             anyhow::ensure!(!signals::was_interrupted(), "interrupted");
@@ -168,7 +174,14 @@ impl Reading {
                     if self.count == number {
                         let before = if begins { Registers::default() } else { registers };
                         let has_rejected = false;
-                        return Ok(Found { record, place, number, before, warnings, has_rejected });
+                        return Ok(LoadedRecord {
+                            record,
+                            place,
+                            number,
+                            before,
+                            warnings,
+                            has_rejected,
+                        });
                     }
                     warnings.clear();
                 }

@@ -9,7 +9,7 @@ use epdb::library::kit::KitError;
 use epdb::text::lines::{self, LineReader, Next};
 
 /// The longest line of commands that is read, in bytes.
-const LONGEST_LINE: usize = 1 << 16;
+const MAX_LINE: usize = 1 << 16;
 
 /// Carries out line after line. The first error ends it, unless it is to be kept going; errors are
 /// printed with the name of the script and the line.
@@ -22,12 +22,12 @@ pub(crate) fn run(
     script: impl Read,
     keeps_going: bool,
 ) -> anyhow::Result<Outcome> {
-    let mut reader = LineReader::new(script, LONGEST_LINE);
+    let mut reader = LineReader::new(script, MAX_LINE);
     let mut outcome = Outcome::Done;
     while let Some(next) = reader.next_line()? {
         let (number, obeyed) = match next {
             Next::Line(line) => (line.number, execute(shell, line.text)),
-            Next::TooLong { number, .. } => (number, Err(lines::too_long(LONGEST_LINE).into())),
+            Next::TooLong { number, .. } => (number, Err(lines::too_long(MAX_LINE).into())),
         };
         match obeyed {
             Ok(Executed::Done { outcome: of_line, warnings }) => {

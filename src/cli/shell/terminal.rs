@@ -20,8 +20,8 @@ use epdb::library::kit::{Completion, complete};
 
 const PROMPT: &str = "epdb> ";
 
-/// So many lines are remembered.
-const MOST_REMEMBERED: usize = 1000;
+/// Largest number of lines in the history.
+const MAX_REMEMBERED: usize = 1000;
 
 /// Carries out what is typed, until Ctrl-D or `quit`. Ctrl-C drops the line, or ends what is being
 /// done. Errors are printed, and the next line follows.
@@ -32,7 +32,7 @@ pub(crate) fn run(shell: Shell, history: Option<&Path>) -> anyhow::Result<Outcom
     signals::interrupt_work_only()?;
     let config = Config::builder()
         .completion_type(CompletionType::List)
-        .max_history_size(MOST_REMEMBERED)?
+        .max_history_size(MAX_REMEMBERED)?
         .history_ignore_dups(true)?
         .history_ignore_space(true)
         .build();
@@ -92,7 +92,7 @@ pub(crate) fn history_file() -> Option<PathBuf> {
     Some(folder.join("epdb").join("history"))
 }
 
-/// Who completes lines.
+/// Completion of lines.
 struct Typist {
     shell: Shell,
     files: FilenameCompleter,

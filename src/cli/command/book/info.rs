@@ -70,7 +70,7 @@ fn print(out: &mut Output, summary: &Summary) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is in a book (`book info --json`).
+/// Content of a book (`book info --json`).
 #[derive(Serialize)]
 struct Info {
     book: String,

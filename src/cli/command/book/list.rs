@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(outcome.and(Outcome::different_if(!is_whole)))
 }
 
-/// Takes the positions of the sources into account, if any were named.
+/// Looks for book positions in the sources, if any were given.
 fn offer_sources(args: &Args, walks: &mut [BookResolver<'_>]) -> anyhow::Result<Outcome> {
     if args.sources.is_empty() {
         return Ok(Outcome::Done);
@@ -109,7 +109,7 @@ struct Row<'a> {
     /// Null where the position is not known or the move not legal.
     san: Option<String>,
     weight: u16,
-    /// Of the weights of its position, from 0 to 1.
+    /// Share of the weights of its position, from 0 to 1.
     share: f64,
     learn: u32,
 }
@@ -119,7 +119,7 @@ struct Row<'a> {
 struct Listed<'a> {
     book: &'a str,
     entries: &'a [Entry],
-    /// What is known of the position.
+    /// The position, if known.
     known: Option<(&'a str, &'a Playable)>,
 }
 
@@ -162,7 +162,7 @@ impl List<'_> {
         Ok(())
     }
 
-    /// Writes a book, and says whether no entry was left out because its position is not known.
+    /// Writes a book; returns whether all its positions are known.
     fn write_book(&mut self, book: &str, walk: BookResolver<'_>) -> anyhow::Result<bool> {
         let is_text = !self.args.form.tsv && !self.args.form.json;
         if is_text && self.args.books.len() > 1 {
@@ -192,7 +192,7 @@ impl List<'_> {
         Ok(unknown == 0 || self.args.all)
     }
 
-    /// Writes a position that is known, and gives the number of illegal moves.
+    /// Writes a known position; returns the number of illegal moves.
     fn write_known(&mut self, book: &str, found: &BookPosition<'_>) -> anyhow::Result<usize> {
         let fen = fen_of(&found.position);
         let Ok(playable) = Playable::new(&found.position) else { return Ok(0) };

@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(diagnostics.finish()?.and(Outcome::different_if(!is_there)))
 }
 
-/// Answers that nothing is there.
+/// Answers every query with no record.
 fn no_more(queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
     Ok(vec![Vec::new(); queries.len()])
 }
@@ -168,7 +168,7 @@ fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
     Ok(out.finish()?)
 }
 
-/// That a position is not there, and which one before it on the given line is.
+/// Message that a position was not found, with the nearest earlier position on the line.
 fn missing(
     args: &Args,
     line: &PositionLine,
@@ -199,7 +199,7 @@ struct Searcher<'a> {
     source: SearchTarget,
     args: &'a Args,
     diagnostics: &'a mut Diagnostics,
-    /// The records of positions that were found before they are asked for.
+    /// Records that were found in advance.
     known: HashMap<PackedBoard, Vec<EpdRecord>>,
 }
 
@@ -219,7 +219,7 @@ impl<'a> Searcher<'a> {
         Ok(Searcher { source, args, diagnostics, known: HashMap::new() })
     }
 
-    /// Whether it can be asked for positions that are not known before.
+    /// Whether the source can be searched again.
     fn can_ask_on(&self) -> bool {
         match &self.source {
             SearchTarget::Lookup(_) => true,
@@ -227,7 +227,7 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Finds at once what is asked for later on where the source has to be read through.
+    /// Finds all records of the line in advance if the source can be read only once.
     fn prepare(&mut self, line: &PositionLine) -> anyhow::Result<()> {
         if matches!(self.source, SearchTarget::Lookup(_)) {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::cli::board::{self, Look};
+use crate::cli::board::{self, BoardStyle};
 use crate::cli::columns;
 use epdb::library::explore::object::Shown;
 use epdb::library::explore::{Explored, MoveRow, ParentRow, performance};
@@ -10,7 +10,7 @@ use epdb::library::names::OpeningName;
 use epdb::model::{Color, GameCounts, Operation, San};
 use epdb::source::Output;
 
-/// How many characters the bar of the results takes.
+/// Width of the bar of results, in characters.
 const BAR: u64 = 20;
 
 /// Rows under the names of columns. A column without a name is only shown to a person.
@@ -19,7 +19,7 @@ pub(super) struct Table {
     rows: Vec<Vec<Cell>>,
 }
 
-/// What stands in a column.
+/// Content of a cell.
 enum Cell {
     Nothing,
     Text(String),
@@ -88,7 +88,7 @@ pub(super) fn moves(shown: &Shown<'_>) -> Table {
     Table { names, rows }
 }
 
-/// What another library knows of a move.
+/// Cells of another library about a move.
 fn other_cells(other: &Explored, counts: &GameCounts, reached: Option<u64>) -> [Cell; 7] {
     let all = other.counts().games();
     let share = (all > 0).then(|| counts.games() as f64 / all as f64);
@@ -161,7 +161,7 @@ pub(super) fn parents(parents: &[ParentRow]) -> Table {
     Table { names: NAMES.to_vec(), rows: parents.iter().map(row).collect() }
 }
 
-/// From the games to the years.
+/// Cells from the number of games to the years.
 fn cells_of(counts: &GameCounts, all: &GameCounts, mover: Color) -> Vec<Cell> {
     let share = |games: u64| games as f64 / all.games() as f64;
     let unknown = (counts.unknown > 0).then_some(counts.unknown);
@@ -190,7 +190,7 @@ impl Cell {
         value.map_or(Cell::Nothing, cell)
     }
 
-    /// As a person sees it.
+    /// Text for people.
     fn text(&self) -> String {
         match self {
             Cell::Share(share) => format!("{:.1}%", 100.0 * share),
@@ -203,7 +203,7 @@ impl Cell {
         }
     }
 
-    /// As it stands between tabs.
+    /// Text of the TSV output.
     fn plain(&self) -> String {
         match self {
             Cell::Nothing => String::new(),
@@ -261,7 +261,7 @@ impl Table {
 pub(super) fn write_head(shown: &Shown<'_>, out: &mut Output) -> io::Result<()> {
     let explored = shown.explored;
     if io::stdout().is_terminal() {
-        writeln!(out, "{}\n", board::text(&explored.position, Color::White, Look::PLAIN))?;
+        writeln!(out, "{}\n", board::text(&explored.position, Color::White, BoardStyle::PLAIN))?;
     }
     writeln!(out, "{}", explored.position)?;
     if let Some(name) = shown.opening {

@@ -1,4 +1,4 @@
-//! What `epdb export` does with one archive: all records, some, or the files it was packed from.
+//! Export of one archive: all records, some, or the files it was packed from.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufWriter, IntoInnerError, Write};
@@ -18,13 +18,13 @@ use epdb::source::{FileFormat, Local, Output, TargetOptions};
 
 /// The records that --range asks for.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct RecordRange {
     start: u64,
     end: Option<u64>,
 }
 
-impl Wanted {
-    /// The numbers, all of which the archive has.
+impl RecordRange {
+    /// The range, checked against the archive.
     fn of(self, archive: &Archive) -> anyhow::Result<Range<u64>> {
         let (records, end) = (archive.len(), self.end.unwrap_or(archive.len()));
         anyhow::ensure!(
@@ -37,7 +37,7 @@ impl Wanted {
     }
 }
 
-pub(super) fn parse_range(text: &str) -> Result<Wanted, String> {
+pub(super) fn parse_range(text: &str) -> Result<RecordRange, String> {
     let (start, end) = text.split_once("..").ok_or("expected A..B")?;
     let number = |text: &str| match text {
         "" => Ok(None),
@@ -47,7 +47,7 @@ pub(super) fn parse_range(text: &str) -> Result<Wanted, String> {
     if end.is_some_and(|end| end < start) {
         return Err(format!("it ends before it begins; use {}..{start}", end.unwrap_or(0)));
     }
-    Ok(Wanted { start, end })
+    Ok(RecordRange { start, end })
 }
 
 /// Writes the files that an archive was packed from.
@@ -64,7 +64,7 @@ pub(super) fn restore(file: &Path, pipe: &Pipe, memory: usize) -> anyhow::Result
 /// Writes the records of an archive, or those at --range.
 pub(super) fn write(
     file: &Path,
-    range: Option<Wanted>,
+    range: Option<RecordRange>,
     pipe: &Pipe,
     memory: usize,
 ) -> anyhow::Result<Outcome> {
@@ -73,7 +73,7 @@ pub(super) fn write(
     let archive = local.archive()?.memory_bytes(memory);
     let diagnostics = Diagnostics::new(&pipe.read.form)?;
     let all = range.is_none();
-    let range = range.unwrap_or(Wanted { start: 0, end: None });
+    let range = range.unwrap_or(RecordRange { start: 0, end: None });
     let range = range.of(&archive).with_context(name)?;
     let Some(options) = canonical_text(pipe) else {
         let mut output = pipe.open_output(all)?;
@@ -96,7 +96,7 @@ pub(super) fn write(
     diagnostics.finish()
 }
 
-/// How lines are written that are canonical but for the form of their counters.
+/// Options for writing lines that are canonical except for the form of counters.
 fn canonical_text(pipe: &Pipe) -> Option<TargetOptions> {
     let Pipe { write, output, .. } = pipe;
     let named = output.output.as_deref().and_then(FileFormat::of_name);
@@ -136,8 +136,8 @@ fn restore_one(archive: &Archive, mut output: Output) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// Writes each file into a folder, if all of them may be written. All of them are brought to the disk
-/// at the end.
+/// Writes all files into a folder, or none if one may not be written. All are synced to the disk at
+/// the end.
 fn restore_into(archive: &Archive, names: &[String], folder: &Folder<'_>) -> anyhow::Result<()> {
     let mut free = Names::default();
     let names = names.iter().map(|name| free.free(name));
@@ -170,13 +170,12 @@ fn finish(output: Option<BufWriter<NewFile>>) -> anyhow::Result<()> {
 /// The folder that files are written into.
 struct Folder<'a> {
     path: &'a Path,
-    /// Whether files that are there are replaced.
+    /// Whether existing files are replaced.
     may_replace: bool,
 }
 
 impl Folder<'_> {
-    /// Where a file of this name is written, if it may be. What is unpacked must not go through a link,
-    /// or into a pipe or a device, that stands in the way.
+    /// Path of a file to unpack. It must not lead through a link, or into a pipe or a device.
     fn place(&self, name: &str) -> anyhow::Result<PathBuf> {
         let place = self.path.join(name);
         let folders = place.ancestors().skip(1).take(name.matches('/').count());
@@ -213,7 +212,7 @@ fn in_the_way(place: &Path, what: &str) -> String {
 #[derive(Default)]
 struct Names {
     taken: BTreeSet<String>,
-    /// The last number that was put in front of a name.
+    /// The last number used as a prefix of a name.
     numbers: HashMap<String, u32>,
 }
 
@@ -240,7 +239,7 @@ impl Names {
     }
 }
 
-/// Whether a part of a path is nothing but a name, on every system.
+/// Whether a part of a path is a plain name on every system.
 fn is_plain(part: &str) -> bool {
     let mut components = Path::new(part).components();
     let is_name = matches!(components.next(), Some(Component::Normal(name)) if name == part);

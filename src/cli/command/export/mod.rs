@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// omitted
     #[arg(long, value_name = "A..B", value_parser = archive::parse_range,
           conflicts_with_all = ["sort", "min_games", "filter", "games"])]
-    range: Option<archive::Wanted>,
+    range: Option<archive::RecordRange>,
     /// Archives: write the packed files as they were. Several files go into the folder given by -o,
     /// with their subfolders; a single file goes to -o or to standard output. If a file exists
     /// already, nothing is written
@@ -62,7 +62,7 @@ enum Order {
 }
 
 impl Args {
-    /// What is read and written; with --min-games that is part of the expression.
+    /// Input and output; --min-games is added to the expression.
     fn pipe(&self) -> anyhow::Result<Pipe> {
         let mut pipe = self.pipe.clone();
         if let Some(games) = self.min_games {

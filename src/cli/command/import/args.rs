@@ -73,7 +73,7 @@ enum OnDuplicateArg {
 }
 
 impl Args {
-    /// How the records, or the tallies of games, are imported.
+    /// Options of the import.
     pub(super) fn options(&self) -> ImportOptions {
         let options = ImportOptions::new().restart(self.restart);
         if self.tally {

@@ -9,7 +9,7 @@ pub(crate) use args::Args;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::command::tally::{directory_beside, report};
-use crate::cli::comments::Way;
+use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::ledgers;
@@ -109,7 +109,7 @@ fn import_records(
     diagnostics: &mut Diagnostics,
     new: &mut Option<NewFile>,
 ) -> anyhow::Result<ImportReport> {
-    diagnostics.comments().follow(Way::Drop);
+    diagnostics.comments().follow(CommentOrder::Drop);
     opened.read(read, diagnostics, |source, note| {
         import.records(store, source, &mut |progress| {
             note(progress.item)?;

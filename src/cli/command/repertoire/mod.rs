@@ -158,7 +158,7 @@ impl Args {
         read
     }
 
-    /// What the library knows of the positions in which the other side is to move.
+    /// Library data of the positions in which the other side is to move.
     fn tallies(
         &self,
         lines: &Repertoire,

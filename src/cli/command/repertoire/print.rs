@@ -10,10 +10,10 @@ use epdb::library::repertoire::{Coverage, Finding, GameEnds, Part, numbered};
 use epdb::model::{Color, San};
 use epdb::source::Output;
 
-/// How many lines of a part a person sees.
+/// Default number of lines per part.
 const LINES: usize = 20;
 
-/// How the report looks.
+/// Form of the report.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct Form {
     /// At most N lines in each part of the report [default: 20; all with --tsv and --json]
@@ -27,7 +27,7 @@ pub(super) struct Form {
     json: bool,
 }
 
-/// Everything that is told.
+/// The whole report.
 pub(super) struct Report {
     pub(super) side: Color,
     pub(super) positions: usize,
@@ -180,7 +180,7 @@ fn text(finding: &Finding) -> String {
     }
 }
 
-/// What is printed of a part that is not for a person.
+/// Rows of a part in TSV and JSON.
 fn rows<'r>(form: &Form, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
     let limit = form.limit.unwrap_or(usize::MAX);
     PARTS.into_iter().flat_map(move |part| report.part(part).into_iter().take(limit))
@@ -256,7 +256,7 @@ struct Row<'f> {
     games: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<f64>,
-    /// How many moves lead there.
+    /// Number of moves that lead there.
     #[serde(skip_serializing_if = "Option::is_none")]
     ply: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -239,7 +239,7 @@ fn fields(run: &Run, row: &Row<'_>, place: usize) -> Option<Vec<String>> {
     Some(parts.concat())
 }
 
-/// How much more than the first run a later one gave as score, and took in nodes and milliseconds.
+/// Differences in score, nodes and milliseconds between a later run and the first run.
 fn more_than_first(row: &Row<'_>, place: usize) -> [String; 3] {
     let (Some(first), Some(own)) = (row.problems()[0], row.problems()[place]) else {
         return Default::default();
@@ -254,12 +254,12 @@ fn more_than_first(row: &Row<'_>, place: usize) -> [String; 3] {
     })
 }
 
-/// How many problems must be solved.
+/// Minimum of solved problems.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(super) enum MinSolved {
-    /// So many.
+    /// Number of problems.
     Count(u64),
-    /// So many percent of those that are scored.
+    /// Percentage of the scored problems.
     Percent(f64),
 }
 

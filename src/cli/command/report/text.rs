@@ -11,7 +11,7 @@ use epdb::report::{
 };
 use epdb::source::Output;
 
-/// How many lines of a list a person sees.
+/// Default number of lines in a list.
 pub(super) const LINES: usize = 20;
 
 pub(super) fn print(report: &Report<'_>, limit: usize, out: &mut Output) -> io::Result<()> {
@@ -31,7 +31,7 @@ fn heading(text: &str, out: &mut Output) -> io::Result<()> {
     writeln!(out, "\n{text}")
 }
 
-/// Columns of which the first so many stand at the left.
+/// Aligned columns; the first ones, up to this number, are left-aligned.
 fn table(names: &[&str], rows: &[Vec<String>], left: usize, out: &mut Output) -> io::Result<()> {
     columns::write_columns(names, rows, |column| column < left, out)
 }
@@ -41,7 +41,7 @@ fn some(count: u64) -> String {
     if count == 0 { String::new() } else { grouped(count.into()) }
 }
 
-/// How many were solved: solved, of how many, percent, the interval, points.
+/// Results: solved, number of problems, percentage, interval, points.
 fn solved(counts: &Counts) -> Vec<String> {
     let interval = |Interval { low, high }| format!("{} to {}", percent(low), percent(high));
     let points = counts.points.map(|sum| [grouped(sum.got), grouped(sum.of)]);
@@ -272,7 +272,7 @@ fn name(problem: &Problem) -> String {
     problem.id.clone().unwrap_or_else(|| problem.place.to_string())
 }
 
-/// What a run answered, whether it solves, and a mark for what is missing.
+/// Answer of a run, its verdict, and a mark for missing data.
 fn answer(problem: Option<&Problem>) -> String {
     let Some(problem) = problem else { return String::new() };
     let answer = problem.answer.as_ref().map_or("-".into(), NamedMove::to_string);

@@ -7,7 +7,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use super::screen::Look;
+use super::screen::Theme;
 use epdb::model::score::Score;
 use epdb::model::{Color, Position, Square};
 use epdb::referee::{RunningGame, SideView, Tournament};
@@ -23,7 +23,7 @@ pub(super) fn draw_panel(
     area: Rect,
     tournament: &Tournament,
     game: &RunningGame,
-    look: Look,
+    look: Theme,
 ) {
     let held = if game.is_held { ", held" } else { "" };
     let title = format!(" game {}, round {}{held} ", game.pairing.game, game.pairing.round);
@@ -51,7 +51,7 @@ pub(super) fn line(tournament: &Tournament, game: &RunningGame) -> String {
 }
 
 /// A board, White below.
-fn board_lines(position: &Position, look: Look) -> Vec<Line<'static>> {
+fn board_lines(position: &Position, look: Theme) -> Vec<Line<'static>> {
     let rank = |rank: u8| {
         let square = |file: u8| {
             let piece = position.board().piece_at(Square::at(file, rank));
@@ -66,7 +66,7 @@ fn board_lines(position: &Position, look: Look) -> Vec<Line<'static>> {
 }
 
 /// Black above, White below, the last move between them.
-fn side_lines(tournament: &Tournament, game: &RunningGame, look: Look) -> Vec<Line<'static>> {
+fn side_lines(tournament: &Tournament, game: &RunningGame, look: Theme) -> Vec<Line<'static>> {
     let side = |color: Color| {
         let view = &game.sides[color as usize];
         let is_running = game.running == Some(color);

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// How soon the thread sees that nobody wants keys any more.
+/// Interval at which the thread checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a key says.
+/// Meaning of a key.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Key {
     Char(char),

@@ -25,9 +25,9 @@ use epdb::referee::{
     parse_command,
 };
 use keys::{Key, Keys};
-use screen::{Look, Screen};
+use screen::{Screen, Theme};
 
-/// How often clocks are shown anew.
+/// Interval between updates of clocks.
 const REFRESH: Duration = Duration::from_millis(100);
 
 /// Shows a tournament on the terminal, takes keys, and goes on in lines when the terminal is left.
@@ -35,7 +35,7 @@ const REFRESH: Duration = Duration::from_millis(100);
 pub(crate) struct Display {
     /// Whether the terminal is to be drawn on as soon as there is something to show.
     is_wanted: bool,
-    shown: Option<Shown>,
+    shown: Option<DisplayState>,
     supervisor: Option<Supervisor>,
     plain: Plain,
 }
@@ -46,29 +46,29 @@ struct Supervisor {
     remote: Remote,
     /// Whether commands are read in lines where the terminal is not drawn on.
     is_attended: bool,
-    /// Those in force.
+    /// Timeouts in force.
     silences: QuietTimeouts,
 }
 
 /// A terminal that is drawn on.
 #[derive(Debug)]
-struct Shown {
+struct DisplayState {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     screen: Screen,
     keys: Keys,
     drawn: Option<Instant>,
 }
 
-/// What a key asks for beyond the screen.
+/// Request of a key beyond the screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Asked {
+enum KeyRequest {
     /// To leave the terminal.
     Leave,
     /// To end, and let the tournament be gone on with later.
     Stop,
     /// To pause or to go on.
     Pause,
-    /// What was typed.
+    /// A typed command.
     Command(String),
 }
 
@@ -102,10 +102,10 @@ impl Display {
     }
 
     /// Does what a key asks for.
-    fn execute(&mut self, asked: Asked, snapshot: &Snapshot<'_>) {
+    fn execute(&mut self, asked: KeyRequest, snapshot: &Snapshot<'_>) {
         match asked {
-            Asked::Leave => self.leave(snapshot.tournament),
-            Asked::Stop => match self.supervisor {
+            KeyRequest::Leave => self.leave(snapshot.tournament),
+            KeyRequest::Stop => match self.supervisor {
                 Some(_) => self.say(ControlCommand::Stop),
                 None => {
                     // Who only looks on has nothing to end but itself.
@@ -113,9 +113,11 @@ impl Display {
                     std::process::exit(INTERRUPTED);
                 }
             },
-            Asked::Pause if snapshot.is_paused => self.say(ControlCommand::Order(Order::Resume)),
-            Asked::Pause => self.say(ControlCommand::Order(Order::Pause)),
-            Asked::Command(line) => self.command(&line, snapshot.tournament),
+            KeyRequest::Pause if snapshot.is_paused => {
+                self.say(ControlCommand::Order(Order::Resume))
+            }
+            KeyRequest::Pause => self.say(ControlCommand::Order(Order::Pause)),
+            KeyRequest::Command(line) => self.command(&line, snapshot.tournament),
         }
     }
 
@@ -161,7 +163,7 @@ impl Watch for Display {
     fn show(&mut self, snapshot: &Snapshot<'_>) {
         self.plain.show(snapshot);
         if std::mem::take(&mut self.is_wanted) {
-            self.shown = Shown::open().ok();
+            self.shown = DisplayState::open().ok();
         }
         while let Some(key) = self.shown.as_ref().and_then(|shown| shown.keys.next()) {
             let asked = self.shown.as_mut().and_then(|shown| shown.screen.press(key));
@@ -187,8 +189,8 @@ impl Watch for Display {
     }
 }
 
-impl Shown {
-    fn open() -> io::Result<Shown> {
+impl DisplayState {
+    fn open() -> io::Result<DisplayState> {
         IS_DRAWN_ON.store(true, Ordering::Relaxed);
         let begin = || {
             enable_raw_mode()?;
@@ -196,8 +198,8 @@ impl Shown {
             Terminal::new(CrosstermBackend::new(io::stderr()))
         };
         let terminal = begin().inspect_err(|_| leave_terminal())?;
-        let screen = Screen::new(Look::of_environment());
-        Ok(Shown { terminal, screen, keys: Keys::open(), drawn: None })
+        let screen = Screen::new(Theme::of_environment());
+        Ok(DisplayState { terminal, screen, keys: Keys::open(), drawn: None })
     }
 
     /// Draws, unless that was done a moment ago.
@@ -211,7 +213,7 @@ impl Shown {
     }
 }
 
-impl Drop for Shown {
+impl Drop for DisplayState {
     fn drop(&mut self) {
         leave_terminal();
     }
@@ -219,14 +221,14 @@ impl Drop for Shown {
 
 impl Screen {
     /// Takes a key; what it asks for beyond the screen.
-    fn press(&mut self, key: Key) -> Option<Asked> {
+    fn press(&mut self, key: Key) -> Option<KeyRequest> {
         if key == Key::Interrupt {
-            return Some(Asked::Stop);
+            return Some(KeyRequest::Stop);
         }
         let Some(line) = &mut self.typed else {
             match key {
-                Key::Char('q') => return Some(Asked::Leave),
-                Key::Char('p') => return Some(Asked::Pause),
+                Key::Char('q') => return Some(KeyRequest::Leave),
+                Key::Char('p') => return Some(KeyRequest::Pause),
                 Key::Char('f') => self.look.figures = !self.look.figures,
                 Key::Char(':') => self.typed = Some(String::new()),
                 _ => {}
@@ -237,7 +239,7 @@ impl Screen {
             Key::Char(letter) => line.push(letter),
             Key::Backspace => drop(line.pop()),
             Key::Escape | Key::Interrupt => self.typed = None,
-            Key::Enter => return self.typed.take().map(Asked::Command),
+            Key::Enter => return self.typed.take().map(KeyRequest::Command),
         }
         None
     }
@@ -246,7 +248,7 @@ impl Screen {
 /// Whether the terminal is not as it was.
 static IS_DRAWN_ON: AtomicBool = AtomicBool::new(false);
 
-/// Makes the terminal again what it was, also for a process that is told to end.
+/// Restores the terminal, also if the process is ended by a signal.
 pub(crate) fn leave_terminal() {
     if IS_DRAWN_ON.swap(false, Ordering::Relaxed) {
         // A terminal that is gone needs nothing more.

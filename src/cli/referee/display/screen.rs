@@ -13,21 +13,21 @@ use crate::cli::terminal::{self, Letters, escaped};
 use epdb::model::{Color, Piece, Role};
 use epdb::referee::{RunningGame, Snapshot};
 
-/// So many messages are kept, and so many shown.
+/// Number of messages that are stored, and that are shown.
 const KEPT_MESSAGES: usize = 100;
 const SHOWN_MESSAGES: u16 = 3;
 
-/// What is shown beside the tournament itself.
+/// State of the screen besides the tournament itself.
 #[derive(Debug)]
 pub(super) struct Screen {
-    pub(super) look: Look,
+    pub(super) look: Theme,
     messages: VecDeque<String>,
-    /// What is being typed for the referee.
+    /// Command that is being typed.
     pub(super) typed: Option<String>,
 }
 
 impl Screen {
-    pub(super) const fn new(look: Look) -> Screen {
+    pub(super) const fn new(look: Theme) -> Screen {
         Screen { look, messages: VecDeque::new(), typed: None }
     }
 
@@ -122,22 +122,22 @@ impl Screen {
     }
 }
 
-/// What letters and colours a terminal gets.
+/// Characters and colours of a terminal.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Look {
+pub(super) struct Theme {
     /// Whether pieces are figures, else letters.
     pub(super) figures: bool,
     /// Whether there are colours.
     pub(super) colors: bool,
-    /// Which characters are shown as they are.
+    /// Characters that are shown unchanged.
     pub(super) letters: Letters,
 }
 
-impl Look {
+impl Theme {
     /// As the environment says: figures where texts are UTF-8, colours unless `NO_COLOR` is set or --color says otherwise.
-    pub(super) fn of_environment() -> Look {
+    pub(super) fn of_environment() -> Theme {
         let colors = terminal::wants_color(true);
-        Look { figures: terminal::is_utf8(), colors, letters: Letters::of_terminal() }
+        Theme { figures: terminal::is_utf8(), colors, letters: Letters::of_terminal() }
     }
 
     /// A piece as a letter, White's in upper case, or as a figure. On colours all figures are full
@@ -158,7 +158,7 @@ impl Look {
         if piece.color == Color::White && !self.colors { white } else { black }
     }
 
-    /// How a square is shown.
+    /// Style of a square.
     pub(super) fn square(self, is_light: bool, piece: Option<Piece>) -> Style {
         if !self.colors {
             return Style::new();
@@ -172,13 +172,13 @@ impl Look {
         }
     }
 
-    /// How titles and clocks that run are shown.
+    /// Style of titles and of running clocks.
     pub(super) fn strong(self) -> Style {
         let style = Style::new().add_modifier(Modifier::BOLD);
         if self.colors { style.fg(Paint::Cyan) } else { style }
     }
 
-    /// How warnings are shown.
+    /// Style of warnings.
     pub(super) fn warning(self) -> Style {
         let style = Style::new().add_modifier(Modifier::REVERSED);
         if self.colors { style.fg(Paint::Yellow) } else { style }

@@ -7,22 +7,22 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color as Paint;
 
-use super::Asked;
+use super::KeyRequest;
 use super::keys::Key;
-use super::screen::{Look, Screen};
+use super::screen::{Screen, Theme};
 use crate::cli::terminal::Letters;
 use epdb::model::score::Score;
 use epdb::model::{Color, Position};
 use epdb::referee::{Absences, RunningGame, SideView, Snapshot, Tournament, next_games};
 
-const LETTERS: Look = Look { figures: false, colors: false, letters: Letters::All };
+const LETTERS: Theme = Theme { figures: false, colors: false, letters: Letters::All };
 
 fn tournament() -> Tournament {
     let text = "event = 'Cup'\n[[player]]\nname = 'Fish'\n[[player]]\nname = 'Toga'\n";
     Tournament::from_toml(text, "cup.toml").unwrap()
 }
 
-/// A tournament with so many games that run.
+/// A tournament with this number of running games.
 fn snapshot(tournament: &Tournament, games: usize) -> Snapshot<'_> {
     let pairing = next_games(&tournament.pairing, 2, 2, &[])[0];
     let side = |player: usize, score, left| SideView {
@@ -70,7 +70,7 @@ fn drawn(
     terminal
 }
 
-/// What stands on the screen, without blanks at the ends of lines.
+/// Text of the screen, without spaces at the ends of lines.
 fn text(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let cells = buffer.content().chunks(usize::from(buffer.area.width));
@@ -116,7 +116,7 @@ q lines  p pause  : command  f figures  ^C stop
 #[test]
 fn colours_and_figures_are_used_where_they_are_wanted() {
     let tournament = tournament();
-    let all = Screen::new(Look { figures: true, colors: true, letters: Letters::All });
+    let all = Screen::new(Theme { figures: true, colors: true, letters: Letters::All });
     let terminal = drawn(&all, &snapshot(&tournament, 1), 80, 24);
     assert!(text(&terminal).contains("8 ♜   ♝ ♛ ♚ ♝ ♞ ♜"), "{}", text(&terminal));
     let is_colored = |terminal: &Terminal<TestBackend>| {
@@ -124,7 +124,7 @@ fn colours_and_figures_are_used_where_they_are_wanted() {
         cells.iter().any(|cell| cell.fg != Paint::Reset || cell.bg != Paint::Reset)
     };
     assert!(is_colored(&terminal));
-    let figures = Screen::new(Look { figures: true, colors: false, letters: Letters::All });
+    let figures = Screen::new(Theme { figures: true, colors: false, letters: Letters::All });
     let terminal = drawn(&figures, &snapshot(&tournament, 1), 80, 24);
     assert!(text(&terminal).contains("1 ♖ ♘ ♗ ♕ ♔ . . ♖"), "{}", text(&terminal));
     assert!(!is_colored(&terminal));
@@ -168,9 +168,9 @@ fn a_terminal_that_changes_its_size_is_drawn_anew() {
 #[test]
 fn keys_ask_for_things_and_lines_are_typed() {
     let mut screen = Screen::new(LETTERS);
-    assert_eq!(screen.press(Key::Char('p')), Some(Asked::Pause));
-    assert_eq!(screen.press(Key::Char('q')), Some(Asked::Leave));
-    assert_eq!(screen.press(Key::Interrupt), Some(Asked::Stop));
+    assert_eq!(screen.press(Key::Char('p')), Some(KeyRequest::Pause));
+    assert_eq!(screen.press(Key::Char('q')), Some(KeyRequest::Leave));
+    assert_eq!(screen.press(Key::Interrupt), Some(KeyRequest::Stop));
     assert_eq!(screen.press(Key::Char('f')), None);
     assert!(screen.look.figures);
     for letter in ":paus".chars() {
@@ -183,7 +183,7 @@ fn keys_ask_for_things_and_lines_are_typed() {
     let seen = text(&drawn(&screen, &snapshot(&tournament, 0), 40, 10));
     assert!(seen.ends_with(":pause_\n"), "{seen}");
     let asked = screen.press(Key::Enter);
-    assert_eq!(asked, Some(Asked::Command("pause".into())));
+    assert_eq!(asked, Some(KeyRequest::Command("pause".into())));
     screen.press(Key::Char(':'));
     screen.press(Key::Escape);
     assert_eq!(screen.typed, None);
