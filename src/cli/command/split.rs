@@ -47,7 +47,7 @@ use epdb::spill::Sorter;
   epdb split --by year --by month games.pgn -o '%s/%s.pgn'")]
 pub(crate) struct Args {
     #[command(flatten)]
-    way: Way,
+    way: SplitBy,
     /// Keep records of one position together
     #[arg(long, requires = "ratio")]
     by_position: bool,
@@ -203,19 +203,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     );
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let written = match &args.way {
-        Way { ratio: Some(ratio), .. } => by_ratio(args, ratio, &mut diagnostics)?,
-        Way { lines: Some(lines), .. } => by_lines(args, *lines, &mut diagnostics)?,
-        Way { by, .. } => by_fields(args, by, &mut diagnostics)?,
+        SplitBy { ratio: Some(ratio), .. } => by_ratio(args, ratio, &mut diagnostics)?,
+        SplitBy { lines: Some(lines), .. } => by_lines(args, *lines, &mut diagnostics)?,
+        SplitBy { by, .. } => by_fields(args, by, &mut diagnostics)?,
     };
     Ok(diagnostics.finish()?.and(written))
 }
 
-impl Way {
+impl SplitBy {
     /// Order of records on their way to the parts.
-    const fn of_comments(&self) -> comments::Way {
+    const fn of_comments(&self) -> comments::CommentOrder {
         match self.by.is_empty() {
-            true => comments::Way::Stream,
-            false => comments::Way::Collect(By::Record),
+            true => comments::CommentOrder::Stream,
+            false => comments::CommentOrder::Collect(By::Record),
         }
     }
 }
@@ -299,7 +299,7 @@ fn by_fields(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
     let format = args.game_format()?;
-    diagnostics.comments().follow(comments::Way::Collect(By::Record));
+    diagnostics.comments().follow(comments::CommentOrder::Collect(By::Record));
     let mut sorter = Sorter::new(temporary_directory(), args.memory.memory);
     let never_met = UnusedFields::new(fields.iter());
     let mut values = HashSet::new();
