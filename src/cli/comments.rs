@@ -1,8 +1,8 @@
-//! Comments and blank lines on their way from text to text.
+//! Comments and blank lines, copied from text to text.
 //!
-//! The lines before a record belong to it and are written before it, wherever it goes. A first block that
-//! ends in a blank line is the header of its file: it stays first, and what follows the last record of
-//! a file stays behind it.
+//! The lines before a record belong to it and are written before it, in any order of records. A
+//! first block that ends in a blank line is the header of its file and stays first. Lines after the
+//! last record of a file stay after it.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem::take;
@@ -16,7 +16,7 @@ use epdb::source::Item;
 use epdb::text::epd::{Line, parse_line};
 use epdb::text::{Diagnostic, ParseOptions, codes};
 
-/// The most bytes of lines that wait for their records. Lines beyond are dropped.
+/// Largest number of bytes of lines that wait for their records. Further lines are dropped.
 const MAX_BYTES: usize = 64 << 20;
 
 /// Order of records between source and output.
@@ -25,28 +25,28 @@ pub(crate) enum CommentOrder {
     /// The output has no comments, or other records than the source.
     #[default]
     None,
-    /// Each is written before the next one is read, or is left out.
+    /// Each record is written, or left out, before the next one is read.
     Stream,
-    /// All are written in their order, but maybe later.
+    /// All records are written in order, but maybe later.
     Queue,
-    /// All are read before any is written. One is known again by what makes it the same as another.
+    /// All records are read before the first is written. They are recognised by this comparison.
     Collect(By),
-    /// To a place that has no comments.
+    /// The output cannot store comments.
     Drop,
 }
 
-/// The comments of a run, which its sources give and its output takes.
+/// Comments of a run, passed from its sources to its output.
 #[derive(Clone, Default)]
 pub(crate) struct Comments(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// No lines wait, and no record need be counted: most of the time there is nothing to do.
+    /// No lines wait and no record needs counting, which is the usual state.
     is_idle: AtomicBool,
     state: Mutex<State>,
 }
 
-/// Lines as they are written, and how many of them are comments.
+/// Lines of text, with the number of comments among them.
 #[derive(Default)]
 pub(crate) struct Block {
     pub(crate) text: Vec<u8>,
@@ -60,15 +60,15 @@ struct State {
     way: CommentOrder,
     /// Comments of the current source are not written.
     is_paused: bool,
-    /// Lines that go before whatever is written next.
+    /// Lines to write before the next record of the output.
     head: Block,
     /// Lines of the source up to its last blank one before the first record.
     header: Block,
-    /// Lines before the next record, behind those of the header.
+    /// Lines before the next record, after the header.
     block: Block,
-    /// Lines that go behind everything.
+    /// Lines to write at the end.
     tail: Block,
-    /// No record of the source has come.
+    /// True until the first record of the source.
     is_begin: bool,
     /// Blocks by the key of their record, in order.
     by_key: HashMap<Vec<u8>, VecDeque<Block>>,
@@ -90,7 +90,7 @@ struct Dropped {
 }
 
 impl Block {
-    /// Adds a line, and says whether it is blank.
+    /// Adds a line; returns whether it is blank.
     fn push(&mut self, line: &[u8], place: &Place) -> bool {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         let is_blank = line.trim_ascii().is_empty();
@@ -147,18 +147,18 @@ impl Comments {
         self.0.is_idle.store(is_idle, Relaxed);
     }
 
-    /// Says how the records of what is read from now on get to the output.
+    /// Sets the order in which the next records reach the output.
     pub(crate) fn follow(&self, way: CommentOrder) {
         self.set_idle(false);
         self.state().way = way;
     }
 
-    /// Says that what is read from now on is not written.
+    /// Stops writing the comments of the next sources.
     pub(crate) fn pause(&self) {
         self.state().is_paused = true;
     }
 
-    /// Says that another source begins.
+    /// Begins another source.
     pub(crate) fn begin_source(&self) {
         self.set_idle(false);
         let state = &mut *self.state();
@@ -170,14 +170,14 @@ impl Comments {
         }
     }
 
-    /// Says that a source ended: what follows its last record belongs to none.
+    /// Ends a source: the lines after its last record belong to no record.
     pub(crate) fn end_source(&self) {
         let state = &mut *self.state();
         state.tail.append(take(&mut state.header));
         state.tail.append(take(&mut state.block));
     }
 
-    /// Looks at an item before it is handed on.
+    /// Takes the comments of an item before the item is passed on.
     pub(crate) fn before(&self, item: &Item<'_>, options: &ParseOptions) {
         let inner = match item {
             Item::Record { raw, game: None, .. } => inner_lines(raw),
@@ -201,7 +201,7 @@ impl Comments {
         self.set_idle(state.is_idle());
     }
 
-    /// Says that a record was handed on: what was not written before it will not be.
+    /// Notes that a record was passed on; a record that was not written by then is never written.
     pub(crate) fn behind(&self) {
         if self.is_idle() {
             return;
@@ -232,7 +232,7 @@ impl Comments {
         next
     }
 
-    /// Whether records were collected that have comments.
+    /// Whether any collected record has comments.
     pub(crate) fn are_collected(&self) -> bool {
         !self.state().by_key.is_empty()
     }
@@ -256,7 +256,7 @@ impl Comments {
         rest
     }
 
-    /// Counts lines for which the output has no place.
+    /// Counts lines that the output cannot store.
     pub(crate) fn drop(&self, block: Block) {
         self.state().without_place.add(block);
     }
@@ -271,7 +271,7 @@ impl Comments {
 }
 
 impl State {
-    /// Whether the next record has nothing before it, whether it is read or written.
+    /// Whether no lines belong to the next record.
     fn is_idle(&self) -> bool {
         let blocks = [&self.head, &self.header, &self.block];
         self.way != CommentOrder::Queue && !self.is_begin && blocks.into_iter().all(Block::is_empty)
@@ -301,7 +301,7 @@ impl State {
         }
     }
 
-    /// A record comes to which the block belongs.
+    /// Assigns the block to its record.
     fn meet(&mut self, record: &mut dyn FnMut() -> Option<EpdRecord>) {
         self.read += 1;
         let mut header = self.end_header();
@@ -334,7 +334,7 @@ impl State {
         take(&mut self.header)
     }
 
-    /// The record to which the block belongs is left out.
+    /// Drops the block of a record that is left out.
     fn leave_out(&mut self) {
         let header = self.end_header();
         self.head.append(header);
@@ -343,8 +343,8 @@ impl State {
     }
 }
 
-/// The lines of a record behind its first one, where it has several: no record in binary form begins with a
-/// letter.
+/// Lines of a record after its first one, if it has several; records in binary form never begin
+/// with a letter.
 fn inner_lines(raw: &[u8]) -> &[u8] {
     match memchr::memchr2(b'\r', b'\n', raw) {
         Some(first) if raw[0].is_ascii_alphabetic() => raw[first..].trim_ascii(),

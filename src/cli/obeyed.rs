@@ -1,5 +1,5 @@
-//! Options that only some formats obey: one that no source and no output of a command obeys is an error, so
-//! that nothing that was asked for is passed over.
+//! Options that apply only to some formats. An option that applies to no source and no output of a
+//! command is an error, so that no request is ignored.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -62,24 +62,25 @@ const SOURCES: [&str; 13] = [
     "against", "games", "vs",
 ];
 
-/// An option that was given, and the formats that obey it.
+/// An option of the command line, and the formats it applies to.
 #[derive(Clone, Debug)]
 struct Given {
-    /// As it was written, such as `--labels`.
+    /// The option as written, such as `--labels`.
     name: String,
     formats: Formats,
 }
 
-/// Options that only a source can obey whose format is not known before it is opened.
+/// Options that apply only to sources whose format is unknown before they are opened.
 fn pending() -> MutexGuard<'static, Vec<Given>> {
     static PENDING: Mutex<Vec<Given>> = Mutex::new(Vec::new());
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Refuses a command line with an option that none of its sources, or not its output, obeys.
+/// Refuses a command line with an option that applies to none of its sources, or not to its output.
 ///
 /// # Errors
-/// Which option that is.
+///
+/// The option.
 pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
     check_output(command, given)?;
     let options = options(command, given, formats_of_sources);
@@ -103,10 +104,11 @@ pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()>
     }
 }
 
-/// Refuses an option that was left to the source which is now open.
+/// Refuses an option that does not apply to a source, once the source is open.
 ///
 /// # Errors
-/// Which option that is.
+///
+/// The option.
 pub(crate) fn check_opened(path: &Path, format: FileFormat) -> anyhow::Result<()> {
     let is_known = path.is_file() || query_reader::is_position(path.as_os_str());
     match pending().iter().find(|option| !option.formats.contains(&format)) {
@@ -129,7 +131,7 @@ fn refused(option: &Given, path: &Path, format: FileFormat) -> anyhow::Error {
     .into()
 }
 
-/// Refuses an option that the output does not obey, if its name or `--to` tells what it will be.
+/// Refuses an option that does not apply to the output, if its name or `--to` gives the format.
 fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
     let named = values(given, "output").first().and_then(|path| FileFormat::of_name(path));
     let said = given.try_get_one::<FileFormat>("to").ok().flatten().copied();
@@ -157,7 +159,7 @@ fn described(formats: Formats) -> String {
     }
 }
 
-/// The options that were given among those that only some formats obey.
+/// Options of the command line that apply only to some formats.
 fn options(
     command: &Command,
     given: &ArgMatches,
@@ -200,7 +202,7 @@ fn sources(given: &ArgMatches) -> Vec<PathBuf> {
     if found.is_empty() { vec!["-".into()] } else { found }
 }
 
-/// The format of a file; `None` for what is no plain file, or cannot be read.
+/// Format of a file; `None` if it is not a plain file or cannot be read.
 fn format_of(path: &Path, given: &ArgMatches) -> Option<FileFormat> {
     if query_reader::is_position(path.as_os_str()) {
         return Some(Epd);
@@ -217,8 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// Options of reading and writing that need no word on formats: they are about files, threads and
-    /// messages, or hold for any.
+    /// Options of reading and writing that apply to all formats: about files, threads and messages.
     const FOR_ALL: [&str; 13] = [
         "filter",
         "from",
@@ -240,8 +241,7 @@ mod tests {
         command.get_subcommands().for_each(|one| each_command(one, visit));
     }
 
-    /// Each option by which files are read or written is either obeyed by all formats or names those
-    /// that obey it.
+    /// Each option of reading and writing applies to all formats or is classified.
     #[test]
     fn each_option_of_reading_and_writing_says_who_obeys_it() {
         let headings = ["Reading", "Games", "Counting", "Writing", "Writing games"];

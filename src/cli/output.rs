@@ -1,5 +1,4 @@
-//! Outputs as the arguments name them: standard output, or a file of which this run is the only
-//! writer.
+//! Outputs named by arguments: standard output, or a file that only this run writes.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -10,7 +9,7 @@ use super::{places, values};
 use epdb::new_file::cannot_write;
 use epdb::source::{FileFormat, Output, Target, TargetOptions};
 
-/// Standard output, or the file `-o` names; compressed where its name says so.
+/// Opens standard output, or the file at `-o`, compressed if its name says so.
 pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
     match path {
         None => Ok(stdout()),
@@ -19,11 +18,12 @@ pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
     }
 }
 
-/// [`open_output`] for a format, which the name must not contradict and which must not be binary
-/// on a terminal.
+/// [`open_output`] for a format. The name must not contradict the format, and a binary format must
+/// not go to a terminal.
 ///
 /// # Errors
-/// As said, and the file cannot be made.
+///
+/// The name or the terminal does not fit, or the file cannot be created.
 pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow::Result<Output> {
     match path {
         Some(path) if path != Path::new("-") => check_name(format, path)?,
@@ -36,10 +36,11 @@ pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow:
     open_output(path)
 }
 
-/// [`open_output_of`] as a target; a store is made under its name.
+/// [`open_output_of`] as a target; a store is created under its name.
 ///
 /// # Errors
-/// As there, and a store that is there already or has no name.
+///
+/// As for [`open_output_of`]; a store exists already or has no name.
 pub(crate) fn open_target(
     path: Option<&Path>,
     format: FileFormat,
@@ -55,19 +56,22 @@ pub(crate) fn open_target(
     })
 }
 
-/// [`open_output`] for text that is no format of epdb, which no name must say it were.
+/// [`open_output`] for text in another format. The name must not have the suffix of a format of
+/// epdb.
 ///
 /// # Errors
-/// As said, and the file cannot be made.
+///
+/// The name does not fit, or the file cannot be created.
 pub(crate) fn open_other_output(path: Option<&Path>, what: &str) -> anyhow::Result<Output> {
     path.map_or(Ok(()), |path| check_other_name(path, what))?;
     open_output(path)
 }
 
-/// [`open_other_output`] for what is no text, and so must not go to a terminal.
+/// [`open_other_output`] for binary data, which must not go to a terminal.
 ///
 /// # Errors
-/// As there.
+///
+/// As for [`open_other_output`].
 pub(crate) fn open_binary_output(path: &Path, what: &str) -> anyhow::Result<Output> {
     if path == Path::new("-") {
         refuse_terminal()?;
@@ -107,7 +111,7 @@ pub(crate) fn check_other_name(path: &Path, what: &str) -> anyhow::Result<()> {
     }
 }
 
-/// A file, compressed where its name says so.
+/// Creates a file, compressed if its name says so.
 pub(crate) fn create_file(path: &Path) -> anyhow::Result<Output> {
     places::claim(path)?;
     Ok(Output::create(path)?)
@@ -137,11 +141,11 @@ pub(crate) fn print_line(line: impl std::fmt::Display) -> anyhow::Result<()> {
     Ok(out.finish()?)
 }
 
-/// Standard output, whose errors say so.
+/// Standard output with errors that name it.
 struct Stdout(io::Stdout);
 
-/// Standard output that a person sees: control characters, which terminals obey, are shown as
-/// escapes. Into a file or a pipe the bytes go as they are.
+/// Standard output on a terminal: control characters become escapes. Files and pipes get the bytes
+/// unchanged.
 struct Terminal {
     out: io::Stdout,
     lines: terminal::Lines,

@@ -23,7 +23,7 @@ use super::record_output::RecordOutput;
 use super::source;
 use super::terminal::note;
 
-/// Any number of sources, and where and how the result is written.
+/// Input files, output, and their forms.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Pipe {
     /// Files to read; none, or `-`, is standard input
@@ -37,7 +37,7 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    /// The way of games, if they are taken as games.
+    /// The pipe for games, if games are processed as games.
     pub(crate) fn games(&self, args: &GamesArgs) -> anyhow::Result<Option<GamePipe<'_>>> {
         let Pipe { files, read, output, .. } = self;
         let output_path = output.output.as_deref();
@@ -45,8 +45,7 @@ impl Pipe {
         Ok(format.map(|format| GamePipe { files, read, format, output: output_path }))
     }
 
-    /// Hands each record to `step` with the output it may write to; `step` may end
-    /// the reading.
+    /// Passes each record to `step` with the output; `step` may stop the reading.
     pub(crate) fn run(
         &self,
         mut step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<ControlFlow<()>>,
@@ -63,7 +62,7 @@ impl Pipe {
         Ok(diagnostics.finish()?.and(written))
     }
 
-    /// Hands each record to `collect`, then writes what `result` makes of them.
+    /// Passes each record to `collect`, then writes the records of `result`.
     pub(crate) fn collect<T>(
         &self,
         mut all: T,
@@ -83,8 +82,8 @@ impl Pipe {
         Ok(diagnostics.finish()?.and(written))
     }
 
-    /// The output for records of the sources, which says how the tallies among them came to be:
-    /// `are_whole` where all come as they are.
+    /// Opens the output for records of the sources, with the origin of their tallies; `are_whole`
+    /// if the records are unchanged.
     pub(crate) fn open_output(&self, are_whole: bool) -> anyhow::Result<RecordOutput> {
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         output.keep_ledger(&self.files, || {
@@ -93,9 +92,9 @@ impl Pipe {
         Ok(output)
     }
 
-    /// [`Pipe::collect`] for records as they are encoded, several at a time: those of consecutive lines;
-    /// those of one position are added up to one. `ledger` is that of what is written. Lines stand for
-    /// their records where they can be written as they are, if `keeps_lines`.
+    /// [`Pipe::collect`] for encoded records, in batches of consecutive lines; records of one
+    /// position are added up. `ledger` is the origin of the written tallies. With `keeps_lines`,
+    /// lines that need no change stand for their records.
     pub(crate) fn collect_encoded<T>(
         &self,
         ledger: Option<TallyLedger>,
@@ -127,7 +126,7 @@ impl Pipe {
     }
 }
 
-/// Hands each record of the sources to `visit`, which may end the reading.
+/// Passes each record of the sources to `visit`, which may stop the reading.
 pub(crate) fn each(
     files: &[PathBuf],
     read: &ReadArgs,
@@ -137,7 +136,7 @@ pub(crate) fn each(
     each_with_game(files, read, diagnostics, |record, place, _| visit(record, place))
 }
 
-/// [`each`], with the game that a record is a position of.
+/// [`each`], with the game of each record.
 pub(crate) fn each_with_game(
     files: &[PathBuf],
     read: &ReadArgs,
@@ -150,9 +149,9 @@ pub(crate) fn each_with_game(
     })
 }
 
-/// Remembers which fields no record had. It may be asked on several threads.
+/// Fields that no record has had. It can be used on several threads.
 pub(crate) struct UnusedFields {
-    /// Each with whether it was met.
+    /// Fields, with whether a record had them.
     fields: Vec<(Field, AtomicBool)>,
     was_asked: AtomicBool,
 }
@@ -178,14 +177,14 @@ impl UnusedFields {
         }
     }
 
-    /// Says that there was a record.
+    /// Notes that there is a record.
     pub(crate) fn met_record(&self) {
         if !self.was_asked.load(Ordering::Relaxed) {
             self.was_asked.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Says which fields no record had, if there were records.
+    /// Reports the fields that no record had, if there were records.
     pub(crate) fn report(&self) {
         if self.was_asked.load(Ordering::Relaxed) {
             let never = |(_, was_met): &&(Field, AtomicBool)| !was_met.load(Ordering::Relaxed);
@@ -214,7 +213,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// A place with the number of its source. Sources come one after the other.
+    /// A place with the number of its source. Sources are read one after the other.
     pub(crate) fn number(&mut self, place: &Place) -> sets::Origin {
         if self.names.last().is_none_or(|last| !Arc::ptr_eq(last, &place.source)) {
             self.names.push(place.source.clone());
@@ -236,7 +235,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// As many as diagnostics of one code; all of them if `all`.
+    /// Prints as many findings as diagnostics of one code, or all.
     pub(crate) const fn new(all: bool) -> Findings {
         Findings { count: 0, most: if all { u64::MAX } else { 20 } }
     }
@@ -248,7 +247,7 @@ impl Findings {
         }
     }
 
-    /// Says how many were not shown, and gives back whether there were any.
+    /// Reports the number of findings not shown; returns whether there were any.
     pub(crate) fn finish(self) -> bool {
         if self.count > self.most {
             note!("epdb: … and {} more (--all-warnings shows them)", self.count - self.most);
@@ -257,7 +256,7 @@ impl Findings {
     }
 }
 
-/// A conflict for a person.
+/// Text of a conflict.
 pub(crate) fn shown_conflict(conflict: &sets::RecordConflict, places: &Places) -> String {
     let (first, second) = (places.shown(conflict.first), places.shown(conflict.second));
     if conflict.operations.is_empty() {

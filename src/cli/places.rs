@@ -1,5 +1,5 @@
-//! The files that a command reads and writes, so that it does not write one over another, nor over
-//! what it would lose.
+//! Files that a command reads and writes. No output overwrites an input, another output, or data
+//! that would be lost.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use super::outcome::Usage;
 
 /// The arguments that name files to write.
 const OUTPUTS: [&str; 5] = ["output", "rejects", "repairs", "conflicts", "html"];
-/// The one of them that may name an input: the input is read to its end before it is replaced.
+/// The argument that may name an input; the input is read to its end before it is replaced.
 const RESULT: &str = "output";
 
 /// Relation of two names of one file.
@@ -31,7 +31,7 @@ enum Identity {
 }
 
 impl Identity {
-    /// `None` for what is no file, such as standard output, devices and folders.
+    /// `None` if it is not a file: standard output, devices and folders.
     fn of(path: &Path) -> Option<Identity> {
         if path == Path::new("-") {
             return None;
@@ -50,7 +50,7 @@ impl Identity {
         Identity::File(found.dev(), found.ino())
     }
 
-    /// The file that standard input comes from, if it is one.
+    /// The file at standard input, if it is a file.
     #[cfg(unix)]
     fn of_stdin() -> Option<Identity> {
         use std::os::fd::AsFd;
@@ -74,9 +74,9 @@ struct Files {
     written: BTreeSet<PathBuf>,
     /// An input that it replaces.
     replaced: Option<PathBuf>,
-    /// Something that was read is neither written nor kept.
+    /// Some of the data read is neither written nor saved.
     has_lost: bool,
-    /// Whether the command can be told to replace stores and libraries, and whether it was.
+    /// Value of --force, if the command has it.
     force: Option<bool>,
 }
 
@@ -92,7 +92,7 @@ fn files() -> MutexGuard<'static, Files> {
 }
 
 impl Files {
-    /// Refuses to replace an input of which something would be lost.
+    /// Refuses to replace an input of which data would be lost.
     fn check(&self) -> io::Result<()> {
         match &self.replaced {
             Some(path) if self.has_lost => Err(io::Error::other(format!(
@@ -104,18 +104,19 @@ impl Files {
     }
 }
 
-/// The one path of a file that need not be there.
+/// Unique path of a file that may not exist.
 fn canonical(path: &Path) -> Option<PathBuf> {
     let path = destination(path).ok()?;
     let folder = path.parent()?.canonicalize().ok()?;
     Some(folder.join(path.file_name()?))
 }
 
-/// Refuses a command line on which a file to write is another one to write, or an input that is
-/// not what the command is there to rewrite.
+/// Refuses a command line with two equal outputs, or with an output that is an input which the
+/// command does not rewrite.
 ///
 /// # Errors
-/// Which two they are.
+///
+/// The two names.
 pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
     files().force = matches.try_get_one::<bool>("force").ok().flatten().copied();
     let mut written: Vec<(Identity, String, PathBuf)> = Vec::new();
@@ -155,7 +156,7 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
     Ok(())
 }
 
-/// The values of an argument, as it was given.
+/// Values of an argument, unparsed.
 pub(crate) fn values(matches: &ArgMatches, id: &str) -> Vec<PathBuf> {
     match matches.try_get_raw(id) {
         Ok(Some(values)) => values.map(PathBuf::from).collect(),
@@ -166,7 +167,8 @@ pub(crate) fn values(matches: &ArgMatches, id: &str) -> Vec<PathBuf> {
 /// Refuses inputs that are the file which a command writes in place.
 ///
 /// # Errors
-/// Which input it is.
+///
+/// The input.
 pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     let identity = Identity::of(written);
     for input in inputs {
@@ -181,10 +183,11 @@ pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Res
     Ok(())
 }
 
-/// Notes that a file is written by this run.
+/// Registers a file as an output of this run.
 ///
 /// # Errors
-/// The run writes it already, or replaces an input of which something would be lost.
+///
+/// The file is already an output, or an input of which data would be lost.
 pub(crate) fn claim(path: &Path) -> anyhow::Result<()> {
     let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
     let Some(place) = canonical(path).filter(|_| !is_special) else { return Ok(()) };
@@ -201,15 +204,16 @@ pub(crate) fn claim(path: &Path) -> anyhow::Result<()> {
     Ok(files.check()?)
 }
 
-/// Whether what is there may be replaced, stores and libraries included.
+/// Whether existing files may be replaced, including stores and libraries.
 pub(crate) fn is_forced() -> bool {
     files().force == Some(true)
 }
 
-/// Refuses to replace a store or a library, which may be the work of years, unless that was said.
+/// Refuses to replace a store or a library without --force: it may be the work of years.
 ///
 /// # Errors
-/// The existing file.
+///
+/// The file is a store or a library.
 pub(crate) fn refuse_kept(path: &Path) -> anyhow::Result<()> {
     let force = files().force;
     let Some(what) = kept(path).filter(|_| force != Some(true)) else { return Ok(()) };
@@ -229,10 +233,11 @@ fn kept(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Refuses to replace an input before all of it is read.
+/// Refuses to replace an input before it is read to its end.
 ///
 /// # Errors
-/// The file is one.
+///
+/// The file is an input.
 pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
     if Identity::of(path).is_some_and(|identity| files().inputs.contains(&identity)) {
         let text = format!(
@@ -244,9 +249,10 @@ pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Notes that something that was read is neither written nor kept.
+/// Notes that some of the data read is neither written nor saved.
 ///
 /// # Errors
+///
 /// The run replaces an input.
 pub(crate) fn note_loss() -> io::Result<()> {
     let mut files = files();

@@ -1,4 +1,4 @@
-//! Records on their way to the output that the arguments name.
+//! Output of records to the file or stream in the arguments.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -20,12 +20,12 @@ use super::terminal::note;
 /// Largest number of raw lines in a batch.
 const FEW_LINES: usize = 8;
 
-/// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
+/// Writer of records in the format given by the name of the output or by `--to`; EPD by default.
 pub(crate) struct RecordOutput {
     target: Target,
     games: KeptGamesOf,
     comments: Comments,
-    /// Whether who reads the output knows comments.
+    /// Whether readers of the output understand comments.
     has_comments: bool,
 }
 
@@ -48,7 +48,7 @@ impl RecordOutput {
         Ok(RecordOutput { has_comments: write.compat.is_none(), ..RecordOutput::of(target) })
     }
 
-    /// Writes the comments that belong to the records, which come to the output on this way.
+    /// Writes the comments of the records, which reach the output in this order.
     pub(crate) fn carry_comments(&mut self, comments: &Comments, way: CommentOrder) {
         self.comments = comments.clone();
         self.comments.follow(way);
@@ -74,7 +74,7 @@ impl RecordOutput {
         RecordOutput { target, games, comments, has_comments: true }
     }
 
-    /// Writes lines that are no records, where the output has a place for them.
+    /// Writes lines that are not records, if the format allows them.
     fn put(&mut self, block: Block) -> io::Result<()> {
         match self.target.text_output().filter(|_| self.has_comments) {
             Some(output) => output.write_all(&block.text),
@@ -85,8 +85,8 @@ impl RecordOutput {
         }
     }
 
-    /// Says how the tallies among the records of files came to be, if the output has a place for it, and
-    /// keeps the games that the records list.
+    /// Stores the origin of the tallies of files and the games listed in records, if the format
+    /// allows it.
     pub(crate) fn keep_ledger(
         &mut self,
         files: &[PathBuf],
@@ -107,7 +107,7 @@ impl RecordOutput {
         self.target.is_canonical_text()
     }
 
-    /// Writes a record that is canonical text already; a line begins with the tag and a tab.
+    /// Writes a record in canonical text; the line begins with the tag and a tab.
     pub(crate) fn write_line(&mut self, tag: Option<u64>, text: &[u8]) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
         self.write_tag(tag)?;
@@ -124,8 +124,8 @@ impl RecordOutput {
         Ok(self.target.write_encoded(bytes)?)
     }
 
-    /// Writes encoded records in their order, many at a time, since their text is made on all threads;
-    /// where lines stand for them, those as they are.
+    /// Writes encoded records in order. Their text is made on all threads; lines that stand for
+    /// records are written unchanged.
     pub(crate) fn write_all_encoded(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
         if self.comments.are_collected() {
@@ -158,7 +158,7 @@ impl RecordOutput {
         Ok(())
     }
 
-    /// Writes records, before some of which there are comments, in their order.
+    /// Writes records in order, with the comments before them.
     fn write_with_comments(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
         for record in records.by_ref() {
             let record = record?;
@@ -168,7 +168,7 @@ impl RecordOutput {
         Ok(())
     }
 
-    /// Hands on the lines written so far, where someone may be waiting for them.
+    /// Flushes the lines written so far if somebody may be waiting for them.
     pub(crate) fn hand_on(&mut self) -> io::Result<()> {
         match self.target.text_output() {
             Some(output) => output.hand_on(),
@@ -182,7 +182,7 @@ impl RecordOutput {
         self.write_alone(record)
     }
 
-    /// Writes one record, whose comments are written.
+    /// Writes one record without its comments, which are already written.
     fn write_alone(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
         self.games.note(record);
         Ok(self.target.write(record)?)
@@ -206,7 +206,7 @@ impl RecordOutput {
         }
     }
 
-    /// Writes bytes as they are, where the output is text.
+    /// Writes bytes unchanged if the output is text.
     pub(crate) fn write_verbatim(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.put(self.comments.next())?;
         match self.target.text_output() {
@@ -215,7 +215,7 @@ impl RecordOutput {
         }
     }
 
-    /// Completes the output and says what its format could not carry.
+    /// Completes the output and reports data that its format cannot store.
     pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
         self.put(self.comments.rest())?;
         self.games.each(&mut |game| self.target.keep_game(game))?;
@@ -225,7 +225,7 @@ impl RecordOutput {
     }
 }
 
-/// Says what a format could not carry.
+/// Reports data that a format cannot store.
 pub(crate) fn report_losses(losses: &Losses) {
     let Losses {
         operations,
