@@ -1,5 +1,5 @@
-//! Diagnostics on their way to the user: to stderr, counted by code, and to the files of rejects
-//! and repairs.
+//! Diagnostics: printed to stderr, counted by code, and written to the files of rejects and
+//! repairs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,13 +36,13 @@ pub(crate) struct Tally {
     pub(crate) rejected: u64,
     /// Rejected items that were to be read as games.
     pub(crate) rejected_games: u64,
-    /// Games that end before a move that cannot be made; they are no [`Tally::games`].
+    /// Games truncated before an illegal move; not included in [`Tally::games`].
     pub(crate) cut_short: u64,
     /// Games in PGC without a checksum.
     pub(crate) unchecked_games: u64,
     /// Positions of variations that were left out.
     pub(crate) of_variations: u64,
-    /// Positions behind null moves that were left out.
+    /// Positions after null moves that were left out.
     pub(crate) behind_null_moves: u64,
     /// Evaluations in comments of games that could not be read.
     pub(crate) unread_evaluations: u64,
@@ -93,20 +93,20 @@ enum InOutput {
     Everything,
 }
 
-/// Collects what a run has to say.
+/// Collector of the diagnostics of a run.
 pub(crate) struct Diagnostics {
     codes: BTreeMap<&'static str, CodeCount>,
     all: bool,
     deny_warnings: bool,
     allow_rejects: bool,
-    /// Games that are cut short are as good as whole ones.
+    /// Truncated games count like complete ones.
     takes_cut_short: bool,
     rejects: Option<Output>,
     kept_in_output: InOutput,
     repairs: Option<Output>,
-    /// The expression of `--where`, which knows what no record had.
+    /// The expression of `--where`, which records missing fields.
     filter: Option<Expression>,
-    /// Comments and blank lines on their way to the output.
+    /// Comments and blank lines for the output.
     comments: Comments,
     /// Counts of the lines.
     pub(crate) tally: Tally,
@@ -119,7 +119,7 @@ struct CodeCount {
 }
 
 impl Diagnostics {
-    /// Opens the files that the arguments name, and starts as many threads as they ask for.
+    /// Opens the files in the arguments and starts the threads.
     pub(crate) fn new(args: &FormArgs) -> anyhow::Result<Diagnostics> {
         values::start_threads(args.threads)?;
         if let Some(path) = &args.repairs {
@@ -144,12 +144,12 @@ impl Diagnostics {
         })
     }
 
-    /// Says at the end which tags and private opcodes of the expression no record had.
+    /// Reports at the end the tags and private opcodes of the expression that no record had.
     pub(crate) fn watch(&mut self, filter: Option<&Expression>) {
         self.filter = filter.cloned();
     }
 
-    /// Takes a warning, or the error of what was not read.
+    /// Reports a warning, or the error of an item that was not read.
     pub(crate) fn report(&mut self, place: &Place, found: &Diagnostic) -> io::Result<()> {
         match found.severity {
             Severity::Error => self.error(place, found),
@@ -157,7 +157,7 @@ impl Diagnostics {
         }
     }
 
-    /// Takes the warnings of a line; says whether the line may stand.
+    /// Reports the warnings of a line; returns whether the line is accepted.
     pub(crate) fn warnings(&mut self, place: &Place, warnings: &[Diagnostic]) -> io::Result<bool> {
         for warning in warnings {
             self.note(place, warning)?;
@@ -173,7 +173,7 @@ impl Diagnostics {
         Ok(!self.deny_warnings || warnings.is_empty())
     }
 
-    /// Takes the error of a line that was not read.
+    /// Reports the error of a rejected line.
     pub(crate) fn error(&mut self, place: &Place, error: &Diagnostic) -> io::Result<()> {
         self.note(place, error)
     }
@@ -209,7 +209,7 @@ impl Diagnostics {
         self.sink(InOutput::Rejected)
     }
 
-    /// A sink for bytes that are not lost where the output has so much.
+    /// A sink for bytes that the output keeps anyway.
     fn sink(&mut self, enough: InOutput) -> io::Result<Box<dyn Write + '_>> {
         match &mut self.rejects {
             Some(file) => return Ok(Box::new(file)),
@@ -219,12 +219,12 @@ impl Diagnostics {
         Ok(Box::new(io::sink()))
     }
 
-    /// Says that the output has rejected lines as they are, so that none is lost.
+    /// Notes that the output keeps rejected lines, so none is lost.
     pub(crate) const fn keep_rejects_in_output(&mut self) {
         self.kept_in_output = InOutput::Rejected;
     }
 
-    /// Says that the output has everything that is read as it is.
+    /// Notes that the output keeps all input bytes.
     pub(crate) const fn keep_everything_in_output(&mut self) {
         self.kept_in_output = InOutput::Everything;
     }
@@ -245,7 +245,7 @@ impl Diagnostics {
         Ok(())
     }
 
-    /// Comments and blank lines on their way to the output.
+    /// Comments and blank lines for the output.
     pub(crate) const fn comments(&self) -> &Comments {
         &self.comments
     }
@@ -281,7 +281,7 @@ impl Diagnostics {
 }
 
 impl Diagnostics {
-    /// Says what was asked for and never found, and which positions were not looked at.
+    /// Reports fields that never occurred, and positions that were skipped.
     fn report_what_is_missing(&self) {
         let Tally {
             records,
@@ -313,7 +313,7 @@ impl Diagnostics {
     }
 }
 
-/// Says what of opening books did not become records.
+/// Reports entries of opening books that did not become records.
 fn report_book(book: &BookFindings) {
     for (count, what) in [
         (
@@ -329,14 +329,14 @@ fn report_book(book: &BookFindings) {
     }
 }
 
-/// Says which fields no record had.
+/// Reports the fields that no record had.
 pub(crate) fn report_never_met<'f>(fields: impl Iterator<Item = &'f Field>) {
     for field in fields {
         note!("epdb: no record has `{field}`");
     }
 }
 
-/// The option of the command line that would take a line.
+/// The option that would make a line acceptable.
 const fn option(setting: Setting) -> &'static str {
     match setting {
         Setting::Labels => "; use --labels",

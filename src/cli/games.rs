@@ -1,4 +1,4 @@
-//! Games that are taken as such, and on their way out.
+//! Games that are read and written as games.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ use super::output::open_output_of;
 use super::source::{self, VisitGame, Visited};
 use super::terminal::note;
 
-/// The way to write games that the arguments tell; `None` when the format holds no games.
+/// Game format of the arguments; `None` if the output format holds no games.
 pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<GameFormat> {
     match format {
         FileFormat::Pgn => Some(GameFormat::Pgn(args.pgn())),
@@ -39,13 +39,13 @@ pub(crate) struct GameOutput {
 }
 
 impl GameOutput {
-    /// Opens the output; none is standard output.
+    /// Opens the output; standard output by default.
     pub(crate) fn open(path: Option<&Path>, format: GameFormat) -> anyhow::Result<GameOutput> {
         let output = open_output_of(path, format.file_format())?;
         Ok(GameOutput { output, format, losses: GameLosses::default(), bytes: Vec::new() })
     }
 
-    /// Writes a game, or tells why it cannot be written.
+    /// Writes a game, or returns the reason why it cannot be written.
     pub(crate) fn write(&mut self, game: &Game) -> anyhow::Result<Visited> {
         self.bytes.clear();
         match self.format.append(game, &mut self.bytes) {
@@ -58,14 +58,14 @@ impl GameOutput {
         }
     }
 
-    /// Writes a game that [`encode`] made ready.
+    /// Writes a game that [`encode`] prepared.
     pub(crate) fn write_encoded(&mut self, encoded: &[u8]) -> anyhow::Result<()> {
         let (losses, bytes) = split_losses(encoded)?;
         self.losses += losses;
         Ok(self.output.write_all(bytes)?)
     }
 
-    /// Completes the output and says what was left out.
+    /// Completes the output and reports the omissions.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         self.output.finish()?;
         report_losses(&self.losses);
@@ -73,7 +73,7 @@ impl GameOutput {
     }
 }
 
-/// A game as it will be written, behind what is left out of it; or why it cannot be written.
+/// An encoded game after the counts of its losses, or the reason why it cannot be written.
 pub(crate) fn encode(
     game: &Game,
     format: &GameFormat,
@@ -136,13 +136,13 @@ impl GamesArgs {
         Ok(format)
     }
 
-    /// Games in archival order without `--games` being said.
+    /// Arguments with `--games` set, as for games in archive order.
     pub(crate) fn implied(&self) -> GamesArgs {
         GamesArgs { games: true, ..self.clone() }
     }
 }
 
-/// Sources of games, and where and how games are written.
+/// Input files, output and format of games.
 pub(crate) struct GamePipe<'a> {
     pub(crate) files: &'a [PathBuf],
     pub(crate) read: &'a ReadArgs,
@@ -151,7 +151,7 @@ pub(crate) struct GamePipe<'a> {
 }
 
 impl GamePipe<'_> {
-    /// Hands each game to `step` with the output it may write to.
+    /// Passes each game to `step` with the output.
     pub(crate) fn run(
         self,
         mut step: impl FnMut(&Game, &Place, &mut GameOutput) -> anyhow::Result<Visited>,
@@ -165,8 +165,8 @@ impl GamePipe<'_> {
         diagnostics.finish()
     }
 
-    /// Hands each game, and the bytes that stand for it, to `collect`; then writes what `result`
-    /// makes of these bytes.
+    /// Passes each game and its encoded bytes to `collect`; then writes what `result` makes of
+    /// these bytes.
     pub(crate) fn collect<T>(
         self,
         mut all: T,
@@ -191,7 +191,7 @@ impl GamePipe<'_> {
     }
 }
 
-/// Hands each game of files to `visit`, with the bytes that [`GameOutput::write_encoded`] takes.
+/// Passes each game of files to `visit`, with the bytes for [`GameOutput::write_encoded`].
 pub(crate) fn each_encoded(
     files: &[PathBuf],
     read: &ReadArgs,
@@ -209,7 +209,7 @@ pub(crate) fn each_encoded(
     })
 }
 
-/// Hands all games of files to `visit`; files of positions are refused.
+/// Passes all games of files to `visit`; files of positions are refused.
 pub(crate) fn each(
     files: &[PathBuf],
     read: &ReadArgs,
@@ -248,7 +248,7 @@ pub(crate) fn count_all(
 const WHOLE: &str = "--positions is for an output of positions, not of games";
 const NO_GAMES: &str = "cannot write positions as games: the input must be .pgn or .pgc";
 
-/// Says what was left out of games.
+/// Reports the omissions in games.
 pub(crate) fn report_losses(losses: &GameLosses) {
     let GameLosses { tags, comments, nags, variations, escapes, characters } = *losses;
     for (count, what) in [

@@ -24,9 +24,9 @@ pub(crate) struct Args {
     page: Vec<String>,
 }
 
-/// A page that is no command's.
+/// A page that belongs to no command.
 pub(crate) struct Page {
-    /// The word behind `epdb help`.
+    /// The word after `epdb help`.
     pub(crate) name: &'static str,
     /// Subject, for the list of pages.
     pub(crate) about: &'static str,
@@ -34,7 +34,7 @@ pub(crate) struct Page {
     pub(crate) text: fn() -> String,
 }
 
-/// All pages that are no command's.
+/// All pages that belong to no command.
 pub(crate) const PAGES: &[Page] = &[
     Page {
         name: "options",
@@ -129,7 +129,7 @@ pub(crate) fn with_short_page(command: Command) -> Command {
     }
 }
 
-/// The flags of the first page, which its end tells of.
+/// Flags hidden on the first page, because its end describes them.
 fn hidden_flags() -> [Arg; 2] {
     let flag =
         |name, short, action| Arg::new(name).short(short).long(name).action(action).hide(true);
@@ -167,7 +167,7 @@ fn with_named_options(command: Command) -> Command {
     command.after_help(end + &list).mut_args(hidden)
 }
 
-/// The names of the shared options of a command by heading; `None` when it has none.
+/// Names of the shared options of a command by heading; `None` if it has none.
 fn shared_list(command: &Command) -> Option<String> {
     let mut list = String::from("Shared options (see `epdb help options`):\n");
     let before = list.len();
@@ -197,7 +197,7 @@ fn shared_list(command: &Command) -> Option<String> {
     (list.len() > before).then(|| list.trim_end().to_string())
 }
 
-/// The end of the first page: formats and the pages that are no command's.
+/// End of the first page: formats and pages.
 pub(crate) fn pages() -> String {
     let mut text = String::from(
         "The suffix of a file gives its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
@@ -228,8 +228,7 @@ fn shared_options() -> String {
     page
 }
 
-/// Prints a page: of a command, whose name may be of several words, of the list of pages, or the
-/// first one.
+/// Prints the page of a command (of one or more words), another page, or the first page.
 pub(crate) fn run(mut cli: Command, Args { page: words }: &Args) -> anyhow::Result<Outcome> {
     cli.build();
     let mut cli = on_first_page(cli);
@@ -275,14 +274,14 @@ fn unknown(cli: &Command, name: &str) -> anyhow::Error {
     Usage(text).into()
 }
 
-/// Commands that are looked for together.
+/// Commands listed together.
 pub(crate) struct Group {
     pub(crate) heading: &'static str,
     /// In the order in which they are listed.
     pub(crate) commands: &'static [&'static str],
 }
 
-/// All groups. Each command that is shown stands in one, in the order in which commands are declared.
+/// All groups. Each visible command is in one group, in the order of declaration.
 pub(crate) const GROUPS: [Group; 8] = [
     Group {
         heading: "Read and check",
@@ -345,7 +344,7 @@ pub(crate) fn on_first_page(cli: Command) -> Command {
     cli.help_template(template)
 }
 
-/// The list of commands as clap breaks its lines, with the headings between them.
+/// The list of commands, wrapped by clap, with headings.
 fn list(cli: &Command) -> String {
     let list = cli.clone().help_template("{subcommands}").render_help();
     let (plain, styled) = (list.to_string(), list.ansi().to_string());

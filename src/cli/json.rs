@@ -1,5 +1,5 @@
-//! The objects that `--json` prints, one a line. Field names are part of the command line's
-//! promise: they are only ever added to.
+//! Objects printed by `--json`, one per line. Fields are part of the interface: they are added,
+//! never renamed or removed.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -41,11 +41,11 @@ pub(crate) struct Conflict {
     pub(crate) first: String,
     /// The place of the second.
     pub(crate) second: String,
-    /// In what they contradict each other.
+    /// Operations that contradict each other.
     pub(crate) operations: Vec<ConflictingOperation>,
 }
 
-/// An operation in which they do.
+/// An operation that contradicts.
 #[derive(Serialize)]
 pub(crate) struct ConflictingOperation {
     /// The opcode.
@@ -57,7 +57,7 @@ pub(crate) struct ConflictingOperation {
 }
 
 impl Conflict {
-    /// Puts the object together.
+    /// Builds the object.
     pub(crate) fn new(conflict: &sets::RecordConflict, places: &Places) -> Conflict {
         let operation = |it: &sets::ConflictingOperation| ConflictingOperation {
             opcode: it.opcode.to_string(),
@@ -84,7 +84,7 @@ pub(crate) struct ChangedOperation {
 }
 
 impl ChangedOperation {
-    /// Puts the object together.
+    /// Builds the object.
     pub(crate) fn new(change: &diff::ChangedOperation) -> ChangedOperation {
         ChangedOperation {
             opcode: change.opcode.to_string(),
@@ -156,7 +156,7 @@ pub(crate) struct Library {
     pub(crate) is_mixed: bool,
     /// Reason for removed records.
     pub(crate) pruned: Option<String>,
-    /// Of how many games it keeps that they are counted; null where it does not.
+    /// Number of games with a stored digest; null without digests.
     pub(crate) digests: Option<usize>,
     /// The files of games that were counted.
     pub(crate) sources: Vec<LibrarySource>,
@@ -196,7 +196,7 @@ impl Library {
 }
 
 impl Stats {
-    /// Puts the object together.
+    /// Builds the object.
     pub(crate) fn new(tally: &CensusTally, record_bytes: u64, file_bytes: Option<u64>) -> Stats {
         let per_record =
             |bytes: u64| (tally.records > 0).then(|| bytes as f64 / tally.records as f64);
@@ -237,7 +237,7 @@ pub(crate) struct Import {
     pub(crate) replaced: u64,
     /// Records merged into earlier ones.
     pub(crate) merged: u64,
-    /// Records stored beside others of their position that they contradict.
+    /// Records stored next to contradicting records of their position.
     pub(crate) conflicts: u64,
     /// Games counted, with --tally.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -280,7 +280,7 @@ impl Import {
     }
 }
 
-/// Games that were counted before, by what they have otherwise than the copy that came first.
+/// Games counted before, by their difference from the first copy.
 #[derive(Serialize)]
 pub(crate) struct MergedGames {
     /// Another White, Black or Round.
@@ -339,20 +339,20 @@ pub(crate) struct GameStats {
     pub(crate) tags: BTreeMap<String, u64>,
     /// True if the games have more tag names than are counted separately.
     pub(crate) other_tags: u64,
-    /// Games that PGC cannot say.
+    /// Games that PGC cannot store.
     pub(crate) not_in_pgc: u64,
     /// Bytes of the files; absent for standard input.
     pub(crate) file_bytes: Option<u64>,
     /// Bytes in export format.
     pub(crate) pgn_bytes: u64,
-    /// Bytes in PGC, of the games that it can say.
+    /// Bytes in PGC of the games that it can store.
     pub(crate) pgc_bytes: u64,
     /// Moves of these games.
     pub(crate) pgc_moves: u64,
 }
 
 impl GameStats {
-    /// Puts the object together.
+    /// Builds the object.
     pub(crate) fn new(games: &GameCensus, file_bytes: Option<u64>) -> GameStats {
         let [white_wins, black_wins, draws, unknown] = games.results;
         GameStats {

@@ -1,4 +1,4 @@
-//! The games that sources keep, on their way into a library that is written in one piece.
+//! Stored games of sources, copied into a library that is written in one piece.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use epdb::source;
 /// Stored games of some files that are listed in records, and so are written.
 #[derive(Default)]
 pub(crate) struct KeptGamesOf {
-    /// The files that keep games.
+    /// Files that store games.
     files: Vec<PathBuf>,
     listed: HashSet<GameId>,
 }
 
 impl KeptGamesOf {
-    /// Looks which files keep games. Only files can be asked.
+    /// Finds the files that store games. Only regular files are checked.
     pub(crate) fn new(files: &[PathBuf]) -> Result<KeptGamesOf> {
         let mut keeping = Vec::new();
         for file in files.iter().filter(|file| file.is_file()) {
@@ -28,7 +28,7 @@ impl KeptGamesOf {
         Ok(KeptGamesOf { files: keeping, listed: HashSet::new() })
     }
 
-    /// Takes note of what a record lists.
+    /// Notes the games that a record lists.
     pub(crate) fn note(&mut self, record: &EpdRecord) {
         if self.files.is_empty() {
             return;
@@ -49,7 +49,7 @@ impl KeptGamesOf {
         Ok(())
     }
 
-    /// Hands on the games that were listed, those of one file after the other.
+    /// Passes on the listed games, file by file.
     pub(crate) fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.files.iter().try_for_each(|file| {
             source::each_kept_game(file, &mut |id, game| {

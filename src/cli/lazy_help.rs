@@ -1,5 +1,5 @@
-//! Commands whose options are described when they are asked for. To describe those of all commands
-//! takes longer than many a command has to do.
+//! Commands whose options are built on demand. Building those of all commands would take longer
+//! than most commands run.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,12 @@ use super::help;
 
 static IN_FULL: AtomicBool = AtomicBool::new(false);
 
-/// From now on commands are described with the options that many share, as manual pages and
-/// completions have them.
+/// Makes commands list their shared options too, as for manual pages and completions.
 pub(crate) fn describe_in_full() {
     IN_FULL.store(true, Ordering::Relaxed);
 }
 
-/// The arguments of a command that is described when its command line is parsed or its page shown.
+/// Arguments of a command, built when its command line is parsed or its page shown.
 #[derive(Clone, Debug)]
 pub(crate) struct LazyHelp<A>(pub(crate) A);
 
@@ -48,7 +47,7 @@ impl<A: Args> FromArgMatches for LazyHelp<A> {
     }
 }
 
-/// Describes a command. Commands of the same arguments may have a first sentence of their own.
+/// Builds a command. Commands with the same arguments may have their own first sentence.
 fn describe<A: Args>(command: Command) -> Command {
     let about = command.get_about().cloned();
     let mut command = A::augment_args(command);

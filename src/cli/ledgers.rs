@@ -39,7 +39,7 @@ pub(crate) fn does_not_say(file: impl std::fmt::Display) -> String {
     )
 }
 
-/// The ledger of the sum of libraries; `None` where no file has one.
+/// Origin of the sum of libraries; `None` if no file has one.
 pub(crate) fn sum(
     files: &[PathBuf],
     wanted: &RecordFilter,
@@ -65,8 +65,8 @@ pub(crate) fn sum(
     Ok(Some(all))
 }
 
-/// The ledger of what is made of the records of files. What is not all records of one library, as they
-/// are, is pruned.
+/// Origin of records made from files. Anything but all records of one library, unchanged, is marked
+/// as pruned.
 pub(crate) fn of_records(
     files: &[PathBuf],
     wanted: &RecordFilter,

@@ -1,4 +1,4 @@
-//! The command line: arguments, one file a command, output, diagnostics. No chess knowledge.
+//! The command line: arguments, commands, output, diagnostics. No chess knowledge.
 
 mod args;
 mod board;
@@ -151,7 +151,7 @@ enum Command {
     Help(LazyHelp<help::Args>),
 }
 
-/// Runs the command that the process was called with.
+/// Runs the command of the process arguments.
 pub(crate) fn run() -> ExitCode {
     let args = spellings::from_polyglot(std::env::args_os().collect());
     let (args, note) = spellings::translated(args);
@@ -177,8 +177,8 @@ pub(crate) fn run() -> ExitCode {
     exit_code(ready.and_then(|()| call(command, cli)), &name)
 }
 
-/// Whether a command is called, and not the first page asked for before it, so that no other one need
-/// be described.
+/// Whether a command is named and the first page is not requested before it, so that only this
+/// command must be built.
 fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     let Some(place) = spellings::command(args) else { return false };
     let is_plain = |word: &OsString| {
@@ -201,7 +201,7 @@ fn parsed<T>(result: Result<T, clap::Error>) -> T {
     })
 }
 
-/// The same error with no more than the begin of a value that is long.
+/// The same error, with a long value shortened.
 fn shortened(mut error: clap::Error) -> clap::Error {
     const MAX_SHOWN: usize = 120;
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
@@ -215,7 +215,7 @@ fn shortened(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Makes the process ready for a command, and looks whether the command may be run at all.
+/// Prepares the process for a command, and checks its files and options.
 fn prepare(cli: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
     signals::install()?;
     let Called { command, given, .. } = called(cli, matches);
@@ -223,7 +223,7 @@ fn prepare(cli: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
     obeyed::check(command, given)
 }
 
-/// The command that a command line calls.
+/// The command named by a command line.
 struct Called<'c> {
     /// Its words, such as `book list`.
     name: String,
@@ -310,7 +310,7 @@ fn in_full() -> clap::Command {
 mod tests {
     use super::*;
 
-    /// Hands each option of each command to `visit`, with the name of the command.
+    /// Passes each option of each command to `visit`, with the name of the command.
     fn each_option(command: &clap::Command, visit: &mut dyn FnMut(&str, &clap::Arg)) {
         command.get_opts().for_each(|option| visit(command.get_name(), option));
         command.get_subcommands().for_each(|one| each_option(one, visit));

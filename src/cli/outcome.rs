@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
     Done,
     /// Something was rejected, not found or different: exit status 1.
     Different,
-    /// Something could not be done, which was said already: exit status 2.
+    /// Something could not be done and was reported already: exit status 2.
     Failed,
 }
 
@@ -26,18 +26,18 @@ impl Outcome {
         self.max(other)
     }
 
-    /// [`Outcome::Different`] where `condition` holds.
+    /// [`Outcome::Different`] if `condition` holds.
     pub(crate) fn different_if(condition: bool) -> Outcome {
         if condition { Outcome::Different } else { Outcome::Done }
     }
 }
 
-/// A command line that asks for what cannot be done, found after it was parsed.
+/// An invalid command line, found after parsing.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
-/// An error with its causes, each said once: some messages contain that of their cause.
+/// An error with its causes, without repetitions: some messages contain that of their cause.
 pub(crate) fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -51,13 +51,13 @@ pub(crate) fn message(error: &anyhow::Error) -> String {
     text
 }
 
-/// Prints an error. Nobody is left to be told when that fails.
+/// Prints an error. Failure to print it is ignored.
 pub(crate) fn print_error(error: &anyhow::Error) {
     print_line(&format!("epdb: error: {}", message(error)));
 }
 
-/// The one place where results become exit statuses: 0 done, 1 different, 2 not done. A reader
-/// that closed our pipe has had what it wanted: that is success. `command` is what was called.
+/// Converts results to exit statuses: 0 done, 1 different, 2 not done. A pipe closed by its reader
+/// is a success. `command` is the name for the hint.
 pub(crate) fn exit_code(result: anyhow::Result<Outcome>, command: &str) -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -12,7 +12,7 @@ use super::terminal::is_quiet;
 /// Shortest interval between updates of the bar.
 const STEP: u64 = 4096;
 
-/// Shows how far a run has come.
+/// Progress of reading.
 pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
@@ -23,13 +23,13 @@ pub(crate) struct Progress {
     is_wanted: bool,
 }
 
-/// Whether there is somebody to show a bar to.
+/// Whether stderr is a terminal and a bar is wanted.
 fn is_watched() -> bool {
     io::stderr().is_terminal() && !is_quiet()
 }
 
 impl Progress {
-    /// Begins; `bytes` is the size of the whole input where it is known.
+    /// Starts a bar; `bytes` is the size of the whole input, if known.
     pub(crate) fn new(bytes: Option<u64>) -> Progress {
         let bar = ProgressBar::with_draw_target(bytes, ProgressDrawTarget::hidden());
         let template = match bytes {
@@ -43,19 +43,19 @@ impl Progress {
         Progress { bar, started, bytes: Arc::default(), records: 0, is_wanted: true }
     }
 
-    /// One that is never shown, since another one is.
+    /// A bar that is never shown, because another one is.
     pub(crate) fn hidden() -> Progress {
         let mut progress = Progress::new(None);
         progress.is_wanted = false;
         progress
     }
 
-    /// The number to which the bytes that are read of files are added.
+    /// Counter of the bytes read.
     pub(crate) const fn bytes(&self) -> &Arc<AtomicU64> {
         &self.bytes
     }
 
-    /// Says that one more record was read.
+    /// Counts a record.
     pub(crate) fn record(&mut self) {
         self.records(1);
     }
@@ -84,14 +84,14 @@ impl Drop for Progress {
     }
 }
 
-/// Shows how far engines have come with the records of a file.
+/// Progress of engines through the records of a file.
 pub(crate) struct Searches {
     bar: ProgressBar,
     started: Instant,
 }
 
 impl Searches {
-    /// Begins; `records` is how many there are where it is known.
+    /// Starts a bar; `records` is the number of records, if known.
     pub(crate) fn new(records: Option<u64>) -> Searches {
         let bar = ProgressBar::with_draw_target(records, ProgressDrawTarget::hidden());
         let template = match records {
@@ -116,7 +116,7 @@ impl Searches {
         }
     }
 
-    /// Lets a line be printed where the bar is.
+    /// Hides the bar while lines are printed.
     pub(crate) fn suspend(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }

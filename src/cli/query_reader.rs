@@ -18,15 +18,14 @@ use epdb::source::Lines;
 use epdb::text::lines::{self, Next};
 use epdb::text::{ParseOptions, PositionLine};
 
-/// The longest question that is read.
+/// Longest line of a position.
 const MAX_QUESTION: usize = 1 << 20;
 
-/// When a batch of questions ends.
+/// Limit of a batch of positions.
 pub(crate) struct BatchLimit {
-    /// Bytes of memory for its questions.
+    /// Memory of the batch, in bytes.
     pub(crate) memory: usize,
-    /// Whether to wait for more when there are no more questions now: nobody gets an answer before
-    /// he asked everything.
+    /// Whether to wait for more input: no answer is printed before all positions are read.
     pub(crate) waits: bool,
 }
 
@@ -41,7 +40,7 @@ pub(crate) struct QueryReader<'a> {
     pub(crate) lines_read: u64,
 }
 
-/// A file of questions.
+/// A file of positions to find.
 struct OpenFile {
     name: Arc<str>,
     lines: Lines,
@@ -64,7 +63,7 @@ impl OpenFile {
 }
 
 impl<'a> QueryReader<'a> {
-    /// Arguments and files; standard input when there are none of either.
+    /// Reader of arguments and files; of standard input if both are empty.
     pub(crate) fn new(arguments: Vec<&'a OsStr>, files: &'a [PathBuf]) -> QueryReader<'a> {
         let mut files: VecDeque<&Path> = files.iter().map(PathBuf::as_path).collect();
         if arguments.is_empty() && files.is_empty() {
@@ -74,13 +73,13 @@ impl<'a> QueryReader<'a> {
         QueryReader { arguments, files, open: None, lines_before: 0, lines_read: 0 }
     }
 
-    /// Whether another question, or the end, is there without waiting for it.
+    /// Whether another position, or the end, can be read without waiting.
     pub(crate) fn is_waiting(&mut self) -> anyhow::Result<bool> {
         self.open.as_mut().map_or(Ok(true), OpenFile::has_line)
     }
 
-    /// Takes the next questions, at least one unless the end has come; false at the end. What is
-    /// no position is rejected.
+    /// Reads the next positions, at least one before the end; returns false at the end. Invalid
+    /// positions are rejected.
     pub(crate) fn next_batch(
         &mut self,
         limit: &BatchLimit,
@@ -110,7 +109,7 @@ impl<'a> QueryReader<'a> {
         Ok(!asked.is_empty())
     }
 
-    /// Takes the next line of the open file; at its end it is open no more.
+    /// Reads the next line of the open file, or closes it at its end.
     fn next_line(&mut self, mut question: Question<'_>) -> anyhow::Result<()> {
         let Some(OpenFile { name, lines }) = &mut self.open else { return Ok(()) };
         let (name, lines) = (Arc::clone(name), lines.reader());
@@ -147,7 +146,7 @@ struct Question<'q> {
 }
 
 impl Question<'_> {
-    /// Reads a line of a file, before which there were `before` lines in other files.
+    /// Reads a line of a file, after `before` lines in other files.
     fn read(
         &mut self,
         file: &str,
@@ -168,16 +167,17 @@ impl Question<'_> {
     }
 }
 
-/// Whether an argument is a position: it has a blank in it, and no file has its name.
+/// Whether an argument is a position: it contains a space and no file has this name.
 pub(crate) fn is_position(argument: &OsStr) -> bool {
     let has_blank = argument.to_string_lossy().contains([' ', '\t']);
     has_blank && !Path::new(argument).exists()
 }
 
-/// The position that the words of arguments say, and the line to it; the start for none.
+/// Position in arguments, with the moves that lead to it; the start position by default.
 ///
 /// # Errors
-/// They say none.
+///
+/// The arguments are not a position.
 pub(crate) fn parse_position(
     words: &[String],
     options: &ParseOptions,

@@ -1,4 +1,4 @@
-//! Repertoires as the arguments name them.
+//! Reading of repertoires.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;

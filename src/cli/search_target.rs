@@ -1,4 +1,4 @@
-//! Sources in which positions are found: by looking them up, or by reading all there is.
+//! Sources to search for positions, by lookup or by a scan.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -18,21 +18,21 @@ use super::source::{self, Visited};
 
 /// A source that is searched.
 pub(crate) enum SearchTarget {
-    /// A store or an archive answers each question by itself.
+    /// A store or an archive, which looks up each position.
     Lookup(Box<OpenLookup>),
-    /// Anything else is read once, when all questions are known.
+    /// Any other source, which is read once for all positions.
     Scan(Box<Scanned>),
 }
 
-/// A source that is read through.
+/// A source that is scanned.
 pub(crate) struct Scanned {
     pub(crate) path: PathBuf,
-    /// The source, if it cannot be opened once more.
+    /// The open source, if it cannot be opened again.
     opened: RefCell<Option<Source>>,
     pub(crate) format: FileFormat,
 }
 
-/// Why games cannot be asked for a position.
+/// Error for a source of games.
 pub(crate) fn games_are_no_library(path: &Path) -> anyhow::Error {
     let path = path.display();
     anyhow::anyhow!(
@@ -41,7 +41,7 @@ pub(crate) fn games_are_no_library(path: &Path) -> anyhow::Error {
 }
 
 impl SearchTarget {
-    /// Opens a source, of which stores and archives are looked up in about `memory` bytes.
+    /// Opens a source; lookups in stores and archives use about `memory` bytes.
     pub(crate) fn open(
         path: &Path,
         args: &ReadArgs,
@@ -60,8 +60,8 @@ impl SearchTarget {
 }
 
 impl SearchTarget {
-    /// The records of positions for which `--where` holds. Anything but a store or an archive is read
-    /// through for them.
+    /// Records of the positions for which `--where` is true. Sources other than stores and archives
+    /// are scanned.
     pub(crate) fn records(
         &self,
         queries: &[Query],
@@ -90,12 +90,12 @@ impl SearchTarget {
 }
 
 impl Scanned {
-    /// Whether it is a file, which can be read as often as one likes.
+    /// Whether it is a file, which can be read repeatedly.
     pub(crate) fn can_be_read_again(&self) -> bool {
         self.path != Path::new("-") && self.path.is_file()
     }
 
-    /// Hands on all records.
+    /// Passes on all records.
     pub(crate) fn read(
         &self,
         args: &ReadArgs,

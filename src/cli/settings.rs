@@ -1,13 +1,13 @@
-//! Arguments that decide what a source gives or counts, as files keep them.
+//! Arguments that decide which records a source gives or counts, in the form that files store.
 
 use clap::ValueEnum;
 
 use super::args::{FormArgs, GameReadArgs, ReadArgs};
 use crate::cli::values::word;
 
-/// The arguments that decide which records a source gives, as the journal of a store keeps them:
-/// as they are written on the command line. Every argument of reading is named here, so that a new
-/// one cannot be forgotten.
+/// Arguments that decide which records a source gives, as written on the command line; the journal
+/// of a store keeps them. The code names every argument of reading, so that a new one cannot be
+/// forgotten.
 pub(crate) fn of_reading(read: &ReadArgs) -> String {
     let ReadArgs { wanted, form } = read;
     let FormArgs {

@@ -226,8 +226,8 @@ struct Count {
     expected: Option<u64>,
 }
 
-/// The counts that a record brings up to a depth, each with what it should be; without any, the
-/// count at that depth. `None` for a position without moves to generate.
+/// Counts of a record up to a depth, with the expected values; if the record has none, the count at
+/// that depth. `None` for a position without legal moves to generate.
 fn counts(record: &EpdRecord, depth: u32) -> Option<Vec<Count>> {
     let playable = Playable::new(record.position()).ok()?;
     let brought = expected(record);
@@ -241,7 +241,7 @@ fn counts(record: &EpdRecord, depth: u32) -> Option<Vec<Count>> {
     Some(within.map(count).collect())
 }
 
-/// The count behind a move (`perft --json` of a position).
+/// The count after a move (`perft --json` of a position).
 #[derive(Serialize)]
 struct MoveCount {
     san: String,

@@ -120,7 +120,7 @@ fn name_games(pipe: GamePipe<'_>, names: &Names, naming: Naming) -> anyhow::Resu
     Ok(outcome)
 }
 
-/// Reads files of names, and says which of their columns are left out.
+/// Reads files of names, and reports ignored columns.
 pub(crate) fn read_names(files: &[PathBuf]) -> anyhow::Result<Names> {
     let mut names = Names::new();
     files.iter().try_for_each(|file| names.add_file(file))?;

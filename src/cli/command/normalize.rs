@@ -41,8 +41,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The arguments of `pfdn`, the verb of the specification, whose normal form has counters as
-    /// operations, and operands in ASCII order where they have no order of their own.
+    /// Arguments of `pfdn`, the command of the specification: counters as operations, and unordered
+    /// operands in ASCII order.
     pub(crate) fn in_normal_form(mut self) -> Args {
         self.write.counters.get_or_insert(CounterForm::Ops);
         self.sorts_operands = true;

@@ -164,8 +164,8 @@ fn names(files: &[&Path]) -> anyhow::Result<Vec<String>> {
     Ok(paths.into_iter().map(name).collect())
 }
 
-/// The folders of a file from the root on, and its own name, all of them such that `export --verbatim` takes them;
-/// `None` for what has no name.
+/// Folders of a file from the root, and its name, if `export --verbatim` accepts them; `None`
+/// without a name.
 fn parts(file: &Path) -> anyhow::Result<Option<(Vec<String>, String)>> {
     if file == Path::new("-") || query_reader::is_position(file.as_os_str()) {
         return Ok(None);

@@ -105,7 +105,7 @@ const OPTIONS: [(&str, usize); 9] = [
     ("-q", 0),
 ];
 
-/// The command line with options of our own before the words of a tournament, which may be any.
+/// Moves the options of epdb before the cutechess options, which may be any words.
 pub(crate) fn with_options_first(args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_none_or(|command| command != "referee") {
         return args;
@@ -140,7 +140,8 @@ fn settings(args: &Args) -> anyhow::Result<SettingsText> {
     }
 }
 
-/// The same tournament over serial lines. The log has to say it too, so it is put into the text.
+/// The same tournament over serial lines. The lines are added to its text, because the log stores
+/// that.
 fn on_lines(settings: SettingsText, serial: &[String]) -> anyhow::Result<SettingsText> {
     // What is wrong with the text is said at the lines of the file.
     settings.tournament()?;
@@ -155,7 +156,8 @@ fn on_lines(settings: SettingsText, serial: &[String]) -> anyhow::Result<Setting
     }
 }
 
-/// The referee of a tournament, which may be another one for a while. `None` when it is over.
+/// Runs the referee of a tournament, or observes another one first. `None` when the tournament is
+/// over.
 fn referee(
     settings: &SettingsText,
     observes: bool,

@@ -111,7 +111,7 @@ fn settings(args: &Args) -> Result<ServerSettings> {
     Ok(settings)
 }
 
-/// Says which source is opened now, and what of that takes long.
+/// Reports the source that is being opened, and slow steps.
 fn announce(settings: &ServerSettings, SourceSpec { name, path }: &SourceSpec) {
     let is_of_games = FileFormat::of_name(path).is_some_and(FileFormat::is_of_games);
     let work = if is_of_games { "counting the games of " } else { "" };
@@ -121,7 +121,7 @@ fn announce(settings: &ServerSettings, SourceSpec { name, path }: &SourceSpec) {
     }
 }
 
-/// Says where the server is and how programs find it. A log of objects has no other lines.
+/// Prints the address of the server and settings of clients; not in JSON logs.
 fn introduce(settings: &ServerSettings, address: SocketAddr) {
     let url = format!("http://{}{}", reachable(address), settings.base_path);
     if settings.log_json {
@@ -139,7 +139,7 @@ fn introduce(settings: &ServerSettings, address: SocketAddr) {
     }
 }
 
-/// An address by which this machine calls itself.
+/// An address under which this machine reaches itself.
 fn reachable(address: SocketAddr) -> SocketAddr {
     match address.ip().is_unspecified() {
         true => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),

@@ -85,7 +85,7 @@ pub(crate) fn dedupe(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Of the same games the first one stays.
+/// Of equal games the first one is kept.
 fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
     let by = match args.by.unwrap_or(SameArg::Players) {
         SameArg::Moves => GamesBy::Moves,
@@ -170,7 +170,7 @@ fn ledger(args: &DedupeArgs, by: By) -> anyhow::Result<Option<TallyLedger>> {
     }))
 }
 
-/// Prints the first conflicts, and writes all of them where the user wants them.
+/// Prints the first conflicts, and writes all of them if requested.
 fn report_conflicts(
     args: &DedupeArgs,
     mut conflicts: Conflicts,
@@ -194,7 +194,7 @@ fn report_conflicts(
     Ok(file.map_or(Ok(()), Output::finish)?)
 }
 
-/// One row an opcode; an operation that a record lacks is an empty field.
+/// One row per opcode; a missing operation is an empty field.
 fn write_rows(file: &mut Output, conflict: &RecordConflict, places: &Places) -> anyhow::Result<()> {
     for operation in &conflict.operations {
         let value = |operands: &Option<Vec<Operand>>| {

@@ -136,7 +136,7 @@ impl Names {
         }
     }
 
-    /// Whether the values decide in which folder a part is.
+    /// Whether values are part of the folder name.
     fn has_folders(&self) -> bool {
         match self {
             Names::Numbers(_) => false,
@@ -166,9 +166,8 @@ impl Names {
 /// Placeholder for a missing value.
 const UNKNOWN: &str = "_";
 
-/// A value as part of a file name: letters, digits, blanks and `-,+._` as they are, all other bytes
-/// as `%` and two hexadecimal digits. Of a long value the beginning and a number that is all but
-/// unique.
+/// A value as part of a file name: letters, digits, spaces and `-,+._` stay; other bytes become `%`
+/// and two hexadecimal digits. A long value is shortened and gets a hash.
 fn file_name(bytes: &[u8]) -> String {
     const LONGEST: usize = 120;
     let mut name = String::new();
@@ -235,7 +234,7 @@ enum Unit<'a> {
     Game(&'a Game),
 }
 
-/// Hands all records, or all games, to `visit`.
+/// Passes all records, or all games, to `visit`.
 fn each_unit(
     args: &Args,
     diagnostics: &mut Diagnostics,
@@ -368,7 +367,7 @@ fn key(field: &Field, subject: &EvalContext<'_>) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The values in keys, one behind the other, as parts of a file name.
+/// The values of a key, as parts of a file name.
 fn names(keys: &[u8]) -> Vec<String> {
     let keys = keys.split(|byte| *byte == b'/').filter(|key| !key.is_empty());
     keys.map(|key| String::from_utf8_lossy(&key[1..]).into_owned()).collect()

@@ -1,4 +1,4 @@
-//! `epdb stats`: what is inside.
+//! `epdb stats`: statistics of records and games.
 
 use std::io::Write;
 use std::ops::ControlFlow;

@@ -261,7 +261,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 impl Args {
-    /// The groups that are asked for.
+    /// Requested groups.
     fn groups(&self) -> Option<Groups> {
         let by = self.what.group_by.as_ref()?.0.iter().map(|(_, field)| field.clone()).collect();
         let what = self.agg.iter().map(|(_, what)| what.clone()).collect();
@@ -275,7 +275,7 @@ impl Args {
         self.what.columns().map(|(name, _)| name.as_str()).chain(asked).collect()
     }
 
-    /// All fields that are asked.
+    /// All requested fields.
     fn fields(&self) -> Vec<&Field> {
         let asked = self.agg.iter().filter_map(|(_, what)| what.field());
         self.what.fields().into_iter().chain(asked).collect()

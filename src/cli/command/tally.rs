@@ -123,8 +123,8 @@ enum SameArg {
 }
 
 impl TallyArgs {
-    /// The arguments that decide which games count, and how, as a library keeps them. Every one is
-    /// named here, so that a new one cannot be forgotten.
+    /// Arguments that decide which games count, and how, in the form that a library stores. The
+    /// code names every one, so that a new one cannot be forgotten.
     pub(crate) fn settings(&self, read: &ReadArgs) -> String {
         let TallyArgs {
             by,
@@ -229,7 +229,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     diagnostics.finish()
 }
 
-/// Says in the library how it was built.
+/// Stores the origin in the library.
 fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> anyhow::Result<()> {
     if !target.keeps_tally_ledger() {
         note!(
@@ -281,7 +281,7 @@ fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
     open_target(Some(path), format, &options)
 }
 
-/// Says which games were counted for a file.
+/// Prints the summary of a file.
 pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &MergedGames) {
     let TallyCounts {
         games,

@@ -84,7 +84,7 @@ impl Findings<'_> {
         Ok(writeln!(self.out, "{}: {finding}", self.name)?)
     }
 
-    /// Takes damage as a finding; what else kept the file from being read is an error.
+    /// Turns damage into a finding; any other reason why a file cannot be read is an error.
     fn put_damage(&mut self, error: anyhow::Error, is_open: bool) -> anyhow::Result<()> {
         if !is_damage(&error, is_open) {
             return Err(error);
@@ -140,8 +140,7 @@ fn check(
     checked.or_else(|error| findings.put_damage(error, true))
 }
 
-/// Whether a file could not be read because of what is in it; `is_open` says that its first bytes
-/// were read already.
+/// Whether a file could not be read because of its content; `is_open` if its first bytes were read.
 fn is_damage(error: &anyhow::Error, is_open: bool) -> bool {
     for cause in error.chain() {
         if let Some(error) = cause.downcast_ref::<StoreError>() {

@@ -1,4 +1,4 @@
-//! Games whose positions are searched, and which come back annotated.
+//! Annotation of games: their positions are searched, and the games are written with the results.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -20,11 +20,11 @@ use epdb::source::GameFormat;
 /// Settings of annotation and output.
 pub(crate) struct Annotating {
     pub(crate) format: GameFormat,
-    /// The loss of centipawns from which on the line of the engine is a variation.
+    /// Loss in centipawns from which the engine's line becomes a variation.
     pub(crate) variation_loss: u32,
 }
 
-/// A game of which some positions are not searched yet.
+/// A game with positions that are still being searched.
 struct WaitingGame {
     game: Game,
     place: Place,

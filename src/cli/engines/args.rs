@@ -60,11 +60,11 @@ pub(crate) struct ProcessArgs {
     ts: bool,
 }
 
-/// More processes than this no machine has use for.
+/// Largest useful number of processes.
 const MAX_PROCESSES: usize = 1024;
 
 impl EngineArgs {
-    /// The limits, of which there must be one.
+    /// The limits; at least one is required.
     pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
         let EngineArgs { nodes, depth, movetime, clock, .. } = *self;
         if nodes.is_none() && depth.is_none() && movetime.is_none() && clock.is_none() {
@@ -108,7 +108,7 @@ impl EngineArgs {
         self.process.multipv.into()
     }
 
-    /// As many processes as were asked for, or as keep all cores busy.
+    /// Number of processes: as requested, or one per core.
     fn concurrency(&self, options: &[(String, String)]) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let threads = options.iter().rfind(|(name, _)| name.eq_ignore_ascii_case("Threads"));

@@ -7,19 +7,19 @@ use epdb::error::Place;
 use epdb::model::answer::Verdict;
 use epdb::model::{EpdRecord, Opcode};
 
-/// Counts finished records, and says what there is to say about each and about all of them.
+/// Counts finished records, and reports each of them and the totals.
 pub(super) struct ProgressReporter<'d> {
     /// The engine.
     label: &'d str,
     counted: Counted,
     counts: Counts,
-    /// True once the user knows that the engine writes what cannot be read.
+    /// True after unreadable engine output was reported.
     has_reported_unreadable: bool,
     bar: Searches,
 }
 
 impl<'d> ProgressReporter<'d> {
-    /// `records` is how many there are, where it is known.
+    /// Starts with the number of records, if known.
     pub(super) fn new(plan: &'d Plan, records: Option<u64>) -> ProgressReporter<'d> {
         ProgressReporter {
             label: &plan.engine.label,
@@ -34,7 +34,7 @@ impl<'d> ProgressReporter<'d> {
         }
     }
 
-    /// Tells of a record that came from this place.
+    /// Reports a finished record and its place.
     pub(super) fn tell(&mut self, place: &Place, finished: &Finished) {
         self.counts.add(finished);
         let label = self.label;
@@ -63,7 +63,7 @@ impl<'d> ProgressReporter<'d> {
     }
 }
 
-/// Records that are done, by what became of them.
+/// Finished records by result.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Counts {
     pub(super) records: u64,
@@ -72,7 +72,7 @@ pub(super) struct Counts {
     problems: u64,
     defective: u64,
     mates: u64,
-    /// Records whose supplied move is another one than the engine's.
+    /// Records whose supplied move differs from the engine's.
     other_moves: u64,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Verb {
     pub(crate) name: &'static str,
     /// Task for each record.
     pub(crate) task: Task,
-    /// The number of moves in which a mate is looked for, as it was given.
+    /// Number of moves to mate in the arguments.
     pub(crate) mate: Option<u32>,
     /// Annotation of games, if games are written.
     pub(crate) games: Option<Annotating>,
@@ -168,7 +168,7 @@ pub(super) fn search_records(
     Ok((searched, outcome))
 }
 
-/// The store that an output names, if it is there.
+/// The existing store at the output path.
 pub(super) fn existing_store(
     path: Option<&Path>,
     inputs: &[PathBuf],
@@ -180,14 +180,14 @@ pub(super) fn existing_store(
     Ok(Some(Store::open(path, &StoreOptions::new().memory_bytes(memory))?))
 }
 
-/// Takes finished records in order.
+/// Destination of finished records, in order.
 pub(super) enum Sink<'s> {
     Output(Box<RecordOutput>),
     Store(Box<Importer<&'s Store>>),
 }
 
 impl<'s> Sink<'s> {
-    /// The analysis takes the place of an earlier one in the store, as a whole.
+    /// Opens the destination. In a store, the analysis replaces an earlier one as a whole.
     pub(super) fn open(
         store: Option<&'s Store>,
         source: &str,
@@ -204,7 +204,7 @@ impl<'s> Sink<'s> {
         Ok(Sink::Store(Box::new(store.importer(source, &options)?)))
     }
 
-    /// Writes the comments of the records too, where there is a place for them.
+    /// Writes the comments of the records too, if the output can store them.
     pub(super) fn carry_comments(&mut self, comments: &Comments) {
         match self {
             Sink::Output(output) => output.carry_comments(comments, CommentOrder::Queue),
@@ -236,16 +236,17 @@ impl<'s> Sink<'s> {
     }
 }
 
-/// The names of files, as a run documents them.
+/// File names, as a run documents them.
 pub(super) fn shown_files(files: &[PathBuf]) -> String {
     let names = source::or_stdin(files).into_iter().map(|path| path.display().to_string());
     names.collect::<Vec<_>>().join(" ")
 }
 
-/// Reads the sources before the run; `None` when one of them can be read only once. Diagnostics are
-/// reported by the run itself.
+/// Reads the sources before the run; `None` if one can be read only once. The run itself reports
+/// diagnostics.
 ///
 /// # Errors
+///
 /// A source cannot be opened or is damaged.
 pub(super) fn survey(
     files: &[PathBuf],

@@ -10,7 +10,7 @@ use epdb::referee::{
     parse_command,
 };
 
-/// Reads what a supervisor types and says it to the referee.
+/// Reads the commands of a supervisor and passes them to the referee.
 #[derive(Debug)]
 pub(crate) struct Console {
     remote: Remote,
@@ -19,8 +19,8 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Begins to read standard input. From now on the referee waits for the supervisor where a client
-    /// breaks the rules, until the input ends.
+    /// Starts reading standard input. Until it ends, the referee waits for the supervisor if a
+    /// client breaks the rules.
     pub(crate) fn open(remote: Remote, tournament: Tournament, silences: QuietTimeouts) {
         remote.say(ControlCommand::Order(Order::Attend));
         let mut console = Console { remote, tournament, silences };
@@ -54,13 +54,13 @@ impl Console {
     }
 }
 
-/// Shows the commands, or the command of that name.
+/// Prints all commands, or the one with this name.
 fn help(command: &str) {
     let is_wanted = |line: &&str| command.is_empty() || line.starts_with(command);
     COMMANDS.lines().filter(is_wanted).for_each(|line| note!("{line}"));
 }
 
-/// Tells what happens on standard error, a line each.
+/// Prints events on standard error, one per line.
 #[derive(Debug, Default)]
 pub(crate) struct Plain {
     /// The table of a tournament that is over.

@@ -14,7 +14,7 @@ use epdb::text::Diagnostic;
 
 /// Result of a line.
 pub(crate) enum Executed {
-    /// It was carried out.
+    /// The line was executed.
     Done {
         /// Outcome of the command.
         outcome: Outcome,
@@ -25,12 +25,12 @@ pub(crate) enum Executed {
     Quit,
 }
 
-/// A position, the sources that are open, and how the board looks.
+/// State of the shell: a position, open sources, the style of the board.
 pub(crate) struct Shell {
     session: Session,
     records: Records,
     look: BoardStyle,
-    /// Show the board whenever another position is on it.
+    /// Whether to show the board after each change of position.
     shows_board: bool,
 }
 
@@ -53,10 +53,11 @@ impl Shell {
         &self.session
     }
 
-    /// Carries a line out.
+    /// Executes a line.
     ///
     /// # Errors
-    /// Why it cannot be carried out; then position and record are as they were.
+    ///
+    /// The reason why the line cannot be executed; position and record then stay the same.
     pub(crate) fn execute(&mut self, line: &str) -> anyhow::Result<Executed> {
         let mut warnings = Vec::new();
         let outcome = match self.session.run(line)? {

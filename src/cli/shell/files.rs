@@ -1,4 +1,4 @@
-//! The record appended to a file, and the line written to one.
+//! Commands that append a record to a file, or write the line of moves to one.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};

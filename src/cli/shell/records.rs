@@ -1,4 +1,4 @@
-//! The records of sources, gone through back and forth.
+//! Navigation through the records of sources.
 
 use std::path::{Path, PathBuf};
 use std::vec;
@@ -14,7 +14,7 @@ use epdb::source::{Items, OwnedItem, Source, SourceOptions};
 use epdb::text::Diagnostic;
 use epdb::text::pgn::PositionOptions;
 
-/// Sources that are open, and the record that was taken from them last.
+/// Open sources, and the current record.
 #[derive(Default)]
 pub(super) struct Records {
     paths: Vec<PathBuf>,
@@ -22,11 +22,11 @@ pub(super) struct Records {
     number: u64,
     /// Position of the reader; after an error reading starts again.
     reading: Option<Reading>,
-    /// The number up to which rejected lines were told.
+    /// Number of the last record whose rejected lines were reported.
     told: u64,
 }
 
-/// A record, and what is known of it.
+/// A record with its place and state.
 pub(super) struct LoadedRecord {
     pub(super) record: EpdRecord,
     pub(super) place: Place,
@@ -35,7 +35,7 @@ pub(super) struct LoadedRecord {
     pub(super) before: Registers,
     /// Repairs and warnings.
     pub(super) warnings: Vec<Diagnostic>,
-    /// Whether lines on the way to it were rejected, which was told.
+    /// Whether lines before it were rejected and reported.
     pub(super) has_rejected: bool,
 }
 
@@ -135,14 +135,14 @@ fn check_beginning(path: &Path) -> anyhow::Result<()> {
 struct Reading {
     /// Sources that are not open yet.
     paths: vec::IntoIter<PathBuf>,
-    /// The one that is read, and whether it is one of games.
+    /// The current source, and whether it contains games.
     source: Option<(Items, bool)>,
     /// The records that were read.
     count: u64,
     registers: RunningRegisters,
 }
 
-/// Takes what is rejected: the records before it, where it is, and why.
+/// Callback for rejected items: records before it, place, reason.
 type Rejected<'r> = dyn FnMut(u64, &Place, &str) + 'r;
 
 impl Reading {

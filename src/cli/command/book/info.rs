@@ -1,4 +1,4 @@
-//! `epdb book info`: what is in a book.
+//! `epdb book info`: statistics of a book.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `epdb explore`: what a library knows of a position.
+//! `epdb explore`: moves and results of a position in a library.
 
 mod table;
 

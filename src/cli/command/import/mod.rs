@@ -193,7 +193,7 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
     }
 }
 
-/// The store comes first, and must look like one if it is to be made.
+/// Checks that the first file is a store, or can become one.
 fn check_places(args: &Args) -> anyhow::Result<()> {
     places::refuse_as_input(&args.store, &args.files)?;
     if !args.tally && args.counting.is_given() {
@@ -220,8 +220,7 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a store of one source, which appears when it is complete; what is there already is not
-/// touched.
+/// Makes a store from one source; it appears when it is complete. An existing file is not changed.
 pub(crate) fn into_new_store(
     path: &Path,
     source: &Path,
@@ -250,7 +249,7 @@ pub(crate) fn into_new_store(
     diagnostics.finish()
 }
 
-/// Says what became of a file; `earlier` is the name under which it was imported before.
+/// Reports the result of a file; `earlier` is the name under which it was imported before.
 fn print_report(
     args: &Args,
     file: &Path,

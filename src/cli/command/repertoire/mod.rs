@@ -1,4 +1,4 @@
-//! `epdb repertoire`: what is in a repertoire, and what is missing in it.
+//! `epdb repertoire`: content and gaps of a repertoire.
 
 mod print;
 

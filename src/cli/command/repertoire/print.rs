@@ -1,4 +1,4 @@
-//! The report of `repertoire`, for a person, with tabs or as objects.
+//! The report of `repertoire`, as text, TSV or JSON.
 
 use std::io::{self, Write};
 
@@ -162,7 +162,7 @@ fn heading(report: &Report, part: Part, count: usize) -> String {
     }
 }
 
-/// A finding as a person reads it.
+/// Text of a finding.
 fn text(finding: &Finding) -> String {
     let Finding { part, position, line, mv, moves, games, share, .. } = finding;
     let Some(line) = line else { return position.to_string() };
@@ -248,7 +248,7 @@ impl Summary {
     }
 }
 
-/// A finding. What there is not is left out.
+/// A finding. Missing values are omitted.
 #[derive(Serialize)]
 struct Row<'f> {
     part: &'static str,

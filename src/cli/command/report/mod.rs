@@ -1,4 +1,4 @@
-//! `epdb report`: what finished suites say.
+//! `epdb report`: results of finished suites.
 
 mod text;
 
@@ -172,7 +172,7 @@ fn check(runs: &[(Option<&str>, Vec<&Path>)]) -> anyhow::Result<()> {
     }
 }
 
-/// Gives runs of one name their files as names beside it.
+/// Adds file names to runs with the same name.
 fn tell_apart(runs: &mut [(Run, Vec<&Path>)]) {
     let labels: Vec<String> = runs.iter().map(|(run, _)| run.label.clone()).collect();
     for (run, files) in runs {
@@ -279,7 +279,7 @@ impl FromStr for MinSolved {
 }
 
 impl MinSolved {
-    /// Whether some run solves fewer. Percent of nothing are never reached.
+    /// Whether a run solves fewer. A percentage of no problems is never reached.
     pub(super) fn refuses(self, runs: &[Run]) -> bool {
         runs.iter().any(|run| {
             let counts = run.counts();

@@ -1,4 +1,4 @@
-//! Keys, read on a thread of their own.
+//! Keys, read by a separate thread.
 
 use std::io;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Keys {
         Keys { pressed, is_over, thread: Some(thread) }
     }
 
-    /// A key that was pressed and not asked for yet.
+    /// A pressed key, if any.
     pub(super) fn next(&self) -> Option<Key> {
         self.pressed.try_recv().ok()
     }

@@ -30,21 +30,21 @@ use screen::{Screen, Theme};
 /// Interval between updates of clocks.
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// Shows a tournament on the terminal, takes keys, and goes on in lines when the terminal is left.
+/// Shows a tournament on the terminal and reads keys; prints lines after the terminal is left.
 #[derive(Debug)]
 pub(crate) struct Display {
-    /// Whether the terminal is to be drawn on as soon as there is something to show.
+    /// Whether the terminal will be used as soon as there is something to show.
     is_wanted: bool,
     shown: Option<DisplayState>,
     supervisor: Option<Supervisor>,
     plain: Plain,
 }
 
-/// By which keys and lines reach the referee.
+/// Connection of keys and lines to the referee.
 #[derive(Debug)]
 struct Supervisor {
     remote: Remote,
-    /// Whether commands are read in lines where the terminal is not drawn on.
+    /// Whether commands are read as lines if the terminal is not used.
     is_attended: bool,
     /// Timeouts in force.
     silences: QuietTimeouts,
@@ -73,7 +73,8 @@ enum KeyRequest {
 }
 
 impl Display {
-    /// On the terminal, if there is one for keys and for pictures and `is_plain` is false; else in lines.
+    /// Uses the terminal, if it can show pictures and read keys and `is_plain` is false; otherwise
+    /// prints lines.
     pub(crate) fn new(is_plain: bool) -> Display {
         let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
         Display {
@@ -84,7 +85,7 @@ impl Display {
         }
     }
 
-    /// From now on keys go to this referee, and, if it is attended, commands.
+    /// Connects keys, and if it is attended commands, to this referee.
     pub(crate) fn connect(&mut self, referee: &Referee, is_attended: bool) {
         let (remote, silences) = (referee.remote(), referee.arbiter().silences());
         if is_attended && self.is_wanted {
@@ -95,13 +96,13 @@ impl Display {
         self.supervisor = Some(Supervisor { remote, is_attended, silences });
     }
 
-    /// Leaves the terminal; the table, if the tournament is over.
+    /// Leaves the terminal; returns the table if the tournament is over.
     pub(crate) fn close(mut self) -> Option<Standings> {
         self.shown = None;
         self.plain.last.take()
     }
 
-    /// Does what a key asks for.
+    /// Executes the request of a key.
     fn execute(&mut self, asked: KeyRequest, snapshot: &Snapshot<'_>) {
         match asked {
             KeyRequest::Leave => self.leave(snapshot.tournament),
@@ -202,7 +203,7 @@ impl DisplayState {
         Ok(DisplayState { terminal, screen, keys: Keys::open(), drawn: None })
     }
 
-    /// Draws, unless that was done a moment ago.
+    /// Draws, unless the last drawing was a moment ago.
     fn draw(&mut self, snapshot: &Snapshot<'_>) -> io::Result<()> {
         let is_new = self.drawn.is_some_and(|drawn| drawn.elapsed() < REFRESH);
         if is_new && !snapshot.has_ended {
@@ -220,7 +221,7 @@ impl Drop for DisplayState {
 }
 
 impl Screen {
-    /// Takes a key; what it asks for beyond the screen.
+    /// Handles a key; returns its request beyond the screen.
     fn press(&mut self, key: Key) -> Option<KeyRequest> {
         if key == Key::Interrupt {
             return Some(KeyRequest::Stop);
@@ -245,7 +246,7 @@ impl Screen {
     }
 }
 
-/// Whether the terminal is not as it was.
+/// Whether the terminal must be restored.
 static IS_DRAWN_ON: AtomicBool = AtomicBool::new(false);
 
 /// Restores the terminal, also if the process is ended by a signal.

@@ -31,7 +31,7 @@ impl Screen {
         Screen { look, messages: VecDeque::new(), typed: None }
     }
 
-    /// Adds lines for people; what a terminal would obey shows as escapes.
+    /// Adds lines of text; control characters are escaped.
     pub(super) fn say(&mut self, text: &str) {
         self.messages.extend(text.lines().map(|line| escaped(line, self.look.letters).to_string()));
         while self.messages.len() > KEPT_MESSAGES {
@@ -134,7 +134,8 @@ pub(super) struct Theme {
 }
 
 impl Theme {
-    /// As the environment says: figures where texts are UTF-8, colours unless `NO_COLOR` is set or --color says otherwise.
+    /// Theme of the environment: figures if text is UTF-8, colours unless `NO_COLOR` is set or
+    /// --color decides otherwise.
     pub(super) fn of_environment() -> Theme {
         let colors = terminal::wants_color(true);
         Theme { figures: terminal::is_utf8(), colors, letters: Letters::of_terminal() }
