@@ -21,7 +21,7 @@ use epdb::library::same_game::SameGame;
 use epdb::library::tally::{
     MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
 };
-use epdb::model::{Color, MAX_KEPT};
+use epdb::model::{Color, MOST_KEPT};
 use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
@@ -102,7 +102,7 @@ pub(crate) struct TallyArgs {
     count_repeats: bool,
     /// Keep N of the best rated and N of the latest games of each position, for `epdb games`
     #[arg(long, value_name = "N",
-          value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_KEPT)))]
+          value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_KEPT)))]
     keep_games: Option<u8>,
 }
 
