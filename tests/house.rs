@@ -481,7 +481,7 @@ const BANNED_OPENINGS: &[&str] = &["What", "How", "Where", "So many", "Those", "
 
 /// What is left of banned words and of banned openings in each module. These numbers only go down.
 const LEFT_IN_MODULES: &[(&str, usize, usize)] =
-    &[("cli", 23, 165), ("codec", 13, 72), ("model", 14, 61), ("server", 3, 0), ("text", 8, 4)];
+    &[("codec", 13, 72), ("model", 14, 61), ("server", 3, 0), ("text", 8, 4)];
 
 /// The same for words of pages; pages that are not listed have none.
 const LEFT_IN_PAGES: &[(&str, usize)] =
