@@ -147,10 +147,9 @@ max-moves and from-move count the moves of each side, including those of the ope
 pairs of games from one opening; single games only if there are no pairs.
 
 cutechess options: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
-timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8
-score=10), -resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site,
--srand, -tournament, -seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Others are
-reported as having no effect.
+timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
+-resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site, -srand, -tournament,
+-seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Other options are reported and ignored.
 ";
 
 /// The page of `epdb help tournament`.
