@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::outcome::Usage;
 use super::places::values;
-use super::query_reader;
+use super::values;
 use epdb::source::{FileFormat, format_of_file};
 
 type Formats = &'static [FileFormat];
@@ -110,7 +110,7 @@ pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()>
 ///
 /// The option.
 pub(crate) fn check_opened(path: &Path, format: FileFormat) -> anyhow::Result<()> {
-    let is_known = path.is_file() || query_reader::is_position(path.as_os_str());
+    let is_known = path.is_file() || values::is_position(path.as_os_str());
     match pending().iter().find(|option| !option.formats.contains(&format)) {
         Some(option) if !is_known => Err(refused(option, path, format)),
         _ => Ok(()),
@@ -196,7 +196,7 @@ fn formats_of_outputs(_: &Command, arg: &Arg) -> Option<Formats> {
 fn sources(given: &ArgMatches) -> Vec<PathBuf> {
     let named = SOURCES.iter().flat_map(|id| values(given, id));
     let is_source = |path: &PathBuf| {
-        path == Path::new("-") || path.exists() || query_reader::is_position(path.as_os_str())
+        path == Path::new("-") || path.exists() || values::is_position(path.as_os_str())
     };
     let found: Vec<PathBuf> = named.filter(is_source).collect();
     if found.is_empty() { vec!["-".into()] } else { found }
@@ -204,7 +204,7 @@ fn sources(given: &ArgMatches) -> Vec<PathBuf> {
 
 /// Format of a file; `None` if it is not a plain file or cannot be read.
 fn format_of(path: &Path, given: &ArgMatches) -> Option<FileFormat> {
-    if query_reader::is_position(path.as_os_str()) {
+    if values::is_position(path.as_os_str()) {
         return Some(Epd);
     }
     let said = given.try_get_one::<FileFormat>("from").ok().flatten().copied();

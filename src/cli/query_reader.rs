@@ -167,12 +167,6 @@ impl Question<'_> {
     }
 }
 
-/// Whether an argument is a position: it contains a space and no file has this name.
-pub(crate) fn is_position(argument: &OsStr) -> bool {
-    let has_blank = argument.to_string_lossy().contains([' ', '\t']);
-    has_blank && !Path::new(argument).exists()
-}
-
 /// Position in arguments, with the moves that lead to it; the start position by default.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use super::diagnostics::Diagnostics;
 use super::outcome::Usage;
 use super::progress::Progress;
 use super::terminal::note;
-use super::{obeyed, query_reader};
+use super::{obeyed, values};
 use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::Game;
@@ -247,7 +247,7 @@ pub(crate) const END_OF_INPUT: &str = "Ctrl-D";
 /// # Errors
 /// When it cannot be read, with its name.
 pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Source> {
-    if query_reader::is_position(path.as_os_str()) {
+    if values::is_position(path.as_os_str()) {
         return open_position(&path.to_string_lossy(), options);
     }
     if path == Path::new("-") && io::stdin().is_terminal() {

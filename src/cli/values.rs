@@ -1,6 +1,8 @@
 //! Values of options: words of the library's types, character sets, numbers of threads.
 
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
@@ -217,4 +219,10 @@ pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
         .num_threads(count)
         .build_global()
         .with_context(|| format!("cannot start {count} threads: reduce --threads"))
+}
+
+/// Whether an argument is a position: it contains a space and no file has this name.
+pub(crate) fn is_position(argument: &OsStr) -> bool {
+    let has_blank = argument.to_string_lossy().contains([' ', '\t']);
+    has_blank && !Path::new(argument).exists()
 }

@@ -12,7 +12,7 @@ use crate::cli::args::{MemoryArgs, PositionArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::values::word_of;
-use crate::cli::{query_reader, source};
+use crate::cli::{source, values};
 use epdb::archive::Level;
 use epdb::codec::pgc::{Explainer, Records};
 use epdb::codec::record::{self, Part};
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
-    if query_reader::is_position(&args.what) {
+    if values::is_position(&args.what) {
         position(&mut out, args)?;
     } else {
         let path = Path::new(&args.what);

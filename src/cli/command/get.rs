@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
-use crate::cli::query_reader::{self, BatchLimit, QueryReader};
+use crate::cli::query_reader::{BatchLimit, QueryReader};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::search_target::SearchTarget;
+use crate::cli::values;
 use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
 use epdb::library::question;
 use epdb::source::{FileFormat, Filter};
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         .sources_and_positions
         .iter()
         .map(OsString::as_os_str)
-        .partition(|argument| query_reader::is_position(argument));
+        .partition(|argument| values::is_position(argument));
     let options = args.read.form.options();
     let is_no_position = |argument: &&&OsStr| {
         question::parse(argument.to_string_lossy().as_bytes(), &options).is_err()

@@ -16,7 +16,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::pipe::each;
 use crate::cli::terminal::note;
-use crate::cli::{json, query_reader, source, values};
+use crate::cli::{json, source, values};
 use epdb::codec::ordinal;
 use epdb::error::Place;
 use epdb::library::perft::{divide, expected, perft as count};
@@ -95,8 +95,8 @@ pub(crate) struct PerftArgs {
 pub(crate) fn perft(args: &PerftArgs) -> anyhow::Result<Outcome> {
     values::start_threads(args.read.form.threads)?;
     match args.what.as_slice() {
-        [position] if query_reader::is_position(position.as_ref()) => of_position(args, position),
-        what if what.iter().any(|name| query_reader::is_position(name.as_ref())) => {
+        [position] if values::is_position(position.as_ref()) => of_position(args, position),
+        what if what.iter().any(|name| values::is_position(name.as_ref())) => {
             anyhow::bail!("give one position, or files")
         }
         what => of_files(args, what),

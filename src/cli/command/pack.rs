@@ -11,7 +11,7 @@ use crate::cli::kept_games::KeptGamesOf;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::values::word_of;
-use crate::cli::{ledgers, query_reader, source};
+use crate::cli::{ledgers, source, values};
 use epdb::archive::{ArchiveWriter, Level, PackOptions};
 use epdb::codec::record;
 use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
@@ -167,7 +167,7 @@ fn names(files: &[&Path]) -> anyhow::Result<Vec<String>> {
 /// Folders of a file from the root, and its name, if `export --verbatim` accepts them; `None`
 /// without a name.
 fn parts(file: &Path) -> anyhow::Result<Option<(Vec<String>, String)>> {
-    if file == Path::new("-") || query_reader::is_position(file.as_os_str()) {
+    if file == Path::new("-") || values::is_position(file.as_os_str()) {
         return Ok(None);
     }
     let mut parts = Vec::new();

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::progress::ProgressReporter;
-use super::run::shown_files;
+use super::progress::{ProgressReporter, shown_files};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput};
 use crate::cli::outcome::Outcome;

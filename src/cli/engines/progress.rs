@@ -1,6 +1,9 @@
 //! Counts of finished records, and the progress shown while a run goes on.
 
+use std::path::PathBuf;
+
 use crate::cli::progress::Searches;
+use crate::cli::source;
 use crate::cli::terminal::{note, print_line};
 use epdb::engine::{Finished, Plan, Task};
 use epdb::error::Place;
@@ -123,4 +126,10 @@ impl Counts {
 fn has_other_move(record: &EpdRecord) -> bool {
     let first = |opcode| record.operands(opcode).and_then(<[_]>::first);
     first(Opcode::SM).is_some_and(|supplied| first(Opcode::PV) != Some(supplied))
+}
+
+/// File names, as a run documents them.
+pub(super) fn shown_files(files: &[PathBuf]) -> String {
+    let names = source::or_stdin(files).into_iter().map(|path| path.display().to_string());
+    names.collect::<Vec<_>>().join(" ")
 }

@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use super::annotating::Annotating;
 use super::args::EngineArgs;
-use super::progress::ProgressReporter;
+use super::progress::{ProgressReporter, shown_files};
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::comments::{CommentOrder, Comments};
 use crate::cli::diagnostics::Diagnostics;
@@ -234,12 +234,6 @@ impl<'s> Sink<'s> {
             }
         }
     }
-}
-
-/// File names, as a run documents them.
-pub(super) fn shown_files(files: &[PathBuf]) -> String {
-    let names = source::or_stdin(files).into_iter().map(|path| path.display().to_string());
-    names.collect::<Vec<_>>().join(" ")
 }
 
 /// Reads the sources before the run; `None` if one can be read only once. The run itself reports

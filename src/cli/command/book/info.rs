@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::open;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
+use crate::cli::terminal::note;
 use crate::cli::{json, values};
+use epdb::codec::polyglot::{Book, Disorder};
 use epdb::library::book::{BookResolver, Summary};
-use epdb::source::Output;
+use epdb::source::{Output, open_book};
 
 /// Print statistics of opening books: entries, positions, reachability, weights, order
 ///
@@ -113,4 +114,16 @@ impl Info {
             weights_ascending: summary.weights_ascending,
         }
     }
+}
+
+/// Reads a book, and says where it is not in order.
+pub(super) fn open(path: &Path) -> anyhow::Result<Book> {
+    let book = open_book(path)?;
+    if let Some(Disorder { count, first }) = book.disorder() {
+        note!(
+            "epdb: {}: {count} entries are out of order, the first at byte {first}; read by key",
+            path.display()
+        );
+    }
+    Ok(book)
 }

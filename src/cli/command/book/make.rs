@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
-use crate::cli::command::book::open;
+use crate::cli::command::book::info::open;
 use crate::cli::command::tally::{TallyArgs, directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;

@@ -4,14 +4,9 @@ mod info;
 mod list;
 mod make;
 
-use std::path::Path;
-
 use clap::Subcommand;
 
 use crate::cli::outcome::Outcome;
-use crate::cli::terminal::note;
-use epdb::codec::polyglot::{Book, Disorder};
-use epdb::source::open_book;
 
 /// Polyglot opening books (.bin): list, inspect, make and merge them
 ///
@@ -44,16 +39,4 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Merge(args) => make::merge(args),
         Command::Info(args) => info::run(args),
     }
-}
-
-/// Reads a book, and says where it is not in order.
-pub(super) fn open(path: &Path) -> anyhow::Result<Book> {
-    let book = open_book(path)?;
-    if let Some(Disorder { count, first }) = book.disorder() {
-        note!(
-            "epdb: {}: {count} entries are out of order, the first at byte {first}; read by key",
-            path.display()
-        );
-    }
-    Ok(book)
 }
