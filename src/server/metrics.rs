@@ -4,11 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
-use axum::routing::get;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -17,7 +12,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use super::app::App;
 use super::sources::Served;
 
 /// Metrics of the running server.
@@ -130,16 +124,4 @@ impl Metrics {
         encode(&mut text, &self.registry).unwrap_or(());
         text
     }
-}
-
-/// The content type that Prometheus expects.
-const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// The routes of the metrics.
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/healthz", get(async || "ok\n")).route("/metrics", get(metrics))
-}
-
-async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, METRICS)], app.metrics.text(&app.sources.all()))
 }

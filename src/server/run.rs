@@ -6,8 +6,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::State;
+use axum::http::header;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::spawn_blocking;
@@ -22,7 +25,7 @@ use super::guard::{Guard, guard, no_method, no_path};
 use super::observe::observe;
 use super::settings::{ServerSettings, SourceSpec};
 use super::signals::{Reloads, Stops};
-use super::{api, app, chessdb, cors, explorer, listener, metrics, page};
+use super::{api, app, chessdb, cors, explorer, listener, page};
 use crate::error::{Error, Result, panic_text};
 
 /// A server with its address bound and its sources open.
@@ -126,12 +129,24 @@ fn reload(app: &App, settings: Result<ServerSettings>) {
 /// Minimum size of a body that is compressed.
 const COMPRESSED_FROM: u64 = 1024;
 
+/// The content type that Prometheus expects.
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The routes of the metrics.
+fn metrics_routes() -> Router<Arc<App>> {
+    Router::new().route("/healthz", get(async || "ok\n")).route("/metrics", get(metrics))
+}
+
+async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, METRICS)], app.metrics.text(&app.sources.all()))
+}
+
 /// All routes of a server.
 pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let questions =
         Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());
     let keep = from_fn_with_state(Arc::clone(&app), app::cache_answers);
-    let routes = questions.layer(keep).merge(metrics::routes()).merge(page::routes());
+    let routes = questions.layer(keep).merge(metrics_routes()).merge(page::routes());
     let settings = &app.settings;
     let routes = settings.base_path.before(routes);
     let routes = routes.method_not_allowed_fallback(no_method).fallback(no_path);
