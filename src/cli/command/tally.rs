@@ -26,9 +26,8 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
 ///
-/// Each record has the operation `tally`: the number of games that reached the position and, for
-/// each move played there, results, ratings and years. A game that occurs twice is counted once,
-/// and so is a position that is repeated within a game.
+/// Each record has `tally`: the number of games that reached the position and, for each move,
+/// results, ratings and years. Repeated games, and positions repeated within a game, count once.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
@@ -60,8 +59,7 @@ pub(crate) const COUNTING: &str = "Counting";
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = COUNTING)]
 pub(crate) struct TallyArgs {
-    /// Split the counts by year, month, speed (class of the time control) or rating (group of
-    /// ratings)
+    /// Split the counts by year, month, speed (time control class) or rating (rating group)
     #[arg(
         long,
         value_enum,
@@ -88,9 +86,8 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the standard start position
     #[arg(long)]
     standard_only: bool,
-    /// Games that count as the same: by the id in their site, or else by moves, date and result,
-    /// for short games also by players (auto, the default); by moves, date and result (moves); also
-    /// by players (players); or exact
+    /// Games that count as one: same id, else same moves, date and result, for short games also
+    /// players (auto, default); or by moves, players or exact
     #[arg(long, value_enum, default_value_t = SameArg::Auto, value_name = "WHAT",
           hide_default_value = true, hide_possible_values = true)]
     same_game: SameArg,

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// Report where these games leave the repertoire, and by whose move
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     games: Vec<PathBuf>,
-    /// Only games in which this player has the side; separate spellings of the name with semicolons
+    /// Only games in which this player has the side; separate spellings with semicolons
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
     player: Vec<String>,
     #[command(flatten)]
