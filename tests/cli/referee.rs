@@ -199,7 +199,7 @@ fn terminal() -> (fs::File, String, fs::File) {
     unlockpt(&master).unwrap();
     let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
     // Nothing is echoed from the first byte on.
-    let (other, _) = epdb::referee::open_line(path.as_ref()).unwrap();
+    let (other, _) = epdb::referee::wire::open_line(path.as_ref()).unwrap();
     (master.into(), path, other)
 }
 

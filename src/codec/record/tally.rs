@@ -399,7 +399,7 @@ fn part<M>(
     let corrupt = |what| start.error(DecodeErrorKind::Corrupt(what));
     let head = cursor.int_1()?;
     let has_more = head & MORE_PARTS != 0;
-    let cell = cell(cursor, head)?;
+    let cell = cell(cursor, head)?.ok_or_else(|| corrupt("cell of a tally"))?;
     let mut count = usize::from(head >> MOVES_SHIFT);
     if count == MANY_MOVES {
         let more = number(cursor)?;
@@ -437,10 +437,8 @@ fn part<M>(
     Ok(Part { cell, reached, moves, has_more })
 }
 
-/// Reads the cell of a part that begins with this byte.
-fn cell(cursor: &mut Cursor, head: u8) -> Result<Cell, DecodeError> {
-    let start = cursor.clone();
-    let corrupt = |what| start.error(DecodeErrorKind::Corrupt(what));
+/// Reads the cell of a part that begins with this byte; `None` if no tally can have it.
+fn cell(cursor: &mut Cursor, head: u8) -> Result<Option<Cell>, DecodeError> {
     let has = |bit: u8| head & bit != 0;
     let mut cell = Cell::default();
     if has(YEAR) {
@@ -450,13 +448,13 @@ fn cell(cursor: &mut Cursor, head: u8) -> Result<Cell, DecodeError> {
         cell.month = Some(cursor.int_1()?);
     }
     if has(SPEED) {
-        let speed = Speed::ALL.get(usize::from(cursor.int_1()?)).copied();
-        cell.speed = Some(speed.ok_or_else(|| corrupt("class of a time control"))?);
+        let Some(speed) = Speed::ALL.get(usize::from(cursor.int_1()?)) else { return Ok(None) };
+        cell.speed = Some(*speed);
     }
     if has(RATING) {
         cell.rating = Some(small(cursor)?);
     }
-    if cell.is_valid() { Ok(cell) } else { Err(corrupt("cell of a tally")) }
+    Ok(Some(cell).filter(Cell::is_valid))
 }
 
 fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {

@@ -1,10 +1,9 @@
 //! Games piece by piece.
 
-use super::lists::{End, Link, Note, NoteKind, Step};
+use super::lists::{BuildError, End, Link, MAX_VARIATION_DEPTH, Note, NoteKind, Step};
 use super::replay::Replay;
 use super::result::GameResult;
 use super::tags::{RESULT, SEVEN_TAG_ROSTER};
-use super::{BuildError, MAX_VARIATION_DEPTH};
 use super::{Game, Start};
 use crate::model::rules::Move;
 use crate::model::square::Role;

@@ -35,10 +35,9 @@ use super::board::Place;
 use super::log::{Entry, Log, Note, Recovered, SettingsText};
 use super::openings::Opening;
 use super::seat::ChannelId;
-use super::serial::open_line;
 use super::settings::{Listen, SyzygyRule, Tournament};
 use super::snapshot::Snapshot;
-use super::wire::{Incoming, WireError};
+use super::wire::{Incoming, WireError, open_line};
 use crate::error::{Error, Result};
 use crate::model::{GameResult, Position};
 

@@ -1,6 +1,8 @@
-//! Lines of a byte stream, in bounded memory.
+//! Lines of a byte stream in bounded memory, and serial lines as streams.
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 use super::operations::WireError;
 use crate::model::EpdRecord;
@@ -93,4 +95,38 @@ pub(super) fn record_line(record: &EpdRecord) -> Vec<u8> {
     let mut line = Vec::new();
     epd::format(record, &FormatOptions::default(), &mut line);
     line
+}
+
+/// Opens a serial line or one side of a pseudo terminal for reading and writing. A terminal is made to
+/// pass all bytes as they are; its speed stays as it was set (`stty`). Any other file that can be read
+/// and written, such as a socket's or a named pipe's, is taken as it is.
+///
+/// # Errors
+/// The serial line cannot be opened or configured.
+pub fn open_line(path: &Path) -> io::Result<(File, File)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    // The line must not become the terminal by which this process is controlled.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NOCTTY.bits() as i32,
+    );
+    let line = options.open(path)?;
+    #[cfg(unix)]
+    make_raw(&line)?;
+    Ok((line.try_clone()?, line))
+}
+
+#[cfg(unix)]
+fn make_raw(line: &File) -> io::Result<()> {
+    use rustix::termios::{OptionalActions, isatty, tcgetattr, tcsetattr};
+
+    if !isatty(line) {
+        return Ok(());
+    }
+    let mut settings = tcgetattr(line)?;
+    settings.make_raw();
+    tcsetattr(line, OptionalActions::Now, &settings)?;
+    Ok(())
 }

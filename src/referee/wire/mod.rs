@@ -12,7 +12,7 @@ mod request;
 pub(super) use clocks::LONGEST_TIME;
 pub use clocks::{TimeLeft, UsedTime};
 pub use directive::{Command, Directive};
-pub use framing::{Incoming, LONGEST_LINE, Lines, write_line};
+pub use framing::{Incoming, LONGEST_LINE, Lines, open_line, write_line};
 pub use operations::fits_in_string;
 pub use operations::{NOT_SIGNED_ON, WireError};
 pub use request::{DrawWord, Reply, Request, SearchReport};

@@ -2,7 +2,6 @@
 
 mod open;
 mod served;
-mod stamp;
 mod watched;
 
 use std::path::Path;

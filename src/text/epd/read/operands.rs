@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::reader::Reader;
+use super::reader::{Reader, readable};
 use super::segment::{Raw, Segment, Taken};
 use crate::model::score::{Score, mated_in, mates_in};
 use crate::model::{KeptGames, Opcode, Operand, Operands, Position};
 use crate::text::charset::{Charset, decode};
 use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
-use crate::text::scan::{Word, is_blank};
+use crate::text::scan::Word;
 use crate::text::tally::{self, TallyError};
 
 /// Maximum length of a string in bytes.
@@ -432,57 +432,4 @@ fn read_time(segment: &Segment, raw: &Raw) -> Result<Operand, Diagnostic> {
         "a time of day HH:MM:SS",
         |[hours, minutes, seconds]| hours < 24 && minutes < 60 && seconds < 60,
     )
-}
-
-/// The place of the quote that ends a string whose first byte is at `start`; `None` if the string is left
-/// open.
-///
-/// A quote ends the string. With `escapes`, a quote after a backslash does not, unless the text after it
-/// can follow a string. unless the text behind it reads as what follows a string.
-pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
-    let mut from = start;
-    loop {
-        let quote = from + memchr::memchr(b'"', text.get(from..)?)?;
-        let escaped = escapes && quote > start && text[quote - 1] == b'\\';
-        if !escaped || follows_string(&text[quote + 1..]) {
-            return Some(quote);
-        }
-        from = quote + 1;
-    }
-}
-
-/// Whether a text can follow a string: it is the end of the operation, or a blank before which the next
-/// quote, if there is one, plainly begins another string.
-///
-/// All canonical text is like this, so it is never read as if it had escapes.
-fn follows_string(behind: &[u8]) -> bool {
-    match behind.iter().position(|&byte| !is_blank(byte)) {
-        None => true,
-        Some(place) if behind[place] == b';' => true,
-        Some(blanks) => blanks > 0 && next_string_is_whole(behind),
-    }
-}
-
-/// Whether the next quote follows a blank, and the quote after it precedes a blank, a semicolon or the
-/// end; true also without a next quote.
-fn next_string_is_whole(text: &[u8]) -> bool {
-    let Some(open) = memchr::memchr(b'"', text) else { return true };
-    let opens = open > 0 && is_blank(text[open - 1]);
-    opens
-        && memchr::memchr(b'"', &text[open + 1..]).is_some_and(|len| {
-            text.get(open + 1 + len + 1).is_none_or(|&byte| is_blank(byte) || byte == b';')
-        })
-}
-
-/// Bytes as the text of a string: decoded from the character set to UTF-8, with apostrophes for quotes
-/// and blanks for control bytes.
-pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Vec<u8> {
-    decode(bytes, charset)
-        .bytes()
-        .map(|byte| match byte {
-            b'"' => b'\'',
-            byte if byte < b' ' || byte == 0x7f => b' ',
-            byte => byte,
-        })
-        .collect()
 }

@@ -1,7 +1,7 @@
 //! Operations, and the boundaries between them.
 
-use super::operands::string_end;
 use super::reader::Reader;
+use super::segment::string_end;
 use super::segment::{Raw, Segment, Taken, split_operands, takes_more_moves};
 use crate::model::{Opcode, Operands, Position};
 use crate::text::codes;

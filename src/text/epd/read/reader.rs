@@ -2,9 +2,9 @@
 //!
 //! The other files of this module read one part of a line each, through the methods of [`Reader`].
 
-use super::operands::readable;
 use crate::model::rules::Playable;
 use crate::model::{Opcode, Operand, Operation, Position, StandardOpcode};
+use crate::text::charset::{Charset, decode};
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::{ParseOptions, Profile};
 use crate::text::scan::Word;
@@ -174,4 +174,17 @@ impl Reader<'_, '_> {
     pub(super) const fn set_moves_before(&mut self, operation: Option<usize>) {
         self.moves_before = operation;
     }
+}
+
+/// Bytes as the text of a string: decoded from the character set to UTF-8, with apostrophes for quotes
+/// and blanks for control bytes.
+pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Vec<u8> {
+    decode(bytes, charset)
+        .bytes()
+        .map(|byte| match byte {
+            b'"' => b'\'',
+            byte if byte < b' ' || byte == 0x7f => b' ',
+            byte => byte,
+        })
+        .collect()
 }

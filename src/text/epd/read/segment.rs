@@ -1,6 +1,5 @@
 //! The text of one operation, split into operands.
 
-use super::operands::string_end;
 use crate::model::{Opcode, Operand};
 use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
@@ -111,4 +110,44 @@ pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &
 /// Whether a move after the operation may be one of its own.
 pub(super) fn takes_more_moves(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::AM | Opcode::BM | Opcode::PV)
+}
+
+/// The place of the quote that ends a string whose first byte is at `start`; `None` if the string is left
+/// open.
+///
+/// A quote ends the string. With `escapes`, a quote after a backslash does not, unless the text after it
+/// can follow a string.
+pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
+    let mut from = start;
+    loop {
+        let quote = from + memchr::memchr(b'"', text.get(from..)?)?;
+        let escaped = escapes && quote > start && text[quote - 1] == b'\\';
+        if !escaped || follows_string(&text[quote + 1..]) {
+            return Some(quote);
+        }
+        from = quote + 1;
+    }
+}
+
+/// Whether a text can follow a string: it is the end of the operation, or a blank before which the next
+/// quote, if there is one, plainly begins another string.
+///
+/// All canonical text is like this, so it is never read as if it had escapes.
+fn follows_string(behind: &[u8]) -> bool {
+    match behind.iter().position(|&byte| !is_blank(byte)) {
+        None => true,
+        Some(place) if behind[place] == b';' => true,
+        Some(blanks) => blanks > 0 && next_string_is_whole(behind),
+    }
+}
+
+/// Whether the next quote follows a blank, and the quote after it precedes a blank, a semicolon or the
+/// end; true also without a next quote.
+fn next_string_is_whole(text: &[u8]) -> bool {
+    let Some(open) = memchr::memchr(b'"', text) else { return true };
+    let opens = open > 0 && is_blank(text[open - 1]);
+    opens
+        && memchr::memchr(b'"', &text[open + 1..]).is_some_and(|len| {
+            text.get(open + 1 + len + 1).is_none_or(|&byte| is_blank(byte) || byte == b';')
+        })
 }

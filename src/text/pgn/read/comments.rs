@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::GameReader;
 use super::blanks::is_white_space;
-use super::report::Stop;
+use super::stop::Stop;
 use crate::text::charset::{Charset, decode};
 use crate::text::{Profile, codes};
 

@@ -9,6 +9,7 @@ mod report;
 mod rereading;
 mod result;
 mod skip;
+mod stop;
 mod tag_pairs;
 mod tag_strings;
 mod tokens;
@@ -17,8 +18,8 @@ use std::fmt;
 use std::io::{self, Read, Write};
 
 pub use options::PgnReadOptions;
-pub use report::Finding;
-use report::{Step, Stop};
+pub use stop::Finding;
+use stop::{Step, Stop};
 
 use super::ending::Ending;
 use super::source::{Broken, Source};

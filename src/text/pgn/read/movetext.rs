@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::GameReader;
 use super::report::{COMMA, DETACHED, NAG, RAV, UNICODE};
-use super::report::{Step, Stop};
+use super::stop::{Step, Stop};
 use super::tokens::{
     glued_marker, is_symbol, markup_length, null_move, number, plain_symbol, position_sign, symbol,
 };

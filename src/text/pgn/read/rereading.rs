@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::GameReader;
 use super::blanks::{has_blank_line, trim_blanks};
-use super::report::Stop;
+use super::stop::Stop;
 use super::tokens::{marker_length, symbol};
 use crate::model::rules::{Move, Playable};
 use crate::model::{Position, San};

@@ -3,7 +3,8 @@
 use std::io::Read;
 
 use super::GameReader;
-use super::report::{RAV, RESULT, Step, Stop};
+use super::report::{RAV, RESULT};
+use super::stop::{Step, Stop};
 use super::tokens::SPEC_LENGTH;
 use crate::model::{BuildError, Color, GameResult};
 use crate::text::charset::Charset;

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use super::GameReader;
 use super::blanks::{has_blank_line, trim_blanks};
-use super::report::Stop;
 use super::report::TAG;
+use super::stop::Stop;
 use super::tag_strings::{MOST_LINES, begins_with_quote};
 use super::tokens::SPEC_LENGTH;
 use crate::model::{
