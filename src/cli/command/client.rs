@@ -15,8 +15,8 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::{note, print_line};
 use epdb::engine::{EngineSpec, SystemClock};
 use epdb::referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VARIABLE, Threshold};
-use epdb::referee::wire::open_line;
 use epdb::referee::wire::fits_in_string;
+use epdb::referee::wire::open_line;
 
 /// Connect a UCI engine to a tournament of `epdb referee`, or of any server that speaks the 1995
 /// referee protocol

@@ -7,7 +7,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use super::screen::Theme;
+use super::theme::Theme;
 use epdb::model::score::Score;
 use epdb::model::{Color, Position, Square};
 use epdb::referee::{RunningGame, SideView, Tournament};

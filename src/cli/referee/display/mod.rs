@@ -5,6 +5,7 @@ mod keys;
 mod screen;
 #[cfg(test)]
 mod tests;
+mod theme;
 
 use std::io::{self, IsTerminal, Stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,8 @@ use epdb::referee::{
     parse_command,
 };
 use keys::{Key, Keys};
-use screen::{Screen, Theme};
+use screen::Screen;
+use theme::Theme;
 
 /// Interval between updates of clocks.
 const REFRESH: Duration = Duration::from_millis(100);

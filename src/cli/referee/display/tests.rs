@@ -9,7 +9,8 @@ use ratatui::style::Color as Paint;
 
 use super::KeyRequest;
 use super::keys::Key;
-use super::screen::{Screen, Theme};
+use super::screen::Screen;
+use super::theme::Theme;
 use crate::cli::terminal::Letters;
 use epdb::model::score::Score;
 use epdb::model::{Color, Position};
