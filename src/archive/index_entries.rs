@@ -46,35 +46,6 @@ impl IndexEntries {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    #[test]
-    fn entries_come_sorted_and_equal_ones_once_in_any_memory() {
-        let entries: Vec<Entry> = (0..5000u32)
-            .map(|i| (u64::from(i % 1999).wrapping_mul(0x9e37_79b9_7f4a_7c15), i % 7))
-            .collect();
-        let mut expected = entries.clone();
-        expected.sort_unstable();
-        expected.dedup();
-        for memory in [1 << 20, 4000] {
-            let mut sorter = IndexEntries::new(memory);
-            entries.iter().for_each(|&entry| sorter.push(entry).unwrap());
-            assert_eq!(sorter.len(), 5000);
-            let mut sorted = Vec::new();
-            let visit = |entry| {
-                sorted.push(entry);
-                Ok::<(), io::Error>(())
-            };
-            sorter.finish(visit).unwrap();
-            assert_eq!(sorted, expected);
-        }
-    }
-}
-
 /// For each board, the places of the queries that ask for it.
 pub(super) struct BoardMap(HashMap<PackedBoard, Vec<usize>>);
 
@@ -112,5 +83,34 @@ impl BoardMap {
             false => *places = kept,
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn entries_come_sorted_and_equal_ones_once_in_any_memory() {
+        let entries: Vec<Entry> = (0..5000u32)
+            .map(|i| (u64::from(i % 1999).wrapping_mul(0x9e37_79b9_7f4a_7c15), i % 7))
+            .collect();
+        let mut expected = entries.clone();
+        expected.sort_unstable();
+        expected.dedup();
+        for memory in [1 << 20, 4000] {
+            let mut sorter = IndexEntries::new(memory);
+            entries.iter().for_each(|&entry| sorter.push(entry).unwrap());
+            assert_eq!(sorter.len(), 5000);
+            let mut sorted = Vec::new();
+            let visit = |entry| {
+                sorted.push(entry);
+                Ok::<(), io::Error>(())
+            };
+            sorter.finish(visit).unwrap();
+            assert_eq!(sorted, expected);
+        }
     }
 }

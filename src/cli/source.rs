@@ -204,8 +204,16 @@ impl OpenedSource {
     ) -> anyhow::Result<T> {
         diagnostics.watch(args.wanted.filter.as_ref());
         let mut no_visit = |_: Item<'_>| Ok(ControlFlow::Continue(()));
+        let (comments, form) = (diagnostics.comments().clone(), args.form.options());
         let mut reading = Reading::new(diagnostics, &mut self.progress, &mut no_visit, None);
-        let (result, summary) = read(self.source, &mut |item| reading.note(item).map(drop))?;
+        comments.begin_source();
+        let (result, summary) = read(self.source, &mut |item| {
+            comments.before(item, &form);
+            reading.note(item)?;
+            comments.behind();
+            Ok(())
+        })?;
+        comments.end_source();
         reading.add(&summary);
         Ok(result)
     }

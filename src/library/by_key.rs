@@ -510,6 +510,34 @@ impl<T: FromBytes + IntoBytes + Immutable> DerefMut for Large<T> {
 }
 
 #[cfg(test)]
+mod tests_of_large {
+    use super::*;
+
+    const IN_HUGE_PAGE: usize = HUGE_PAGE / size_of::<u64>();
+
+    #[test]
+    fn all_are_there_and_can_be_changed() {
+        for (len, there) in [
+            (0, 0),
+            (1, 1),
+            (1000, 1000),
+            (IN_HUGE_PAGE, IN_HUGE_PAGE),
+            (IN_HUGE_PAGE + 1, 2 * IN_HUGE_PAGE),
+        ] {
+            let mut numbers = Large::<u64>::zeros_at_hand(len);
+            assert!(numbers.len() == there && numbers.iter().all(|number| *number == 0));
+            if let Some(last) = numbers.last_mut() {
+                *last = u64::MAX;
+            }
+            assert_eq!(
+                numbers.iter().map(|number| number.count_ones()).sum::<u32>(),
+                if len > 0 { 64 } else { 0 }
+            );
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
@@ -627,33 +655,5 @@ mod tests {
         assert!(entries.memory_used() <= memory, "{}", entries.memory_used());
         assert_eq!((entries.len(), entries.entry(0)), (count, &large[..]));
         assert!(!ByKey::new(0).has_room(1, 1));
-    }
-}
-
-#[cfg(test)]
-mod tests_of_large {
-    use super::*;
-
-    const IN_HUGE_PAGE: usize = HUGE_PAGE / size_of::<u64>();
-
-    #[test]
-    fn all_are_there_and_can_be_changed() {
-        for (len, there) in [
-            (0, 0),
-            (1, 1),
-            (1000, 1000),
-            (IN_HUGE_PAGE, IN_HUGE_PAGE),
-            (IN_HUGE_PAGE + 1, 2 * IN_HUGE_PAGE),
-        ] {
-            let mut numbers = Large::<u64>::zeros_at_hand(len);
-            assert!(numbers.len() == there && numbers.iter().all(|number| *number == 0));
-            if let Some(last) = numbers.last_mut() {
-                *last = u64::MAX;
-            }
-            assert_eq!(
-                numbers.iter().map(|number| number.count_ones()).sum::<u32>(),
-                if len > 0 { 64 } else { 0 }
-            );
-        }
     }
 }

@@ -471,104 +471,6 @@ impl Names {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    const TABLE: &str = "eco\tname\tpgn\n\
-        B20\tSicilian Defense\t1. e4 c5\n\
-        C20\tKing's Pawn Game\t1. e4 e5\n\
-        C44\tKing's Knight Opening: Normal Variation\t1. e4 e5 2. Nf3 Nc6\n";
-
-    fn names(files: &[&str]) -> Result<Names> {
-        let mut names = Names::new();
-        for (place, file) in files.iter().enumerate() {
-            names.add_bytes(&format!("{place}.tsv"), *file)?;
-        }
-        Ok(names)
-    }
-
-    fn name_after(names: &Names, moves: &str) -> Option<String> {
-        names.get(&position_after(moves).unwrap()).map(|name| name.name().to_string())
-    }
-
-    #[test]
-    fn positions_have_the_name_whatever_led_to_them() {
-        let names = names(&[TABLE]).unwrap();
-        let normal = Some("King's Knight Opening: Normal Variation".to_string());
-        assert_eq!(name_after(&names, "1.e4 e5 2.Nf3 Nc6"), normal);
-        assert_eq!(name_after(&names, "Nf3 Nc6 e4 e5"), normal);
-        assert_eq!(name_after(&names, "1. e4"), None);
-        // The table has an en passant square with no capture; the position is the same without.
-        let text = "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
-        assert_eq!(names.get(&text.parse().unwrap()).unwrap().eco(), "B20");
-    }
-
-    #[test]
-    fn later_files_give_other_names_and_columns_come_in_any_order() {
-        let german = "uci\tpgn\tepd\tname\teco\r\n-\t1. e4 c5 *\t-\tSizilianisch\tB20\r\n\r\n";
-        let names = names(&[TABLE, german]).unwrap();
-        assert_eq!(names.len(), 3);
-        assert_eq!(name_after(&names, "e4 c5").as_deref(), Some("Sizilianisch"));
-        assert_eq!(name_after(&names, "e4 e5").as_deref(), Some("King's Pawn Game"));
-    }
-
-    #[test]
-    fn files_may_stand_behind_each_other() {
-        let twice = format!("\u{feff}{TABLE}{TABLE}");
-        assert_eq!(names(&[&twice]).unwrap().len(), 3);
-    }
-
-    #[test]
-    fn lines_that_are_no_names_are_told_with_their_place() {
-        for (text, wanted) in [
-            ("", "0.tsv: no names"),
-            ("A00\tAmar Opening\t1. Nh3\n", "0.tsv:1: there is no column `eco`"),
-            ("eco\tname\tpgn\nA00\tAmar\t1. Nh9\n", "0.tsv:2: `Nh9`: "),
-            ("eco\tname\tpgn\nA00\tAmar\t1. Nh3\nA00\tAmar\n", "0.tsv:3: the column `pgn`"),
-            ("eco\tname\tpgn\nZ00\tAmar\t1. Nh3\n", "0.tsv:2: `Z00` is not an opening code"),
-            ("eco\tname\tpgn\nA00\t \t1. Nh3\n", "0.tsv:2: the column `name`"),
-            ("eco\tname\tpgn\nA00\tA\u{1}\t1. Nh3\n", "0.tsv:2: a control character"),
-        ] {
-            let error = names(&[text]).unwrap_err().to_string();
-            assert!(error.starts_with(wanted), "{error}");
-        }
-        assert!(Names::new().add_bytes("a.tsv", b"eco\tname\tpgn\n\xff".to_vec()).is_err());
-    }
-
-    #[test]
-    fn lines_have_the_last_name_on_them() {
-        let names = names(&[TABLE]).unwrap();
-        let name = |moves: &str| {
-            let moves = moves.split(' ').map(|mv| mv.parse().unwrap());
-            names.on_line(&Start::ARRAY, moves).map(OpeningName::eco)
-        };
-        assert_eq!(name("d2d4 d7d5"), None);
-        assert_eq!(name("e2e4 e7e5 f1c4 a7a6"), Some("C20"));
-        assert_eq!(name("e2e4 e7e5 g1f3 b8c6 f1b5 a7a6"), Some("C44"));
-    }
-
-    #[test]
-    fn names_have_parts() {
-        let parts = |name: &str| {
-            let name = OpeningName { eco: "A00".into(), name: name.into() };
-            name.parts().map(|part| part.map(str::to_string))
-        };
-        let wanted =
-            |parts: [&str; 3]| parts.map(|part| (!part.is_empty()).then(|| part.to_string()));
-        for (name, parts_of_it) in [
-            ("Amar Opening", ["Amar Opening", "", ""]),
-            ("Amar Opening: Paris Gambit", ["Amar Opening", "Paris Gambit", ""]),
-            ("Polish Opening, with d5", ["Polish Opening", "with d5", ""]),
-            ("Sicilian: Najdorf, English, a, b", ["Sicilian", "Najdorf", "English, a, b"]),
-        ] {
-            assert_eq!(parts(name), wanted(parts_of_it), "{name}");
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests_of_line {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -699,6 +601,104 @@ mod tests_of_naming {
             let game = builder.finish().unwrap();
             let named = Naming { replace }.name_game(&game, &najdorf).unwrap();
             assert_eq!(named.as_ref().map(tags).as_deref(), wanted, "{before:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const TABLE: &str = "eco\tname\tpgn\n\
+        B20\tSicilian Defense\t1. e4 c5\n\
+        C20\tKing's Pawn Game\t1. e4 e5\n\
+        C44\tKing's Knight Opening: Normal Variation\t1. e4 e5 2. Nf3 Nc6\n";
+
+    fn names(files: &[&str]) -> Result<Names> {
+        let mut names = Names::new();
+        for (place, file) in files.iter().enumerate() {
+            names.add_bytes(&format!("{place}.tsv"), *file)?;
+        }
+        Ok(names)
+    }
+
+    fn name_after(names: &Names, moves: &str) -> Option<String> {
+        names.get(&position_after(moves).unwrap()).map(|name| name.name().to_string())
+    }
+
+    #[test]
+    fn positions_have_the_name_whatever_led_to_them() {
+        let names = names(&[TABLE]).unwrap();
+        let normal = Some("King's Knight Opening: Normal Variation".to_string());
+        assert_eq!(name_after(&names, "1.e4 e5 2.Nf3 Nc6"), normal);
+        assert_eq!(name_after(&names, "Nf3 Nc6 e4 e5"), normal);
+        assert_eq!(name_after(&names, "1. e4"), None);
+        // The table has an en passant square with no capture; the position is the same without.
+        let text = "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
+        assert_eq!(names.get(&text.parse().unwrap()).unwrap().eco(), "B20");
+    }
+
+    #[test]
+    fn later_files_give_other_names_and_columns_come_in_any_order() {
+        let german = "uci\tpgn\tepd\tname\teco\r\n-\t1. e4 c5 *\t-\tSizilianisch\tB20\r\n\r\n";
+        let names = names(&[TABLE, german]).unwrap();
+        assert_eq!(names.len(), 3);
+        assert_eq!(name_after(&names, "e4 c5").as_deref(), Some("Sizilianisch"));
+        assert_eq!(name_after(&names, "e4 e5").as_deref(), Some("King's Pawn Game"));
+    }
+
+    #[test]
+    fn files_may_stand_behind_each_other() {
+        let twice = format!("\u{feff}{TABLE}{TABLE}");
+        assert_eq!(names(&[&twice]).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn lines_that_are_no_names_are_told_with_their_place() {
+        for (text, wanted) in [
+            ("", "0.tsv: no names"),
+            ("A00\tAmar Opening\t1. Nh3\n", "0.tsv:1: there is no column `eco`"),
+            ("eco\tname\tpgn\nA00\tAmar\t1. Nh9\n", "0.tsv:2: `Nh9`: "),
+            ("eco\tname\tpgn\nA00\tAmar\t1. Nh3\nA00\tAmar\n", "0.tsv:3: the column `pgn`"),
+            ("eco\tname\tpgn\nZ00\tAmar\t1. Nh3\n", "0.tsv:2: `Z00` is not an opening code"),
+            ("eco\tname\tpgn\nA00\t \t1. Nh3\n", "0.tsv:2: the column `name`"),
+            ("eco\tname\tpgn\nA00\tA\u{1}\t1. Nh3\n", "0.tsv:2: a control character"),
+        ] {
+            let error = names(&[text]).unwrap_err().to_string();
+            assert!(error.starts_with(wanted), "{error}");
+        }
+        assert!(Names::new().add_bytes("a.tsv", b"eco\tname\tpgn\n\xff".to_vec()).is_err());
+    }
+
+    #[test]
+    fn lines_have_the_last_name_on_them() {
+        let names = names(&[TABLE]).unwrap();
+        let name = |moves: &str| {
+            let moves = moves.split(' ').map(|mv| mv.parse().unwrap());
+            names.on_line(&Start::ARRAY, moves).map(OpeningName::eco)
+        };
+        assert_eq!(name("d2d4 d7d5"), None);
+        assert_eq!(name("e2e4 e7e5 f1c4 a7a6"), Some("C20"));
+        assert_eq!(name("e2e4 e7e5 g1f3 b8c6 f1b5 a7a6"), Some("C44"));
+    }
+
+    #[test]
+    fn names_have_parts() {
+        let parts = |name: &str| {
+            let name = OpeningName { eco: "A00".into(), name: name.into() };
+            name.parts().map(|part| part.map(str::to_string))
+        };
+        let wanted =
+            |parts: [&str; 3]| parts.map(|part| (!part.is_empty()).then(|| part.to_string()));
+        for (name, parts_of_it) in [
+            ("Amar Opening", ["Amar Opening", "", ""]),
+            ("Amar Opening: Paris Gambit", ["Amar Opening", "Paris Gambit", ""]),
+            ("Polish Opening, with d5", ["Polish Opening", "with d5", ""]),
+            ("Sicilian: Najdorf, English, a, b", ["Sicilian", "Najdorf", "English, a, b"]),
+        ] {
+            assert_eq!(parts(name), wanted(parts_of_it), "{name}");
         }
     }
 }

@@ -66,9 +66,9 @@ fn rows_that_cannot_be_flipped_are_damage() {
 fn unknown_flags_and_sections_are_refused_by_name() {
     let file = default();
     let flags = error(file.with(file.footer().start + 16, |byte| byte | 0x10));
-    assert!(flags.starts_with("the footer has flags 0x10"), "{flags}");
+    assert!(flags.starts_with("the footer has unknown flags 0x10"), "{flags}");
     let flags = error(file.with(file.segments().start + SEGMENT_FLAGS, |byte| byte | 4));
-    assert!(flags.starts_with("the segment table has flags 0x4"), "{flags}");
+    assert!(flags.starts_with("the segment table has unknown flags 0x4"), "{flags}");
     let coder = error(file.with(file.segments().start + 28, |_| 9));
     assert!(coder.starts_with("records in coding 9"), "{coder}");
     // The position index: an older reader can do without it.

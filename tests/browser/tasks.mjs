@@ -124,7 +124,7 @@ const tasks = {
     await it.page.locator("#back").click();
     await it.until("it is no longer said", () => document.querySelector("#entry-error").textContent === "");
     for (const [text, words] of [
-      ["'rnbqkbnr/pppppppp/8/8/8/9/PPPPPPPP/RNBQKBNR w KQkq -'", "`9` is no piece letter"],
+      ["'rnbqkbnr/pppppppp/8/8/8/9/PPPPPPPP/RNBQKBNR w KQkq -'", "`9` is neither a piece letter"],
       ['"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP w KQkq -"', "has 7 ranks"],
       ["e4 ".repeat(12_000), "the text is too long"],
     ]) {

@@ -110,7 +110,7 @@ fn a_block_is_dropped_with_its_record() {
         scratch.write("b.epd", format!("{KINGS}\n"));
         let done = scratch.run(args);
         assert_eq!(done.out, wanted, "{args:?}");
-        let line = format!("{count} comments are not written: the records that they belong to");
+        let line = format!("{count} comments are not written: their records are left out");
         assert!(done.err.contains(&line), "{args:?}: {}", done.err);
         assert!(
             done.err.contains(&format!("W-LEN-COMMENT      warning  {count:>10}  a.epd:{first}")),

@@ -124,7 +124,7 @@ fn its_file_is_replaced_only_when_the_game_is_kept() {
         let before = scratch.text("g.pgn");
         let done = scratch.run(args);
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);
-        assert!(done.err.contains("rejected or cut short would be lost"), "{}", done.err);
+        assert!(done.err.contains("would lose rejected or truncated data"), "{}", done.err);
         assert_eq!((scratch.text("g.pgn"), scratch.names()), (before, vec!["g.pgn".to_string()]));
         let done = scratch.run(&[args, &["--rejects", "r.pgn"]].concat());
         assert!(done.status < 2, "{}", done.err);

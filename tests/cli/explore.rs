@@ -137,7 +137,7 @@ fn missing_positions_are_reported_with_the_nearest_known_one() {
     for source in ["lib.epdb", "lib.epa", "lib.epb"] {
         let done = explore(&scratch, &[source, "1. e4 d5 2. exd5 Qxd5"]);
         assert_eq!((done.status, done.out.as_str()), (1, ""), "{}", done.err);
-        assert!(done.err.contains("not there"), "{}", done.err);
+        assert!(done.err.contains("position not found"), "{}", done.err);
         assert!(done.err.contains("after e4 d5: rnbqkbnr/ppp1pppp/8/3p4/"), "{}", done.err);
         let done = explore(&scratch, &[source, "h4"]);
         assert!(done.err.contains(&format!("is there is {START}")), "{}", done.err);

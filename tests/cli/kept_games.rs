@@ -52,7 +52,7 @@ fn games_that_reached_a_position_are_shown_from_stores_and_archives() {
     }
     let none = scratch.run(&["games", "l.epa", "a4"]);
     assert_eq!((none.status, none.out.as_str()), (1, ""));
-    assert!(none.err.contains("not there"), "{}", none.err);
+    assert!(none.err.contains("position not found"), "{}", none.err);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn outputs_that_cannot_hold_games_report_it() {
     let scratch = scratch();
     let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd", "--keep-games", "1"]);
     assert_eq!(done.status, 0);
-    assert!(done.err.contains("nor for the games that are kept"), "{}", done.err);
+    assert!(done.err.contains("nor can it store the games"), "{}", done.err);
     scratch.run(&["pack", "l.epd", "-o", "l.epa"]);
     let done = scratch.run(&["games", "l.epa"]);
     assert_eq!(done.status, 1);

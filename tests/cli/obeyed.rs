@@ -131,7 +131,7 @@ fn options_for_positions_need_positions() {
         let done = scratch.run(&["convert", "g.pgn", "o.pgn", option]);
         assert_eq!(done.status, 2, "{}", done.err);
         assert!(
-            done.err.contains("games are taken whole here: say which positions"),
+            done.err.contains("games are processed as games here: use --positions too"),
             "{}",
             done.err
         );

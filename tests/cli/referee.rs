@@ -122,7 +122,7 @@ fn an_observer_takes_over_from_a_killed_referee() {
     wait_for_log(&scratch, 5000, &mut referee);
     let second = scratch.run(&["referee", "t.toml"]);
     assert_eq!(second.status, 2);
-    assert!(second.err.contains("t.log has a referee already"), "{}", second.err);
+    assert!(second.err.contains("t.log already has a referee"), "{}", second.err);
     let mut observer = scratch.spawn(&["referee", "--observe", "t.toml"]);
     wait_for_log(&scratch, 10_000, &mut referee);
     referee.kill().unwrap();
@@ -153,7 +153,7 @@ fn a_supervisor_types() {
         "`nonsense` is not a command; help lists them",
         "no client is called `C`",
         "no game 1 is played",
-        "who has to sign on: A, B",
+        "waiting for players to sign on: A, B",
         "resume goes on",
         "stopped; run the same command to continue",
     ] {
@@ -173,7 +173,10 @@ fn errors_say_what_is_wrong() {
     };
     assert!(said(&["referee", "t.toml"]).contains("t.toml:1:1: there is no key `evnt`"));
     assert!(said(&["referee", "none.toml"]).contains("cannot read none.toml"));
-    assert!(said(&["referee", "t.toml", "u.toml"]).contains("`u.toml` behind the file"));
+    assert!(
+        said(&["referee", "t.toml", "u.toml"])
+            .contains("unexpected `u.toml` after the tournament file")
+    );
     assert!(said(&["referee", "-engine", "cmd=a", "-nonsense", "1"]).contains("nonsense"));
     assert!(said(&["referee", "--engine", "cmd=a", "--plain", "-nonsense"]).contains("nonsense"));
     assert!(

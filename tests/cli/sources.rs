@@ -496,7 +496,7 @@ fn unresolved_entries_of_a_book_are_counted() {
     assert_eq!(
         done.err,
         "epdb: 1 book entries belong to positions that could not be reconstructed: `epdb book list` finds \
-         those of a --source\nepdb: 1 book entries have an illegal move\n"
+         more with --source\nepdb: 1 book entries have an illegal move\n"
     );
     assert_eq!(scratch.run(&["normalize", "a.bin", "--allow-rejects"]).status, 0);
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.key));

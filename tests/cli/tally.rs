@@ -310,7 +310,7 @@ fn different_libraries_are_added_only_on_request() {
         let done = scratch.run(&[&["tally", games, "-o", library], more].concat());
         assert_eq!(done.status, 0, "{}", done.err);
         let has_place = !library.ends_with(".epd");
-        assert_eq!(done.err.contains("has no place for how"), !has_place, "{}", done.err);
+        assert_eq!(done.err.contains("cannot store how"), !has_place, "{}", done.err);
     }
     assert_eq!(scratch.run(&["union", "g.epa", "n.epdb", "-o", "sum.epa"]).status, 0);
     assert!(scratch.run(&["stats", "sum.epa"]).out.contains("source n.pgn"));
@@ -425,7 +425,7 @@ fn an_existing_library_decides_how_games_are_added() {
     scratch.run(&["tally", "g.pgn", "-o", "l.epa"]);
     let done = scratch.run(&["import", "l.epa", "g.pgn", "--tally"]);
     assert_eq!(done.status, 2);
-    assert!(done.err.contains("only a library in a store grows"), "{}", done.err);
+    assert!(done.err.contains("games can be added only to a library in a store"), "{}", done.err);
 }
 
 /// Games of nine plies and of twenty, with tags of their own.

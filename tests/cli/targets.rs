@@ -563,7 +563,11 @@ fn an_input_is_replaced_where_all_of_it_is_written_or_kept() {
         |by: &[&str]| scratch.run(&[&["split", "part-1.epd", "-o", "part-%d.epd"], by].concat());
     // Parts of a number of lines appear before all input is read.
     let done = split(&["--lines", "1"]);
-    assert!(done.err.contains("part-1.epd is read"), "{}", done.err);
+    assert!(
+        done.err.contains("part-1.epd would be replaced before it is read completely"),
+        "{}",
+        done.err
+    );
     assert_eq!((done.status, scratch.names().len()), (2, 1));
     assert_eq!((split(&["--by", "id"]).status, scratch.names().len()), (0, 2));
 }
@@ -596,7 +600,7 @@ fn stores_and_libraries_are_replaced_only_by_force() {
     ] {
         let done = scratch.run(args);
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);
-        assert!(done.err.contains(" already exists and is a "), "{args:?}: {}", done.err);
+        assert!(done.err.contains(" is an existing "), "{args:?}: {}", done.err);
         assert!(done.err.contains("--force replaces it"), "{args:?}: {}", done.err);
         assert!(contents() == before, "{args:?}");
     }

@@ -38,7 +38,7 @@ fn through_questions_and_tables() {
     assert!(table.out.contains("\"epdb:32768:\""), "{}{}", table.out, table.err);
     let flipped = scratch.run(&["flip", "a.epd"]);
     assert!(flipped.out.contains("tallied \"epdb:7:AQI=\" x \"epdb:7:\";"), "{}", flipped.out);
-    assert!(flipped.err.contains("4 typed operands kept as they are"), "{}", flipped.err);
+    assert!(flipped.err.contains("4 typed operands kept unchanged"), "{}", flipped.err);
 }
 
 #[test]

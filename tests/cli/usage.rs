@@ -385,7 +385,7 @@ fn a_position_may_stand_where_a_file_stands() {
     let wrong = scratch.run(&["count", "no such file.epd"]);
     assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
     assert!(
-        wrong.err.contains("no such file.epd") && wrong.err.contains("no position"),
+        wrong.err.contains("no such file.epd") && wrong.err.contains("not a position"),
         "{}",
         wrong.err
     );

@@ -433,7 +433,7 @@ fn a_player_that_comes_by_itself_can_have_a_token() {
     let mut tokens = Vec::new();
     for _session in 0..2 {
         let running = run(open(&settings));
-        running.wait_for("who has to sign on");
+        running.wait_for("waiting for players to sign on");
         let stranger = || running.sign_on("B");
         let refused =
             |stream: TcpStream| directives(stream).last().unwrap().reason.clone().unwrap();

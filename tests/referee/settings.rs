@@ -225,7 +225,7 @@ fn errors_of_files_say_where_and_what() {
         ),
         ("zzz = 1", "t.toml:1:1: there is no key `zzz`, but event, site, pairing"),
         ("event = ", "t.toml:1:9: "),
-        ("event = 5", "t.toml:1:9: `event`: this integer is not a string"),
+        ("event = 5", "t.toml:1:9: `event`: expected a string, found 5"),
         ("games = 0", "t.toml:1:9: `games`: expected a whole number from 1 to 1000000"),
         ("games = -1", "t.toml:1:9: `games`: expected a whole number"),
         ("event = ''\ntime = '40/'", "t.toml:2:8: `time`: `` is not a time"),

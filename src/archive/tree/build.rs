@@ -342,7 +342,7 @@ impl TrainingSet {
         let spec = self.settled(plan, columns, view.spelled(&self.columns, false));
         let places = plan.has_modes.then(|| view.rows.places.clone());
         let modes = plan.has_modes.then(|| self.modes.clone()).flatten();
-        let encoder = TrainedEncoder::new(&spec, intervals, (places, modes));
+        let encoder = TrainedEncoder::new(&spec, intervals, places, modes);
         (spec, encoder)
     }
 

@@ -178,7 +178,8 @@ impl TrainedEncoder {
     pub(super) fn new(
         spec: &ModelSpec,
         columns: Vec<ColumnIntervals>,
-        (places, modes): (Option<Vec<u32>>, Option<Arc<[Option<PredictionMode>]>>),
+        places: Option<Vec<u32>>,
+        modes: Option<Arc<[Option<PredictionMode>]>>,
     ) -> TrainedEncoder {
         let distribution = spec.modes.as_ref().map(PredictionModes::new);
         let predictions = distribution.zip(modes);

@@ -18,8 +18,7 @@ use epdb::referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VAR
 use epdb::referee::wire::fits_in_string;
 use epdb::referee::wire::open_line;
 
-/// Connect a UCI engine to a tournament of `epdb referee`, or of any server that speaks the 1995
-/// referee protocol
+/// Connect a UCI engine to a tournament of `epdb referee` or of a 1995 referee
 ///
 /// The client signs on under its name, answers each `respond` of the referee with a move of the
 /// engine, and ends when the referee disconnects. It keeps the history of the game while the

@@ -17,7 +17,7 @@ use epdb::error::{self, Place};
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{Encode, FileFormat, Item};
 
-/// Print the number of records or games, or with --positions the number of game positions
+/// Print the number of records or games; with --positions, of game positions
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb count book.epd suite.epdb

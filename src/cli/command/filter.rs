@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut pipe = args.pipe.clone();
     if pipe.read.wanted.filter.is_none() {
         let text =
-            "select the records by --where, such as --where 'pieces <= 7' (see `epdb help where`)";
+            "say which records with --where, such as --where 'pieces <= 7' (see `epdb help where`)";
         return Err(Usage(text.into()).into());
     }
     let inverted = args.invert.then(|| std::mem::take(&mut pipe.read.wanted));

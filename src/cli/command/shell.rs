@@ -11,7 +11,7 @@ use crate::cli::shell::{self, Shell, script};
 use crate::cli::source::END_OF_INPUT;
 use crate::cli::terminal::{self, Letters, note};
 
-/// Explore positions interactively: set up a position, play moves, look it up, write records
+/// Explore positions interactively: play moves, look positions up, write records
 ///
 /// Implements the command processor of the SAN Kit (svfe, dvfe, tfgg). A line is a command, or
 /// moves in any notation; `help` lists the commands. Tab completes commands, legal moves, opcodes

@@ -325,7 +325,7 @@ impl Referee {
                 1 => String::new(),
                 most => format!(", each with up to {most} clients"),
             };
-            watch.message(&format!("who has to sign on: {awaited}{each}"));
+            watch.message(&format!("waiting for players to sign on: {awaited}{each}"));
         }
     }
 

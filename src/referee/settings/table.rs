@@ -11,6 +11,9 @@ use toml::de::{DeTable, DeValue};
 use super::unknown;
 use crate::error::{At, Error, Place, Result};
 
+/// Longer values are not repeated in messages.
+const MAX_SHOWN: usize = 40;
+
 /// The text of a file and its name.
 #[derive(Copy, Clone)]
 pub(super) struct Document<'t> {
@@ -31,6 +34,15 @@ impl<'t> Document<'t> {
     }
 
     /// An error at a place of the text.
+    /// A value as it is written, or its kind if it is long.
+    fn shown<'s>(self, span: &Range<usize>, kind: &'s str) -> &'s str
+    where
+        't: 's,
+    {
+        let text = self.text.get(span.clone()).unwrap_or(kind);
+        if text.len() > MAX_SHOWN || text.contains(['\r', '\n']) { kind } else { text }
+    }
+
     pub(super) fn error(self, span: &Range<usize>, what: impl Display) -> Error {
         let at = At::byte_of(self.text, span.start);
         Error::new(what.to_string()).at(Place::new(self.name, at))
@@ -97,9 +109,9 @@ impl<'t> Table<'t> {
         let Some(value) = self.take(key) else { return Ok(None) };
         let found = read(value.get_ref());
         found.map(Some).ok_or_else(|| {
-            let kind = value.get_ref().type_str();
-            let what = format!("`{key}`: this {kind} is not {expected}");
-            self.document.error(&value.span(), what)
+            let found = self.document.shown(&value.span(), value.get_ref().type_str());
+            self.document
+                .error(&value.span(), format!("`{key}`: expected {expected}, found {found}"))
         })
     }
 

@@ -17,7 +17,7 @@ use epdb::error::{At, Place};
 use epdb::source::{FileFormat, Local, format_of_file};
 use epdb::store::{StoreError, StoredRecord};
 
-/// Write all records or games of any sources as text: stores, archives, streams, text, games
+/// Write all records or games of stores, archives, streams, text or games as text
 ///
 /// Sources are written one after the other. For an archive, and for a store in the order of import,
 /// the output equals `normalize` of the original files, byte for byte. `cat` and `unpack` are the

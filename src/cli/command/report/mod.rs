@@ -21,7 +21,7 @@ use epdb::model::Opcode;
 use epdb::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
 use epdb::source::Output;
 
-/// Report the results of engines on test suites, and whether their differences are significant
+/// Report results of engines on test suites, and whether differences are significant
 ///
 /// Each file is a run: problems (bm, am, dm, points in c0 or in c7 and c8) with an engine's answers
 /// (pm, else pv, else sm), as written by `solve`, `analyze` and `mate`. A problem is solved if the
