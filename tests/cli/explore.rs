@@ -140,7 +140,7 @@ fn missing_positions_are_reported_with_the_nearest_known_one() {
         assert!(done.err.contains("position not found"), "{}", done.err);
         assert!(done.err.contains("after e4 d5: rnbqkbnr/ppp1pppp/8/3p4/"), "{}", done.err);
         let done = explore(&scratch, &[source, "h4"]);
-        assert!(done.err.contains(&format!("is there is {START}")), "{}", done.err);
+        assert!(done.err.contains(&format!("in it is {START}")), "{}", done.err);
         let done = explore(&scratch, &[source, "8/8/8/4k3/8/1K6/8/8 b - -"]);
         assert_eq!((done.status, done.out.as_str()), (1, ""));
         assert!(!done.err.contains("nearest"), "{}", done.err);

@@ -154,7 +154,7 @@ fn a_supervisor_types() {
         "no client is called `C`",
         "no game 1 is played",
         "waiting for players to sign on: A, B",
-        "resume goes on",
+        "resumed",
         "stopped; run the same command to continue",
     ] {
         assert!(done.err.contains(text), "{text}: {}", done.err);
@@ -180,7 +180,8 @@ fn errors_say_what_is_wrong() {
     assert!(said(&["referee", "-engine", "cmd=a", "-nonsense", "1"]).contains("nonsense"));
     assert!(said(&["referee", "--engine", "cmd=a", "--plain", "-nonsense"]).contains("nonsense"));
     assert!(
-        said(&["referee", "-engine", "cmd=a", "--serial", "a,b"]).contains("goes with the file")
+        said(&["referee", "-engine", "cmd=a", "--serial", "a,b"])
+            .contains("--serial needs a tournament file")
     );
     assert!(
         said(&["referee", "t.toml", "--serial", "a,b"]).contains("t.toml:1:1: there is no key")

@@ -575,7 +575,7 @@ fn wrong_calls_are_explained() {
         (filter("stm == w"), "a text stands in quotes: 'w'"),
         (filter("bm == e4"), "a text stands in quotes: 'e4'"),
         (filter("bm > 'e4'"), "moves are not in order"),
-        (filter("bm"), "ask `has(bm)`"),
+        (filter("bm"), "or use `has(bm)`"),
         (filter("check == 1"), "`check` is a test by itself"),
         (filter("check and mate"), "write `&&`"),
         (filter("not check"), "is written `!`"),
@@ -604,7 +604,7 @@ fn wrong_calls_are_explained() {
         (vec!["edit", "suite.epd", "--set", "ce=good"], "ce: `ce` takes an integer, not `good`"),
         (vec!["edit", "suite.epd", "--rename", "c1"], "such as c1:c9"),
         (vec!["edit", "suite.epd", "--drop", "9x"], "`9x` is not an opcode"),
-        (vec!["play", "suite.epd", "--op", "bm[all]"], "[all] goes with pv and sv"),
+        (vec!["play", "suite.epd", "--op", "bm[all]"], "use [all] with pv and sv"),
         (vec!["play", "suite.epd", "--op", "ce"], "`ce` has no moves"),
         (vec!["perft", "8/8/8/8/8/8/8/8 w - -", "--depth", "2"], "one king a side"),
     ];

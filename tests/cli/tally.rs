@@ -321,7 +321,7 @@ fn different_libraries_are_added_only_on_request() {
         ("short.epa", "built with `--max-ply 4 --same-game auto`", "--allow-mixed"),
         ("pruned.epa", "pruned (--where games >= 2)", "--allow-mixed"),
         ("silent.epa", "without the digests of its games", "--allow-overlap"),
-        ("n.epd", "does not say how its tallies came to be", "--allow-mixed"),
+        ("n.epd", "does not record how its tallies were made", "--allow-mixed"),
     ] {
         let first = if library == "pruned.epa" { "n.epdb" } else { "g.epa" };
         let refused = scratch.run(&["union", first, library, "-o", "u.epa"]);
@@ -335,13 +335,13 @@ fn different_libraries_are_added_only_on_request() {
     assert!(scratch.run(&["stats", "s.epdb"]).out.contains("digests of games"));
     for (args, what) in [
         (&["import", "s.epdb", "m.epdb", "--on-duplicate", "merge"][..], "shares 1 games"),
-        (&["import", "s.epdb", "n.epd", "--on-duplicate", "merge"], "does not say"),
+        (&["import", "s.epdb", "n.epd", "--on-duplicate", "merge"], "does not record"),
         (&["import", "s.epdb", "n.pgn", "--tally", "--max-ply", "4"], "counts with `--max-ply 4"),
         (&["import", "s.epdb", "n.pgn", "--tally", "--same-game", "moves"], "--same-game auto"),
-        (&["import", "s.epdb", "n.pgn", "--max-ply", "4"], "are for --tally"),
+        (&["import", "s.epdb", "n.pgn", "--max-ply", "4"], "need --tally"),
         (&["import", "s.epdb", "n.epd", "--tally"], "positions are not games"),
-        (&["import", "s.epdb", "n.epdb", "--on-duplicate", "skip"], "would be left out"),
-        (&["import", "s.epdb", "n.epdb", "--same", "record"], "would be left out"),
+        (&["import", "s.epdb", "n.epdb", "--on-duplicate", "skip"], "would be lost"),
+        (&["import", "s.epdb", "n.epdb", "--same", "record"], "would be lost"),
     ] {
         let refused = scratch.run(args);
         assert_eq!(refused.status, 2, "{args:?}: {}", refused.err);

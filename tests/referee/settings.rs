@@ -256,7 +256,7 @@ fn errors_of_files_say_where_and_what() {
         ("[[player]]\nengine = 'a'\ncommand = ['b']", "expected `engine` or `command`, found both"),
         ("[[player]]\nname = 'A'", "t.toml: expected 2 to 256 players, found 1"),
         ("[[player]]\nname = 'A'\n[[player]]\nname = 'A'", "t.toml: two players are called `A`"),
-        ("[[player]]\nname = ' A'\n[[player]]\nname = 'B'", "t.toml: ` A` is no name"),
+        ("[[player]]\nname = ' A'\n[[player]]\nname = 'B'", "t.toml: ` A` is not a valid name"),
         ("games = 1000000\nrounds = 2\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'", "at most"),
         (
             "pairing = 'gauntlet'\nchallengers = 2\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'",
