@@ -325,12 +325,16 @@ pub(super) fn decode(
     moves: TallyMoves,
 ) -> Result<Operand, DecodeError> {
     let start = cursor.clone();
-    let spelled = root.filter(|_| moves == TallyMoves::Spelled);
     let move_of = |ordinal: u8, counts| {
-        let mv = root.and_then(|root| ordinal::move_at(root, ordinal.into()));
-        let legal = root.map_or(0, ordinal::count);
-        let mv = mv.ok_or(DecodeErrorKind::Ordinal { ordinal: ordinal.into(), legal })?;
-        let san = spelled.map_or(San::NONE, |root| san::format(root, mv));
+        let illegal = |legal| DecodeErrorKind::Ordinal { ordinal: ordinal.into(), legal };
+        let root = root.ok_or(illegal(0))?;
+        let mv = ordinal::move_at(root, ordinal.into());
+        let mv = mv.ok_or_else(|| illegal(ordinal::count(root)))?;
+        let san = match moves {
+            TallyMoves::Spelled => san::format(root, mv),
+            #[cfg(feature = "archive")]
+            TallyMoves::Unspelled => San::NONE,
+        };
         Ok(MoveTally { mv, san, counts })
     };
     let parts = parts(cursor, move_of, |cell, reached, moves| TallyPart { cell, reached, moves })?;

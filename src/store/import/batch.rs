@@ -84,6 +84,7 @@ impl Batch {
     }
 
     /// Adds an encoded record under its key.
+    #[cfg(feature = "source")]
     pub(super) fn push_encoded(&mut self, key: u64, record: &[u8]) -> Result<(), EncodeError> {
         self.put(key, |bytes| {
             bytes.extend_from_slice(record);

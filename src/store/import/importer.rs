@@ -52,7 +52,8 @@ impl Store {
 /// the memory for batches is full, and at the end. Dropping an importer drops uncommitted records.
 pub struct Importer<S: Borrow<Store>> {
     store: S,
-    running: Running,
+    /// Keeps other imports of the process out until the importer is dropped.
+    _running: Running,
     options: ImportOptions,
     id: u64,
     info: ImportInfo,
@@ -145,7 +146,7 @@ impl<S: Borrow<Store>> Importer<S> {
         let (ledger, failed) = (None, false);
         Ok(Importer {
             store: owner,
-            running,
+            _running: running,
             options,
             id,
             info,
@@ -440,8 +441,8 @@ impl Importer<Store> {
     /// As [`Importer::push_from`] and [`Store::close`].
     pub(crate) fn close(mut self) -> Result<ImportReport> {
         let report = self.complete(self.info.place)?;
-        let Importer { store, running, .. } = self;
-        drop(running);
+        let Importer { store, _running, .. } = self;
+        drop(_running);
         store.close()?;
         Ok(report)
     }
