@@ -43,7 +43,7 @@ pub struct BacksolveOptions {
 /// highest. The rules of chess override any score: mate, stalemate, and insufficient material. `pm`
 /// becomes the best move; of equal ones, that of the lowest ordinal. A `pv` that begins with
 /// another move and a `dm` that contradicts are dropped. The earlier `ce` stays as
-/// [`CE_OWN`](super::CE_OWN). Records whose own score holds do not change.
+/// [`CE_OWN`]. Records whose own score holds do not change.
 ///
 /// ```
 /// use epdb::library::backsolve::{BacksolveOptions, Backsolver};
