@@ -481,14 +481,14 @@ const BANNED_OPENINGS: &[&str] = &["What", "How", "Where", "So many", "Those", "
 
 /// What is left of banned words and of banned openings in each module. These numbers only go down.
 const LEFT_IN_MODULES: &[(&str, usize, usize)] =
-    &[("codec", 13, 72), ("model", 14, 61), ("server", 3, 0), ("text", 8, 4)];
+    &[("codec", 13, 0), ("model", 14, 0), ("server", 3, 0), ("text", 8, 0)];
 
 /// The same for words of pages; pages that are not listed have none.
 const LEFT_IN_PAGES: &[(&str, usize)] =
     &[("CHANGELOG.md", 1), ("formats/archive.md", 1), ("formats/epd_text.md", 3)];
 
 /// Files with at most [`SMALL`] lines of code. This number only goes down.
-const MAX_SMALL_FILES: usize = 39;
+const MAX_SMALL_FILES: usize = 37;
 const SMALL: usize = 40;
 const MAX_LINES: usize = 1500;
 

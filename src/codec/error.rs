@@ -2,7 +2,7 @@
 
 use crate::error::ErrorKind;
 
-/// Why bytes were refused, and the place.
+/// Error in bytes, with its place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("byte {offset}: {kind}")]
 #[non_exhaustive]
@@ -10,7 +10,7 @@ pub struct DecodeError {
     /// The place of the first byte that cannot be right, counted from 0 at the start of the slice
     /// or stream that was read.
     pub offset: u64,
-    /// What is wrong there.
+    /// Kind of the error.
     pub kind: DecodeErrorKind,
 }
 
@@ -27,31 +27,31 @@ impl DecodeError {
     }
 }
 
-/// What is wrong with bytes that were refused.
+/// Kind of a [`DecodeError`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
     /// The bytes end before the item does.
     #[error("the data end inside {0}")]
     Truncated(&'static str),
-    /// The bytes say something that no writer means.
+    /// The bytes are not valid.
     #[error("this is no {0}")]
     Corrupt(&'static str),
-    /// The bytes have a meaning, but a writer says it otherwise: one value, one encoding.
+    /// The bytes are a valid encoding, but not the canonical one.
     #[error("not the canonical encoding: {0}")]
     NonCanonical(&'static str),
     /// A later version of the format.
     #[error("format version {found}, this reader knows up to {supported}")]
     UnsupportedVersion {
-        /// As the bytes say.
+        /// Value in the bytes.
         found: u8,
-        /// The newest that is read.
+        /// Newest version that this epdb reads.
         supported: u8,
     },
-    /// The bytes say something that this version leaves to later ones.
+    /// A value that is reserved for later versions.
     #[error("{what} {value:#04x} is reserved: a later version of epdb may have written it")]
     Reserved {
-        /// What it would be.
+        /// Part of the record.
         what: &'static str,
         /// As the bytes say.
         value: u8,
@@ -61,25 +61,25 @@ pub enum DecodeErrorKind {
     Checksum {
         /// As the bytes say.
         stored: u32,
-        /// Of the bytes that are there.
+        /// Checksum of the bytes.
         computed: u32,
     },
-    /// A count that no writer reaches.
+    /// A number above the limit of the format.
     #[error("{found} {what}, the limit is {limit}")]
     LimitExceeded {
-        /// Of what.
+        /// The counted item.
         what: &'static str,
         /// As the bytes say.
         found: u64,
-        /// The most that is read.
+        /// Limit for reading.
         limit: u64,
     },
     /// A frame of a stream that does not follow on the one before it.
     #[error("a frame after {found} records stands after {expected}: frames are lost or misplaced")]
     Sequence {
-        /// As the frame says.
+        /// Number in the frame.
         found: u64,
-        /// As it should say.
+        /// Expected number.
         expected: u64,
     },
     /// A move ordinal that is not below the number of legal moves.
@@ -87,12 +87,12 @@ pub enum DecodeErrorKind {
     Ordinal {
         /// As the bytes say.
         ordinal: u16,
-        /// How many moves are legal in the position that it counts in.
+        /// Number of legal moves in the position.
         legal: u16,
     },
 }
 
-/// Why a value has no encoding.
+/// Error of a value without an encoding.
 ///
 /// None of these can come from text that was read: they are values put together by hand against
 /// the documentation of their types.
@@ -103,9 +103,9 @@ pub enum EncodeError {
     /// canonical SAN.
     #[error("{opcode}: {san} is not the canonical text of a legal move here")]
     Move {
-        /// Of the operation.
+        /// Opcode of the operation.
         opcode: crate::model::Opcode,
-        /// The text of the move.
+        /// Text of the move.
         san: crate::model::San,
     },
     /// An integer below the smallest `i64` or above the largest `u64`.
@@ -123,7 +123,7 @@ pub enum EncodeError {
         /// Of the operation.
         opcode: crate::model::Opcode,
     },
-    /// Bytes that are said to be a record and are none.
+    /// Bytes that are not a record.
     #[error("these bytes are no record")]
     NoRecord,
     /// A fullmove number of 0.
@@ -134,9 +134,9 @@ pub enum EncodeError {
     LimitExceeded {
         /// Of what.
         what: &'static str,
-        /// As it is.
+        /// Actual number.
         found: u64,
-        /// The most that can be written.
+        /// Limit for writing.
         limit: u64,
     },
 }

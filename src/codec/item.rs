@@ -29,7 +29,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, offset: 0 }
     }
 
-    /// How many bytes were read.
+    /// Number of bytes read.
     pub const fn offset(&self) -> usize {
         self.offset
     }

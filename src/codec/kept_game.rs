@@ -52,7 +52,7 @@ pub fn decode(bytes: &[u8]) -> Option<Game> {
     Some(game.clone())
 }
 
-/// What a game is found by: the first bytes of the BLAKE3 hash of what is kept of it.
+/// ID of a game: the first bytes of the BLAKE3 hash of the kept data.
 pub fn id_of(bytes: &[u8]) -> GameId {
     let mut id = GameId::default();
     id.0.copy_from_slice(&blake3::hash(bytes).as_bytes()[..GameId::LEN]);

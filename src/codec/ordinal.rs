@@ -13,7 +13,7 @@ use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 use crate::simd::{InstructionSet, Kernel};
 
-/// The move whose ordinal `pick` chooses, of so many; `None` when it chooses none.
+/// The move whose ordinal `pick` chooses, given the number of moves; `None` if it chooses none.
 #[cfg(feature = "archive")]
 pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
     let counts = counts(playable);
@@ -72,7 +72,7 @@ impl Kernel for OrdinalOf<'_> {
     }
 }
 
-/// The move with this ordinal; `None` when there are not so many.
+/// The move with this ordinal; `None` if there are fewer moves.
 pub fn move_at(playable: &Playable, ordinal: u16) -> Option<Move> {
     let counts = counts(playable);
     InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
@@ -120,7 +120,7 @@ pub fn count(playable: &Playable) -> u16 {
     counts(playable).iter().sum()
 }
 
-/// How many moves each class has.
+/// Number of moves of each class.
 fn counts(playable: &Playable) -> [u16; Class::ALL.len()] {
     InstructionSet::fastest().run(CountsOf(playable))
 }
@@ -174,7 +174,7 @@ impl Class {
         }
     }
 
-    /// How many moves it has.
+    /// Number of its moves.
     #[inline(always)]
     fn count(self, playable: &Playable) -> u16 {
         match self {
@@ -251,7 +251,7 @@ fn pieces(playable: &Playable, role: Role) -> impl Iterator<Item = Square> {
     position.board().pieces(position.turn(), role).into_iter()
 }
 
-/// Where the pieces of one role may go.
+/// Destinations of the pieces of one role.
 struct Reach {
     /// The squares that any of them reaches.
     all: u64,
@@ -320,7 +320,7 @@ impl Reach {
     }
 }
 
-/// What SAN says of the square that a piece leaves.
+/// SAN's disambiguation of the square that a piece leaves.
 struct Origin {
     file: bool,
     rank: bool,
@@ -517,7 +517,7 @@ fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Mov
     }
 }
 
-/// Where the pawn of a move of [`PawnMoves`] comes from.
+/// Origin of the pawn of a move of [`PawnMoves`].
 #[inline(always)]
 fn origin(playable: &Playable, square: Square, group: usize) -> Square {
     let position = playable.position();

@@ -192,7 +192,7 @@ pub(super) fn code_bits(board: &Board) -> CodeBits {
     CodeBits { occupied, bits }
 }
 
-/// Where the pawn stands that stepped over an en passant square.
+/// Square of the pawn that stepped over an en passant square.
 fn double_stepped(target: Square) -> Square {
     Square::at(target.file(), if target.rank() == 2 { 3 } else { 4 })
 }
@@ -210,7 +210,7 @@ pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
     if bytes.len() < len { Err(truncated(bytes)) } else { Ok(len) }
 }
 
-/// The length of the plain form of so many pieces.
+/// Length of the plain form of this number of pieces.
 pub(crate) const fn plain_len(count: u32) -> usize {
     OCCUPANCY + (count as usize).div_ceil(2)
 }
@@ -260,7 +260,7 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
     position(codes.board(), codes.turn, codes.castling_rooks, en_passant)
 }
 
-/// What the codes of a plain form say, as sets of squares, whether they fit each other or not.
+/// The codes of a plain form as sets of squares, consistent or not.
 pub(crate) struct PlainCodes {
     pub(crate) turn: Color,
     /// Pawns that just made a double step.

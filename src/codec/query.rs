@@ -1,4 +1,4 @@
-//! What lookups ask for.
+//! Queries of lookups.
 
 use super::identity::Identity;
 use super::key::position_key;

@@ -27,7 +27,7 @@ const END: u8 = 1;
 /// Frames of these kinds say something that a reader may pass over.
 const OPTIONAL: std::ops::RangeInclusive<u8> = 128..=255;
 
-/// What stands before the payload of a frame.
+/// Header of a frame.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Copy, Clone)]
 #[repr(C)]
 struct Header {
@@ -91,7 +91,7 @@ pub struct Writer<W: Write> {
     records_before: u64,
 }
 
-/// Why a record could not be written to a stream.
+/// Error of writing a record to a stream.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -205,7 +205,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Why a stream could not be read on.
+/// Error of reading a stream.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -214,17 +214,17 @@ pub enum ReadError {
     Io {
         /// Bytes read before.
         offset: u64,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// The bytes are no stream of records.
+    /// The bytes are not a stream of records.
     #[error("frame {frame}, record {record}: {error}")]
     Decode {
         /// The frame, counted from 1.
         frame: u64,
         /// The record that was being read or would be next, counted from 1.
         record: u64,
-        /// What is wrong; its offset counts from the start of the input.
+        /// The error; its offset counts from the start of the input.
         error: DecodeError,
     },
 }

@@ -1,4 +1,4 @@
-//! What a library of tallies says of itself: how it was built, and which games it counted.
+//! Origin of a library of tallies: the settings it was built with, and the games it counted.
 //!
 //! The format is `formats/tally_origin.md`.
 
@@ -9,7 +9,7 @@ use super::error::{DecodeError, DecodeErrorKind};
 use super::item::Cursor;
 use crate::model::Color;
 
-/// How the tallies of a file came to be.
+/// Settings with which the tallies of a file were built.
 ///
 /// ```
 /// use epdb::codec::tally_origin::{TallyOrigin, TallySource};
@@ -25,7 +25,7 @@ pub struct TallyOrigin {
     pub settings: String,
     /// Libraries that differ in their settings were added up.
     pub is_mixed: bool,
-    /// What made it smaller, so that games must not be added any more: `None` for a whole library.
+    /// The command that reduced the library, so that no games may be added; `None` for a complete library.
     pub pruned: Option<String>,
     /// The part of the settings that programs act on; `None` where an earlier writer did not keep it.
     /// It means nothing of what [`is_mixed`](TallyOrigin::is_mixed).
@@ -58,7 +58,7 @@ impl TallyScope {
         [self.year, self.month, self.speed, self.rating]
     }
 
-    /// What games are told apart by, as `tally --by` calls it.
+    /// Property by which games are split, as `tally --by` names it.
     ///
     /// ```
     /// use epdb::codec::tally_origin::TallyScope;
@@ -222,14 +222,14 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String, DecodeError> {
     Ok(text.map_err(|_| error)?.to_string())
 }
 
-/// What tells a game from others, the first bytes of a BLAKE3 hash, and behind it what was counted with
-/// it that copies of the game may say otherwise, as an integer: the greatest counts.
+/// Digest of a game: the first bytes of a BLAKE3 hash. An integer follows for the data in which copies
+/// of the game may differ: the greatest counts.
 pub type GameDigest = [u8; 16];
 
-/// How many of these bytes are of the hash.
+/// Number of the bytes that are of the hash.
 const HASH: usize = 12;
 
-/// What is known of a game before it is counted.
+/// Result of looking up a game before it is counted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum KnownGame {
     /// Nothing: it is new.
@@ -271,7 +271,7 @@ impl GameDigests {
         }
     }
 
-    /// What is known of a game.
+    /// Looks up a game.
     pub fn find(&self, digest: &GameDigest) -> KnownGame {
         let (hash, said) = split(digest);
         match self.0.get(&hash) {
@@ -293,7 +293,7 @@ impl GameDigests {
         self.0.contains_key(&split(digest).0)
     }
 
-    /// How many games are known.
+    /// Number of known games.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -361,10 +361,10 @@ fn split(digest: &GameDigest) -> ([u8; HASH], u32) {
     (own, u32::from_le_bytes(number))
 }
 
-/// How the tallies of a file came to be, and which games they count.
+/// Settings of the tallies of a file, and the games that they count.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallyLedger {
-    /// How they came to be.
+    /// Settings of the tallies.
     pub origin: TallyOrigin,
     /// The games; `None` where that was not kept.
     pub games: Option<GameDigests>,

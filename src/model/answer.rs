@@ -1,16 +1,16 @@
-//! What a record of a test suite answers, and whether that solves it.
+//! Answers of records to test positions, and whether they are solutions.
 
 use super::opcode::Opcode;
 use super::record::{EpdRecord, Operand};
 use super::rules::Playable;
 use super::score::{Score, mate_target};
 
-/// What becomes of a problem.
+/// Verdict on a problem.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Verdict {
     /// The answer is right.
     Solved,
-    /// The answer is wrong, or there is none.
+    /// The answer is wrong or missing.
     Missed,
     /// The record has neither `bm` nor `am`: it is no problem.
     Unscored,
@@ -63,7 +63,7 @@ pub fn verdict(record: &EpdRecord) -> Verdict {
     if answered && right && !avoid.iter().any(hits) { Verdict::Solved } else { Verdict::Missed }
 }
 
-/// Whether a record answers with a mate in at most so many moves; negative: of being mated. `ce` tells
+/// Whether a record answers with a mate in at most `moves` moves; negative: of being mated. `ce` tells
 /// of it, or the moves of `pv`, or `pm` where there is no `pv`, lead to it. `dm` is what was asked for.
 ///
 /// ```
@@ -95,7 +95,7 @@ fn mate_by_score(record: &EpdRecord) -> Option<i128> {
     }
 }
 
-/// How many moves the line of a record has, if it ends in mate; negative where the mover is mated.
+/// Number of moves to mate in the line of a record; negative if the mover is mated.
 fn mate_by_line(record: &EpdRecord) -> Option<i128> {
     let expected = record.operands(Opcode::PV).filter(|line| !line.is_empty());
     let line = expected.or_else(|| record.operands(Opcode::PM)?.get(..1))?;

@@ -1,4 +1,4 @@
-//! Which piece stands on which square.
+//! Placement of pieces.
 
 use super::square::{Bitboard, Color, Piece, Role, Square};
 
@@ -124,7 +124,7 @@ impl Board {
         }
     }
 
-    /// The one king of a colour; `None` when there is none or more than one.
+    /// The king of a colour; `None` unless it has exactly one.
     pub const fn king(&self, color: Color) -> Option<Square> {
         let kings = self.pieces(color, Role::King);
         if kings.count() == 1 { kings.first() } else { None }

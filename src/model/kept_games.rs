@@ -10,8 +10,8 @@ use super::tally::LARGEST_RATING;
 /// The most games that are kept of each kind.
 pub const MOST_KEPT: u8 = 100;
 
-/// What a kept game is found by: the first bytes of a hash of what is kept of it. As text, sixteen
-/// hexadecimal digits.
+/// ID of a kept game: the first bytes of a hash of the kept data. As text, sixteen hexadecimal
+/// digits.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct GameId(pub [u8; GameId::LEN]);
 
@@ -101,7 +101,7 @@ pub struct KeptGame {
     pub rating: Option<u16>,
     /// When it was played.
     pub date: GameDate,
-    /// What it is found by.
+    /// ID of the game.
     pub id: GameId,
 }
 
@@ -142,7 +142,7 @@ fn number(text: &str) -> Option<u16> {
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// Of the games that reached a position the best rated ones and the latest ones, so many of each.
+/// The best rated and the latest of the games that reached a position, with one limit for each.
 ///
 /// The best rated ones are those of the highest mean rating, games without one last, of equal ones
 /// the later, then that of the smaller [`GameId`]; the latest ones those of the latest date, what is
@@ -164,7 +164,7 @@ pub struct KeptGames {
 }
 
 impl KeptGames {
-    /// So many of each kind out of these; `None` where there are none, or `limit` is not from 1 to
+    /// The best `limit` games of each kind; `None` if there are no games, or `limit` is not from 1 to
     /// [`MOST_KEPT`].
     pub fn new(limit: u8, mut games: Vec<KeptGame>) -> Option<KeptGames> {
         if games.is_empty() || !(1..=MOST_KEPT).contains(&limit) {
@@ -174,7 +174,7 @@ impl KeptGames {
         Some(KeptGames { limit, games })
     }
 
-    /// How many there are of each kind, at the most.
+    /// Limit of the number of games of each kind.
     pub const fn limit(&self) -> u8 {
         self.limit
     }
@@ -196,8 +196,7 @@ impl KeptGames {
         games.into_iter().take(self.limit.into())
     }
 
-    /// What is chosen out of both. Where they keep differently many, what holds for all games of both
-    /// is said by the fewer.
+    /// The games chosen from both lists. If their limits differ, the smaller limit counts.
     #[must_use]
     pub fn merged(&self, other: &KeptGames) -> KeptGames {
         let limit = self.limit.min(other.limit);
@@ -206,7 +205,7 @@ impl KeptGames {
         KeptGames { limit, games }
     }
 
-    /// What stands between the quotes, in canonical form.
+    /// Canonical text of the operand, without quotes.
     pub fn to_text(&self) -> String {
         let mut text = format!("keep {}", self.limit);
         self.games.iter().for_each(|game| text.push_str(&format!(", {game}")));

@@ -1,4 +1,4 @@
-//! What becomes of two records of one position.
+//! Merging two records of one position.
 
 use super::kept_games::KeptGames;
 use super::opcode::{Opcode, Operands};
@@ -7,8 +7,7 @@ use super::tally::Tally;
 
 /// Whose analysis stays when both records hold one and they differ.
 ///
-/// Where the two are equally deep, or searched equally many nodes, or say nothing of it, the later
-/// one stays.
+/// The later record wins if depth or nodes are equal or missing.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Prefer {
     /// That of the record that came later.
@@ -23,7 +22,7 @@ pub enum Prefer {
     Nodes,
 }
 
-/// What becomes of `bm`, and of `am`, when both records have the operation and they differ.
+/// Rule for `bm` and `am` if both records have the operation and differ.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum BestMoves {
     /// It is a conflict: the records are not merged.
@@ -31,13 +30,13 @@ pub enum BestMoves {
     Conflict,
     /// The moves of both.
     Union,
-    /// Those of the record that was there first.
+    /// Keep the moves of the earlier record.
     First,
-    /// Those of the record that came later.
+    /// Keep the moves of the later record.
     Last,
 }
 
-/// How [`merge`] decides where two records differ.
+/// Rules of [`merge`] for records that differ.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MergeRules {
     pub(crate) prefer: Prefer,
@@ -58,7 +57,7 @@ impl MergeRules {
         self
     }
 
-    /// What becomes of differing best moves, and of moves to avoid.
+    /// Rule for best moves and for moves to avoid.
     #[must_use]
     pub fn best_moves(mut self, best_moves: BestMoves) -> MergeRules {
         self.best_moves = best_moves;
@@ -81,7 +80,7 @@ impl MergeRules {
     }
 }
 
-/// What [`merge`] made of two records.
+/// Result of [`merge`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Merged {
     /// One record that says what both said.

@@ -213,7 +213,7 @@ pub struct StandardOpcode {
     pub opcode: Opcode,
     /// Whether the revision of 1994 has it too.
     pub in_1994: bool,
-    /// What operands it takes.
+    /// Kind of the operands.
     pub operands: Operands,
     number: u8,
 }

@@ -18,7 +18,7 @@ impl Side {
     /// King side, then queen side: the order of FEN.
     pub const ALL: [Side; 2] = [Side::King, Side::Queen];
 
-    /// Where king and rook stand after castling to this side, whatever they started from:
+    /// Squares of king and rook after castling to this side, from any start squares:
     /// files g and f, or c and d.
     pub const fn targets(self, color: Color) -> (Square, Square) {
         let rank = color.back_rank();

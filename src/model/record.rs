@@ -24,7 +24,7 @@ pub enum Operand {
     /// A quoted string: the bytes between the quotes, none of them a quote or a control byte. A
     /// [`TypedOperand`] is one too.
     Str(Box<[u8]>),
-    /// What became of the games that reached the position; in text a quoted string.
+    /// Results of the games that reached the position; in text a quoted string.
     Tally(Box<Tally>),
     /// Anything unquoted, as it stands in the text: identifiers, dates, clocks, operands of
     /// unknown opcodes, and move operands that are no legal moves. Not empty; printing ASCII

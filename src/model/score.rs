@@ -1,6 +1,6 @@
 //! Centipawn and mate arithmetic. All values are seen by the side to move.
 
-/// What a `ce` value says.
+/// Meaning of a `ce` value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Score {
     /// Centipawns, −32000 to 32000.
@@ -91,7 +91,7 @@ pub const fn mated_in(moves: u32) -> Result<i32, OutOfRange> {
     if moves > MAX_MATE { Err(OutOfRange) } else { Ok(-32767 + 2 * moves as i32) }
 }
 
-/// What programs say of a position, seen from some side.
+/// Score of a position, from the view of one side.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Evaluation {
     /// Centipawns; below 0 the other side is ahead.
@@ -126,8 +126,8 @@ impl Evaluation {
     }
 }
 
-/// What a child's `ce` is worth to the side that moves into it: the view swaps and a mate is one
-/// ply further away. `None` for −32768, which is not propagated.
+/// Value of a child's `ce` for the side that moves into it: the view swaps and a mate is one ply
+/// further away. `None` for −32768, which is not propagated.
 ///
 /// # Errors
 /// [`OutOfRange`] when the value is no `ce`.

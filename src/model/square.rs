@@ -84,7 +84,7 @@ impl fmt::Debug for Square {
     }
 }
 
-/// What names no square.
+/// Error of a text or number that is not a square.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a square is `a1` to `h8`, or 0 to 63")]
 pub struct SquareError;
@@ -344,9 +344,9 @@ impl Role {
 /// A piece of one colour.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Piece {
-    /// Whose it is.
+    /// Its side.
     pub color: Color,
-    /// What it is.
+    /// Its role.
     pub role: Role,
 }
 

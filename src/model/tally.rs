@@ -1,4 +1,4 @@
-//! What became of the games that reached a position: the operand of `tally`.
+//! Results of the games that reached a position: the operand of `tally`.
 
 use std::cmp::Reverse;
 use std::fmt::{self, Write};
@@ -34,9 +34,9 @@ pub struct Tally {
 pub struct TallyPart {
     /// Which games.
     pub cell: Cell,
-    /// How many of them reached the position, by whatever moves.
+    /// Number of the games that reached the position, by any order of moves.
     pub reached: u64,
-    /// What was played there.
+    /// Moves that were played in the position.
     pub moves: Vec<MoveTally>,
 }
 
@@ -47,11 +47,11 @@ pub struct MoveTally {
     pub mv: Move,
     /// Its canonical SAN, by which the moves of a position are in order.
     pub san: San,
-    /// What became of them.
+    /// Results of the games.
     pub counts: GameCounts,
 }
 
-/// What became of some games.
+/// Results of a number of games.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct GameCounts {
     /// White won.
@@ -73,14 +73,14 @@ pub struct GameCounts {
 /// Ratings of the players who have one.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Ratings {
-    /// How many have one.
+    /// Number of games with a rating.
     pub games: u64,
     /// All together.
     pub sum: u64,
 }
 
-/// Which games are counted together where they are told apart. What is not told apart, or not known
-/// of a game, is none.
+/// The bucket in which a game is counted if games are split. A property by which they are not split,
+/// or that is unknown, is `None`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Cell {
     /// The year, 1 to 9999.
@@ -105,7 +105,7 @@ pub struct TallyOverflow;
 
 impl Tally {
     /// Puts parts into the canonical order, adding those of one cell and the counts of one move.
-    /// `None` where a value is none that a tally has, or nothing is left.
+    /// `None` if a value is not valid in a tally, or nothing is left.
     pub fn new(parts: Vec<TallyPart>) -> Option<Tally> {
         let is_valid = |part: &TallyPart| {
             part.cell.is_valid()
@@ -200,7 +200,7 @@ impl Tally {
         Tally::new(parts)
     }
 
-    /// What stands between the quotes of the operand.
+    /// Text of the operand, without quotes.
     pub fn to_text(&self) -> Vec<u8> {
         let mut text = String::with_capacity(64);
         // A string takes everything.
@@ -485,7 +485,7 @@ impl Ratings {
     }
 }
 
-/// Writes a number with at least so many digits, no more than [`MOST_DECIMALS`].
+/// Writes a number with at least `least` digits, at most [`MOST_DECIMALS`].
 fn write_count(mut count: u64, least: usize, f: &mut impl Write) -> fmt::Result {
     let mut digits = [b'0'; 20];
     let mut start = digits.len();
@@ -498,16 +498,16 @@ fn write_count(mut count: u64, least: usize, f: &mut impl Write) -> fmt::Result 
     f.write_str(std::str::from_utf8(&digits[start..]).unwrap_or_default())
 }
 
-/// So many decimals of a mean tell every sum of ratings.
+/// Decimals of a mean from which every sum of ratings can be computed.
 const MOST_DECIMALS: u32 = 16;
 
-/// The mean in units of so many decimals, rounded to the nearest.
+/// The mean in units of the last decimal, rounded to the nearest.
 fn mean_in_units(sum: u64, games: u64, decimals: u32) -> u128 {
     let games = u128::from(games.max(1));
     (2 * u128::from(sum) * 10_u128.pow(decimals) + games) / (2 * games)
 }
 
-/// The sum that a mean in units of so many decimals tells.
+/// The sum that belongs to a mean in units of the last decimal.
 fn sum_of(mean: u128, games: u64, decimals: u32) -> u128 {
     let unit = 10_u128.pow(decimals);
     (2 * mean * u128::from(games) + unit) / (2 * unit)
@@ -648,7 +648,7 @@ impl Speed {
         Speed::ALL.into_iter().find(|speed| speed.name() == name)
     }
 
-    /// The class of a time control that gives so many seconds for forty moves.
+    /// The class of a time control that gives this number of seconds for forty moves.
     pub fn of_seconds(seconds: f64) -> Speed {
         const LIMITS: [f64; 5] = [30.0, 180.0, 480.0, 1500.0, 21_600.0];
         let passed = LIMITS.iter().filter(|&&limit| seconds >= limit).count();

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-/// What every spelled operand of this kind begins with.
+/// Prefix of every operand of this kind.
 const PREFIX: &[u8] = b"epdb:";
 
 /// A number that says what some bytes mean, and the bytes.
@@ -37,7 +37,7 @@ impl TypedOperand {
         self.number
     }
 
-    /// What is said, in the way of the type.
+    /// Text of the value.
     pub const fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -54,7 +54,7 @@ impl TypedOperand {
         TypedOperand::new(number, BASE64.decode(base64).ok()?)
     }
 
-    /// What stands between the quotes.
+    /// Text of the operand, without quotes.
     pub fn to_text(&self) -> Vec<u8> {
         let mut text = format!("epdb:{}:", self.number);
         BASE64.encode_string(&self.bytes, &mut text);

@@ -1,6 +1,6 @@
-//! Where the codes of the pieces on the back ranks are among those of a board.
+//! Places of the codes of the back ranks among the codes of a board.
 
-/// How far codes are from one another, in bits; White's rank, then Black's.
+/// Distances between codes, in bits; White's rank, then Black's.
 pub(super) struct BackRanks {
     /// From the first code of the rank to that of the piece on e.
     pub(super) to_e: [u32; 2],

@@ -1,4 +1,4 @@
-//! Which way a line or a board goes with the instructions of the processor.
+//! Choice of the implementation by the instructions of the processor.
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
@@ -35,8 +35,8 @@ pub fn read_fields(line: &[u8]) -> Option<Identity> {
     read::<true>(InstructionSet::fastest(), line)
 }
 
-/// As [`read_fields`] for whom the board will do: to make the key may take a third of the time, and
-/// what is given as the key means nothing.
+/// [`read_fields`] without the key, which may take a third of the time. The key of the result has no
+/// meaning.
 #[cfg(feature = "source")]
 pub(crate) fn read_board(line: &[u8]) -> Option<Identity> {
     read::<false>(InstructionSet::fastest(), line)
@@ -68,11 +68,11 @@ fn read<const HAS_KEY: bool>(instructions: InstructionSet, line: &[u8]) -> Optio
 }
 
 /// The packed identity board and the position key of any line that the lenient reader takes as a
-/// record: the straight way where it leads, the text reader elsewhere. What stands behind the four
-/// fields of a usual line is not looked at.
+/// record: by the fast path for usual lines, by the text reader for others. Text after the four fields
+/// of a usual line is ignored.
 ///
 /// # Errors
-/// What the text reader says.
+/// The error of the text reader.
 ///
 /// ```
 /// use epdb::codec::identity;

@@ -44,7 +44,7 @@ fn find_apart(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
     Specials::find(occupied, count, codes)
 }
 
-/// What the codes from 12 on say of this many pieces; `None` where a pawn just made a double step,
+/// Facts in the codes from 12 on of these pieces; `None` if a pawn just made a double step,
 /// kings and rooks with rights do not stand as in chess, or the codes are not those of a board.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]

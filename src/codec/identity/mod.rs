@@ -1,9 +1,8 @@
-//! The straight way between the fields of a line and the packed identity board with its key,
-//! without a [`Position`](crate::model::Position) in between: the hot path of lookups.
+//! The fast path between the fields of a line and the packed identity board with its key, without a
+//! [`Position`](crate::model::Position): lookups spend their time here.
 //!
-//! It knows what nearly all lines look like: at most 32 pieces, `KQkq` of the outermost rooks, one
-//! blank between fields. For anything else it says so, and the text reader, which also makes the
-//! diagnostics, has the word.
+//! It accepts usual lines: at most 32 pieces, `KQkq` of the outermost rooks, one blank between fields.
+//! For other lines it returns `None`; the text reader then reads them and makes the diagnostics.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;

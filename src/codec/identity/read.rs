@@ -103,7 +103,7 @@ fn several([low, high]: [u64; 2]) -> bool {
     low & low.wrapping_sub(1) | high & high.wrapping_sub(1) != 0 || low != 0 && high != 0
 }
 
-/// Where kings and rooks of rights stand, by the set of rights.
+/// Squares of the kings and rooks of castling rights, by the set of rights.
 pub(super) static HOMES: [u64; 16] = {
     let mut homes = [0; 16];
     let mut castling = 0;

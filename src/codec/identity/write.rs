@@ -20,7 +20,7 @@ use crate::text::{CastlingForm, EnPassantForm};
 pub(super) static LETTERS: [Letters; 2] =
     [Letters::new(*b"pPnNbBrRqQkKpRrk"), Letters::new(*b"pPnNbBrRqQkKPRrk")];
 
-/// What a line says beside its packed board.
+/// Fields of a line that its packed board does not have.
 pub(super) struct Beside {
     /// The file, 0 to 7, of an en passant square that is not part of the identity.
     pub(super) en_passant: Option<u8>,
@@ -125,7 +125,7 @@ fn turn_of(special: u128, codes: u128) -> Color {
 /// The kings of a board, how many have each code.
 pub(super) struct KingCounts {
     pub(super) white: u32,
-    /// Those of Black when White is to move.
+    /// Black's kings if White is to move.
     pub(super) waiting: u32,
     pub(super) to_move: u32,
 }
@@ -141,7 +141,7 @@ impl KingCounts {
     }
 }
 
-/// What the codes from 12 on say.
+/// Facts in the codes from 12 on.
 pub(super) struct Specials {
     pub(super) turn: Color,
     /// `K`, `Q`, `k`, `q` from bit 0 on.

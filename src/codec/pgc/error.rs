@@ -1,36 +1,36 @@
-//! What readers and writers of PGC refuse.
+//! Errors of reading and writing PGC.
 
 use crate::error::ErrorKind;
 use crate::model::BuildError;
 use crate::text::codes;
 use crate::text::pgn::{NotLatin1, TagError};
 
-/// Why bytes are no game in PGC, and where.
+/// Error in PGC bytes, with its place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("byte {offset}: error[{}]: {kind}", kind.code())]
 pub struct PgcError {
     /// The offset in the stream of the record, or of the byte in it, that is refused.
     pub offset: u64,
-    /// What is wrong there.
+    /// Kind of the error.
     pub kind: PgcErrorKind,
 }
 
-/// What is wrong with bytes that should be PGC.
+/// Kind of a [`PgcError`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PgcErrorKind {
     /// The stream ends inside a record.
     #[error("the data end inside a record")]
     Truncated,
-    /// A marker that no version has. Nothing behind it can be read: records have no length.
+    /// A marker of no version. The rest of the stream cannot be read, because records have no length.
     #[error("unknown marker 0x{0:02x}")]
     Marker(u8),
     /// An ordinal with no move.
     #[error("move ordinal {ordinal}, but there are {legal} legal moves")]
     Ordinal {
-        /// As the byte says.
+        /// Ordinal in the bytes.
         ordinal: u8,
-        /// How many moves are legal.
+        /// Number of legal moves.
         legal: u16,
     },
     /// A null move with another ordinal than it has.
@@ -40,7 +40,7 @@ pub enum PgcErrorKind {
     NullMove {
         /// As the byte says.
         ordinal: u8,
-        /// How many moves are legal.
+        /// Number of legal moves.
         legal: u16,
     },
     /// A game inside a game.
@@ -52,7 +52,7 @@ pub enum PgcErrorKind {
     /// The stream ends inside a game.
     #[error("the data end inside a game")]
     NoEnd,
-    /// A tag behind the first move, NAG or variation.
+    /// A tag after the first move, NAG or variation.
     #[error("a tag after the first move, NAG or variation")]
     TagOrder,
     /// A tag that the game has already.
@@ -67,12 +67,12 @@ pub enum PgcErrorKind {
     /// The bytes of the game are not those that its checksum was made of.
     #[error("the checksum is {expected:08X}, that of the game {found:08X}")]
     Checksum {
-        /// As the game says.
+        /// Checksum in the stream.
         expected: u32,
-        /// As its bytes are.
+        /// Checksum of the bytes.
         found: u32,
     },
-    /// A checksum that is none, or does not stand twice and the same.
+    /// An invalid checksum, or one that is not there twice and equal.
     #[error("a damaged checksum: it must stand twice before its game, eight hexadecimal digits")]
     ChecksumForm,
     /// A game without a checksum behind one that has one.
@@ -135,14 +135,14 @@ const fn build_code(error: &BuildError) -> &'static str {
     }
 }
 
-/// Why a game cannot be written in PGC.
+/// Error of a game that cannot be written in PGC.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PgcEncodeError {
-    /// A comment, and nothing was said about comments.
+    /// A comment without an option for comments.
     #[error("PGC has no comments: drop them (lossy) or let escape records carry them (ext)")]
     Comment,
-    /// A null move, and nothing that could carry it.
+    /// A null move without an option to carry it.
     #[error("PGC has no null moves (ply {ply}): let an escape record carry them (ext)")]
     NullMove {
         /// The number of the move in its line, from 1.

@@ -1,4 +1,4 @@
-//! What records mean to people.
+//! Descriptions of records for people.
 
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ impl Explainer {
         Explainer::default()
     }
 
-    /// What the next record means.
+    /// Description of the next record.
     pub fn meaning(&mut self, record: &Record) -> String {
         let has_null_move = std::mem::take(&mut self.announces_null_move);
         match record {

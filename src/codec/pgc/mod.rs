@@ -30,8 +30,8 @@ mod marker {
     pub(super) const ESCAPE: u8 = 0x0a;
 }
 
-/// What escape records begin with that carry what PGC has no record for, and real escapes that
-/// begin so.
+/// Prefix of escape records that carry data for which PGC has no record, and of real escapes that
+/// begin with it.
 mod extension {
     pub(super) const PREFIX: &[u8] = b"pgcx:";
     /// The checksum of the game that follows. It stands twice, so that no damage of one byte can
@@ -53,8 +53,8 @@ mod extension {
     /// More of the text in the record before.
     pub(super) const MORE: &[u8] = b"pgcx:+:";
 
-    /// What a tag record says of a value that does not fit: `?` for each character that Latin-1
-    /// does not have, and no more than 255 characters.
+    /// Form of a value that does not fit a tag record: `?` for each character outside of Latin-1, at
+    /// most 255 characters.
     pub(super) fn latin1_of(value: &str) -> Vec<u8> {
         value.chars().take(255).map(|c| u8::try_from(c).unwrap_or(b'?')).collect()
     }

@@ -11,7 +11,7 @@ use crate::model::{BuildError, Game, GameBuilder, SEVEN_TAG_ROSTER};
 use crate::text::pgn::tags::TagRepair;
 use crate::text::pgn::{TagError, from_latin1, tags};
 
-/// A game of the stream, or why there is none.
+/// A game of the stream, or the error in its place.
 #[derive(Debug)]
 pub struct PgcRead<'a> {
     /// The number of the game in the stream, from 1; games that are refused count.
@@ -65,10 +65,10 @@ impl<R> fmt::Debug for PgcReader<R> {
     }
 }
 
-/// What the records before a game say of its checksum.
+/// Checksum in the records before a game.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Checksum {
-    /// There is none.
+    /// No checksum.
     Absent,
     /// It has come once.
     Once(u32),
@@ -91,7 +91,7 @@ impl Checksum {
         };
     }
 
-    /// Takes note of a record that is none of a checksum.
+    /// Takes note of a record that is not part of a checksum.
     fn pass(&mut self) {
         if matches!(self, Checksum::Once(_)) {
             *self = Checksum::Damaged;
@@ -149,14 +149,14 @@ struct Assembly<'b> {
     in_movetext: bool,
     /// The name of the tag in the record before; empty when that was none.
     tag_name: &'b mut Vec<u8>,
-    /// What the record before carried; more of it may follow.
+    /// Text that the record before carried; more may follow.
     carried: Option<Carried>,
     text: Vec<u8>,
     /// The record before says that a null move follows.
     announces_null_move: bool,
 }
 
-/// What an escape record can carry.
+/// Kinds of text that an escape record can carry.
 #[derive(Copy, Clone, Debug)]
 enum Carried {
     /// A comment in Latin-1.
@@ -169,7 +169,7 @@ enum Carried {
     Escape,
 }
 
-/// What follows these is carried; the value of a tag only behind a tag.
+/// Prefixes of carried text; the value of a tag only follows a tag.
 const CARRIED: [(&[u8], Carried); 5] = [
     (extension::COMMENT, Carried::Comment),
     (extension::COMMENT_BEFORE, Carried::Comment),
@@ -199,7 +199,7 @@ impl<R: Read> PgcReader<R> {
     /// The next game, or `None` at the end of the stream and behind an error that ends it.
     ///
     /// # Errors
-    /// What the stream reports.
+    /// Errors of the input.
     pub fn next_game(&mut self) -> io::Result<Option<PgcRead<'_>>> {
         if self.is_lost {
             return Ok(None);
@@ -224,7 +224,7 @@ impl<R: Read> PgcReader<R> {
         Ok(Some(PgcRead { number: self.number, offset, game, has_checksum, raw: &self.raw }))
     }
 
-    /// Reads a game into the builder; false when there is none any more. `offset` becomes that of
+    /// Reads a game into the builder; false at the end of the stream. `offset` becomes that of
     /// its first record.
     fn read_game(&mut self, offset: &mut u64) -> Result<bool, Stop> {
         self.tag_name.clear();

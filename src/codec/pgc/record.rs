@@ -84,7 +84,7 @@ pub struct Located<'a> {
     pub offset: u64,
     /// The bytes of the record.
     pub bytes: &'a [u8],
-    /// What they say.
+    /// Their content.
     pub record: Record<'a>,
 }
 
@@ -92,7 +92,7 @@ pub struct Located<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// What the stream reports.
+    /// Errors of the input.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The bytes are no record; what follows cannot be read.

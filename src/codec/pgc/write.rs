@@ -9,7 +9,7 @@ use crate::codec::ordinal;
 use crate::model::{Element, Game, Replay, SEVEN_TAG_ROSTER, Start};
 use crate::text::pgn::{GameLosses, put_latin1};
 
-/// How games are written. The default is the standard's form, and games that it cannot say are
+/// Options for writing games. The default is the standard's form; games that it cannot express are
 /// refused.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct PgcEncodeOptions {

@@ -17,30 +17,30 @@ pub struct Book {
 /// in the file may not find them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Disorder {
-    /// How many there are.
+    /// Number of bytes.
     pub count: u64,
     /// The byte at which the first of them begins.
     pub first: u64,
 }
 
-/// Why a book was not read.
+/// Error of reading a book.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BookError {
     /// The input failed.
     #[error("cannot read on: {0}")]
     Io(#[from] io::Error),
-    /// The bytes are none of a book.
+    /// The bytes are not a book.
     #[error("byte {offset}: this is no Polyglot book: {reason}")]
     NoBook {
         /// The place of the first byte that cannot be right.
         offset: u64,
-        /// What is wrong there.
+        /// Kind of the error.
         reason: NoBook,
     },
 }
 
-/// What shows that bytes are no book.
+/// Reason why bytes are not a book.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoBook {
@@ -67,7 +67,7 @@ crate::error::error_from!(BookError: |error| match error {
     BookError::NoBook { .. } => ErrorKind::InvalidData,
 });
 
-/// So many bytes are read at a time: whole entries.
+/// Number of bytes of one read: whole entries.
 const CHUNK: usize = ENTRY_LEN << 12;
 
 impl Book {
@@ -75,7 +75,7 @@ impl Book {
     /// [`Book::disorder`] says so; so are entries without a move or with a weight of 0.
     ///
     /// # Errors
-    /// The input fails; or its length is not that of whole entries, or a move in it is none.
+    /// The input fails, its length is not a multiple of an entry, or a move in it is not valid.
     pub fn read(mut input: impl Read) -> Result<Book, BookError> {
         let mut book = Book::default();
         let mut last_key = 0;
@@ -119,7 +119,7 @@ impl Book {
         Ok(())
     }
 
-    /// How many bytes the entries have.
+    /// Number of bytes of the entries.
     fn bytes(&self) -> u64 {
         (self.entries.len() * ENTRY_LEN) as u64
     }
@@ -142,7 +142,7 @@ impl Book {
         self.entries.chunk_by(|entry, next| entry.key == next.key)
     }
 
-    /// What stood out of order in the file.
+    /// Number of entries out of order in the file.
     pub const fn disorder(&self) -> Option<Disorder> {
         self.disorder
     }

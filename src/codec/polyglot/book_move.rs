@@ -10,7 +10,7 @@ use crate::model::{Role, Side, Square};
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BookMove(u16);
 
-/// What the numbers from 1 on mean that stand for promotions.
+/// Roles of the promotion numbers, from 1 on.
 const PROMOTED: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
 impl BookMove {

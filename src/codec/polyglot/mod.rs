@@ -45,9 +45,9 @@ pub struct Entry {
     pub key: u64,
     /// The move.
     pub mv: BookMove,
-    /// How often it is played beside the other moves of the position; 0 means never.
+    /// Weight of the move among the moves of the position; 0 means never.
     pub weight: u16,
-    /// What an engine has learned, in a form of its own; mostly 0.
+    /// Learning data of an engine, in its own form; mostly 0.
     pub learn: u32,
 }
 
@@ -97,7 +97,7 @@ impl<W: Write> Writer<W> {
     /// Writes an entry behind those before it.
     ///
     /// # Errors
-    /// What the output says; or the key is smaller than that of the entry before.
+    /// Errors of the output; a key that is smaller than the key before.
     pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
         if entry.key < self.last_key {
             let text = format!("the key {:016x} stands behind {:016x}", entry.key, self.last_key);
@@ -119,7 +119,7 @@ impl<W: Write> Writer<W> {
         entries.iter().try_for_each(|entry| self.write(entry))
     }
 
-    /// How many entries were written.
+    /// Number of entries written.
     pub const fn entries(&self) -> u64 {
         self.entries
     }
@@ -127,7 +127,7 @@ impl<W: Write> Writer<W> {
     /// The output, to which everything has been handed.
     ///
     /// # Errors
-    /// What the output says.
+    /// Errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.output.flush()?;
         Ok(self.output)

@@ -81,8 +81,7 @@ fn put_counters(halfmove_clock: u32, fullmove_number: u32, width: u8, out: &mut 
     }
 }
 
-/// What a record without operations consists of, unless its castling field was written in
-/// Shredder's letters.
+/// Parts of a record without operations, unless its castling field has the letters of Shredder-FEN.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PlainRecord<'a> {
     /// The packed identity board.
@@ -179,7 +178,7 @@ fn short_string(
     })
 }
 
-/// What is written of an operand: what reading its text would give.
+/// Encoded form of an operand: the form that reading its text would give.
 fn item<'a>(
     operand: &'a Operand,
     opcode: Opcode,

@@ -22,7 +22,7 @@ pub fn put_kept_games(kept: &KeptGames, out: &mut Vec<u8>) {
     }
 }
 
-/// The short form of what stands between the quotes; `None` where there is none.
+/// Short form of the text of the operand; `None` if it has none.
 pub(super) fn encode(text: &[u8]) -> Option<Vec<u8>> {
     let kept = KeptGames::from_text(text).filter(|kept| kept.to_text().as_bytes() == text)?;
     let mut bytes = Vec::new();

@@ -37,7 +37,7 @@ pub(super) fn is_token(bytes: &[u8]) -> bool {
         && bytes.iter().all(|&byte| byte.is_ascii_graphic() && !b"\";".contains(&byte))
 }
 
-/// Where the next move operand of an operation counts its ordinal.
+/// Position in which the next move operand of an operation counts its ordinal.
 pub(super) struct Moves {
     now: Now,
     is_line: bool,

@@ -23,7 +23,7 @@ use crate::text::{san, tally};
 pub struct OrdinalTally {
     /// Which games.
     pub cell: Cell,
-    /// How many of them reached the position.
+    /// Number of the games that reached the position.
     pub reached: u64,
     /// The move ordinals, from the move that was played most, those played as often ascending.
     pub moves: Vec<(u8, GameCounts)>,
@@ -36,7 +36,7 @@ const SPEED: u8 = 4;
 const RATING: u8 = 8;
 const MORE_PARTS: u8 = 16;
 const MOVES_SHIFT: u32 = 5;
-/// From so many moves on their number stands behind it.
+/// From this number of moves on, the number follows.
 const MANY_MOVES: usize = 7;
 
 /// The low two bits of the byte of a move: one game of this result, or four counts.
@@ -44,7 +44,7 @@ const COUNTS: u8 = 3;
 const ELO_SHIFT: u32 = 2;
 const OPPONENTS_SHIFT: u32 = 4;
 const YEARS_SHIFT: u32 = 6;
-/// How many players are rated: none, all, or as many as is said.
+/// Number of rated players: none, all, or the number that follows.
 const NONE: u8 = 0;
 const ALL: u8 = 1;
 const SOME: u8 = 2;

@@ -48,7 +48,7 @@ pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
     walk(bytes, |_, _| {})
 }
 
-/// What the next bytes of a record are.
+/// Next part of a record.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Part {
     /// The marker byte.
@@ -139,7 +139,7 @@ fn short_form(record: &[u8], opcode: Opcode) -> Result<Option<&[u8]>, DecodeErro
     Ok(found)
 }
 
-/// How the operands of an operation are written.
+/// Encoding of the operands of an operation.
 pub(super) enum Form {
     Short(&'static StandardOpcode),
     General(&'static StandardOpcode),

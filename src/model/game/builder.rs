@@ -107,7 +107,7 @@ impl GameBuilder {
         self.set_tag(SEVEN_TAG_ROSTER[RESULT], result.as_str())
     }
 
-    /// Where the line has come to; `None` when no moves can be made from the start.
+    /// Position at the end of the line; `None` if no moves can be made from the start.
     pub const fn replay(&self) -> Option<&Replay> {
         self.replay.as_ref()
     }

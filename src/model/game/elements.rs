@@ -16,7 +16,7 @@ pub enum Element<'a> {
     /// A comment on the last move, or before the first move of the line. White space in it is
     /// single blanks, with none at the ends; it is not empty.
     Comment(&'a str),
-    /// What followed a `%` in column 1 of a line.
+    /// Text after a `%` in column 1 of a line.
     Escape(&'a str),
     /// A variation begins: a line that replaces the last move.
     VariationBegin,
@@ -31,7 +31,7 @@ pub struct Elements<'a> {
     node: usize,
     /// The notes of the node that are still to come.
     notes: Link,
-    /// Where to go on after each open variation.
+    /// Places to continue at after each open variation.
     outer: Vec<(usize, Link)>,
 }
 

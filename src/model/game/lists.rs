@@ -1,4 +1,4 @@
-//! How a game lies in memory: flat lists of moves and annotations, and one text.
+//! A game in memory: flat lists of moves and annotations, and one text.
 
 use super::tags::MAX_TAGS;
 use crate::model::rules::Move;
@@ -57,7 +57,7 @@ pub(super) enum NoteKind {
     Variation(Link),
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Step {
     Head,
@@ -88,7 +88,7 @@ impl Lists {
     }
 }
 
-/// Where a line grows.
+/// End of a line that grows.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct End {
     pub(super) node: Link,
@@ -103,7 +103,7 @@ impl End {
     }
 }
 
-/// How the lists grow.
+/// Operations that extend the lists.
 impl Lists {
     #[inline]
     pub(super) fn is_move(&self, node: Link) -> bool {
@@ -232,7 +232,7 @@ pub enum BuildError {
     /// More than [`MAX_VARIATION_DEPTH`] variations inside each other.
     #[error("more than {MAX_VARIATION_DEPTH} variations inside each other")]
     TooDeep,
-    /// A tag name that is none, see [`is_tag_name`](super::is_tag_name).
+    /// An invalid tag name, see [`is_tag_name`](super::is_tag_name).
     #[error("no name of a tag")]
     TagName,
     /// More than [`MAX_TAGS`] tags beside the roster.

@@ -27,7 +27,7 @@ use super::position::Position;
 use super::record::Counters;
 use super::rules::Move;
 
-/// Where the first move of a game is made.
+/// Start position of a game.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
     /// The position.
@@ -91,7 +91,7 @@ impl Game {
         self.lists.clear();
     }
 
-    /// Where the first move is made. It agrees with the `FEN` tag.
+    /// Position of the first move. It agrees with the `FEN` tag.
     pub const fn start(&self) -> &Start {
         &self.start
     }

@@ -55,7 +55,7 @@ impl Reached {
         next.is_behind_null_move = self.is_behind_null_move;
     }
 
-    /// Where a null move leads.
+    /// Position after a null move.
     fn pass(&self) -> Reached {
         Reached {
             position: rules::after_null_move(&self.position),

@@ -1,11 +1,11 @@
-//! How games end.
+//! Results of games.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::model::Color;
 
-/// How a game ended: its termination marker and the value of its `Result` tag.
+/// Result of a game: its termination marker and the value of its `Result` tag.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GameResult {
     /// `1-0`
@@ -52,7 +52,7 @@ impl GameResult {
     }
 }
 
-/// What is no result of a game.
+/// Error of a text that is not a result.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a result is `1-0`, `0-1`, `1/2-1/2` or `*`")]
 pub struct GameResultError;

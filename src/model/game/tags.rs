@@ -1,11 +1,11 @@
-//! What every tag of a game is: its name, the roster, how many there may be. The rules for the values
-//! of certain tags, and for those that must agree, stand in `text::pgn::tags`.
+//! Tags of games: names, the roster, the limit of their number. `text::pgn::tags` has the rules for
+//! values and for tags that must agree.
 
 /// The names of the seven tag roster, in the order of the export format.
 pub const SEVEN_TAG_ROSTER: [&str; 7] =
     ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
 
-/// What the roster tags say when nothing is known.
+/// Values of the roster tags for unknown facts.
 pub const UNKNOWN_TAG_VALUES: [&str; 7] = ["?", "?", "????.??.??", "?", "?", "?", "*"];
 
 pub(super) const RESULT: usize = 6;

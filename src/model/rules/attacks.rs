@@ -1,4 +1,4 @@
-//! Which squares a piece attacks, and the lines between squares.
+//! Attacks of pieces, and lines between squares.
 
 use crate::model::board::Board;
 use crate::model::square::{Color, Role, Square};
@@ -198,7 +198,7 @@ struct Lines {
 }
 
 static LINES: [Lines; 64] = all_lines();
-/// What a rook attacks on its rank, by its file and the occupied ones of the inner six squares.
+/// Squares that a rook attacks on its rank, by its file and the occupancy of the inner six squares.
 static ON_RANK: [[u8; 64]; 8] = on_rank();
 
 /// By role and square. These few kilobytes stay in the nearest cache, where tables for any

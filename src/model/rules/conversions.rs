@@ -122,8 +122,7 @@ impl From<&Position> for Setup {
 impl TryFrom<&Setup> for Position {
     type Error = PositionError;
 
-    /// What a position has of it: pockets, remaining checks, promoted pieces and counters are passed
-    /// over.
+    /// Pockets, remaining checks, promoted pieces and counters are dropped.
     ///
     /// # Errors
     /// [`PositionError`] when a right has no king and rook, or the en passant square does not fit
@@ -152,7 +151,7 @@ impl TryFrom<&Position> for Chess {
     /// first position.
     ///
     /// # Errors
-    /// What shakmaty refuses; its `ignore_…` methods take what is only unusual.
+    /// Errors of shakmaty; its `ignore_…` methods accept unusual positions.
     fn try_from(position: &Position) -> Result<Chess, shakmaty::PositionError<Chess>> {
         <Chess as shakmaty::FromSetup>::from_setup(Setup::from(position), CastlingMode::Chess960)
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a position: pieces, checks, en passant squares, and material that can mate.
+//! Legality of positions: pieces, checks, en passant squares, and material that can mate.
 
 #[cfg(feature = "source")]
 use super::attacks::is_attacked;
@@ -7,7 +7,7 @@ use crate::model::board::Board;
 use crate::model::position::{Position, en_passant_rank};
 use crate::model::square::{Color, Role, Square};
 
-/// What is wrong with a position, as a set of flags.
+/// Reasons why a position is illegal, as a set of flags.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Legality(u16);
 
@@ -165,8 +165,8 @@ pub(super) fn has_stepped_over(board: &Board, turn: Color, target: Square) -> bo
         && target.rank() == en_passant_rank(turn)
 }
 
-/// Whether neither side can ever mate with what is on the board: a draw, whoever is to move. Beside
-/// the kings there is nothing, one knight, or bishops on squares of one colour.
+/// True if neither side has the material to mate: beside the kings there is nothing, one knight, or
+/// bishops on squares of one colour. The game is a draw, whoever is to move.
 ///
 /// ```
 /// use epdb::model::{Position, rules::is_insufficient_material};

@@ -14,7 +14,7 @@ pub struct Move {
     pub from: Square,
     /// The square it goes to; for castling the square of the rook.
     pub to: Square,
-    /// What a pawn on its last rank becomes.
+    /// Role of the promoted pawn.
     pub promotion: Option<Role>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Move {
     }
 }
 
-/// What is no move in coordinates.
+/// Error of a text that is not a move in coordinates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a move in coordinates is two squares, and the letter n, b, r or q of a promotion")]
 pub struct MoveTextError;

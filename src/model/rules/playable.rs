@@ -25,8 +25,8 @@ pub struct Playable {
     king: Square,
     checkers: u64,
     pinned: u64,
-    /// Where a piece other than the king may go: all squares but our own without check, between
-    /// king and checker or onto it in check, nowhere in double check.
+    /// Squares to which pieces other than the king may move. Without check: all but our own. In check:
+    /// the checker and the squares before it. In double check: none.
     targets: u64,
 }
 
@@ -57,7 +57,7 @@ impl Playable {
         Playable::prepare(*position, king, may_be_check)
     }
 
-    /// What [`Playable::new`] does after it has found the position playable.
+    /// The second half of [`Playable::new`], for a position that is playable.
     #[inline(always)]
     fn prepare(mut position: Position, king: Square, may_be_check: bool) -> Playable {
         if !en_passant_is_possible(&position) {
@@ -340,7 +340,7 @@ pub(in crate::model) fn after_null_move(position: &Position) -> Position {
     next
 }
 
-/// What playing a move tells beside the position that it leads to.
+/// Facts about a move that [`play`] finds on its way.
 pub(in crate::model) struct Played {
     /// A pawn moved, or a piece was captured.
     pub(in crate::model) is_zeroing: bool,

@@ -162,7 +162,7 @@ fn split_promotion(text: &[u8]) -> (&[u8], Option<Role>) {
     }
 }
 
-/// Where the pieces of a color stand that a text may mean: `P`, `KBP`, `QR`, `R(1)`, `N/KB3`. A pawn
+/// Squares of the pieces of a color that a text may mean: `P`, `KBP`, `QR`, `R(1)`, `N/KB3`. A pawn
 /// that can be captured en passant stands where that capture goes to.
 fn pieces(playable: &Playable, color: Color, text: &[u8]) -> Option<u64> {
     let position = playable.position();
@@ -194,7 +194,7 @@ fn split_place(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Those of the pieces of a role that are the king's or the queen's.
+/// The pieces of a role that are the king's or the queen's.
 fn owned(all: u64, role: Role, color: Color, owner: &[u8]) -> Option<u64> {
     let side = match owner {
         b"" => return Some(all),
