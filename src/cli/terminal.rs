@@ -190,6 +190,12 @@ pub(crate) fn print_line(text: &str) {
     writeln!(err.lock(), "{}", escaped(text, letters)).ok();
 }
 
+/// Counts for the end of a summary line, each after a comma; those of 0 are left out.
+pub(crate) fn listed_counts(counts: &[(u64, &str)]) -> String {
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, what)| format!(", {count} {what}")).collect()
+}
+
 /// [`print_note`] of a format string and what goes into it.
 macro_rules! note {
     ($($text:tt)*) => { $crate::cli::terminal::print_note(format_args!($($text)*)) };

@@ -9,7 +9,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Places, each, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::terminal::note;
+use crate::cli::terminal::{listed_counts, note};
 use crate::cli::values::word_of;
 use epdb::library::field::parse_opcode;
 use epdb::library::join::{Join, Meet};
@@ -81,11 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         (tally.conflicts, "left unchanged because they contradict the copied operations"),
         (tally.replaced, "with their analysis replaced"),
     ];
-    let others: String = others
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!(", {count} {what}"))
-        .collect();
+    let others = listed_counts(&others);
     note!("epdb: {} records matched, {} unmatched{others}", tally.matched, tally.unmatched);
     Ok(diagnostics.finish()?.and(written))
 }

@@ -19,7 +19,7 @@ use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
 use epdb::library::order::{RecordSorter, SortOrder};
 use epdb::library::sample::{Sample, Shuffle, is_within, random_number};
-use epdb::library::sets::By;
+use epdb::library::sets::{By, Ordered};
 use epdb::library::value::{EvalContext, record_of_game};
 use epdb::model::EpdRecord;
 use epdb::source::{Encode, Item};
@@ -162,17 +162,29 @@ pub(crate) struct ShuffleArgs {
 
 pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
     let shuffle = Shuffle::new(args.seed, temporary_directory(), args.memory.memory);
-    if let Some(games) = args.pipe.games(&args.games)? {
+    collect(&args.pipe, &args.games, shuffle, Shuffle::add, Shuffle::add_encoded, Shuffle::finish)
+}
+
+/// Passes all records, or all games in encoded form, to a collector; writes what it makes of them.
+fn collect<T>(
+    pipe: &Pipe,
+    games: &GamesArgs,
+    collector: T,
+    add: impl Fn(&mut T, &EpdRecord) -> error::Result<()>,
+    add_encoded: impl Fn(&mut T, &[u8]) -> error::Result<()>,
+    finish: impl FnOnce(T) -> error::Result<Ordered>,
+) -> anyhow::Result<Outcome> {
+    if let Some(games) = pipe.games(games)? {
         return games.collect(
-            shuffle,
-            |shuffle, _, _, bytes| Ok(shuffle.add_encoded(bytes)?),
-            |shuffle| Ok(shuffle.finish()?),
+            collector,
+            |collector, _, _, bytes| Ok(add_encoded(collector, bytes)?),
+            |collector| Ok(finish(collector)?),
         );
     }
-    args.pipe.collect(
-        shuffle,
-        |shuffle, record, _| Ok(shuffle.add(record)?),
-        |shuffle, _| Ok(shuffle.finish()?),
+    pipe.collect(
+        collector,
+        |collector, record, _| Ok(add(collector, record)?),
+        |collector, _| Ok(finish(collector)?),
     )
 }
 
@@ -217,18 +229,7 @@ fn parse_fraction(text: &str) -> Result<f64, String> {
 pub(crate) fn sample(args: &SampleArgs) -> anyhow::Result<Outcome> {
     let Some(limit) = args.size.limit else { return fraction(args) };
     let sample = Sample::new(limit, args.seed, temporary_directory(), args.memory.memory);
-    if let Some(games) = args.pipe.games(&args.games)? {
-        return games.collect(
-            sample,
-            |sample, _, _, bytes| Ok(sample.add_encoded(bytes)?),
-            |sample| Ok(sample.finish()?),
-        );
-    }
-    args.pipe.collect(
-        sample,
-        |sample, record, _| Ok(sample.add(record)?),
-        |sample, _| Ok(sample.finish()?),
-    )
+    collect(&args.pipe, &args.games, sample, Sample::add, Sample::add_encoded, Sample::finish)
 }
 
 fn fraction(args: &SampleArgs) -> anyhow::Result<Outcome> {

@@ -16,7 +16,7 @@ use crate::cli::output::create_file;
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, read_all_encoded};
-use crate::cli::terminal::note;
+use crate::cli::terminal::{listed_counts, note};
 use crate::cli::values::word_of;
 use crate::cli::{json, settings};
 use epdb::codec::tally_origin::TallyLedger;
@@ -144,11 +144,7 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
                 (tally.same_board, "of the same board left out"),
                 (tally.conflicts, "in conflict with another one"),
             ];
-            let counts: String = counts
-                .iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, what)| format!(", {count} {what}"))
-                .collect();
+            let counts = listed_counts(&counts);
             note!("epdb: {} records read{counts}", tally.read);
             Ok(records)
         },

@@ -17,7 +17,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
 use crate::cli::settings;
 use crate::cli::source::OpenedSource;
-use crate::cli::terminal::note;
+use crate::cli::terminal::{listed_counts, note};
 use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
 use epdb::library::tally::TallyCounts;
 use epdb::library::tally::ledger::{Allowed, Unlike};
@@ -284,11 +284,7 @@ fn print_report(
         (counts.merged, "merged into earlier ones"),
         (counts.conflicts, "in conflict and kept"),
     ];
-    let others: String = others
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!(", {count} {what}"))
-        .collect();
+    let others = listed_counts(&others);
     note!("{store}: {} records read from {file}, {} stored{others}", counts.read, counts.stored);
     Ok(())
 }
