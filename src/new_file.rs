@@ -22,9 +22,9 @@ const SUFFIX: &str = ".part";
 /// Random letters and digits in the name of a temporary file.
 const RANDOM: usize = 6;
 /// Longest part of the target's name that the name of the temporary file repeats, in characters.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 /// As many symbolic links are followed as the system itself would.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The files under construction of this process.
 static UNFINISHED: Mutex<Unfinished> =
@@ -265,7 +265,7 @@ pub fn sweep_once(folder: &Path) {
 /// The links lead in a circle, or there is no current folder.
 pub fn destination(place: &Path) -> io::Result<PathBuf> {
     let mut place = std::path::absolute(place)?;
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match (fs::read_link(&place), place.parent()) {
             (Ok(target), Some(folder)) => place = folder.join(target),
             _ => return Ok(place),
@@ -299,7 +299,7 @@ fn plain(name: &OsStr) -> String {
         _ if letter.is_ascii_alphanumeric() => letter,
         _ => '_',
     };
-    letters.chars().take(LONGEST_NAME).map(plain).collect()
+    letters.chars().take(MAX_NAME).map(plain).collect()
 }
 
 fn new_options(replaces: bool) -> OpenOptions {

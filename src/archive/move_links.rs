@@ -82,7 +82,7 @@ impl<'a> MoveLinks<'a> {
     }
 
     /// [`MoveLinks::new`] where the moves that lead from each row to the next are known.
-    pub(super) fn of_steps(rows: &'a [Row], steps: &[Option<Move>]) -> MoveLinks<'a> {
+    pub(super) fn from_steps(rows: &'a [Row], steps: &[Option<Move>]) -> MoveLinks<'a> {
         MoveLinks { rows, moves: steps.iter().map(|step| Some(*step)).collect() }
     }
 

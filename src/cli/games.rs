@@ -122,7 +122,7 @@ pub(crate) struct GamesArgs {
 impl GamesArgs {
     /// Format of games; `None` if positions are written.
     pub(crate) fn format(&self, output: &OutputArgs) -> anyhow::Result<Option<GameFormat>> {
-        self.format_of(output.to.or(output.output.as_deref().and_then(FileFormat::of_name)))
+        self.format_of(output.to.or(output.output.as_deref().and_then(FileFormat::from_name)))
     }
 
     /// [`GamesArgs::format`] for an output of this format.

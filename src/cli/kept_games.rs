@@ -33,7 +33,7 @@ impl KeptGamesOf {
         if self.files.is_empty() {
             return;
         }
-        if let Some(kept) = record.operands(Opcode::KEPT_GAMES).and_then(KeptGames::of_operands) {
+        if let Some(kept) = record.operands(Opcode::KEPT_GAMES).and_then(KeptGames::from_operands) {
             self.listed.extend(kept.games().iter().map(|game| game.id));
         }
     }

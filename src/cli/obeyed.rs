@@ -133,7 +133,7 @@ fn refused(option: &Given, path: &Path, format: FileFormat) -> anyhow::Error {
 
 /// Refuses an option that does not apply to the output, if its name or `--to` gives the format.
 fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
-    let named = values(given, "output").first().and_then(|path| FileFormat::of_name(path));
+    let named = values(given, "output").first().and_then(|path| FileFormat::from_name(path));
     let said = given.try_get_one::<FileFormat>("to").ok().flatten().copied();
     let Some(format) = said.or(named) else { return Ok(()) };
     let options = options(command, given, formats_of_outputs);

@@ -100,7 +100,7 @@ pub(crate) fn check_name(format: FileFormat, path: &Path) -> anyhow::Result<()> 
 /// # Errors
 /// The format of the name, and advice.
 pub(crate) fn check_other_name(path: &Path, what: &str) -> anyhow::Result<()> {
-    match FileFormat::of_name(path) {
+    match FileFormat::from_name(path) {
         None => Ok(()),
         Some(named) => Err(Usage(format!(
             "{} is the name of {}, but the output is {what}: use another suffix",

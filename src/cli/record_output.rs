@@ -33,7 +33,7 @@ impl RecordOutput {
     /// Opens the output.
     pub(crate) fn open(output: &OutputArgs, write: &WriteArgs) -> anyhow::Result<RecordOutput> {
         write.check()?;
-        let named = output.output.as_deref().and_then(FileFormat::of_name);
+        let named = output.output.as_deref().and_then(FileFormat::from_name);
         let format = output.to.or(named).unwrap_or(FileFormat::Epd);
         anyhow::ensure!(
             !format.is_of_games(),
@@ -63,7 +63,7 @@ impl RecordOutput {
         let named = output
             .output
             .as_deref()
-            .filter(|path| output.to.or(FileFormat::of_name(path)) == Some(FileFormat::Epdb));
+            .filter(|path| output.to.or(FileFormat::from_name(path)) == Some(FileFormat::Epdb));
         let Some(path) = named else { return RecordOutput::open(output, write) };
         let options = TargetOptions::new().store_memory_bytes(memory / 2);
         Ok(RecordOutput::of(open_target(Some(path), FileFormat::Epdb, &options)?))

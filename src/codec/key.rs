@@ -133,7 +133,7 @@ pub(crate) fn record_key(record: &[u8]) -> Result<u64, EncodeError> {
 
 /// The hash of the plain form of a packed board.
 fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
-    let codes = PlainCodes::of(occupied, codes);
+    let codes = PlainCodes::new(occupied, codes);
     let board = codes.board();
     let mut rights = 0;
     for (color, rooks) in Color::ALL.into_iter().zip(codes.castling_rooks) {

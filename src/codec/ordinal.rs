@@ -54,7 +54,7 @@ impl Kernel for OrdinalOf<'_> {
     #[inline(always)]
     fn run(self) -> Option<u16> {
         let OrdinalOf { playable, mv } = self;
-        let class = Class::of(playable, mv)?;
+        let class = Class::new(playable, mv)?;
         let mut before = 0;
         // Not in a loop, so that each class is counted by code of its own.
         macro_rules! count_up_to_it {
@@ -160,7 +160,7 @@ impl Class {
         Class::Pawns,
     ];
 
-    fn of(playable: &Playable, mv: Move) -> Option<Class> {
+    fn new(playable: &Playable, mv: Move) -> Option<Class> {
         let board = playable.position().board();
         let us = playable.position().turn();
         if !board.color(us).contains(mv.from) {
@@ -301,7 +301,7 @@ impl Reach {
         }
         let (quiet, _) = alone.split(playable);
         let file = mv.from.file();
-        let before_it = match Origin::of(playable, role, mv) {
+        let before_it = match Origin::new(playable, role, mv) {
             Origin { file: true, rank: true } => before(mv.from),
             Origin { file: true, rank: false } => before(Square::at(file, 0)) | file_set(file),
             Origin { file: false, .. } => 0,
@@ -328,7 +328,7 @@ struct Origin {
 
 impl Origin {
     #[inline(always)]
-    fn of(playable: &Playable, role: Role, mv: Move) -> Origin {
+    fn new(playable: &Playable, role: Role, mv: Move) -> Origin {
         let rivals = playable.origins(role, mv.to).bits() & !mv.from.bit();
         let same_file = rivals & file_set(mv.from.file()) != 0;
         let same_rank = rivals & rank_set(mv.from.rank()) != 0;
@@ -347,7 +347,7 @@ fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -
         shift -= 5;
     };
     if shared & to.bit() != 0 {
-        let origin = Origin::of(playable, role, Move { from, to, promotion: None });
+        let origin = Origin::new(playable, role, Move { from, to, promotion: None });
         if origin.file {
             push(16 + u64::from(from.file()));
         }

@@ -246,7 +246,7 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
     if count % 2 == 1 && nibble(count as usize) != 0 {
         return Err(non_canonical(bytes.len() - 1, "the nibble behind the last piece is 0"));
     }
-    let codes = PlainCodes::of(occupied, &bytes[OCCUPANCY..]);
+    let codes = PlainCodes::new(occupied, &bytes[OCCUPANCY..]);
     if let Some(wrong) = codes.first_wrong() {
         let before = occupied & (wrong.bit() - 1);
         let offset = OCCUPANCY + before.count_ones() as usize / 2;
@@ -276,7 +276,7 @@ pub(crate) struct PlainCodes {
 impl PlainCodes {
     /// Of codes in the order of squares, two a byte; more than there can be are not looked at.
     #[inline]
-    pub(crate) fn of(occupied: u64, codes: &[u8]) -> PlainCodes {
+    pub(crate) fn new(occupied: u64, codes: &[u8]) -> PlainCodes {
         let mut nibbles = [0; PLAIN_PIECES as usize / 2];
         nibbles.iter_mut().zip(codes).for_each(|(nibble, code)| *nibble = *code);
         let codes = u128::from_le_bytes(nibbles);

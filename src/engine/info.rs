@@ -50,7 +50,7 @@ pub enum Bound {
 }
 
 /// The largest `ce` that is not a mate score.
-const LARGEST_CE: i64 = 32_000;
+const MAX_CE: i64 = 32_000;
 /// The largest MultiPV rank.
 const MAX_LINES: u64 = 500;
 
@@ -165,8 +165,8 @@ impl Fields<'_> {
         if kind == "mate" && value.unsigned_abs() <= MAX_MATE.into() {
             return Some(Evaluation::Mate(value));
         }
-        let ordinary = if kind == "mate" { value.signum() * LARGEST_CE } else { value };
-        let clamped = ordinary.clamp(-LARGEST_CE, LARGEST_CE);
+        let ordinary = if kind == "mate" { value.signum() * MAX_CE } else { value };
+        let clamped = ordinary.clamp(-MAX_CE, MAX_CE);
         if kind == "mate" || i16::try_from(value).is_err() {
             self.report(&name, word, &format!("is out of range, and counts as {clamped}"));
         }

@@ -49,7 +49,7 @@ impl RunIdentity {
 type Header = Map<String, Value>;
 
 /// The longest line that is read: a record of the largest size.
-const LONGEST_LINE: u64 = 64 << 20;
+const MAX_LINE: u64 = 64 << 20;
 
 /// A journal open for writing, locked against other runs.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl Journal {
 
     /// Whether the file contains anything besides the line that identifies a run.
     fn has_records(&mut self) -> Result<bool> {
-        let mut lines = BufReader::new((&mut self.file).take(LONGEST_LINE)).split(b'\n');
+        let mut lines = BufReader::new((&mut self.file).take(MAX_LINE)).split(b'\n');
         let first = lines.next().transpose()?.unwrap_or_default();
         let is_header = first.is_empty() || serde_json::from_slice::<Header>(&first).is_ok();
         self.holds_records = !is_header || lines.next().is_some();
@@ -156,7 +156,7 @@ impl Journal {
         let (mut recovered, mut len) = (Recovered::default(), 0);
         for number in 1.. {
             let mut line = Vec::new();
-            reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+            reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
             if line.last() != Some(&b'\n') {
                 break;
             }

@@ -13,15 +13,15 @@ use super::clock::{Clock, EngineOutput};
 use super::error::{EngineError, EngineErrorKind};
 
 /// The maximum length of a line.
-const LONGEST_LINE: usize = 1 << 16;
+const MAX_LINE: usize = 1 << 16;
 /// The maximum output between two calls of [`Process::begin`].
 const MAX_OUTPUT: usize = 32 << 20;
 /// The minimum that a line counts for.
-const LEAST_LINE: usize = 64;
+const MIN_LINE: usize = 64;
 /// The number of lines that are buffered.
 const WAITING_LINES: usize = 256;
 /// The maximum length of a line of standard error; the rest is discarded.
-const LONGEST_COMPLAINT: usize = 1 << 10;
+const MAX_COMPLAINT: usize = 1 << 10;
 /// The maximum length of a line quoted in messages.
 const SHOWN: usize = 160;
 /// The time to wait for the last output of a process that ended.
@@ -104,7 +104,7 @@ impl Process {
                     return Err(self.ended());
                 }
                 Ok(EngineOutput::TooLong) => {
-                    return Err(self.error(EngineErrorKind::TooLong(LONGEST_LINE)));
+                    return Err(self.error(EngineErrorKind::TooLong(MAX_LINE)));
                 }
                 Ok(EngineOutput::Stderr(line)) => {
                     self.remember(&line);
@@ -129,7 +129,7 @@ impl Process {
 
     fn count(&mut self, line: &str) -> Result<(), EngineError> {
         self.remember(line);
-        self.amount += line.len().max(LEAST_LINE);
+        self.amount += line.len().max(MIN_LINE);
         match self.amount > MAX_OUTPUT {
             true => Err(self.error(EngineErrorKind::TooMuch(MAX_OUTPUT))),
             false => Ok(()),
@@ -203,12 +203,12 @@ fn read_lines(stream: impl Read, sender: &SyncSender<EngineOutput>) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = stream.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut line);
+        let read = stream.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut line);
         if !read.is_ok_and(|count| count > 0) {
             return;
         }
         let is_whole = line.pop_if(|byte| *byte == b'\n').is_some();
-        let output = match is_whole || line.len() < LONGEST_LINE {
+        let output = match is_whole || line.len() < MAX_LINE {
             true => EngineOutput::Line(String::from_utf8_lossy(line.trim_ascii_end()).into_owned()),
             false => EngineOutput::TooLong,
         };
@@ -228,7 +228,7 @@ fn read_complaints(stream: impl Read, sender: &SyncSender<EngineOutput>) {
     {
         let end = part.iter().position(|byte| *byte == b'\n');
         let text = &part[..end.unwrap_or(part.len())];
-        line.extend(&text[..text.len().min(LONGEST_COMPLAINT - line.len())]);
+        line.extend(&text[..text.len().min(MAX_COMPLAINT - line.len())]);
         let read = end.map_or(part.len(), |end| end + 1);
         stream.consume(read);
         if end.is_some() {
@@ -294,20 +294,20 @@ mod tests {
         let line = |line: &str| EngineOutput::Line(line.into());
         assert_eq!(outputs(b"uciok\r\n\nhalf"), [line("uciok"), line(""), line("half")]);
         assert_eq!(outputs(b"\xff\n"), [line("\u{fffd}")]);
-        let long = [b"x".repeat(LONGEST_LINE + 5), b"\nnext\n".to_vec()].concat();
+        let long = [b"x".repeat(MAX_LINE + 5), b"\nnext\n".to_vec()].concat();
         assert_eq!(outputs(&long), [EngineOutput::TooLong, line("xxxxx"), line("next")]);
-        let longest = [b"x".repeat(LONGEST_LINE - 1), b"\n".to_vec()].concat();
-        assert_eq!(outputs(&longest), [line(&"x".repeat(LONGEST_LINE - 1))]);
+        let longest = [b"x".repeat(MAX_LINE - 1), b"\n".to_vec()].concat();
+        assert_eq!(outputs(&longest), [line(&"x".repeat(MAX_LINE - 1))]);
     }
 
     #[test]
     fn long_lines_of_standard_error_are_cut() {
-        let long = b"x".repeat(10 * LONGEST_LINE);
+        let long = b"x".repeat(10 * MAX_LINE);
         let stream = [&long[..], b"\r\n\nnext\r\nhalf"].concat();
         let (sender, receiver) = sync_channel(WAITING_LINES);
         read_complaints(&stream[..], &sender);
         drop(sender);
-        let lines = ["x".repeat(LONGEST_COMPLAINT), String::new(), "next".into(), "half".into()];
+        let lines = ["x".repeat(MAX_COMPLAINT), String::new(), "next".into(), "half".into()];
         assert_eq!(receiver.iter().collect::<Vec<_>>(), lines.map(EngineOutput::Stderr));
     }
 

@@ -60,7 +60,7 @@ impl Slot {
     }
 
     /// The last entry of a free slot is [`NONE`].
-    const fn of_number(number: u64) -> Slot {
+    const fn from_number(number: u64) -> Slot {
         Slot { hash: (number >> 32) as u32, last: (number as u32).wrapping_sub(1) }
     }
 }
@@ -209,7 +209,7 @@ impl ByKey {
         let mask = slots.len() - 1;
         let mut lasts = [NONE; ByKey::TOGETHER];
         for (last, hash) in lasts.iter_mut().zip(hashes) {
-            let slot = Slot::of_number(slots[hash as usize & mask]);
+            let slot = Slot::from_number(slots[hash as usize & mask]);
             *last = if slot.hash == hash { slot.last } else { NONE };
         }
         let known = lasts.iter().filter(|last| **last != NONE);
@@ -224,7 +224,7 @@ impl ByKey {
         let mask = slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
-            let Slot { hash: other, last } = Slot::of_number(slots[slot]);
+            let Slot { hash: other, last } = Slot::from_number(slots[slot]);
             if last == NONE {
                 return Place { hash, slot, last: None };
             }
@@ -301,7 +301,7 @@ impl ByKey {
         let mut grown = Large::zeros_at_hand(mask + 1);
         let slots: &mut [u64] = &mut grown;
         for taken in self.slots.iter().filter(|slot| **slot != FREE) {
-            let mut slot = Slot::of_number(*taken).hash as usize & mask;
+            let mut slot = Slot::from_number(*taken).hash as usize & mask;
             while slots[slot] != FREE {
                 slot = (slot + 1) & mask;
             }

@@ -24,7 +24,7 @@ use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
 /// use epdb::library::value::EvalContext;
 /// let record = epdb::parse_epd(b"8/8/8/8/8/4k3/3r4/4K1R1 b - - bm Ra2; ce 120;")?;
 /// let shown = |name: &str| {
-///     let value = Field::parse(name).map(|field| field.value(&EvalContext::of(&record)).text());
+///     let value = Field::parse(name).map(|field| field.value(&EvalContext::from_record(&record)).text());
 ///     String::from_utf8_lossy(&value.unwrap_or_default()).into_owned()
 /// };
 /// assert_eq!(shown("material"), "KRkr");
@@ -245,8 +245,8 @@ impl Field {
     pub fn value<'a>(&self, subject: &EvalContext<'a>) -> Value<'a> {
         match self {
             Field::BuiltinField(named) => named.value(subject),
-            Field::Tag(name) => name.value(&Tags::of(subject)),
-            Field::TagOrOperation(name, opcode) => match name.value(&Tags::of(subject)) {
+            Field::Tag(name) => name.value(&Tags::new(subject)),
+            Field::TagOrOperation(name, opcode) => match name.value(&Tags::new(subject)) {
                 Value::Missing => name.typed(operation(subject.record, *opcode)),
                 value => value,
             },
@@ -276,7 +276,7 @@ impl Field {
     /// The name of a date, or of a part of it, in the names of files of PGN archives: `YYYY` by
     /// year, `YYYYMM` by month, `YYYYMMDD` by day; 0 replaces `?`.
     pub fn archive_name(&self, subject: &EvalContext<'_>) -> Option<String> {
-        let tags = Tags::of(subject);
+        let tags = Tags::new(subject);
         let digits = |count| {
             let mut digits = Date::archive_digits(tags.date()?);
             digits.truncate(count);
@@ -393,12 +393,12 @@ impl BuiltinField {
                 });
             }
             BuiltinField::Result => return result(subject).map_or(Value::Missing, Value::Number),
-            BuiltinField::Year => return Tags::of(subject).part_of_date(Date::year),
-            BuiltinField::Month => return Tags::of(subject).part_of_date(Date::month),
-            BuiltinField::Day => return Tags::of(subject).part_of_date(Date::day),
-            BuiltinField::Speed => return Tags::of(subject).speed(),
-            BuiltinField::EloMin => return Tags::of(subject).lower_rating(),
-            BuiltinField::EloAverage => return Tags::of(subject).mean_rating(),
+            BuiltinField::Year => return Tags::new(subject).part_of_date(Date::year),
+            BuiltinField::Month => return Tags::new(subject).part_of_date(Date::month),
+            BuiltinField::Day => return Tags::new(subject).part_of_date(Date::day),
+            BuiltinField::Speed => return Tags::new(subject).speed(),
+            BuiltinField::EloMin => return Tags::new(subject).lower_rating(),
+            BuiltinField::EloAverage => return Tags::new(subject).mean_rating(),
             BuiltinField::Plies => {
                 let plies = |game: &Game| Value::whole(game.plies().count() as i128);
                 return subject.game.map_or(Value::Missing, plies);
@@ -416,7 +416,7 @@ impl BuiltinField {
                 None => text.push(b'-'),
             },
             BuiltinField::Castling => {
-                text.extend_from_slice(CastlingText::of(position, CastlingForm::XFen).as_bytes());
+                text.extend_from_slice(CastlingText::new(position, CastlingForm::XFen).as_bytes());
             }
             BuiltinField::Epd | BuiltinField::Fen => {
                 let FormatOptions { castling, en_passant, .. } = subject.forms;
@@ -618,7 +618,7 @@ fn result(subject: &EvalContext<'_>) -> Option<Number> {
     let registers = registers.filter(|opcode| (Opcode::C0..=Opcode::C9).contains(opcode));
     let by = |opcode: Opcode| points(&subject.record.text_of(opcode)?);
     by(Opcode::C9)
-        .or_else(|| points(Tags::of(subject).get("Result")?))
+        .or_else(|| points(Tags::new(subject).get("Result")?))
         .or_else(|| registers.into_iter().find_map(by))
 }
 

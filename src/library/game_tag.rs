@@ -88,7 +88,7 @@ pub(super) enum Tags<'a> {
 }
 
 impl<'a> Tags<'a> {
-    pub(super) const fn of(subject: &EvalContext<'a>) -> Tags<'a> {
+    pub(super) const fn new(subject: &EvalContext<'a>) -> Tags<'a> {
         match subject.game {
             Some(game) => Tags::OfGame(game),
             None => Tags::OfRecord(subject.record),
@@ -184,7 +184,7 @@ pub(super) fn speed(control: &[u8]) -> Option<Speed> {
     };
     let periods = moves.map_or(1.0, |moves| (40.0 / moves).max(1.0));
     let seconds = base * periods + 40.0 * increment;
-    Some(Speed::of_seconds(seconds))
+    Some(Speed::from_seconds(seconds))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! let what = vec![Aggregate::parse("count")?, Aggregate::parse("max(ce)")?];
 //! let mut groups = Groups::new(vec![Field::parse("stm")?], what, std::env::temp_dir(), 1 << 20);
 //! for line in ["8/8/8/4k3/8/1K6/8/8 b - - ce 3;", "8/8/8/4k3/8/2K5/8/8 b - - ce 5;"] {
-//!     groups.add(&EvalContext::of(&epdb::parse_epd(line.as_bytes())?))?;
+//!     groups.add(&EvalContext::from_record(&epdb::parse_epd(line.as_bytes())?))?;
 //! }
 //! let mut rows = Vec::new();
 //! groups.finish(|values| {
@@ -105,7 +105,7 @@ impl Aggregate {
             | Aggregate::Min(field)
             | Aggregate::Max(field)
             | Aggregate::Mean(field) => {
-                field.value(subject).number().map_or(Sum::default(), Sum::of)
+                field.value(subject).number().map_or(Sum::default(), Sum::new)
             }
         }
     }
@@ -138,7 +138,7 @@ fn points(subject: &EvalContext<'_>) -> Sum {
             ..Sum::default()
         },
         None => match Field::BuiltinField(BuiltinField::Result).value(subject).number() {
-            Some(points) => Sum::of(Number::Whole((2.0 * points.as_f64()) as i128)),
+            Some(points) => Sum::new(Number::Whole((2.0 * points.as_f64()) as i128)),
             None => Sum::default(),
         },
     }
@@ -158,7 +158,7 @@ const SUM_BYTES: usize = 8 + 16 + 8 + 2 * NUMBER_BYTES;
 const NUMBER_BYTES: usize = 1 + 16;
 
 impl Sum {
-    fn of(number: Number) -> Sum {
+    fn new(number: Number) -> Sum {
         let (whole, fraction) = match number {
             Number::Whole(whole) => (whole, 0.0),
             Number::Fraction(fraction) => (0, fraction),
@@ -397,7 +397,7 @@ mod tests {
         let mut groups = Groups::new(by, what, std::env::temp_dir(), memory);
         for line in lines {
             let record = crate::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
-            groups.add(&EvalContext::of(&record.unwrap())).unwrap();
+            groups.add(&EvalContext::from_record(&record.unwrap())).unwrap();
         }
         let mut rows = Vec::new();
         let finished = groups.finish(|values| {

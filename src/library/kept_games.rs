@@ -15,7 +15,7 @@ use crate::text::san;
 /// record lists any.
 pub fn listed(records: &[EpdRecord]) -> Option<KeptGames> {
     let lists =
-        records.iter().filter_map(|it| KeptGames::of_operands(it.operands(Opcode::KEPT_GAMES)?));
+        records.iter().filter_map(|it| KeptGames::from_operands(it.operands(Opcode::KEPT_GAMES)?));
     lists.reduce(|all, more| all.merged(&more))
 }
 
@@ -142,7 +142,7 @@ impl GameObject {
         let FoundGame { kept, played, game } = found;
         let date = kept.date;
         let (year, month, _) = date.parts();
-        let facts = GameFacts::of(game, Split { speed: true, ..Split::default() });
+        let facts = GameFacts::new(game, Split { speed: true, ..Split::default() });
         let player = |name: &str, elo: &str| PlayerObject {
             name: game.tag(name).unwrap_or_default().to_string(),
             rating: game.tag(elo).and_then(|elo| elo.parse().ok()).unwrap_or_default(),

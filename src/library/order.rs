@@ -290,7 +290,7 @@ mod tests {
             .map(|line| {
                 let record =
                     crate::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
-                (order.key(&EvalContext::of(&record.unwrap())), *line)
+                (order.key(&EvalContext::from_record(&record.unwrap())), *line)
             })
             .collect();
         keyed.sort();
@@ -327,9 +327,9 @@ mod tests {
                 [0; 2].map(|_| RecordSorter::new(order.clone(), std::env::temp_dir(), 1 << 20));
             for line in lines {
                 let record = crate::parse_epd(line.as_bytes()).unwrap();
-                sorters[0].add(&EvalContext::of(&record)).unwrap();
+                sorters[0].add(&EvalContext::from_record(&record)).unwrap();
                 let (mut keyed, mut plain) = (Vec::new(), Vec::new());
-                order.encode(&EvalContext::of(&record), &mut keyed).unwrap();
+                order.encode(&EvalContext::from_record(&record), &mut keyed).unwrap();
                 sorters[1].add_keyed(&keyed).unwrap();
                 let board = packed::encode(record.position());
                 let (board, counters) = (board.as_bytes(), record.fen_counters());

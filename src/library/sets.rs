@@ -187,7 +187,7 @@ impl Origins {
         }
     }
 
-    fn of(&self, number: Number) -> Origin {
+    fn get(&self, number: Number) -> Origin {
         let run = self.0.partition_point(|(first, _)| *first <= number).checked_sub(1);
         run.map_or(Origin::default(), |run| after(self.0[run], number))
     }
@@ -356,7 +356,7 @@ impl Union {
             let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of(|_| true);
             while let Some(number) = list.peek() {
                 let Some(encoded) = list.next() else { break };
-                let place = origins.of(number);
+                let place = origins.get(number);
                 push_sorted(&mut sorter, self.by, number.into(), place, encoded)?;
             }
         }
@@ -451,7 +451,7 @@ impl Groups {
     fn take_kept(&mut self, kept: ByKey, origins: &Origins) -> Result<List> {
         let keyed = |number: Number, out: &mut Vec<u8>| {
             out.clear();
-            let place = origins.of(number).to_bytes();
+            let place = origins.get(number).to_bytes();
             let encoded = without_line(kept.entry(number));
             KeyedRecord::join(number.into(), &place, record_of(&encoded), out);
         };

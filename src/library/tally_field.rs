@@ -31,7 +31,7 @@ pub enum TallyField {
 
 /// The sum of all games of the tally of a record.
 pub fn tally_of(record: &EpdRecord) -> Option<TallyPart> {
-    Some(Tally::of_operands(record.operands(Opcode::TALLY)?)?.total())
+    Some(Tally::from_operands(record.operands(Opcode::TALLY)?)?.total())
 }
 
 /// The games of one move, or of all moves of the tally.

@@ -168,7 +168,7 @@ pub struct EvalContext<'a> {
 
 impl<'a> EvalContext<'a> {
     /// A record alone, in canonical form.
-    pub fn of(record: &'a EpdRecord) -> EvalContext<'a> {
+    pub fn from_record(record: &'a EpdRecord) -> EvalContext<'a> {
         let forms = FormatOptions::default();
         EvalContext { record, line: 1, file: "-", forms, game: None, move_tally: None }
     }
@@ -176,7 +176,7 @@ impl<'a> EvalContext<'a> {
     /// A record with its place and its game.
     pub fn new(record: &'a EpdRecord, game: Option<&'a Game>, place: &'a Place) -> EvalContext<'a> {
         let (line, file) = (place.number(), &*place.source);
-        EvalContext { line, file, game, ..EvalContext::of(record) }
+        EvalContext { line, file, game, ..EvalContext::from_record(record) }
     }
 }
 

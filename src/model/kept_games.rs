@@ -5,10 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::record::Operand;
-use super::tally::LARGEST_RATING;
+use super::tally::MAX_RATING;
 
 /// The most games that are kept of each kind.
-pub const MOST_KEPT: u8 = 100;
+pub const MAX_KEPT_GAMES: u8 = 100;
 
 /// ID of a kept game: the first bytes of a hash of the kept data. As text, sixteen hexadecimal
 /// digits.
@@ -55,7 +55,7 @@ impl GameDate {
     /// Year, month and day, 0 for what is missing; `None` where that is no date.
     pub fn new(year: u16, month: u8, day: u8) -> Option<GameDate> {
         let has_gap = (year == 0 && month > 0) || (month == 0 && day > 0);
-        let is_date = year <= LARGEST_RATING && month <= 12 && day <= 31 && !has_gap;
+        let is_date = year <= MAX_RATING && month <= 12 && day <= 31 && !has_gap;
         is_date.then_some(GameDate { year, month, day })
     }
 
@@ -118,7 +118,7 @@ impl KeptGame {
         let mut words = text.split(' ');
         let rating = match words.next()? {
             "-" => None,
-            word => Some(number(word).filter(|rating| (1..=LARGEST_RATING).contains(rating))?),
+            word => Some(number(word).filter(|rating| (1..=MAX_RATING).contains(rating))?),
         };
         let date = GameDate::from_text(words.next()?)?;
         let id = words.next()?.parse().ok()?;
@@ -165,9 +165,9 @@ pub struct KeptGames {
 
 impl KeptGames {
     /// The best `limit` games of each kind; `None` if there are no games, or `limit` is not from 1 to
-    /// [`MOST_KEPT`].
+    /// [`MAX_KEPT_GAMES`].
     pub fn new(limit: u8, mut games: Vec<KeptGame>) -> Option<KeptGames> {
-        if games.is_empty() || !(1..=MOST_KEPT).contains(&limit) {
+        if games.is_empty() || !(1..=MAX_KEPT_GAMES).contains(&limit) {
             return None;
         }
         choose(limit, &mut games);
@@ -221,7 +221,7 @@ impl KeptGames {
     }
 
     /// That of the operands of an operation.
-    pub fn of_operands(operands: &[Operand]) -> Option<KeptGames> {
+    pub fn from_operands(operands: &[Operand]) -> Option<KeptGames> {
         match operands {
             [Operand::Str(text)] => KeptGames::from_text(text),
             _ => None,

@@ -208,7 +208,8 @@ fn reconcile(
         return Some(both);
     }
     if opcode == Opcode::KEPT_GAMES
-        && let (Some(old), Some(new)) = (KeptGames::of_operands(old), KeptGames::of_operands(new))
+        && let (Some(old), Some(new)) =
+            (KeptGames::from_operands(old), KeptGames::from_operands(new))
     {
         return Some(vec![Operand::string(old.merged(&new).to_text())]);
     }
@@ -228,14 +229,14 @@ fn reconcile(
 
 /// Adds two tallies, or two that are to be taken off.
 fn tally_of_both(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
-    let mut both = Tally::of_operands(old)?.clone();
-    both.add(Tally::of_operands(new)?).ok()?;
+    let mut both = Tally::from_operands(old)?.clone();
+    both.add(Tally::from_operands(new)?).ok()?;
     Some(vec![Operand::tally(both)])
 }
 
 /// Takes `tally_less` off `tally`, unless it has what that has not.
 fn take_off(record: &mut EpdRecord) {
-    let tally = |opcode| record.operands(opcode).and_then(Tally::of_operands);
+    let tally = |opcode| record.operands(opcode).and_then(Tally::from_operands);
     let Some(less) = tally(Opcode::TALLY_LESS) else { return };
     if let Some(left) = tally(Opcode::TALLY).and_then(|tally| tally.minus(less)) {
         record.remove(Opcode::TALLY_LESS);

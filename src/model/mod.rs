@@ -25,7 +25,7 @@ pub use game::{
     WELL_KNOWN_TAGS, is_tag_name, is_well_known_tag,
 };
 pub(crate) use game::{is_tag_name_byte, name_without_signs};
-pub use kept_games::{GameDate, GameId, GameIdError, KeptGame, KeptGames, MOST_KEPT};
+pub use kept_games::{GameDate, GameId, GameIdError, KeptGame, KeptGames, MAX_KEPT_GAMES};
 pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
@@ -34,7 +34,6 @@ pub use san::{San, SanError};
 pub use square::{Bitboard, Color, Piece, Role, Square, SquareError, Squares};
 pub use tally::Speed;
 pub use tally::{
-    Cell, GameCounts, LARGEST_RATING, MOST_GAMES, MoveTally, Ratings, Tally, TallyOverflow,
-    TallyPart,
+    Cell, GameCounts, MAX_GAMES, MAX_RATING, MoveTally, Ratings, Tally, TallyOverflow, TallyPart,
 };
 pub use typed::TypedOperand;

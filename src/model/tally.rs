@@ -94,13 +94,13 @@ pub struct Cell {
 }
 
 /// No count of games is larger.
-pub const MOST_GAMES: u64 = 999_999_999_999_999;
+pub const MAX_GAMES: u64 = 999_999_999_999_999;
 /// Ratings and years lie from 1 to this.
-pub const LARGEST_RATING: u16 = 9999;
+pub const MAX_RATING: u16 = 9999;
 
-/// More games than [`MOST_GAMES`].
+/// More games than [`MAX_GAMES`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("a tally counts no more than {MOST_GAMES} games")]
+#[error("a tally counts no more than {MAX_GAMES} games")]
 pub struct TallyOverflow;
 
 impl Tally {
@@ -109,7 +109,7 @@ impl Tally {
     pub fn new(parts: Vec<TallyPart>) -> Option<Tally> {
         let is_valid = |part: &TallyPart| {
             part.cell.is_valid()
-                && part.reached <= MOST_GAMES
+                && part.reached <= MAX_GAMES
                 && part.moves.iter().all(|it| it.counts.is_valid())
         };
         if !parts.iter().all(is_valid) {
@@ -284,7 +284,7 @@ impl GameCounts {
             opponents: self.opponents.plus(other.opponents),
             years,
         };
-        if both.games() > MOST_GAMES { Err(TallyOverflow) } else { Ok(both) }
+        if both.games() > MAX_GAMES { Err(TallyOverflow) } else { Ok(both) }
     }
 
     /// The games that are left without these; `None` where there are others among them. The years
@@ -306,9 +306,9 @@ impl GameCounts {
     /// Whether a tally can have these counts.
     pub fn is_valid(&self) -> bool {
         let counts = [self.white, self.draws, self.black, self.unknown];
-        let fit = counts.iter().all(|&count| count <= MOST_GAMES) && self.games() <= MOST_GAMES;
+        let fit = counts.iter().all(|&count| count <= MAX_GAMES) && self.games() <= MAX_GAMES;
         let are_rated = |ratings: Ratings| ratings.games <= self.games() && ratings.is_valid();
-        let are_years = |(first, last)| 1 <= first && first <= last && last <= LARGEST_RATING;
+        let are_years = |(first, last)| 1 <= first && first <= last && last <= MAX_RATING;
         fit && are_rated(self.elo) && are_rated(self.opponents) && self.years.is_none_or(are_years)
     }
 }
@@ -319,7 +319,7 @@ impl Ratings {
         (self.games > 0).then(|| self.sum as f64 / self.games as f64)
     }
 
-    /// No more than [`MOST_GAMES`] are ever added.
+    /// No more than [`MAX_GAMES`] are ever added.
     const fn plus(self, other: Ratings) -> Ratings {
         Ratings {
             games: self.games.saturating_add(other.games),
@@ -333,16 +333,16 @@ impl Ratings {
     }
 
     const fn is_valid(self) -> bool {
-        self.games <= self.sum && self.sum <= self.games.saturating_mul(LARGEST_RATING as u64)
+        self.games <= self.sum && self.sum <= self.games.saturating_mul(MAX_RATING as u64)
     }
 }
 
 impl Cell {
     /// Whether a tally can have such a cell.
     pub fn is_valid(&self) -> bool {
-        let is_year = self.year.is_none_or(|year| (1..=LARGEST_RATING).contains(&year));
+        let is_year = self.year.is_none_or(|year| (1..=MAX_RATING).contains(&year));
         let is_month = self.month.is_none_or(|month| (1..=12).contains(&month));
-        let is_rating = self.rating.is_none_or(|rating| rating <= LARGEST_RATING);
+        let is_rating = self.rating.is_none_or(|rating| rating <= MAX_RATING);
         is_year && is_month && is_rating && (self.month.is_none() || self.year.is_some())
     }
 }
@@ -368,7 +368,7 @@ fn merge_by_key<T, K: Ord>(
 }
 
 fn sum(a: u64, b: u64) -> Result<u64, TallyOverflow> {
-    a.checked_add(b).filter(|&sum| sum <= MOST_GAMES).ok_or(TallyOverflow)
+    a.checked_add(b).filter(|&sum| sum <= MAX_GAMES).ok_or(TallyOverflow)
 }
 
 impl fmt::Display for Tally {
@@ -474,7 +474,7 @@ impl Ratings {
             let is_told = |&decimals: &u32| {
                 sum_of(mean_in_units(sum, games, decimals), games, decimals) == u128::from(sum)
             };
-            let decimals = (1..MOST_DECIMALS).find(is_told).unwrap_or(MOST_DECIMALS);
+            let decimals = (1..MAX_DECIMALS).find(is_told).unwrap_or(MAX_DECIMALS);
             let (mean, unit) = (mean_in_units(sum, games, decimals), 10_u128.pow(decimals));
             write_count((mean / unit) as u64, 1, f)?;
             f.write_char('.')?;
@@ -485,7 +485,7 @@ impl Ratings {
     }
 }
 
-/// Writes a number with at least `least` digits, at most [`MOST_DECIMALS`].
+/// Writes a number with at least `least` digits, at most [`MAX_DECIMALS`].
 fn write_count(mut count: u64, least: usize, f: &mut impl Write) -> fmt::Result {
     let mut digits = [b'0'; 20];
     let mut start = digits.len();
@@ -499,7 +499,7 @@ fn write_count(mut count: u64, least: usize, f: &mut impl Write) -> fmt::Result 
 }
 
 /// Decimals of a mean from which every sum of ratings can be computed.
-const MOST_DECIMALS: u32 = 16;
+const MAX_DECIMALS: u32 = 16;
 
 /// The mean in units of the last decimal, rounded to the nearest.
 fn mean_in_units(sum: u64, games: u64, decimals: u32) -> u128 {
@@ -578,7 +578,7 @@ fn read_results(text: &str) -> Option<GameCounts> {
 fn read_ratings(text: &str) -> Option<Ratings> {
     let (mean, games) = text.split_once('/')?;
     let (whole, fraction) = mean.split_once('.').unwrap_or((mean, ""));
-    if fraction.len() > MOST_DECIMALS as usize || whole.len() > 4 {
+    if fraction.len() > MAX_DECIMALS as usize || whole.len() > 4 {
         return None;
     }
     if fraction.is_empty() {
@@ -596,7 +596,7 @@ fn read_ratings(text: &str) -> Option<Ratings> {
 
 fn read_count(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| text.parse().ok())?.filter(|&count| count <= MOST_GAMES)
+    is_number.then(|| text.parse().ok())?.filter(|&count| count <= MAX_GAMES)
 }
 
 fn read_small(text: &str) -> Option<u16> {
@@ -649,7 +649,7 @@ impl Speed {
     }
 
     /// The class of a time control that gives this number of seconds for forty moves.
-    pub fn of_seconds(seconds: f64) -> Speed {
+    pub fn from_seconds(seconds: f64) -> Speed {
         const LIMITS: [f64; 5] = [30.0, 180.0, 480.0, 1500.0, 21_600.0];
         let passed = LIMITS.iter().filter(|&&limit| seconds >= limit).count();
         Speed::ALL[passed]
@@ -682,12 +682,12 @@ mod tests {
 
     fn any_ratings(games: u64) -> impl Strategy<Value = Ratings> {
         (0..=games).prop_flat_map(|games| {
-            (games..=games * u64::from(LARGEST_RATING)).prop_map(move |sum| Ratings { games, sum })
+            (games..=games * u64::from(MAX_RATING)).prop_map(move |sum| Ratings { games, sum })
         })
     }
 
     fn any_counts() -> impl Strategy<Value = GameCounts> {
-        let count = || prop_oneof![Just(0), Just(1), 0..1000_u64, 0..=MOST_GAMES / 16];
+        let count = || prop_oneof![Just(0), Just(1), 0..1000_u64, 0..=MAX_GAMES / 16];
         let years = prop::option::of((1..=9999_u16, 0..200_u16));
         (count(), count(), count(), 1..3_u64, years).prop_flat_map(
             |(white, draws, black, unknown, years)| {
@@ -761,7 +761,7 @@ mod tests {
             (3, 7354, "2451.3/3"),
             (705, 1_727_955, "2451/705"),
             (705, 1_727_956, "2451.001/705"),
-            (MOST_GAMES, MOST_GAMES * 2000 + 1, "2000.000000000000001/999999999999999"),
+            (MAX_GAMES, MAX_GAMES * 2000 + 1, "2000.000000000000001/999999999999999"),
         ] {
             let ratings = Ratings { games, sum };
             assert_eq!(ratings.to_string(), text);
@@ -785,9 +785,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_left_out_of_a_total() {
-        let text = format!("[2020] reached {MOST_GAMES}, e4 +1=0-0, [2021] reached 1, d4 +1=0-0");
+        let text = format!("[2020] reached {MAX_GAMES}, e4 +1=0-0, [2021] reached 1, d4 +1=0-0");
         let tally = read(text.as_bytes()).unwrap();
-        assert_eq!(tally.total().to_string(), format!("reached {MOST_GAMES}, e4 +1=0-0"));
+        assert_eq!(tally.total().to_string(), format!("reached {MAX_GAMES}, e4 +1=0-0"));
         let mut sum = tally.clone();
         assert_eq!(sum.add(&tally), Err(TallyOverflow));
         assert_eq!(sum, tally);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::wire::LONGEST_TIME;
+use super::wire::MAX_TIME;
 
 /// A time control.
 ///
@@ -44,7 +44,7 @@ pub struct Stage {
 }
 
 /// The longest time that clocks of records can show.
-const LONGEST: Duration = Duration::from_secs(LONGEST_TIME);
+const LONGEST: Duration = Duration::from_secs(MAX_TIME);
 
 /// The state of one player's clock before a move.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

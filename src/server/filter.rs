@@ -204,7 +204,7 @@ impl LookupResult {
     ) -> Result<LookupResult, Refusal> {
         let (records, is_cut) = served.numbered_records(position)?;
         let (numbers, records): (Vec<u64>, Vec<EpdRecord>) = records.into_iter().unzip();
-        let tally = Entry::of(&records)?.and_then(|entry| entry.tally);
+        let tally = Entry::from_records(&records)?.and_then(|entry| entry.tally);
         let mut applied = AppliedFilter::new(asked, &served.splits(), tally.as_ref());
         applied.not_split.extend(not_split);
         applied.check(strict)?;

@@ -31,7 +31,7 @@ impl ListedGames {
         let mut found = FoundGame::find(&all, position, |id| served.kept_game(id))?;
         let split = Split { year: true, month: true, speed: true, rating: true };
         found.retain(|it| it.played.is_some());
-        found.retain(|it| cells.is_empty() || cells.takes(&GameFacts::of(&it.game, split).cell));
+        found.retain(|it| cells.is_empty() || cells.takes(&GameFacts::new(&it.game, split).cell));
         let best = listed.best().map(|kept| kept.id).collect();
         let latest = listed.latest().map(|kept| kept.id).collect();
         Ok(ListedGames { best, latest, found })

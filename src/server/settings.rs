@@ -137,7 +137,7 @@ impl FromStr for SourceSpec {
             _ if !is_name(&name) => {
                 "its name has more than letters, digits and - _ . to be asked by"
             }
-            _ if FileFormat::of_name(&path).is_none() && !is_book => "its name tells no format",
+            _ if FileFormat::from_name(&path).is_none() && !is_book => "its name tells no format",
             _ => return Ok(SourceSpec { name, path }),
         };
         Err(Error::new(format!("{text}: {why}: say NAME=FILE")))

@@ -124,19 +124,19 @@ impl FileFormat {
     /// ```
     /// use std::path::Path;
     /// use epdb::source::FileFormat;
-    /// assert_eq!(FileFormat::of_name(Path::new("book.EPD.zst")), Some(FileFormat::Epd));
-    /// assert_eq!(FileFormat::of_name(Path::new("book.txt")), None);
+    /// assert_eq!(FileFormat::from_name(Path::new("book.EPD.zst")), Some(FileFormat::Epd));
+    /// assert_eq!(FileFormat::from_name(Path::new("book.txt")), None);
     /// ```
-    pub fn of_name(path: &Path) -> Option<FileFormat> {
-        FileFormat::of_suffix(path).filter(|format| format.is_written())
+    pub fn from_name(path: &Path) -> Option<FileFormat> {
+        FileFormat::from_suffix(path).filter(|format| format.is_written())
     }
 
     /// The format of the name of a source. A `.csv` may be a table of any kind, so it has none.
-    pub(super) fn of_source_name(path: &Path) -> Option<FileFormat> {
-        FileFormat::of_suffix(path).filter(|format| *format != FileFormat::LichessPuzzles)
+    pub(super) fn from_source_name(path: &Path) -> Option<FileFormat> {
+        FileFormat::from_suffix(path).filter(|format| *format != FileFormat::LichessPuzzles)
     }
 
-    fn of_suffix(path: &Path) -> Option<FileFormat> {
+    fn from_suffix(path: &Path) -> Option<FileFormat> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let suffix = Compression::strip(&name).rsplit_once('.')?.1;
         FACTS.iter().find(|facts| facts.suffix == suffix).map(|facts| facts.format)
@@ -144,7 +144,7 @@ impl FileFormat {
 
     /// The format that the first bytes of a file show. Text has no signature, but games usually
     /// begin with a tag and records never do. White space may come first.
-    pub fn of_bytes(start: &[u8]) -> Option<FileFormat> {
+    pub fn from_bytes(start: &[u8]) -> Option<FileFormat> {
         let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
         match start {
             _ if start.starts_with(&crate::codec::stream::MAGIC) => Some(FileFormat::Epb),
@@ -159,21 +159,21 @@ impl FileFormat {
 
     /// The format of a source by its first bytes, its name, or else `said`. A book may begin with
     /// any bytes, so its name is enough unless all bytes are text.
-    pub(super) fn of_source(path: &Path, start: &[u8], said: Option<FileFormat>) -> FileFormat {
-        let named = FileFormat::of_source_name(path);
+    pub(super) fn from_source(path: &Path, start: &[u8], said: Option<FileFormat>) -> FileFormat {
+        let named = FileFormat::from_source_name(path);
         let is_book = named == Some(FileFormat::Polyglot);
         if is_book && !start.iter().all(|byte| is_text(*byte)) {
             return FileFormat::Polyglot;
         }
-        FileFormat::of_bytes(start)
+        FileFormat::from_bytes(start)
             .or_else(|| named.filter(|_| !is_book))
             .or(said)
-            .unwrap_or_else(|| FileFormat::of_content(start))
+            .unwrap_or_else(|| FileFormat::from_content(start))
     }
 
     /// The format of a file without any other sign: PGC begins with the marker of a game, a book
     /// with an entry; anything else is EPD.
-    fn of_content(start: &[u8]) -> FileFormat {
+    fn from_content(start: &[u8]) -> FileFormat {
         match start {
             _ if begins_book(start) => FileFormat::Polyglot,
             [0x01 | 0x05, ..] => FileFormat::Pgc,
@@ -187,13 +187,13 @@ impl FileFormat {
     /// # Errors
     /// The mismatch, and a suffix that fits.
     pub fn check_name(self, path: &Path) -> Result<()> {
-        let Some(named) = FileFormat::of_name(path) else { return Ok(()) };
+        let Some(named) = FileFormat::from_name(path) else { return Ok(()) };
         let is_lines = |format| matches!(format, FileFormat::Epd | FileFormat::Fen);
         let is_whole = matches!(self, FileFormat::Epdb | FileFormat::Epa);
         let what = self.description();
         let wrong = if self != named && !(is_lines(self) && is_lines(named)) {
             format!("is the name of {}, and what is to be written is {what}", named.description())
-        } else if is_whole && Compression::of_name(path) != Compression::None {
+        } else if is_whole && Compression::from_name(path) != Compression::None {
             format!("would be compressed, and {what} is read where it lies")
         } else {
             return Ok(());
@@ -246,12 +246,12 @@ impl Foreign {
     }
 
     /// The foreign format that the first bytes of a file show.
-    pub(super) fn of_bytes(start: &[u8]) -> Option<Foreign> {
+    pub(super) fn from_bytes(start: &[u8]) -> Option<Foreign> {
         FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, foreign)| *foreign)
     }
 
     /// A Polyglot book that would be read as text.
-    pub(super) fn of_text(start: &[u8]) -> Option<Foreign> {
+    pub(super) fn from_text(start: &[u8]) -> Option<Foreign> {
         begins_book(start).then_some(POLYGLOT)
     }
 }
@@ -299,7 +299,7 @@ pub enum Compression {
 
 impl Compression {
     /// The compression of a name.
-    pub fn of_name(path: &Path) -> Compression {
+    pub fn from_name(path: &Path) -> Compression {
         match path.extension().and_then(|suffix| suffix.to_str()) {
             Some(suffix) if suffix.eq_ignore_ascii_case("gz") => Compression::Gzip,
             Some(suffix) if suffix.eq_ignore_ascii_case("zst") => Compression::Zstd,
@@ -308,7 +308,7 @@ impl Compression {
     }
 
     /// The compression that the first bytes show.
-    pub fn of_bytes(start: &[u8]) -> Compression {
+    pub fn from_bytes(start: &[u8]) -> Compression {
         match start {
             [0x1f, 0x8b, ..] => Compression::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
@@ -332,7 +332,7 @@ impl Compression {
             Compression::Gzip => "gzip",
             Compression::Zstd => "zstd",
         };
-        Err(Foreign::of_bytes(start).map_or_else(
+        Err(Foreign::from_bytes(start).map_or_else(
             || {
                 Error::new(format!(
                     "{} is not {what} data, as its name says: if it is not compressed, give it a \

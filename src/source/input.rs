@@ -66,15 +66,15 @@ pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -
 /// The input cannot be read, is not compressed as its name says, or its format is not supported.
 /// The error names it.
 pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool) -> Result<Input> {
-    let is_book = FileFormat::of_source_name(name) == Some(FileFormat::Polyglot);
+    let is_book = FileFormat::from_source_name(name) == Some(FileFormat::Polyglot);
     let input = decompressed(name, bytes, may_wait, is_book)?;
     if is_book {
         return Ok(input);
     }
-    if let Some(foreign) = Foreign::of_bytes(&input.start) {
+    if let Some(foreign) = Foreign::from_bytes(&input.start) {
         return Err(foreign.refused(name));
     }
-    let is_text = FileFormat::of_name(name) != Some(FileFormat::Pgc);
+    let is_text = FileFormat::from_name(name) != Some(FileFormat::Pgc);
     match encoding::of_utf16(&input.start).filter(|_| is_text) {
         Some(encoding) => input.decoded(encoding).map_err(|error| cannot_read(name, error)),
         None => Ok(input),
@@ -128,7 +128,7 @@ fn decompressed(
     };
     let mut start = Vec::new();
     read_start(&mut start, &mut bytes).map_err(failed)?;
-    let named = Compression::of_name(name);
+    let named = Compression::from_name(name);
     let compression = match named {
         Compression::None if has_any_bytes => Compression::None,
         _ => find_compression(&mut start, &mut bytes).map_err(failed)?,
@@ -154,13 +154,13 @@ fn find_compression(
     bytes: &mut Box<dyn Read + Send>,
 ) -> io::Result<Compression> {
     if !Compression::begins_skippable(start) {
-        return Ok(Compression::of_bytes(start));
+        return Ok(Compression::from_bytes(start));
     }
     while Compression::begins_skippable(start) {
         pass_frame(start, bytes)?;
     }
-    let is_foreign = Foreign::of_bytes(start).is_some();
-    match Compression::of_bytes(start) {
+    let is_foreign = Foreign::from_bytes(start).is_some();
+    match Compression::from_bytes(start) {
         _ if start.is_empty() => Ok(Compression::Zstd),
         Compression::Zstd => Ok(Compression::Zstd),
         _ if is_foreign => Ok(Compression::None),

@@ -54,7 +54,7 @@ impl fmt::Debug for Lines {
 
 impl Lines {
     pub(super) fn new(input: Input, kind: LineKind, options: &SourceOptions) -> Lines {
-        let columns = Arc::new(Columns::of_start(&input.start));
+        let columns = Arc::new(Columns::from_start(&input.start));
         let reader = LineReader::new(input.bytes, options.line_limit());
         Lines { reader, ready: input.ready, kind, columns }
     }
@@ -559,7 +559,7 @@ impl OrderedOutput<'_> {
         if matches!(line.result, Ok(Content::Line(Line::Comment))) && self.may_stand(&line) {
             return self.gather_comment(raw, visit);
         }
-        let kind = BlockLine::of(raw);
+        let kind = BlockLine::parse(raw);
         if let (Some(BlockLine::Count(opcode, nodes)), Some(block)) = (&kind, &mut self.block)
             && block.add(*opcode, nodes)
         {
@@ -648,7 +648,7 @@ fn with_advice(error: Diagnostic, raw: &[u8]) -> Diagnostic {
     if error.code != codes::E_EPD_FIELDS {
         return error;
     }
-    if matches!(BlockLine::of(raw), Some(BlockLine::Id(_) | BlockLine::Count(..))) {
+    if matches!(BlockLine::parse(raw), Some(BlockLine::Id(_) | BlockLine::Count(..))) {
         return error.with_setting(Setting::Perft);
     }
     let mut words = raw.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -733,7 +733,7 @@ pub(super) enum BlockLine<'a> {
 }
 
 impl BlockLine<'_> {
-    pub(super) fn of(line: &[u8]) -> Option<BlockLine<'_>> {
+    pub(super) fn parse(line: &[u8]) -> Option<BlockLine<'_>> {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         match (words.next()?, words.next()?, words.next(), words.next()) {
             (b"id", name, None, None) => Some(BlockLine::Id(name)),
@@ -758,7 +758,7 @@ impl Block {
     ) -> Block {
         let mut lines = id.map(|(_, id)| id).unwrap_or_default();
         let own = lines.split_inclusive(|byte| matches!(byte, b'\r' | b'\n')).next();
-        if let Some(BlockLine::Id(name)) = own.and_then(BlockLine::of)
+        if let Some(BlockLine::Id(name)) = own.and_then(BlockLine::parse)
             && record.operands(Opcode::ID).is_none()
         {
             record.set(Operation { opcode: Opcode::ID, operands: vec![Operand::string(name)] });

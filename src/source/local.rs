@@ -29,7 +29,7 @@ impl Local {
     ///
     /// # Errors
     /// The input has to be copied, and that fails.
-    pub(super) fn of(path: &Path, mut input: Input) -> Result<Local> {
+    pub(super) fn new(path: &Path, mut input: Input) -> Result<Local> {
         let name = path.display().to_string();
         if input.is_file {
             return Ok(Local { name, path: path.to_path_buf(), copy: None });
@@ -61,7 +61,7 @@ impl Local {
             let (name, path) = (path.display().to_string(), path.to_path_buf());
             return Ok(Local { name, path, copy: None });
         }
-        Local::of(path, input::open(path, None)?)
+        Local::new(path, input::open(path, None)?)
     }
 
     /// A copy of the last commit of a store, in its folder or else among the temporary files. The

@@ -273,8 +273,8 @@ impl OpenLookup {
     pub fn new(source: Source, memory: usize) -> Result<OpenLookup> {
         let name = Arc::clone(source.name());
         match source.into_content() {
-            Content::Store(local) => OpenLookup::of_store(local, memory),
-            Content::Archive(local) => OpenLookup::of_archive(local, memory),
+            Content::Store(local) => OpenLookup::from_store(local, memory),
+            Content::Archive(local) => OpenLookup::from_archive(local, memory),
             _ => Err(Error::new("neither a store nor an archive").in_source(name)),
         }
     }
@@ -284,7 +284,7 @@ impl OpenLookup {
     /// # Errors
     /// The store cannot be copied or opened.
     pub fn snapshot(path: impl AsRef<Path>, memory: usize) -> Result<OpenLookup> {
-        OpenLookup::of_store(Local::snapshot(path)?, memory)
+        OpenLookup::from_store(Local::snapshot(path)?, memory)
     }
 
     /// An archive in a temporary file that `write` fills; `name` is its name in errors.
@@ -302,17 +302,17 @@ impl OpenLookup {
             write(&mut writer)?;
             Ok::<(), Error>(writer.finish()?.flush()?)
         })?;
-        OpenLookup::of_archive(Local::temporary(name.to_string(), file), memory)
+        OpenLookup::from_archive(Local::temporary(name.to_string(), file), memory)
     }
 
-    fn of_store(local: Local, memory: usize) -> Result<OpenLookup> {
+    fn from_store(local: Local, memory: usize) -> Result<OpenLookup> {
         let store = local.store(memory)?;
         let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
         let name = local.name().into();
         Ok(OpenLookup { name, opened: Opened::Store { reader, store }, local })
     }
 
-    fn of_archive(local: Local, memory: usize) -> Result<OpenLookup> {
+    fn from_archive(local: Local, memory: usize) -> Result<OpenLookup> {
         let archive = Box::new(local.archive()?.memory_bytes(memory / 2));
         Ok(OpenLookup { name: local.name().into(), opened: Opened::Archive(archive), local })
     }

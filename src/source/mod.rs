@@ -116,5 +116,5 @@ pub fn kept_game_count(path: impl AsRef<Path>) -> Result<u64> {
 /// The file cannot be read, or its format is not supported.
 pub fn format_of_file(path: &Path, default: Option<FileFormat>) -> Result<FileFormat> {
     let input = input::open(path, None)?;
-    Ok(FileFormat::of_source(path, &input.start, default))
+    Ok(FileFormat::from_source(path, &input.start, default))
 }

@@ -80,7 +80,7 @@ impl Source {
     /// The file cannot be read, or its format is not supported. The error names it.
     pub fn open(path: impl AsRef<Path>, options: &SourceOptions) -> Result<Source> {
         let path = path.as_ref();
-        Source::of_input(path, input::open(path, options.bytes_read.as_ref())?, options)
+        Source::from_input(path, input::open(path, options.bytes_read.as_ref())?, options)
     }
 
     /// Reads from a reader as from a file of this name, whose suffix may decide the format.
@@ -93,7 +93,7 @@ impl Source {
         options: &SourceOptions,
     ) -> Result<Source> {
         let input = input::of_reader(Path::new(name), Box::new(reader), false)?;
-        Source::of_input(Path::new(name), Input { is_file: false, ..input }, options)
+        Source::from_input(Path::new(name), Input { is_file: false, ..input }, options)
     }
 
     /// Reads bytes as a file of this name, whose suffix may decide the format.
@@ -118,11 +118,11 @@ impl Source {
         Source::from_reader(name, io::Cursor::new(bytes.into()), options)
     }
 
-    fn of_input(path: &Path, mut input: Input, options: &SourceOptions) -> Result<Source> {
+    fn from_input(path: &Path, mut input: Input, options: &SourceOptions) -> Result<Source> {
         let file = input.file.take().map(|file| (path.to_path_buf(), file));
-        let format = FileFormat::of_source(path, &input.start, options.format);
+        let format = FileFormat::from_source(path, &input.start, options.format);
         let is_lines = matches!(format, FileFormat::Epd | FileFormat::Fen);
-        if let Some(foreign) = Foreign::of_text(&input.start).filter(|_| is_lines) {
+        if let Some(foreign) = Foreign::from_text(&input.start).filter(|_| is_lines) {
             return Err(foreign.refused(path));
         }
         let input = match options.encoding.filter(|_| format.is_text() && input.encoding.is_none())
@@ -141,10 +141,10 @@ impl Source {
             FileFormat::LichessPuzzles => lines(input, LineKind::Puzzle),
             FileFormat::Polyglot => Content::Book(input.bytes),
             FileFormat::Epb => Content::Stream(input.bytes),
-            FileFormat::Epdb => Content::Store(Local::of(path, input)?),
+            FileFormat::Epdb => Content::Store(Local::new(path, input)?),
             FileFormat::Pgn => Content::Pgn(input.bytes),
             FileFormat::Pgc => Content::Pgc(input.bytes),
-            FileFormat::Epa => Content::Archive(Local::of(path, input)?),
+            FileFormat::Epa => Content::Archive(Local::new(path, input)?),
         };
         let (name, options) = (path.to_string_lossy().into(), options.clone());
         Ok(Source { name, content, is_file, file, encoding, options })
@@ -196,7 +196,7 @@ impl Source {
             _ => {
                 let count = self.options.bytes_read.clone();
                 let input = input::of_file(&path, file, count.as_ref())?;
-                *self = Source::of_input(&path, input, &self.options.clone())?;
+                *self = Source::from_input(&path, input, &self.options.clone())?;
             }
         }
         Ok(Some(result))

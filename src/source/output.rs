@@ -73,7 +73,7 @@ impl Output {
     pub fn create(path: impl AsRef<Path>) -> io::Result<Output> {
         let path = path.as_ref();
         let target = Destination::create(path)?;
-        let sink = match Compression::of_name(path) {
+        let sink = match Compression::from_name(path) {
             Compression::None => Sink::Plain(target),
             Compression::Gzip => Sink::Gzip(GzEncoder::new(target, flate2::Compression::default())),
             Compression::Zstd => {

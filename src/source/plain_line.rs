@@ -54,9 +54,9 @@ struct Placement {
 
 impl Placement {
     #[inline(always)]
-    fn of(board: &PackedBoard) -> Option<Placement> {
+    fn from_board(board: &PackedBoard) -> Option<Placement> {
         let (occupied, codes) = board.as_plain()?.split_first_chunk()?;
-        let codes = PlainCodes::of(u64::from_le_bytes(*occupied), codes);
+        let codes = PlainCodes::new(u64::from_le_bytes(*occupied), codes);
         let has_double_step = codes.double_steps != 0;
         Some(Placement { board: codes.board(), turn: codes.turn, has_double_step })
     }
@@ -75,7 +75,7 @@ impl Kernel for Glance<'_> {
     #[inline(always)]
     fn run(self) -> Option<(bool, bool)> {
         let Glance { board, en_passant } = self;
-        let Placement { board: pieces, turn, has_double_step } = Placement::of(board)?;
+        let Placement { board: pieces, turn, has_double_step } = Placement::from_board(board)?;
         let is_legal = is_plainly_legal(&pieces, turn, en_passant) || is_legal(board, en_passant);
         Some((has_double_step, is_legal))
     }
@@ -84,7 +84,7 @@ impl Kernel for Glance<'_> {
 /// Whether a position is legal that the quick check does not accept.
 #[cold]
 fn is_legal(board: &PackedBoard, en_passant: Option<Square>) -> bool {
-    Placement::of(board)
+    Placement::from_board(board)
         .and_then(|it| Position::new(it.board, it.turn, Castling::NONE, en_passant).ok())
         .is_some_and(|position| legality(&position).is_legal())
 }
@@ -207,7 +207,7 @@ mod tests {
                     panic!("no record: {line}")
                 };
                 assert_eq!(warnings, [], "{line}");
-                let placement = Placement::of(&identity.board).unwrap();
+                let placement = Placement::from_board(&identity.board).unwrap();
                 assert_eq!(placement.board, *record.position().board(), "{line}");
                 assert_eq!(placement.turn, record.position().turn(), "{line}");
                 let (mut whole, mut straight) = (Vec::new(), Vec::new());

@@ -235,14 +235,14 @@ impl Target {
     /// As there, or the name contradicts the format.
     pub fn create_with(path: impl AsRef<Path>, options: &TargetOptions) -> Result<Target> {
         let path = path.as_ref();
-        let format = options.format.or_else(|| FileFormat::of_name(path));
+        let format = options.format.or_else(|| FileFormat::from_name(path));
         let format = format.ok_or_else(|| {
             Error::new(format!("cannot tell the format from the name {}", path.display()))
         })?;
         format.check_name(path)?;
         if format == FileFormat::Epdb {
             let kind = Kind::Store(Box::new(StoreTarget::create(path, options)?));
-            return Ok(Target::of(kind));
+            return Ok(Target::from_kind(kind));
         }
         Target::new(Output::create(path)?, format, options)
     }
@@ -253,7 +253,7 @@ impl Target {
     /// A store cannot be written to an output, or the options of an archive are invalid.
     pub fn new(output: Output, format: FileFormat, options: &TargetOptions) -> Result<Target> {
         let games = |output, format| Kind::Games { output, format };
-        Ok(Target::of(match format {
+        Ok(Target::from_kind(match format {
             FileFormat::Epd | FileFormat::Fen => {
                 let form = if format == FileFormat::Fen { Format::Fen } else { Format::Epd };
                 let default = FormatOptions::new().format(form);
@@ -273,7 +273,7 @@ impl Target {
         }))
     }
 
-    fn of(kind: Kind) -> Target {
+    fn from_kind(kind: Kind) -> Target {
         Target { kind, lost: TargetLosses::default(), bytes: Vec::new() }
     }
 

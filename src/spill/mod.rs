@@ -157,7 +157,7 @@ impl Sorted {
 /// Minimum size of a read of one run, so that seeking does not dominate.
 const BLOCK: usize = 64 << 10;
 /// Maximum size of a read.
-const LARGEST_BLOCK: usize = 4 << 20;
+const MAX_BLOCK: usize = 4 << 20;
 /// Two little-endian lengths of 32 bits: of the key and of the payload, which follow.
 const HEADER: usize = 8;
 
@@ -320,7 +320,7 @@ struct Merge {
 
 impl Merge {
     fn new(file: ScratchFile, ranges: &[Range<u64>], memory: usize) -> io::Result<Merge> {
-        let block = (memory / ranges.len().max(1)).clamp(BLOCK, LARGEST_BLOCK);
+        let block = (memory / ranges.len().max(1)).clamp(BLOCK, MAX_BLOCK);
         let runs: Vec<_> = ranges.iter().map(|range| Run::new(range.clone(), block)).collect();
         let mut merge = Merge { file, runs, heap: Vec::new(), started: false };
         for index in 0..merge.runs.len() {

@@ -18,7 +18,7 @@ pub(super) fn decode(bytes: &[u8], declared: Option<Charset>) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if declared != Some(Charset::Latin1) || bytes.is_ascii() => Cow::Borrowed(text),
         _ if declared == Some(Charset::Latin1) => Cow::Owned(from_latin1(bytes)),
-        _ => Cow::Owned(bytes.iter().map(|&byte| of_windows_1252(byte)).collect()),
+        _ => Cow::Owned(bytes.iter().map(|&byte| from_windows_1252(byte)).collect()),
     }
 }
 
@@ -28,7 +28,7 @@ pub fn from_latin1(bytes: &[u8]) -> String {
 }
 
 /// The character of a byte in Windows-1252; that of Latin-1 for the five bytes without one.
-pub(super) fn of_windows_1252(byte: u8) -> char {
+pub(super) fn from_windows_1252(byte: u8) -> char {
     match WINDOWS_1252.get(usize::from(byte.wrapping_sub(0x80))) {
         Some(&character) => character,
         None => char::from(byte),
@@ -65,7 +65,7 @@ pub(super) fn put_latin1_text(
     translit: bool,
     out: &mut Vec<u8>,
 ) -> Result<u64, NotLatin1> {
-    let byte_of = |c| u8::try_from(c).ok().filter(|&byte| of_windows_1252(byte) == c);
+    let byte_of = |c| u8::try_from(c).ok().filter(|&byte| from_windows_1252(byte) == c);
     put_bytes(text, translit, out, byte_of)
 }
 

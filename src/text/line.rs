@@ -50,11 +50,13 @@ impl PositionLine {
     /// not a legal move.
     pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, Diagnostic> {
         if let Some(place) = moves_behind(text, options) {
-            let Some(mut line) = of_epd(&text[..place.start], options)? else { return Ok(None) };
+            let Some(mut line) = parse_epd_line(&text[..place.start], options)? else {
+                return Ok(None);
+            };
             line.play(text, place.end, options.profile)?;
             return Ok(Some(line));
         }
-        let error = match of_epd(text, options) {
+        let error = match parse_epd_line(text, options) {
             Ok(line) => return Ok(line),
             Err(error) => error,
         };
@@ -160,7 +162,7 @@ fn each_move(
     Ok(())
 }
 
-fn of_epd(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, Diagnostic> {
+fn parse_epd_line(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, Diagnostic> {
     Ok(match parse_line(text, options, &mut Vec::new())? {
         Line::Record(record) => Some(PositionLine::new(*record.position())),
         Line::Blank | Line::Comment => None,

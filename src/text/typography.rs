@@ -1,6 +1,6 @@
 //! Characters that word processors and web pages use in place of ASCII.
 
-use super::charset::of_windows_1252;
+use super::charset::from_windows_1252;
 
 /// A typographic character in the place of syntax, and the ASCII text for which it stands.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ impl Typographic {
         let first = *text.first().filter(|byte| **byte >= 0x80)?;
         let (character, len) = match first_character(text) {
             Some(character) => (character, character.len_utf8()),
-            None => (of_windows_1252(first), 1),
+            None => (from_windows_1252(first), 1),
         };
         Some(Typographic { character, len, ascii: ascii(character)? })
     }

@@ -200,7 +200,7 @@ proptest! {
         // Whatever the way, the text reader's answer is given.
         if let Ok(record) = epdb::parse_epd(&line) {
             let whole = identity(record.position(), 0);
-            prop_assert_eq!(identity::of_line(&line), Ok((whole.board, whole.key)));
+            prop_assert_eq!(identity::parse_line(&line), Ok((whole.board, whole.key)));
         }
     }
 

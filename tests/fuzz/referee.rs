@@ -3,7 +3,7 @@
 use std::fs;
 
 use epdb::referee::log::{Entry, LogReader, Recovered};
-use epdb::referee::wire::{Directive, Incoming, LONGEST_LINE, Lines, Request};
+use epdb::referee::wire::{Directive, Incoming, Lines, MAX_LINE, Request};
 
 /// Any bytes from the other side of a channel: no panic, and a message that is read is written in a form
 /// that says the same. That form may be longer than a line can be, as blanks are added and bytes that are not UTF-8
@@ -14,14 +14,14 @@ pub(super) fn wire(bytes: &[u8]) {
         let Incoming::Line(line) = incoming else { continue };
         if let Ok(request) = Request::parse(&line) {
             let written = request.line();
-            if written.len() <= LONGEST_LINE {
+            if written.len() <= MAX_LINE {
                 assert_eq!(Request::parse(&written).as_ref(), Ok(&request));
             }
             assert_eq!(request.line(), written);
         }
         if let Ok(directive) = Directive::parse(&line) {
             let written = directive.line();
-            if written.len() <= LONGEST_LINE {
+            if written.len() <= MAX_LINE {
                 assert_eq!(Directive::parse(&written).as_ref(), Ok(&directive));
             }
             assert_eq!(directive.line(), written);

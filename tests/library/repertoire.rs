@@ -400,7 +400,7 @@ proptest! {
     fn ways_lead_to_their_positions(decisions in prop::collection::vec(any::<u8>(), 0..120)) {
         let game = random_game(decisions, true, 6);
         let repertoire = of_games(&[game], None);
-        let paths = Paths::of_play(&repertoire, &Position::START, Color::White);
+        let paths = Paths::from_play(&repertoire, &Position::START, Color::White);
         for &node in paths.reached() {
             let mut position = Position::START;
             for mv in paths.line(&repertoire, node) {

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use epdb::model::Position;
 use epdb::referee::wire::{
-    Command, Directive, DrawWord, Incoming, LONGEST_LINE, Lines, Reply, Request, TimeLeft, UsedTime,
+    Command, Directive, DrawWord, Incoming, Lines, MAX_LINE, Reply, Request, TimeLeft, UsedTime,
 };
 
 use crate::hall::START;
@@ -134,7 +134,7 @@ fn lines_are_found_in_any_packets() {
     let whole = |text: &str| Incoming::Line(text.as_bytes().to_vec());
     let packets = b"one\r\n\ntwo\nth".chain(&b"r"[..]).chain(&b"ee\nhalf"[..]);
     assert_eq!(lines(packets), [whole("one"), whole("two"), whole("three")]);
-    let longest = "x".repeat(LONGEST_LINE);
+    let longest = "x".repeat(MAX_LINE);
     let text = format!("{longest}\n{longest}y\nnext\n");
     let found = lines(text.as_bytes());
     assert_eq!(found, [whole(&longest), Incoming::TooLong, whole("next")]);

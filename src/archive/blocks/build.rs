@@ -624,7 +624,7 @@ impl BlockOperations<'_> {
             position: PositionOf::Position(*position),
             operations,
         });
-        (MoveLinks::of_steps(self.rows, self.steps), subjects.collect())
+        (MoveLinks::from_steps(self.rows, self.steps), subjects.collect())
     }
 
     fn encode(&self, start: &InitialModel) -> Vec<u8> {

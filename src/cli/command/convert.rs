@@ -86,7 +86,7 @@ struct TreeArgs {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let to = args.to.or_else(|| FileFormat::of_name(&args.output));
+    let to = args.to.or_else(|| FileFormat::from_name(&args.output));
     let is_book = args.output.extension().is_some_and(|suffix| suffix == "bin");
     anyhow::ensure!(
         to.is_some() || !is_book,

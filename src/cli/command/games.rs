@@ -117,7 +117,7 @@ fn chosen(listed: &KeptGames, sort: SortBy) -> Vec<&KeptGame> {
 fn write_games(path: &Path, args: &Args, found: &[FoundGame]) -> anyhow::Result<()> {
     let format = match path == Path::new("-") {
         true => Some(FileFormat::Pgn),
-        false => FileFormat::of_name(path),
+        false => FileFormat::from_name(path),
     };
     let no_games =
         || Usage(format!("{}: games can be written as .pgn or .pgc only", path.display()));

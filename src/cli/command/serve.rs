@@ -113,7 +113,7 @@ fn settings(args: &Args) -> Result<ServerSettings> {
 
 /// Reports the source that is being opened, and slow steps.
 fn announce(settings: &ServerSettings, SourceSpec { name, path }: &SourceSpec) {
-    let is_of_games = FileFormat::of_name(path).is_some_and(FileFormat::is_of_games);
+    let is_of_games = FileFormat::from_name(path).is_some_and(FileFormat::is_of_games);
     let work = if is_of_games { "counting the games of " } else { "" };
     match settings.log_json {
         true => tracing::info!("{name}: {work}{}", path.display()),

@@ -223,7 +223,7 @@ impl Args {
     /// Format of games; `None` if records are written.
     fn game_format(&self) -> anyhow::Result<Option<GameFormat>> {
         let name = self.output.write(1, &[]);
-        self.games.format_of(self.to.or_else(|| FileFormat::of_name(Path::new(&name))))
+        self.games.format_of(self.to.or_else(|| FileFormat::from_name(Path::new(&name))))
     }
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 /// Whether the name of a file says that games are in it.
 fn is_of_games(path: &Path) -> bool {
-    matches!(FileFormat::of_name(path), Some(FileFormat::Pgn | FileFormat::Pgc))
+    matches!(FileFormat::from_name(path), Some(FileFormat::Pgn | FileFormat::Pgc))
 }
 
 fn print(out: &mut Output, tally: &CensusTally, stats: &json::Stats) -> anyhow::Result<()> {

@@ -21,7 +21,7 @@ use epdb::library::same_game::SameGame;
 use epdb::library::tally::{
     MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
 };
-use epdb::model::{Color, MOST_KEPT};
+use epdb::model::{Color, MAX_KEPT_GAMES};
 use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
@@ -99,7 +99,7 @@ pub(crate) struct TallyArgs {
     count_repeats: bool,
     /// Keep N of the best rated and N of the latest games of each position, for `epdb games`
     #[arg(long, value_name = "N",
-          value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_KEPT)))]
+          value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_KEPT_GAMES)))]
     keep_games: Option<u8>,
 }
 
@@ -215,7 +215,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut builder = TallyBuilder::new(args.tally.options(), directory, memory);
     games::count_all(&args.files, &args.read, &mut diagnostics, &mut builder)?;
     keep_ledger(args, &mut builder, &mut target)?;
-    let order = match FileFormat::of_name(&args.output) {
+    let order = match FileFormat::from_name(&args.output) {
         Some(FileFormat::Epa) => TallyOrder::Games,
         _ => TallyOrder::Key,
     };
@@ -258,7 +258,7 @@ pub(crate) fn directory_beside(file: &Path) -> PathBuf {
 }
 
 fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
-    let format = FileFormat::of_name(path).filter(|format| !format.is_of_games());
+    let format = FileFormat::from_name(path).filter(|format| !format.is_of_games());
     let format = format.with_context(|| {
         format!("{} is not the name of a library: use .epdb, .epa, .epb or .epd", path.display())
     })?;

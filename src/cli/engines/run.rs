@@ -174,7 +174,7 @@ pub(super) fn existing_store(
     inputs: &[PathBuf],
     memory: usize,
 ) -> anyhow::Result<Option<Store>> {
-    let is_store = |path: &&Path| FileFormat::of_name(path) == Some(FileFormat::Epdb);
+    let is_store = |path: &&Path| FileFormat::from_name(path) == Some(FileFormat::Epdb);
     let Some(path) = path.filter(is_store).filter(|path| path.exists()) else { return Ok(None) };
     places::refuse_as_input(path, inputs)?;
     Ok(Some(Store::open(path, &StoreOptions::new().memory_bytes(memory))?))

@@ -17,8 +17,8 @@ use epdb::text::{Format, FormatOptions, epd};
 
 /// Appends a record as a line: of FEN where the name says so, else of EPD.
 pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome> {
-    let format = match FileFormat::of_name(path) {
-        _ if Compression::of_name(path) != Compression::None => None,
+    let format = match FileFormat::from_name(path) {
+        _ if Compression::from_name(path) != Compression::None => None,
         None | Some(FileFormat::Epd) => Some(Format::Epd),
         Some(FileFormat::Fen) => Some(Format::Fen),
         Some(_) => None,
@@ -34,7 +34,7 @@ pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome>
     let losses = epd::format(&record, &FormatOptions::new().format(format), &mut line);
     line.push(b'\n');
     append_line(path, line).map_err(|error| cannot_write(path, error))?;
-    if FileFormat::of_name(path).is_none() {
+    if FileFormat::from_name(path).is_none() {
         note!("{}: a line of EPD", path.display());
     }
     record_output::report_losses(&losses);
@@ -43,7 +43,7 @@ pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome>
 
 /// A record as a file has it: EPD has operations where FEN has counters.
 fn in_form_of<'r>(path: &Path, record: &'r EpdRecord) -> Cow<'r, EpdRecord> {
-    match FileFormat::of_name(path) {
+    match FileFormat::from_name(path) {
         None | Some(FileFormat::Epd) => Cow::Owned(record.with_counter_operations()),
         Some(_) => Cow::Borrowed(record),
     }
@@ -71,7 +71,7 @@ fn ends_a_line(file: &mut File) -> io::Result<bool> {
 
 /// Writes a line of moves as a game, or its records, as the name of the file says.
 pub(super) fn save(path: &Path, line: &Line) -> anyhow::Result<Outcome> {
-    let is_of_games = FileFormat::of_name(path).is_some_and(FileFormat::is_of_games);
+    let is_of_games = FileFormat::from_name(path).is_some_and(FileFormat::is_of_games);
     let mut target = Target::create(path)?;
     match is_of_games {
         true => target.write_game(&line.game()?)?,

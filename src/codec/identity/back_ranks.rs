@@ -13,7 +13,7 @@ pub(super) struct BackRanks {
 impl BackRanks {
     /// Of this many pieces, 1 to 32, on these squares.
     #[inline(always)]
-    pub(super) fn of(occupied: u64, count: u32) -> BackRanks {
+    pub(super) fn new(occupied: u64, count: u32) -> BackRanks {
         let [first, last] =
             [occupied, occupied >> 56].map(|squares| SHIFTS[usize::from(squares as u8)]);
         let of_last_rank = u32::from(last[1]) + (occupied >> 63) as u32 * 4;

@@ -76,12 +76,12 @@ fn read<const HAS_KEY: bool>(instructions: InstructionSet, line: &[u8]) -> Optio
 ///
 /// ```
 /// use epdb::codec::identity;
-/// let usual = identity::of_line(b"4k2r/8/8/8/8/8/8/4K3 b k - bm O-O;")?;
-/// let shredder = identity::of_line(b"4k2r/8/8/8/8/8/8/4K3 b h - 5 39")?;
+/// let usual = identity::parse_line(b"4k2r/8/8/8/8/8/8/4K3 b k - bm O-O;")?;
+/// let shredder = identity::parse_line(b"4k2r/8/8/8/8/8/8/4K3 b h - 5 39")?;
 /// assert_eq!(usual, shredder);
 /// # Ok::<(), epdb::text::Diagnostic>(())
 /// ```
-pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
+pub fn parse_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
     if let Some(identity) = read_fields(line) {
         return Ok((identity.board, identity.key));
     }

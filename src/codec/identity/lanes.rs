@@ -23,7 +23,7 @@ pub(super) fn read(line: &[u8]) -> Option<Identity> {
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn write(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()> {
     let (occupied, count, codes) = plain(board)?;
-    let pieces = Codes::of(codes);
+    let pieces = Codes::new(codes);
     let specials = match classic(occupied, count, (codes, pieces)) {
         Some(specials) => specials,
         None => find_apart(occupied, count, codes)?,

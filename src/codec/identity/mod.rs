@@ -19,7 +19,7 @@ mod write;
 #[cfg(feature = "source")]
 pub(crate) use dispatch::read_board;
 pub(crate) use dispatch::write_line;
-pub use dispatch::{of_line, read_fields, write_fields};
+pub use dispatch::{parse_line, read_fields, write_fields};
 pub use read::Identity;
 #[doc(hidden)]
 pub use {

@@ -44,7 +44,7 @@ pub(super) fn identify(pieces: &mut Pieces, fields: UsualFields) -> Option<Ident
     let UsualFields { turn, castling, en_passant, end: len } = fields;
     let kings = Kings::find(pieces.codes);
     let [first, last] = [castling & 3, castling >> 2];
-    let ranks = BackRanks::of(pieces.occupied, pieces.count);
+    let ranks = BackRanks::new(pieces.occupied, pieces.count);
     let home = Home::new(first, ranks.to_e[0], ranks.to_h[0]);
     let away = Home::new(last, ranks.to_e[1], ranks.to_h[1]);
     let differs = home.differs(pieces.codes as u32, WHITE_KING, WHITE_ROOK)

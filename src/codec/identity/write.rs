@@ -189,7 +189,7 @@ impl Specials {
 /// code; `None` when one is not the outermost on its side of the king.
 #[inline(always)]
 fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Option<u8> {
-    let ranks = BackRanks::of(occupied, count);
+    let ranks = BackRanks::new(occupied, count);
     let [first, last] = [rooks[0] as u32, (rooks[1] >> ranks.last) as u32];
     let stands = |square: u32| (occupied >> square) as u32 & 1;
     let right = |square: u32, rooks: u32| stands(square) & rooks & 1;

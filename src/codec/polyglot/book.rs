@@ -85,7 +85,7 @@ impl Book {
             input.by_ref().take(CHUNK as u64).read_to_end(&mut chunk)?;
             let (entries, rest) = chunk.as_chunks::<ENTRY_LEN>();
             for bytes in entries {
-                book.push(Entry::of_bytes(bytes), &mut last_key)?;
+                book.push(Entry::from_bytes(bytes), &mut last_key)?;
             }
             if !rest.is_empty() {
                 let entries = book.entries.len() as u64;

@@ -53,7 +53,7 @@ pub struct Entry {
 
 impl Entry {
     /// The entry of these bytes; any are taken.
-    pub fn of_bytes(bytes: &[u8; ENTRY_LEN]) -> Entry {
+    pub fn from_bytes(bytes: &[u8; ENTRY_LEN]) -> Entry {
         Entry {
             key: BigEndian::read_u64(&bytes[..8]),
             mv: BookMove::from_bits(BigEndian::read_u16(&bytes[8..10])),

@@ -2,7 +2,7 @@
 
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
-use crate::model::{GameDate, GameId, KeptGame, KeptGames, LARGEST_RATING, MOST_KEPT, Operand};
+use crate::model::{GameDate, GameId, KeptGame, KeptGames, MAX_KEPT_GAMES, MAX_RATING, Operand};
 
 /// Bytes of a game: its rating, its date, its id.
 const GAME: usize = 2 + 3 + GameId::LEN;
@@ -50,7 +50,7 @@ pub fn take_kept_games(cursor: &mut Cursor) -> Result<KeptGames, DecodeError> {
     let start = cursor.clone();
     let corrupt = || start.error(DecodeErrorKind::Corrupt("list of kept games"));
     let (limit, len) = (cursor.int_1()?, usize::from(cursor.int_1()?));
-    if !(1..=MOST_KEPT).contains(&limit) || len == 0 {
+    if !(1..=MAX_KEPT_GAMES).contains(&limit) || len == 0 {
         return Err(corrupt());
     }
     let games = cursor.take(len * GAME, "kept games")?.chunks_exact(GAME).map(game);
@@ -71,7 +71,7 @@ fn game(bytes: &[u8]) -> Option<KeptGame> {
     let year = u16::try_from(days / DAYS / MONTHS).ok()?;
     let date = GameDate::new(year, (days / DAYS % MONTHS) as u8, (days % DAYS) as u8)?;
     let rating = (rating > 0).then_some(rating);
-    rating.is_none_or(|rating| rating <= LARGEST_RATING).then_some(KeptGame {
+    rating.is_none_or(|rating| rating <= MAX_RATING).then_some(KeptGame {
         rating,
         date,
         id: GameId(*rest.first_chunk()?),

@@ -13,7 +13,7 @@ use super::operands::Moves;
 use crate::codec::packed::PLAIN_MAX;
 use crate::model::rules::Playable;
 use crate::model::{
-    Cell, GameCounts, KeptGames, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, San, Speed,
+    Cell, GameCounts, KeptGames, MAX_GAMES, MoveTally, Opcode, Operand, Ratings, San, Speed,
     StandardOpcode, Tally, TallyOverflow, TallyPart,
 };
 use crate::text::{san, tally};
@@ -132,7 +132,7 @@ impl OrdinalTally {
     /// There would be too many.
     pub fn add(&mut self, other: &OrdinalTally) -> Result<(), TallyOverflow> {
         let reached = self.reached.checked_add(other.reached);
-        self.reached = reached.filter(|&reached| reached <= MOST_GAMES).ok_or(TallyOverflow)?;
+        self.reached = reached.filter(|&reached| reached <= MAX_GAMES).ok_or(TallyOverflow)?;
         other.moves.iter().try_for_each(|(ordinal, counts)| self.add_move(*ordinal, counts))
     }
 
@@ -433,7 +433,7 @@ fn part<M>(
         }
         moves.push(move_of(ordinal, counts).map_err(|kind| start.error(kind))?);
     }
-    let reached = games.checked_add_signed(beyond).filter(|&reached| reached <= MOST_GAMES);
+    let reached = games.checked_add_signed(beyond).filter(|&reached| reached <= MAX_GAMES);
     let reached = reached.ok_or_else(|| corrupt("count of games"))?;
     if reached == 0 && moves.is_empty() {
         return Err(corrupt("tally"));
@@ -516,7 +516,7 @@ fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
 fn games(cursor: &mut Cursor) -> Result<u64, DecodeError> {
     let start = cursor.clone();
     match number(cursor)? {
-        games if games <= MOST_GAMES => Ok(games),
+        games if games <= MAX_GAMES => Ok(games),
         _ => Err(start.error(DecodeErrorKind::Corrupt("count of games"))),
     }
 }

@@ -176,7 +176,7 @@ impl Parents {
     }
 
     /// The positions with moves to this one, once for each move.
-    pub(super) fn of(&self, node: Node) -> &[Node] {
+    pub(super) fn get(&self, node: Node) -> &[Node] {
         &self.sources[places(&self.ends, node)]
     }
 }
@@ -226,7 +226,7 @@ pub(super) fn hang_on_repetition(
         }
     }
     while let Some((node, side)) = found.pop() {
-        for &parent in parents.of(node).iter().filter(|parent| is_zero(**parent)) {
+        for &parent in parents.get(node).iter().filter(|parent| is_zero(**parent)) {
             match side {
                 Side::Other => mark(parent, Side::Mover, &mut found),
                 Side::Mover => {

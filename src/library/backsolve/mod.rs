@@ -107,7 +107,7 @@ impl Backsolver {
             ..BacksolveCounts::default()
         };
         for node in graph.graph.nodes() {
-            *counts.of(solution.origin(node)) += 1;
+            *counts.of_origin(solution.origin(node)) += 1;
         }
         let records = self.records.finish()?;
         Ok(Backsolved { options: self.options, graph, solution, best, records, counts })
@@ -185,7 +185,7 @@ pub struct ScoreChange {
 const LARGEST: usize = 20;
 
 impl BacksolveCounts {
-    fn of(&mut self, origin: Origin) -> &mut u64 {
+    fn of_origin(&mut self, origin: Origin) -> &mut u64 {
         match origin {
             Origin::Unknown => &mut self.unknown,
             Origin::Own => &mut self.own,

@@ -80,10 +80,10 @@ impl Solution {
 
 /// Whether a value is neither a mate nor a draw.
 const fn is_plain(value: i16) -> bool {
-    value != 0 && value.unsigned_abs() <= LARGEST_PLAIN
+    value != 0 && value.unsigned_abs() <= MAX_PLAIN
 }
 
-const LARGEST_PLAIN: u16 = 32_000;
+const MAX_PLAIN: u16 = 32_000;
 
 /// The value for the side that moves there.
 fn seen_before(value: i16) -> i16 {
@@ -197,7 +197,7 @@ impl<'g> Solver<'g> {
             while let Some(node) = now.pop_front() {
                 let value = seen_before(self.values[node as usize]);
                 let distance = if is_plain(value) { self.distances[node as usize] + 1 } else { 0 };
-                for &parent in self.parents.of(node) {
+                for &parent in self.parents.get(node) {
                     if self.offer(parent, value, distance)? {
                         self.check_mates(parent)?;
                         self.queue(parent, size, &mut now, &mut later);
@@ -240,10 +240,10 @@ impl<'g> Solver<'g> {
         let is_furthest = |target: &Node| {
             let (state, target) = (self.states[*target as usize], self.values[*target as usize]);
             state == State::Settled
-                && target.unsigned_abs() > LARGEST_PLAIN
+                && target.unsigned_abs() > MAX_PLAIN
                 && seen_before(target) == value
         };
-        let is_limit = value.unsigned_abs() == LARGEST_PLAIN;
+        let is_limit = value.unsigned_abs() == MAX_PLAIN;
         if is_limit && self.graph.targets(node).iter().any(is_furthest) {
             return Err(GraphError::MateTooFar);
         }
@@ -262,7 +262,7 @@ fn find_unknown(graph: &Graph, parents: &Parents) -> (Vec<State>, Vec<u32>) {
     let mut unknown: Vec<Node> = graph.nodes().filter(|&node| is_unknown(node, &left)).collect();
     while let Some(node) = unknown.pop() {
         states[node as usize] = State::Unknown;
-        for &parent in parents.of(node) {
+        for &parent in parents.get(node) {
             left[parent as usize] -= 1;
             if is_unknown(parent, &left) {
                 unknown.push(parent);

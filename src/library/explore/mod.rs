@@ -221,7 +221,7 @@ pub fn explore<E: From<Error>>(
     ask: &mut Ask<'_, E>,
 ) -> Result<Explored, E> {
     let records = ask(&[Query::from(position)])?.pop().unwrap_or_default();
-    let tally = Entry::of(&records)?.and_then(|entry| entry.tally);
+    let tally = Entry::from_records(&records)?.and_then(|entry| entry.tally);
     if let Some(what) = tally.and_then(|tally| options.cells.not_told_apart(&tally)) {
         let text = format!("the library does not tell games apart by {what} (`tally --by {what}`)");
         return Err(Error::new(text).into());
@@ -319,7 +319,7 @@ pub fn parents_of<E: From<Error>>(
     let records = ask(&queries)?;
     let mut rows = Vec::new();
     for (Predecessor { position, mv }, records) in predecessors.into_iter().zip(&records) {
-        let Some(entry) = Entry::of(records)? else { continue };
+        let Some(entry) = Entry::from_records(records)? else { continue };
         let Ok(playable) = Playable::new(&position) else { continue };
         let san = san::format(&playable, mv);
         let games = entry.games(cells);
@@ -350,11 +350,11 @@ impl Entry {
     ///
     /// # Errors
     /// The tallies have more games than can be counted.
-    pub fn of(records: &[EpdRecord]) -> Result<Option<Entry>> {
+    pub fn from_records(records: &[EpdRecord]) -> Result<Option<Entry>> {
         let mut entry = Entry::default();
         for operation in records.iter().flat_map(EpdRecord::operations) {
             let tally = match operation.opcode {
-                Opcode::TALLY => Tally::of_operands(&operation.operands),
+                Opcode::TALLY => Tally::from_operands(&operation.operands),
                 _ => None,
             };
             match (tally, &mut entry.tally) {
@@ -397,7 +397,7 @@ impl Explored {
         records: &[EpdRecord],
         options: &ExploreOptions,
     ) -> Result<Explored> {
-        let entry = Entry::of(records)?;
+        let entry = Entry::from_records(records)?;
         let games = entry.as_ref().and_then(|entry| entry.games(&options.cells));
         let mut rows = Vec::new();
         if let Ok(playable) = Playable::new(&position) {
@@ -454,7 +454,7 @@ impl MoveRow {
 
     /// Adds the entry of the position after the move.
     fn set_child(&mut self, records: &[EpdRecord], cells: &CellFilter) -> Result<()> {
-        self.child = Entry::of(records)?;
+        self.child = Entry::from_records(records)?;
         let games = self.child.as_ref().and_then(|child| child.games(cells));
         self.reached = games.map(|games| games.reached);
         self.ce = self.child.as_ref().and_then(Entry::ce_of_parent);

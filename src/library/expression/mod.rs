@@ -36,7 +36,7 @@ use tree::Test;
 /// use epdb::library::value::EvalContext;
 /// let quiet = Expression::parse("pieces <= 4 && !check && 'e4' in bm")?;
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e3 e4;")?;
-/// assert!(quiet.holds(&EvalContext::of(&record)));
+/// assert!(quiet.holds(&EvalContext::from_record(&record)));
 /// let error = Expression::parse("pieces = 4").unwrap_err();
 /// assert_eq!(error.to_string(), "column 8: `=` compares nothing: write `==`");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

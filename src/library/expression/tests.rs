@@ -11,7 +11,11 @@ fn holds(expression: &str, line: &str) -> bool {
     let expression =
         Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
     let record = crate::parse_epd(line.as_bytes()).unwrap();
-    expression.holds(&EvalContext { line: 12, file: "suite.epd", ..EvalContext::of(&record) })
+    expression.holds(&EvalContext {
+        line: 12,
+        file: "suite.epd",
+        ..EvalContext::from_record(&record)
+    })
 }
 
 const WAC: &str = "2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - - \
@@ -263,7 +267,7 @@ fn nesting_is_limited_but_length_is_not() {
     assert!(
         !Expression::parse(&long)
             .unwrap()
-            .holds(&EvalContext::of(&crate::parse_epd(STALEMATE.as_bytes()).unwrap()))
+            .holds(&EvalContext::from_record(&crate::parse_epd(STALEMATE.as_bytes()).unwrap()))
     );
 }
 
@@ -277,7 +281,7 @@ fn holds_for(expression: &str, tags: &str) -> bool {
     let expression =
         Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
     assert!(!expression.is_of_record(), "{expression:?}");
-    expression.holds(&EvalContext { game: Some(game), ..EvalContext::of(&record) })
+    expression.holds(&EvalContext { game: Some(game), ..EvalContext::from_record(&record) })
 }
 
 const TAGS: &str = "[Event \"Rated Blitz\"]\n[Site \"?\"]\n[Date \"1992.11.??\"]\n\
@@ -322,7 +326,7 @@ fn tags_that_a_record_keeps_are_fields_and_private_opcodes_too() {
     assert!(holds("White == 'opcode' && WhiteElo == 2500 && year == 1990 && Black == 'b'", line));
     assert!(holds("!has(tag(White)) && has(op(White)) && Whose == 'x'", line));
     let expression = Expression::parse("White == 'x' || Nobody == 'x' || has(bm)").unwrap();
-    expression.holds(&EvalContext::of(&crate::parse_epd(line.as_bytes()).unwrap()));
+    expression.holds(&EvalContext::from_record(&crate::parse_epd(line.as_bytes()).unwrap()));
     let unmet: Vec<_> = expression.clone().never_met().map(ToString::to_string).collect();
     assert_eq!(unmet, ["Nobody"]);
 }
@@ -345,7 +349,7 @@ proptest! {
         let text = words.join(" ");
         if let Ok(expression) = Expression::parse(&text) {
             for line in [WAC, MATE, STALEMATE, SHREDDER, DOUBLE_STEP] {
-                expression.holds(&EvalContext::of(&crate::parse_epd(line.as_bytes()).unwrap()));
+                expression.holds(&EvalContext::from_record(&crate::parse_epd(line.as_bytes()).unwrap()));
             }
         }
     }

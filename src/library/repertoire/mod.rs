@@ -93,8 +93,8 @@ impl Repertoire {
     /// Choices, leaves and unreached positions, each in the order of the positions. Positions that
     /// only bad moves reach are left out: nobody should reach them.
     pub fn report(&self, side: Color, root: &Position) -> Vec<Finding> {
-        let paths = Paths::of_play(self, root, side);
-        let branches = Paths::of_branches(self, root);
+        let paths = Paths::from_play(self, root, side);
+        let branches = Paths::from_branches(self, root);
         let is_choice =
             |node: &Node| self.is_turn_of(side, *node) && self.candidates(*node).count() > 1;
         let choices = paths.reached().iter().copied().filter(is_choice);
@@ -172,7 +172,7 @@ enum End {
 impl Repertoire {
     /// The positions that `side` can reach with the other side to move.
     pub fn of_other_side(&self, root: &Position, side: Color) -> Vec<Node> {
-        let reached = Paths::of_play(self, root, side);
+        let reached = Paths::from_play(self, root, side);
         let is_other = |node: &Node| !self.is_turn_of(side, *node);
         reached.reached().iter().copied().filter(is_other).collect()
     }
@@ -187,7 +187,7 @@ impl Repertoire {
         tallies: &HashMap<Node, TallyPart>,
         min_games: u64,
     ) -> Coverage {
-        let paths = Paths::of_play(self, root, side);
+        let paths = Paths::from_play(self, root, side);
         let played: HashMap<Node, Vec<Played>> =
             tallies.iter().map(|(&node, tally)| (node, self.played(node, tally))).collect();
         let known = played.values().any(|moves| !moves.is_empty());
@@ -295,7 +295,7 @@ pub struct Departures<'r> {
 impl<'r> Departures<'r> {
     /// Starts without games; a side plays the repertoire from a position on.
     pub fn new(repertoire: &'r Repertoire, root: &Position, side: Color) -> Departures<'r> {
-        let paths = Paths::of_play(repertoire, root, side);
+        let paths = Paths::from_play(repertoire, root, side);
         let (by_move, ends) = (BTreeMap::new(), GameEnds::default());
         Departures { repertoire, side, paths, by_move, ends }
     }

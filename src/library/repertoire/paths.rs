@@ -34,7 +34,7 @@ impl Paths {
 
     /// The positions that a side can reach by its candidates, whatever the other side plays. Empty
     /// if the repertoire does not have the root.
-    pub fn of_play(repertoire: &Repertoire, root: &Position, side: Color) -> Paths {
+    pub fn from_play(repertoire: &Repertoire, root: &Position, side: Color) -> Paths {
         let Some(root) = repertoire.find(root) else {
             return Paths { last: vec![None; repertoire.len()], reached: Vec::new() };
         };
@@ -53,7 +53,7 @@ impl Paths {
     }
 
     /// All positions that branches lead to, also those marked as bad.
-    pub fn of_branches(repertoire: &Repertoire, root: &Position) -> Paths {
+    pub fn from_branches(repertoire: &Repertoire, root: &Position) -> Paths {
         let Some(root) = repertoire.find(root) else {
             return Paths { last: vec![None; repertoire.len()], reached: Vec::new() };
         };
@@ -70,7 +70,7 @@ impl Paths {
 
     /// Follows lines that continue. A line that ends because its position continues elsewhere is
     /// followed only if no other line leads there.
-    pub(super) fn of_lines(repertoire: &Repertoire, root: Node) -> Paths {
+    pub(super) fn from_lines(repertoire: &Repertoire, root: Node) -> Paths {
         let mut paths = Paths::from(repertoire, root);
         let (mut next, mut ends) = (0, VecDeque::new());
         loop {

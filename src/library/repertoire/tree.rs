@@ -51,7 +51,7 @@ impl Repertoire {
         begin(&mut game, &self.place(node).position).map_err(Error::from_cause)?;
         let mut writer = Writer {
             repertoire: self,
-            paths: Paths::of_lines(self, node),
+            paths: Paths::from_lines(self, node),
             options: *options,
             begins: node,
             game,

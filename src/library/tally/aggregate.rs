@@ -108,7 +108,7 @@ impl Place {
         bytes
     }
 
-    fn of_bytes(bytes: [u8; Place::LEN]) -> Place {
+    fn from_bytes(bytes: [u8; Place::LEN]) -> Place {
         Place { game: BigEndian::read_u64(&bytes), ply: BigEndian::read_u16(&bytes[8..]) }
     }
 
@@ -181,7 +181,7 @@ impl Sum {
     /// Adds the output of [`Tallied::put_with_place`].
     pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         let (place, bytes) = bytes.split_first_chunk().ok_or_else(changed)?;
-        self.came(Place::of_bytes(*place));
+        self.came(Place::from_bytes(*place));
         let mut cursor = Cursor::new(bytes);
         self.add_encoded_kept(&mut cursor)?;
         self.counted.add(&record::take_tally(&mut cursor)?).map_err(too_many)?;
@@ -312,7 +312,7 @@ impl Games<'_> {
         Place { game: self.before + u64::from(visit.game), ply: visit.ply }
     }
 
-    fn of(&self, visit: &Visit) -> &CountedGame {
+    fn get(&self, visit: &Visit) -> &CountedGame {
         &self.games[visit.game as usize]
     }
 }
@@ -335,9 +335,9 @@ pub(super) fn each_position(
         far.by_ref().take(places.len()).for_each(|(_, visit)| visit.ask_for());
         near.by_ref()
             .take(places.len())
-            .for_each(|(_, visit)| games.of(visit).ask_for(visit.turn()));
+            .for_each(|(_, visit)| games.get(visit).ask_for(visit.turn()));
         if let (&[(key, visit)], None) = (places, games.kept) {
-            let (game, place) = (games.of(visit), games.place(visit));
+            let (game, place) = (games.get(visit), games.place(visit));
             visit_position(key, visit.board(games.visits), Tallied::One { visit, game, place })?;
             continue;
         }
@@ -350,7 +350,7 @@ pub(super) fn each_position(
         }
         for same in same_key.chunk_by(is_same) {
             for visit in same {
-                sum.visit(visit, games.place(visit), games.of(visit)).map_err(too_many)?;
+                sum.visit(visit, games.place(visit), games.get(visit)).map_err(too_many)?;
             }
             sum.keep(same, games.kept);
             visit_position(same[0].key, same[0].board(games.visits), Tallied::Many(&mut sum))?;

@@ -3,7 +3,7 @@
 use crate::codec::record;
 use crate::library::date::Date;
 use crate::library::game_tag::{self, Tags};
-use crate::model::{Cell, Color, Game, GameCounts, GameResult, LARGEST_RATING, Ratings, Speed};
+use crate::model::{Cell, Color, Game, GameCounts, GameResult, MAX_RATING, Ratings, Speed};
 use crate::simd::prefetch;
 
 /// The properties that a tally is split by.
@@ -22,7 +22,7 @@ pub struct Split {
 /// Bit widths of a rating and of a class of time controls.
 const BLACK_BITS: u32 = 14;
 const SPEED_BITS: u32 = 3;
-const _: () = assert!(LARGEST_RATING < 1 << BLACK_BITS && Speed::ALL.len() < 1 << SPEED_BITS);
+const _: () = assert!(MAX_RATING < 1 << BLACK_BITS && Speed::ALL.len() < 1 << SPEED_BITS);
 
 /// The lower bounds of the rating groups, as on lichess.org.
 pub const RATING_GROUPS: [u16; 9] = [0, 1000, 1200, 1400, 1600, 1800, 2000, 2200, 2500];
@@ -42,11 +42,11 @@ pub struct GameFacts {
 
 impl GameFacts {
     /// The facts of a game.
-    pub fn of(game: &Game, split: Split) -> GameFacts {
+    pub fn new(game: &Game, split: Split) -> GameFacts {
         let tags = Tags::OfGame(game);
         let date = date(&tags);
         let year = date.as_ref().and_then(Date::year).and_then(|year| u16::try_from(year).ok());
-        let year = year.filter(|year| (1..=LARGEST_RATING).contains(year));
+        let year = year.filter(|year| (1..=MAX_RATING).contains(year));
         let ratings = ["WhiteElo", "BlackElo"].map(|name| rating(tags.get(name)?));
         let by_year = split.year || split.month;
         let cell = Cell {
@@ -202,7 +202,7 @@ mod tests {
         for (name, value) in tags {
             builder.set_tag(name, value).unwrap();
         }
-        GameFacts::of(&builder.finish().unwrap(), split)
+        GameFacts::new(&builder.finish().unwrap(), split)
     }
 
     #[test]

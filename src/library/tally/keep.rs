@@ -7,7 +7,7 @@ use super::facts::{self, GameFacts};
 use crate::codec::{kept_game, record};
 use crate::error::Result;
 use crate::library::game_tag::Tags;
-use crate::model::{Game, GameDate, GameId, KeptGame, LARGEST_RATING};
+use crate::model::{Game, GameDate, GameId, KeptGame, MAX_RATING};
 use crate::spill::Sorter;
 
 /// Takes the games that count, and returns those that positions list.
@@ -84,8 +84,7 @@ impl Keeper {
 /// The known part of the date of a game.
 fn date_of(game: &Game) -> Option<GameDate> {
     let date = facts::date(&Tags::OfGame(game))?;
-    let year =
-        u16::try_from(date.year()?).ok().filter(|year| (1..=LARGEST_RATING).contains(year))?;
+    let year = u16::try_from(date.year()?).ok().filter(|year| (1..=MAX_RATING).contains(year))?;
     let [first, last] = [date.first(), date.last()];
     let month = if first / 100 == last / 100 { first / 100 % 100 } else { 0 };
     let day = if date.is_one_day() { first % 100 } else { 0 };

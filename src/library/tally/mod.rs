@@ -55,7 +55,7 @@ pub struct TallyOptions {
     /// The criterion for duplicates; `None` counts every game.
     pub same_game: Option<SameGame>,
     /// Number of the best rated and of the latest games that are kept for each position, 1 to
-    /// [`MOST_KEPT`](crate::model::MOST_KEPT); `None` for none.
+    /// [`MAX_KEPT_GAMES`](crate::model::MAX_KEPT_GAMES); `None` for none.
     pub keep_games: Option<u8>,
 }
 
@@ -298,7 +298,7 @@ impl TallyBuilder {
     /// # Errors
     /// The temporary file cannot be created or written.
     pub fn add(&mut self, game: &Game) -> Result<GameOutcome> {
-        let facts = GameFacts::of(game, self.options.split);
+        let facts = GameFacts::new(game, self.options.split);
         let known = self.look_at(game, &facts)?;
         let taken = match known {
             None => GameOutcome::LeftOut,

@@ -67,7 +67,7 @@ impl<'a> Iterator for Elements<'a> {
 
 impl<'a> Elements<'a> {
     /// From the head of the main line on.
-    pub(super) fn of(lists: &'a Lists) -> Elements<'a> {
+    pub(super) fn new(lists: &'a Lists) -> Elements<'a> {
         let notes = lists.nodes.first().map_or(Link::NONE, |head| head.notes);
         Elements { lists, node: 0, notes, outer: Vec::new() }
     }

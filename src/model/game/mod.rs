@@ -192,7 +192,7 @@ impl Game {
 
     /// The movetext, variations included.
     pub fn elements(&self) -> Elements<'_> {
-        Elements::of(&self.lists)
+        Elements::new(&self.lists)
     }
 
     /// Gives a tag a value, in place of any it had. The start of the game stays as it is, also where a

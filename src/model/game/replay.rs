@@ -91,7 +91,7 @@ impl Replay {
     /// The position that was reached, with all that its legal moves need.
     #[inline(always)]
     pub fn playable(&self) -> Playable {
-        Playable::of_playable(self.position(), self.may_be_check())
+        Playable::from_playable(self.position(), self.may_be_check())
     }
 
     /// Whether the side to move may be in check; false is certain.

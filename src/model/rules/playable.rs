@@ -52,7 +52,7 @@ impl Playable {
 
     /// [`Playable::new`] for a position that is known to be playable, and perhaps not to be check.
     #[inline(always)]
-    pub(in crate::model) fn of_playable(position: &Position, may_be_check: bool) -> Playable {
+    pub(in crate::model) fn from_playable(position: &Position, may_be_check: bool) -> Playable {
         let king = position.board().king(position.turn()).unwrap_or(Square::at(4, 0));
         Playable::prepare(*position, king, may_be_check)
     }

@@ -6,7 +6,7 @@ use super::{Action, Arbiter, Guest};
 use crate::model::Position;
 use crate::referee::seat::{ChannelId, SeatState};
 use crate::referee::settings::Player;
-use crate::referee::wire::{Command, Directive, LONGEST_LINE, Request, WireError};
+use crate::referee::wire::{Command, Directive, MAX_LINE, Request, WireError};
 use crate::text::codes;
 
 /// So long a channel may be open before anybody signs on.
@@ -305,7 +305,7 @@ impl Arbiter {
 
 /// The fault of a line that was discarded.
 pub(in crate::referee) fn too_long() -> WireError {
-    WireError::new(codes::E_EPD_LINELEN, format!("a line of more than {LONGEST_LINE} bytes"))
+    WireError::new(codes::E_EPD_LINELEN, format!("a line of more than {MAX_LINE} bytes"))
 }
 
 pub(in crate::referee) fn fault(position: Position, error: &WireError) -> Directive {

@@ -11,7 +11,7 @@ use super::thinker::{Thinker, Thought, Turn};
 use crate::model::rules::is_insufficient_material;
 use crate::referee::board::Ending;
 use crate::referee::wire::{
-    Command, Directive, DrawWord, Incoming, LONGEST_LINE, Lines, NOT_SIGNED_ON, Reply, Request,
+    Command, Directive, DrawWord, Incoming, Lines, MAX_LINE, NOT_SIGNED_ON, Reply, Request,
     SearchReport, write_line,
 };
 
@@ -307,7 +307,7 @@ impl Inbox {
 fn read(line: Incoming) -> Result<Directive, NoAnswer> {
     let directive = match line {
         Incoming::Line(line) => Directive::parse(&line).map_err(|error| error.to_string()),
-        Incoming::TooLong => Err(format!("a line of more than {LONGEST_LINE} bytes")),
+        Incoming::TooLong => Err(format!("a line of more than {MAX_LINE} bytes")),
     };
     directive.map_err(NoAnswer::Message)
 }

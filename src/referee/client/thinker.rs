@@ -71,7 +71,7 @@ pub struct EngineThinker {
 }
 
 /// Maximum number of moves of a reported line; a message has one line.
-const LONGEST_LINE: usize = 32;
+const MAX_LINE: usize = 32;
 
 impl EngineThinker {
     /// An engine that is given up when it says nothing for `timeout`, as [`Engine::start`] has it.
@@ -173,6 +173,6 @@ fn report(start: &Playable, answer: &Answer) -> SearchReport {
         depth: Some(answer.depth()).filter(|depth| *depth > 0),
         nodes: Some(answer.end.nodes).filter(|nodes| *nodes > 0),
         seconds: Some(answer.end.time.as_secs()),
-        line: answer.moves(start, LONGEST_LINE),
+        line: answer.moves(start, MAX_LINE),
     }
 }

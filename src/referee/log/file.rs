@@ -169,7 +169,7 @@ impl Log {
     pub fn recover(&mut self, settings: &SettingsText) -> Result<Recovered> {
         self.file.seek(SeekFrom::Start(0)).map_err(|error| unreadable(&self.path, error))?;
         let file = self.file.try_clone().map_err(|error| unreadable(&self.path, error))?;
-        let mut reader = LogReader::of(file, &self.path);
+        let mut reader = LogReader::new(file, &self.path);
         let found =
             Recovered::read(&mut reader).map_err(|error| error.in_source(name(&self.path)))?;
         let len = if found.is_some() { reader.offset() } else { 0 };

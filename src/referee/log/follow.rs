@@ -11,7 +11,7 @@ use crate::error::{At, Error, Place, Result};
 /// First line of a log.
 pub(super) const HEADER: &str = "epdb referee log 3";
 /// The longest line that is read.
-const LONGEST_LINE: usize = 16 << 20;
+const MAX_LINE: usize = 16 << 20;
 const CHUNK: usize = 64 << 10;
 
 /// Reads a log line by line. At its end there may be more later.
@@ -52,11 +52,11 @@ impl LogReader {
     /// It cannot be read.
     pub fn open(path: &Path) -> Result<LogReader> {
         let file = File::open(path).map_err(|error| unreadable(path, error))?;
-        Ok(LogReader::of(file, path))
+        Ok(LogReader::new(file, path))
     }
 
     /// The lines of an open file, from its beginning.
-    pub(super) fn of(file: File, path: &Path) -> LogReader {
+    pub(super) fn new(file: File, path: &Path) -> LogReader {
         let path = path.to_path_buf();
         let chain = Chain::new();
         LogReader { file, path, buffer: Vec::new(), start: 0, number: 0, offset: 0, chain }
@@ -86,8 +86,8 @@ impl LogReader {
             }
             return self.read_entry(&line).map(Some);
         }
-        match self.buffer.len() - self.start > LONGEST_LINE {
-            true => Err(self.damaged(&format!("a line of more than {LONGEST_LINE} bytes"))),
+        match self.buffer.len() - self.start > MAX_LINE {
+            true => Err(self.damaged(&format!("a line of more than {MAX_LINE} bytes"))),
             false => Ok(None),
         }
     }
@@ -125,7 +125,7 @@ impl LogReader {
             self.buffer.drain(..self.start);
             self.start = 0;
             searched = self.buffer.len();
-            let most = (CHUNK as u64).min((LONGEST_LINE + 1).saturating_sub(searched) as u64);
+            let most = (CHUNK as u64).min((MAX_LINE + 1).saturating_sub(searched) as u64);
             let read = (&mut self.file).take(most).read_to_end(&mut self.buffer);
             let read = read.map_err(|error| unreadable(&self.path, error))?;
             let is_all = most == 0 || (read as u64) < most;
@@ -147,7 +147,7 @@ impl LogReader {
                 self.offset
             )));
         }
-        if self.buffer.len() <= LONGEST_LINE {
+        if self.buffer.len() <= MAX_LINE {
             self.buffer.clear();
             let sought = self.file.seek(SeekFrom::Start(self.offset));
             sought.map_err(|error| unreadable(&self.path, error))?;

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The number of lines of a client's standard error that may be queued. Further lines are dropped.
 const WAITING_LINES: usize = 16;
 /// The longest line of a client's standard error that is repeated.
-const LONGEST_LINE: u64 = 400;
+const MAX_LINE: u64 = 400;
 
 /// The clients that were started, by seat.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ fn hand_on(errors: impl Read, seat: usize, queue: &Queue) {
     let mut left_out = 0_u64;
     loop {
         line.clear();
-        match errors.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+        match errors.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
             Ok(1..) => {}
             _ => return,
         }

@@ -30,7 +30,7 @@ impl GameFile {
         let mut names = Names::new();
         tournament.eco.iter().try_for_each(|file| names.add_file(file))?;
         let path = tournament.pgn.clone();
-        let mut known = KnownGames::of(&path)?;
+        let mut known = KnownGames::open(&path)?;
         let unwritten = |error| cannot_write(&path, error);
         let file = NewFile::create(&path).map_err(unwritten)?;
         let mut out = BufWriter::new(file.file());
@@ -66,7 +66,7 @@ struct KnownGames {
 }
 
 impl KnownGames {
-    fn of(path: &Path) -> Result<KnownGames> {
+    fn open(path: &Path) -> Result<KnownGames> {
         let file = path.is_file().then(|| File::open(path)).transpose();
         let file = file.map_err(|error| cannot_read(path, error))?.map(BufReader::new);
         Ok(KnownGames { path: path.to_path_buf(), file })
@@ -122,7 +122,7 @@ pub(super) struct Score {
 }
 
 impl Score {
-    pub(super) fn of(games: &[FinishedGame]) -> Score {
+    pub(super) fn new(games: &[FinishedGame]) -> Score {
         let mut score = Score::default();
         games.iter().for_each(|game| score.add(game));
         score

@@ -48,7 +48,7 @@ const REASON_CHARS: usize = 160;
 /// Interval between checks whether the last lines are written.
 const LOOK: Duration = Duration::from_millis(10);
 /// So long a step waits at most where nothing happens.
-const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// The display of a tournament.
 pub trait Watch {
@@ -177,7 +177,7 @@ impl Referee {
             address: Address::default(),
             children: Children::new(queue.clone()),
             games,
-            score: Score::of(arbiter.finished()),
+            score: Score::new(arbiter.finished()),
             openings,
             left_out,
             tablebases,
@@ -333,7 +333,7 @@ impl Referee {
     fn step(&mut self, watch: &mut dyn Watch) -> Result<bool> {
         self.tick_when_due();
         let deadline = self.deadline().unwrap_or(Duration::MAX);
-        let until = deadline.saturating_sub(self.watch_time.now()).min(LONGEST_WAIT);
+        let until = deadline.saturating_sub(self.watch_time.now()).min(MAX_WAIT);
         match self.inputs.recv_timeout(until.min(self.until_shown(watch))) {
             Ok((_, Input::Control(ControlCommand::Stop))) => return Ok(false),
             Ok((at, input)) => self.take(at, input, watch)?,
@@ -349,7 +349,7 @@ impl Referee {
 
     /// Time until the next redraw of clocks.
     fn until_shown(&self, watch: &dyn Watch) -> Duration {
-        let Some(refresh) = watch.refresh() else { return LONGEST_WAIT };
+        let Some(refresh) = watch.refresh() else { return MAX_WAIT };
         let due = self.shown.map_or(Duration::ZERO, |shown| shown + refresh);
         due.saturating_sub(self.watch_time.now())
     }

@@ -26,7 +26,7 @@ pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>
             None => {
                 seen = Recovered::read(&mut reader)?;
                 if let Some(Recovered { arbiter, .. }) = &seen {
-                    let score = Score::of(arbiter.finished()).line(arbiter);
+                    let score = Score::new(arbiter.finished()).line(arbiter);
                     watch.message(&format!("looking on: {score}"));
                 }
             }

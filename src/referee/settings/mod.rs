@@ -285,7 +285,7 @@ impl Sprt {
 
 fn check_name(name: &str) -> Result<(), String> {
     let is_good = |c: char| !c.is_control() && c != '"';
-    let is_name = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_good);
+    let is_name = (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good);
     match is_name && name.trim() == name {
         true => Ok(()),
         false => Err(format!("`{name}` is not a valid name for a player")),
@@ -302,7 +302,7 @@ const MOST: u64 = 1_000_000;
 const MAX_PLIES: u64 = 1_000;
 const MAX_ELO: f64 = 1000.0;
 /// In bytes, so that the name has room in a record.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME: usize = 100;
 
 /// One who plays.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -28,11 +28,11 @@ impl UsedTime {
 }
 
 /// The longest time of a clock in seconds: a second less than a thousand days.
-pub(in crate::referee) const LONGEST_TIME: u64 = 1000 * 24 * 60 * 60 - 1;
+pub(in crate::referee) const MAX_TIME: u64 = 1000 * 24 * 60 * 60 - 1;
 
 /// `DDD:HH:MM:SS`.
 fn clock(seconds: u64) -> String {
-    let seconds = seconds.min(LONGEST_TIME);
+    let seconds = seconds.min(MAX_TIME);
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     format!("{:03}:{:02}:{:02}:{:02}", hours / 24, hours % 24, minutes % 60, seconds % 60)
 }

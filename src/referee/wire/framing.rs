@@ -11,14 +11,14 @@ use crate::text::lines::{LineReader, Next, SPEC_LINE_LIMIT, too_long};
 use crate::text::{Diagnostic, FormatOptions, ParseOptions, Profile, codes};
 
 /// The most bytes of a line, its end not counted.
-pub const LONGEST_LINE: usize = SPEC_LINE_LIMIT;
+pub const MAX_LINE: usize = SPEC_LINE_LIMIT;
 
 /// Input from the other side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
     /// A whole line, without its end.
     Line(Vec<u8>),
-    /// A line of more than [`LONGEST_LINE`] bytes, which is not kept.
+    /// A line of more than [`MAX_LINE`] bytes, which is not kept.
     TooLong,
 }
 
@@ -38,7 +38,7 @@ pub struct Lines<R>(LineReader<R>);
 impl<R: Read> Lines<R> {
     /// The lines of a stream.
     pub fn new(stream: R) -> Lines<R> {
-        Lines(LineReader::new(stream, LONGEST_LINE))
+        Lines(LineReader::new(stream, MAX_LINE))
     }
 
     /// The next line that is not empty, as soon as its end is there; `None` when no more can come.
@@ -71,8 +71,8 @@ pub fn write_line(stream: &mut impl Write, line: &[u8]) -> io::Result<()> {
 /// Reads a line as a record. What the text of 1995 lets a reader take is taken; a record that breaks a
 /// rule between its opcodes is refused.
 pub(super) fn read_record(line: &[u8]) -> Result<EpdRecord, WireError> {
-    if line.len() > LONGEST_LINE {
-        return Err(too_long(LONGEST_LINE).into());
+    if line.len() > MAX_LINE {
+        return Err(too_long(MAX_LINE).into());
     }
     let mut warnings = Vec::new();
     match epd::parse_line(line, &ParseOptions::new(Profile::Standard), &mut warnings)? {

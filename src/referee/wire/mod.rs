@@ -9,10 +9,10 @@ mod framing;
 mod operations;
 mod request;
 
-pub(super) use clocks::LONGEST_TIME;
+pub(super) use clocks::MAX_TIME;
 pub use clocks::{TimeLeft, UsedTime};
 pub use directive::{Command, Directive};
-pub use framing::{Incoming, LONGEST_LINE, Lines, open_line, write_line};
+pub use framing::{Incoming, Lines, MAX_LINE, open_line, write_line};
 pub use operations::fits_in_string;
 pub use operations::{NOT_SIGNED_ON, WireError};
 pub use request::{DrawWord, Reply, Request, SearchReport};

@@ -6,7 +6,7 @@ use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
 use crate::text::{Diagnostic, codes, san};
 
 /// The most bytes of a string of a record.
-const LONGEST_STRING: usize = 255;
+const MAX_STRING: usize = 255;
 
 /// Whether a text can stand in a message as it is: at most 255 bytes, no quote, no control character.
 ///
@@ -15,8 +15,7 @@ const LONGEST_STRING: usize = 255;
 /// assert!(fits_in_string("Program 1.0") && !fits_in_string("the \"best\""));
 /// ```
 pub fn fits_in_string(text: &str) -> bool {
-    text.len() <= LONGEST_STRING
-        && !text.bytes().any(|byte| byte == b'"' || byte.is_ascii_control())
+    text.len() <= MAX_STRING && !text.bytes().any(|byte| byte == b'"' || byte.is_ascii_control())
 }
 
 pub(super) fn put(record: &mut EpdRecord, opcode: Opcode, operands: Vec<Operand>) {
@@ -86,7 +85,7 @@ pub(super) fn string(text: &str) -> Operand {
 /// As much of a text as a string can have.
 fn beginning(text: &str) -> &str {
     let fits = |end: &usize| text.is_char_boundary(*end);
-    let end = (0..=text.len().min(LONGEST_STRING)).rev().find(fits).unwrap_or_default();
+    let end = (0..=text.len().min(MAX_STRING)).rev().find(fits).unwrap_or_default();
     &text[..end]
 }
 

@@ -202,8 +202,8 @@ impl PositionAnswer {
                 .collect(),
             record_count: records.len(),
             records_cut: is_cut,
-            backsolved: records.iter().find_map(BacksolvedObject::of),
-            games: GamesObject::of(served, &records, line.end(), &applied.filter)?,
+            backsolved: records.iter().find_map(BacksolvedObject::from_record),
+            games: GamesObject::new(served, &records, line.end(), &applied.filter)?,
             nearest: if found { None } else { Some(nearest(served, line, &fens)?) },
             not_split: applied.not_split,
             fen: fens.pop().unwrap_or_default(),
@@ -278,7 +278,7 @@ fn canonical(record: &EpdRecord) -> String {
 
 impl BacksolvedObject {
     /// The details of a propagated score in a record.
-    fn of(record: &EpdRecord) -> Option<BacksolvedObject> {
+    fn from_record(record: &EpdRecord) -> Option<BacksolvedObject> {
         let value = |opcode| json_operands(opcode, record.operands(opcode));
         let own = record.operands(CE_OWN)?;
         Some(BacksolvedObject {
@@ -293,7 +293,7 @@ impl BacksolvedObject {
 }
 
 impl GamesObject {
-    fn of(
+    fn new(
         served: &Served,
         records: &[EpdRecord],
         position: &Position,

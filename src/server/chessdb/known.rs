@@ -42,7 +42,7 @@ pub(super) struct KnownMove {
 
 impl Known {
     /// Looks up a position and its children.
-    pub(super) fn of(served: &Served, playable: &Playable) -> Result<Known, Refusal> {
+    pub(super) fn look_up(served: &Served, playable: &Playable) -> Result<Known, Refusal> {
         let ask = &mut |queries: &[_]| served.scored_records(queries);
         let options = ExploreOptions::new().children(true);
         let explored = explore::<Error>(playable.position(), 1, &options, ask)?;

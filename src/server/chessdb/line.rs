@@ -29,7 +29,7 @@ pub(super) fn best(served: &Served, mut known: Known) -> Result<Reply, Refusal> 
                 line.push(first.named.clone());
                 let is_new = seen.insert(after.identity());
                 match Playable::new(&after).ok().filter(|_| is_new) {
-                    Some(playable) => known = Known::of(served, &playable)?,
+                    Some(playable) => known = Known::look_up(served, &playable)?,
                     None => break,
                 }
             }

@@ -75,7 +75,7 @@ async fn query(State(app): State<Arc<App>>, Query(asked): Query<CdbQuery>) -> An
 
 /// The answer to a query about a position.
 fn reply(served: &Served, playable: &Playable, asked: &CdbQuery) -> Result<Reply, Refusal> {
-    let known = || Known::of(served, playable);
+    let known = || Known::look_up(served, playable);
     Ok(match &*asked.action {
         "queryall" => rank::all(served, &known()?, is_true(&asked.showall))?,
         "querybest" | "query" | "querylearn" => rank::best(&known()?),

@@ -18,8 +18,8 @@ pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply
     let best = known.moves.first().map(|one| one.score).unwrap_or_default();
     let mut scored = Vec::new();
     for one in &known.moves {
-        let replies = Playable::new(&one.after).ok().map(|after| Known::of(served, &after));
-        scored.push((one, Replies::of(replies.transpose()?)));
+        let replies = Playable::new(&one.after).ok().map(|after| Known::look_up(served, &after));
+        scored.push((one, Replies::new(replies.transpose()?)));
     }
     // Of equal moves, the one with fewer good replies comes first.
     scored.sort_by_key(|(one, replies)| {
@@ -63,7 +63,7 @@ struct Replies {
 }
 
 impl Replies {
-    fn of(known: Option<Known>) -> Replies {
+    fn new(known: Option<Known>) -> Replies {
         let moves = known.map(|known| known.moves).unwrap_or_default();
         let best = moves.first().map(|one| one.score).unwrap_or_default();
         let good = moves.iter().filter(|one| rank(one.score, best) > 0).count();

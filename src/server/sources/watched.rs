@@ -36,7 +36,7 @@ struct Stamps {
 impl Watched {
     pub(super) fn open(spec: &SourceSpec, memory: usize) -> Result<Watched> {
         // If it changes while it is opened, it is opened again.
-        let now = Stamp::of(&spec.path).ok();
+        let now = Stamp::read(&spec.path).ok();
         let served = RwLock::new(Arc::new(open(spec, memory)?));
         let stamps = Mutex::new(Stamps { opened: now, tried: now, seen: now });
         Ok(Watched { spec: spec.clone(), served, stamps })
@@ -52,7 +52,7 @@ impl Watched {
 
     /// Whether it matches a specification and the file is unchanged.
     pub(super) fn is_as(&self, spec: &SourceSpec) -> bool {
-        self.spec == *spec && self.stamps().opened == Stamp::of(&spec.path).ok()
+        self.spec == *spec && self.stamps().opened == Stamp::read(&spec.path).ok()
     }
 
     /// Opens the file again if it has changed and nobody writes to it, and returns the new source. If it
@@ -60,7 +60,7 @@ impl Watched {
     pub(super) fn look(&self, memory: usize) -> Option<Arc<Served>> {
         let Watched { spec, served, .. } = self;
         let mut stamps = self.stamps();
-        let now = Stamp::of(&spec.path).ok();
+        let now = Stamp::read(&spec.path).ok();
         let is_settled = now == stamps.seen;
         stamps.seen = now;
         if now.is_none() || now == stamps.tried || !is_settled || self.is_being_written() {
@@ -101,7 +101,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    pub(super) fn of(path: &Path) -> io::Result<Stamp> {
+    pub(super) fn read(path: &Path) -> io::Result<Stamp> {
         let metadata = fs::metadata(path)?;
         let file = file_number(&metadata);
         Ok(Stamp { len: metadata.len(), modified: metadata.modified().ok(), file })

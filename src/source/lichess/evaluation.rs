@@ -67,7 +67,7 @@ pub(in crate::source) fn parse_line(
     options: &ParseOptions,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Line, Diagnostic> {
-    let Some(whole) = Part::of_line(line) else { return Ok(Line::Blank) };
+    let Some(whole) = Part::from_line(line) else { return Ok(Line::Blank) };
     if !whole.text.trim_ascii_start().starts_with(b"{") {
         return Err(whole.error(codes::E_LINE_JSON, "no evaluated position: expected `{`"));
     }
@@ -78,13 +78,13 @@ pub(in crate::source) fn parse_line(
         warnings.push(whole.warning(codes::W_LINE_COLUMN, message));
     }
     let Evaluated { fen, evals, .. } = evaluated;
-    let fen = Part::of(line, fen.as_bytes());
+    let fen = Part::new(line, fen.as_bytes());
     let mut record = fen.read_position(epd::parse_line, options.profile, warnings)?;
     let best = deepest(&evals).and_then(|best| Some((best, best.pvs.first()?)));
     let (best, variation) =
         best.ok_or_else(|| whole.error(codes::E_LINE_JSON, "expected an evaluation in evals"))?;
     // A number has no known column; the line gets the diagnostic.
-    let place = Part::of(line, variation.line.as_bytes());
+    let place = Part::new(line, variation.line.as_bytes());
     let moves = place.read_moves(record.position(), warnings);
     let ce = ce_of(variation, &record, options.score_view)
         .map_err(|message| place.error(codes::E_EPD_RANGE, message))?;

@@ -22,16 +22,16 @@ pub(super) type ParseLine =
 
 impl<'l> Part<'l> {
     /// A part of a line without escapes; otherwise its offset is the start of the line.
-    pub(super) fn of(line: &[u8], text: &'l [u8]) -> Part<'l> {
+    pub(super) fn new(line: &[u8], text: &'l [u8]) -> Part<'l> {
         let start = text.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
         let is_within = start <= line.len() && text.len() <= line.len() - start;
         Part { at: if is_within { start } else { 0 }, text }
     }
 
     /// A whole line without its byte order mark; `None` if it is blank.
-    pub(super) fn of_line(line: &'l [u8]) -> Option<Part<'l>> {
+    pub(super) fn from_line(line: &'l [u8]) -> Option<Part<'l>> {
         let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        (!text.trim_ascii().is_empty()).then(|| Part::of(line, text))
+        (!text.trim_ascii().is_empty()).then(|| Part::new(line, text))
     }
 
     /// An error about this part.

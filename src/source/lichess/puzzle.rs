@@ -96,10 +96,10 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// The columns of a file by its first bytes, which include the header if there is one.
-    pub(crate) fn of_start(start: &[u8]) -> Columns {
+    pub(crate) fn from_start(start: &[u8]) -> Columns {
         let header =
             first_line(start).and_then(|line| split(&line).ok()).filter(|it| is_header(it));
-        header.map_or_else(Columns::without_header, |fields| Columns::of_header(&fields))
+        header.map_or_else(Columns::without_header, |fields| Columns::from_header(&fields))
     }
 
     fn without_header() -> Columns {
@@ -107,7 +107,7 @@ impl Columns {
         Columns { places, count: NAMES.len(), has_header: false }
     }
 
-    fn of_header(fields: &[Field<'_>]) -> Columns {
+    fn from_header(fields: &[Field<'_>]) -> Columns {
         let places = NAMES.map(|name| fields.iter().position(|field| field.is_named(name)));
         Columns { places, count: fields.len(), has_header: true }
     }
@@ -126,7 +126,7 @@ impl Columns {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Line, Diagnostic> {
         let first = &fields[0].part();
-        if *self != Columns::of_header(fields) {
+        if *self != Columns::from_header(fields) {
             let message = "a header that is not the first line, with other columns than before: \
                            another file follows it";
             return Err(first.error(codes::E_LINE_CSV, message));
@@ -179,7 +179,7 @@ fn required() -> String {
 
 /// The first line that is not blank.
 fn first_line(start: &[u8]) -> Option<Part<'_>> {
-    let text = Part::of_line(start)?.text.trim_ascii_start();
+    let text = Part::from_line(start)?.text.trim_ascii_start();
     let end = memchr::memchr2(b'\r', b'\n', text).unwrap_or(text.len());
     Some(Part { at: 0, text: &text[..end] })
 }
@@ -205,7 +205,7 @@ pub(crate) fn parse_line(
     options: &ParseOptions,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Line, Diagnostic> {
-    let Some(whole) = Part::of_line(line) else { return Ok(Line::Blank) };
+    let Some(whole) = Part::from_line(line) else { return Ok(Line::Blank) };
     let fields = split(&whole)?;
     if is_header(&fields) {
         return columns.check_header(&fields, warnings);

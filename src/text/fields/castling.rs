@@ -198,7 +198,7 @@ impl CastlingText {
 
     /// The rights of a position. [`CastlingForm::Keep`] is the matter of records
     /// and X-FEN here.
-    pub(crate) fn of(position: &Position, form: CastlingForm) -> CastlingText {
+    pub(crate) fn new(position: &Position, form: CastlingForm) -> CastlingText {
         let board = position.board();
         let mut text = CastlingText::NONE;
         for (color, side, file) in position.castling().iter() {

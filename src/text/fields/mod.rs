@@ -120,7 +120,7 @@ pub(crate) fn write_with_counters(
     let line = Line {
         placement: Placement::Board(position.board()),
         turn: position.turn(),
-        castling: CastlingText::of(position, castling),
+        castling: CastlingText::new(position, castling),
         en_passant: en_passant::shown_square(position, en_passant),
         counters,
     };

@@ -48,7 +48,7 @@ impl Spelled {
     }
 
     /// Reads a text that is an ending as a whole.
-    pub(super) fn of_text(text: &[u8]) -> Option<Spelled> {
+    pub(super) fn parse(text: &[u8]) -> Option<Spelled> {
         let words = text.trim_ascii();
         let of_words = || {
             let is = |word: &str| words.eq_ignore_ascii_case(word.as_bytes());
@@ -217,7 +217,7 @@ mod tests {
         ] {
             assert_eq!(spelled(text), None, "{text:?}");
         }
-        let words = |text: &str| Spelled::of_text(text.as_bytes()).map(|it| it.ending.as_str());
+        let words = |text: &str| Spelled::parse(text.as_bytes()).map(|it| it.ending.as_str());
         assert_eq!(
             (words(" Draw "), words("1-0 ff"), words("1-0 x")),
             (Some("1/2-1/2"), Some("1-0"), None)
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn castling_and_what_the_standard_has_are_known() {
         let of = |text: &str| {
-            Spelled::of_text(text.as_bytes())
+            Spelled::parse(text.as_bytes())
                 .map(|it| (it.is_canonical(text.as_bytes()), it.may_be_castling(text.as_bytes())))
         };
         for (text, wanted) in [

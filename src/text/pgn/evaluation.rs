@@ -58,7 +58,7 @@ impl PositionScore {
     /// Reads the comment after the move of an engine: score and depth, then the time and more, such as
     /// `+0.35/20 1.2s, n=12345` or `-M8/30`. `None`: any other comment, such as `book`. `Some(None)`: a
     /// score outside the range of `ce`.
-    pub(super) fn of_engine(comment: &str) -> Option<Option<PositionScore>> {
+    pub(super) fn from_engine_comment(comment: &str) -> Option<Option<PositionScore>> {
         let (score, behind) = comment.trim().split_once('/')?;
         let end = behind.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(behind.len());
         let (depth, behind) = behind.split_at(end);
@@ -106,8 +106,8 @@ fn begins_with_time(text: &str) -> bool {
 
 /// The `ce` of a side that mates in a number of plies, or is mated.
 fn mate_in_plies(plies: &str, is_mated: bool) -> Option<i32> {
-    const MOST_PLIES: i32 = 2 * MAX_MATE as i32;
-    let plies = plies.parse().ok().filter(|plies| (1..=MOST_PLIES).contains(plies))?;
+    const MAX_PLIES: i32 = 2 * MAX_MATE as i32;
+    let plies = plies.parse().ok().filter(|plies| (1..=MAX_PLIES).contains(plies))?;
     Some(if is_mated { plies - 32767 } else { 32767 - plies })
 }
 
@@ -176,7 +176,7 @@ mod tests {
             ("-1.5/9 20ms", -150, 9),
         ] {
             let score = PositionScore { ce, depth: Some(depth) };
-            assert_eq!(PositionScore::of_engine(comment), Some(Some(score)), "{comment}");
+            assert_eq!(PositionScore::from_engine_comment(comment), Some(Some(score)), "{comment}");
         }
     }
 
@@ -206,10 +206,10 @@ mod tests {
             "[%eval 0.34]",
             "+0.35/20 1.2.3s",
         ] {
-            assert_eq!(PositionScore::of_engine(comment), None, "{comment}");
+            assert_eq!(PositionScore::from_engine_comment(comment), None, "{comment}");
         }
         for comment in ["+M767/30 1s", "+M0/30 1s", "-320.01/20 1s", "+9999999999999.00/20 1s"] {
-            assert_eq!(PositionScore::of_engine(comment), Some(None), "{comment}");
+            assert_eq!(PositionScore::from_engine_comment(comment), Some(None), "{comment}");
         }
     }
 

@@ -234,7 +234,7 @@ pub fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
             Element::VariationEnd => depth = depth.saturating_sub(1),
             Element::Comment(text) if depth == 0 || options.variations => {
                 count += u64::from(CommentEvaluation::last_in(text) == Some(None));
-                count += u64::from(PositionScore::of_engine(text) == Some(None));
+                count += u64::from(PositionScore::from_engine_comment(text) == Some(None));
             }
             _ => {}
         }
@@ -390,7 +390,7 @@ impl Walk<'_> {
             matches!(element, Element::Nag(_) | Element::Comment(_) | Element::Escape(_))
         };
         let score = |element| match element {
-            Element::Comment(text) => PositionScore::of_engine(text).flatten(),
+            Element::Comment(text) => PositionScore::from_engine_comment(text).flatten(),
             _ => None,
         };
         self.elements.clone().take_while(is_note).filter_map(score).last()

@@ -9,7 +9,7 @@ use memchr::{memchr2, memmem, memrchr2};
 use crate::text::lines::read_more;
 
 /// Maximum length of a token, except comments and escapes. A longer symbol is refused.
-pub(super) const LONGEST_TOKEN: usize = 512;
+pub(super) const MAX_TOKEN: usize = 512;
 
 /// Start of a game without any other sign.
 const FIRST_TAG: &[u8] = b"[Event \"";
@@ -96,7 +96,7 @@ impl<R: Read> Source<R> {
     /// Reads until a whole token is in memory, or the end of the stream.
     #[inline]
     pub(super) fn want_token(&mut self) -> Result<(), Broken> {
-        while self.rest().len() < LONGEST_TOKEN && !self.at_end {
+        while self.rest().len() < MAX_TOKEN && !self.at_end {
             self.more()?;
         }
         Ok(())

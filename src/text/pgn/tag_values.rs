@@ -8,7 +8,7 @@ pub(super) fn is_field(name: &str) -> bool {
 /// The expected form of the value of a tag, if the value has another form. Values for "unknown" are always
 /// accepted, and so are all values of other tags.
 pub(super) fn expected(name: &str, value: &str) -> Option<&'static str> {
-    let form = of_tag(name)?;
+    let form = form_of_tag(name)?;
     let is_unknown = matches!(value, "" | "?" | "-");
     (!is_unknown && !(form.is_right)(value)).then_some(form.expected)
 }
@@ -19,7 +19,7 @@ struct Form {
     is_right: fn(&str) -> bool,
 }
 
-fn of_tag(name: &str) -> Option<Form> {
+fn form_of_tag(name: &str) -> Option<Form> {
     let (expected, is_right): (_, fn(&str) -> bool) = match name {
         "Date" | "EventDate" | "SourceDate" | "UTCDate" => {
             ("YYYY.MM.DD, with ? for digits that are not known", is_date)

@@ -23,7 +23,7 @@ impl Token {
         let bytes = u64::from_le_bytes(text);
         // The top bit of each byte below 0x21; exact for the lowest one.
         let ends = bytes.wrapping_sub(ONES * 0x21) & !bytes & (ONES << 7);
-        (ends != 0).then(|| Token::of(bytes, (ends.trailing_zeros() / 8) as u8))
+        (ends != 0).then(|| Token::from_bytes(bytes, (ends.trailing_zeros() / 8) as u8))
     }
 
     /// A text, if it is no longer.
@@ -31,12 +31,12 @@ impl Token {
         let len = u8::try_from(text.len()).ok().filter(|len| *len < 8)?;
         let mut bytes = [0; 8];
         bytes.get_mut(..text.len())?.copy_from_slice(text);
-        Some(Token::of(u64::from_le_bytes(bytes), len))
+        Some(Token::from_bytes(u64::from_le_bytes(bytes), len))
     }
 
     /// The lowest bytes of these, of which there are at most seven.
     #[inline]
-    const fn of(bytes: u64, len: u8) -> Token {
+    const fn from_bytes(bytes: u64, len: u8) -> Token {
         // In two steps, so that no bytes are none.
         Token { bytes: bytes << 8 << (56 - 8 * len as u32), first: bytes as u8, len }
     }

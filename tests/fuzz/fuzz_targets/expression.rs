@@ -30,7 +30,7 @@ fuzz_target!(|text: &str| {
         }
         Ok(expression) => {
             let answers = |expression: &Expression| -> Vec<bool> {
-                RECORDS.iter().map(|record| expression.holds(&EvalContext::of(record))).collect()
+                RECORDS.iter().map(|record| expression.holds(&EvalContext::from_record(record))).collect()
             };
             let negated = format!("!({text})");
             if let Ok(negated) = Expression::parse(&negated) {

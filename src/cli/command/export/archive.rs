@@ -99,7 +99,7 @@ pub(super) fn write(
 /// Options for writing lines that are canonical except for the form of counters.
 fn canonical_text(pipe: &Pipe) -> Option<TargetOptions> {
     let Pipe { write, output, .. } = pipe;
-    let named = output.output.as_deref().and_then(FileFormat::of_name);
+    let named = output.output.as_deref().and_then(FileFormat::from_name);
     let options = write.options(FileFormat::Epd, named);
     let is_epd = output.to.or(named).unwrap_or(FileFormat::Epd) == FileFormat::Epd;
     (is_epd && options.has_canonical_operations()).then(|| TargetOptions::new().text(options))

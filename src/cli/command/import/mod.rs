@@ -200,7 +200,7 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
         let text = "counting options need --tally: add it, or omit them";
         return Err(Usage(text.into()).into());
     }
-    let has_other_suffix = FileFormat::of_name(&args.store) != Some(FileFormat::Epdb)
+    let has_other_suffix = FileFormat::from_name(&args.store) != Some(FileFormat::Epdb)
         && args.store.extension().is_some();
     let exists = args.store.try_exists()?;
     if args.tally && has_other_suffix && exists {

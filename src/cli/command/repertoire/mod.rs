@@ -125,8 +125,8 @@ impl Args {
         root: &Position,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Report> {
-        let played = Paths::of_play(lines, root, self.side);
-        let branches = Paths::of_branches(lines, root);
+        let played = Paths::from_play(lines, root, self.side);
+        let branches = Paths::from_branches(lines, root);
         let is_behind = |node: &Node| !played.reaches(*node) && branches.reaches(*node);
         let coverage = match &self.against {
             Some(_) => {
@@ -174,7 +174,7 @@ impl Args {
         let records = library.records(&queries, &read, memory, diagnostics)?;
         let mut tallies = HashMap::new();
         for (node, records) in nodes.into_iter().zip(&records) {
-            let entry = Entry::of(records)?;
+            let entry = Entry::from_records(records)?;
             let games = entry.and_then(|entry| entry.games(&CellFilter::default()));
             tallies.extend(games.map(|games| (node, games)));
         }

@@ -22,7 +22,7 @@ const FIELDS: usize = 4;
 
 impl AsciiLine {
     /// `None` if nothing in the line is replaced.
-    pub(super) fn of(line: &[u8]) -> Option<AsciiLine> {
+    pub(super) fn parse(line: &[u8]) -> Option<AsciiLine> {
         if line.is_ascii() {
             return None;
         }
@@ -164,7 +164,7 @@ mod tests {
     fn places_are_those_of_the_line() {
         let line =
             "8/8\u{a0}w \u{2013} id \u{201c}a\u{2013}b\u{201d}; c0 \"\u{a0}\u{201c}\"; x\u{200b}y;";
-        let ascii = AsciiLine::of(line.as_bytes()).unwrap();
+        let ascii = AsciiLine::parse(line.as_bytes()).unwrap();
         let text = String::from_utf8(ascii.text.clone()).unwrap();
         assert_eq!(text, "8/8 w - id \"a\u{2013}b\"; c0 \"\u{a0}\u{201c}\"; xy;");
         for part in ["w ", "id", "a\u{2013}b", "c0", "y;"] {
@@ -174,7 +174,7 @@ mod tests {
         for same in
             ["8/8 w - - id \"\u{a0}\";", "id \u{e9};", "\u{feff}8/8 w", "id Tal\u{2013}Fischer;"]
         {
-            assert!(AsciiLine::of(same.as_bytes()).is_none(), "{same}");
+            assert!(AsciiLine::parse(same.as_bytes()).is_none(), "{same}");
         }
     }
 }

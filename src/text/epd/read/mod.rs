@@ -54,7 +54,7 @@ pub fn parse_line(
 ) -> Result<Line, Diagnostic> {
     let before = warnings.len();
     let is_lenient = options.profile == Profile::Lenient;
-    let ascii = if is_lenient { AsciiLine::of(line) } else { None };
+    let ascii = if is_lenient { AsciiLine::parse(line) } else { None };
     let text = ascii.as_ref().map_or(line, |ascii| &ascii.text);
     let mut result = Reader::new(options, warnings).line(text);
     if let Some(ascii) = ascii {
@@ -76,12 +76,12 @@ pub fn parse_line(
 }
 
 /// Maximum number of warnings about one line.
-const MOST_WARNINGS: usize = 1000;
+const MAX_WARNINGS: usize = 1000;
 
-/// Keeps [`MOST_WARNINGS`] of the warnings from `before` on; the last one then counts the others.
+/// Keeps [`MAX_WARNINGS`] of the warnings from `before` on; the last one then counts the others.
 fn cap(warnings: &mut Vec<Diagnostic>, before: usize) {
-    let last = before + MOST_WARNINGS - 1;
-    if warnings.len() - before > MOST_WARNINGS {
+    let last = before + MAX_WARNINGS - 1;
+    if warnings.len() - before > MAX_WARNINGS {
         let more = u32::try_from(warnings.len() - last).unwrap_or(u32::MAX);
         let (column, message) =
             (warnings[last].column, format!("{more} more warnings about the line"));

@@ -14,7 +14,7 @@ use crate::text::scan::Word;
 use crate::text::{codes, san};
 
 /// Marks are joined to texts shorter than this. The text of a move is never longer.
-const LONGEST_JOINED: usize = 16;
+const MAX_JOINED: usize = 16;
 
 /// The text of one move, joined or split if necessary.
 pub(super) struct MoveText<'a> {
@@ -221,7 +221,7 @@ impl Reader<'_, '_> {
     /// Whether a text is a mark, or a note of an allowed notation, that belongs to the text before it.
     pub(super) fn joins(&self, last: &[u8], mark: &[u8]) -> bool {
         joins(last, mark)
-            || self.options().repair_moves && last.len() < LONGEST_JOINED && san::is_note(mark)
+            || self.options().repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
     }
 
     /// Joins a separate mark to the move before it: `Qd1 +`, `f8 = Q`.
@@ -250,7 +250,7 @@ fn is_register_or_square(text: &[u8]) -> bool {
 /// Whether a text is a mark that belongs to the text before it.
 fn joins(last: &[u8], mark: &[u8]) -> bool {
     let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
-    last.len() < LONGEST_JOINED
+    last.len() < MAX_JOINED
         && match mark {
             b"=" | b"e.p." | b"ep" => true,
             [b'=', piece, rest @ ..] => is_promoted(*piece) && rest.iter().all(is_mark),

@@ -15,7 +15,7 @@
 use std::arch::x86_64::*;
 
 use super::tables::{
-    DIGIT, Letters, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, ROOM, hash_of_places, signs,
+    DIGIT, Letters, MAX_PIECES, NO_PIECE, PieceNumbers, Pieces, ROOM, hash_of_places, signs,
 };
 
 const VALUE: u8 = 0x0f;
@@ -170,7 +170,7 @@ pub(crate) fn read<const GATHERS: bool>(
         & (_bzhi_u64(_mm512_movepi8_mask(text), len) == 0)
         & (solidi == 7)
         & (signs.count_ones() + 7 == len)
-        & (count.wrapping_sub(1) < MOST_PIECES);
+        & (count.wrapping_sub(1) < MAX_PIECES);
     if !is_usual {
         return None;
     }

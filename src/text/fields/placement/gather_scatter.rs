@@ -36,7 +36,7 @@ pub(crate) fn scatter_codes(occupied: u64, codes: u128, instructions: Instructio
         bits => unsafe { scatter_by_pdep(occupied, codes) },
         // SAFETY: as above.
         lanes => unsafe { super::lanes::scatter_codes(occupied, codes) },
-        portable => CodeBits::of_each(occupied, codes),
+        portable => CodeBits::from_codes(occupied, codes),
     )
 }
 
@@ -92,7 +92,7 @@ mod tests {
         #[test]
         fn all_instruction_sets_scatter_the_same((a, b, few) in any::<(u64, u64, bool)>(), codes in any::<u128>()) {
             let occupied = if few { a & b } else { a };
-            let expected = CodeBits::of_each(occupied, codes);
+            let expected = CodeBits::from_codes(occupied, codes);
             for (nth, square) in (0..64).filter(|square| occupied >> square & 1 == 1).enumerate() {
                 let code = codes.checked_shr(4 * nth as u32).unwrap_or(0) & 15;
                 let found = expected.bits.iter().rev().fold(0, |code, bit| code << 1 | bit >> square & 1);

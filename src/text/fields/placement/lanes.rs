@@ -27,7 +27,7 @@ use self::vector::{
     with_high_bytes, xor,
 };
 use super::tables::{
-    CodeBits, FIRST_RUN, Letters, MOST_PIECES, PLACES, PieceNumbers, Pieces, ROOM, RankText,
+    CodeBits, FIRST_RUN, Letters, MAX_PIECES, PLACES, PieceNumbers, Pieces, ROOM, RankText,
     hash_of_places, ranks, signs,
 };
 
@@ -184,7 +184,7 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let pieces = u64::from(mask(pieces[0])) | u64::from(mask(pieces[1])) << 32;
     let count = pieces.count_ones();
     let is_bad = mask(equal(bad, splat(0))) != u32::MAX || signs + 7 != len;
-    if is_bad || count == 0 || count > MOST_PIECES {
+    if is_bad || count == 0 || count > MAX_PIECES {
         return None;
     }
     let places = together(pieces, places)?;
@@ -201,7 +201,7 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
 /// path from them.
 #[inline(never)]
 fn hash(numbers: &PieceNumbers, places: &[u16; PLACES]) -> u64 {
-    hash_of_places(numbers, &places[..MOST_PIECES as usize])
+    hash_of_places(numbers, &places[..MAX_PIECES as usize])
 }
 
 /// Length of the field, and the first eight bytes of each of its eight ranks, the first rank first. Bytes
@@ -266,7 +266,7 @@ fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn scatter_codes(occupied: u64, codes: u128) -> CodeBits {
-    let mut in_order = [0; MOST_PIECES as usize + 8];
+    let mut in_order = [0; MAX_PIECES as usize + 8];
     store(&mut in_order, nibbles(load_half(&codes.to_le_bytes())));
     let (mut ranks, mut before) = ([0; 8], 0);
     for (rank, files) in ranks.iter_mut().zip(occupied.to_le_bytes()) {
@@ -303,7 +303,7 @@ impl Codes {
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     #[inline]
-    pub(crate) fn of(codes: u128) -> Codes {
+    pub(crate) fn new(codes: u128) -> Codes {
         Codes(nibbles(load_half(&codes.to_le_bytes())))
     }
 
@@ -326,14 +326,14 @@ pub(crate) fn write_pieces(
     letters: &Letters,
     text: &mut [u8; ROOM],
 ) -> usize {
-    let mut in_order = [0; MOST_PIECES as usize + 8];
+    let mut in_order = [0; MAX_PIECES as usize + 8];
     store(&mut in_order, lookup(&letters.codes, codes));
     let mut before = occupied.count_ones() as usize;
     let mut at = 0;
     for files in occupied.to_be_bytes() {
         before -= files.count_ones() as usize;
         // After 32 pieces a rank has none.
-        let letters = &in_order[before % MOST_PIECES as usize..][..8];
+        let letters = &in_order[before % MAX_PIECES as usize..][..8];
         at = write_rank(word(letters), (&BY_PIECE, files), at, text);
     }
     at - 1
@@ -348,7 +348,7 @@ pub(super) fn write_packed(
     letters: &Letters,
     text: &mut [u8; ROOM],
 ) -> usize {
-    write_pieces(occupied, Codes::of(u128::from_le_bytes(*codes)), letters, text)
+    write_pieces(occupied, Codes::new(u128::from_le_bytes(*codes)), letters, text)
 }
 
 /// Writes the placement of letters by square, 0 for an empty square, to the start of the text and returns

@@ -1,7 +1,7 @@
 //! Parser of placements.
 
 use super::tables::{
-    BAD, LONGEST, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, signs,
+    BAD, LONGEST, MAX_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, signs,
 };
 use crate::model::Board;
 use crate::text::codes;
@@ -88,7 +88,7 @@ pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces>
         return None;
     }
     let count = occupied.count_ones();
-    if count == 0 || count > MOST_PIECES {
+    if count == 0 || count > MAX_PIECES {
         return None;
     }
     let (codes, hash) = gather(occupied, &board, numbers);
@@ -106,7 +106,7 @@ const fn files_of(marks: u64) -> u8 {
 #[inline]
 fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u128, u64) {
     // As in places, codes count from one at first.
-    let mut codes = [0; MOST_PIECES as usize];
+    let mut codes = [0; MAX_PIECES as usize];
     let (mut rest, mut hash) = (occupied, 0);
     for code in &mut codes {
         if rest == 0 {

@@ -20,10 +20,10 @@ pub(crate) const fn place(square: usize, code: u8) -> usize {
 }
 
 /// Maximum number of pieces in [`Pieces`].
-pub(super) const MOST_PIECES: u32 = 32;
+pub(super) const MAX_PIECES: u32 = 32;
 
 /// Capacity for the places of all pieces, and for eight at once from any of them.
-pub(super) const PLACES: usize = MOST_PIECES as usize + 8;
+pub(super) const PLACES: usize = MAX_PIECES as usize + 8;
 
 /// The numbers at the places, combined.
 ///
@@ -70,7 +70,7 @@ pub(crate) struct CodeBits {
 impl CodeBits {
     /// Of codes that are given in the order of squares.
     #[inline(always)]
-    pub(super) fn of_each(occupied: u64, codes: u128) -> CodeBits {
+    pub(super) fn from_codes(occupied: u64, codes: u128) -> CodeBits {
         let (mut bits, mut rest, mut codes) = ([0; 4], occupied, codes);
         while rest != 0 {
             let square = rest & rest.wrapping_neg();

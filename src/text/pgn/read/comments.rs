@@ -156,7 +156,7 @@ impl<R: Read> GameReader<R> {
     /// a backslash.
     fn nested_close(&mut self, open: usize) -> Result<Option<usize>, Stop> {
         let (mut depth, mut from) = (1, open + 1);
-        for _ in 0..MOST_BRACES {
+        for _ in 0..MAX_BRACES {
             let place = self.source.find(from, b'{', b'}')?;
             match self.source.slice(place..place + 1) {
                 b"{" => depth += 1,
@@ -280,7 +280,7 @@ pub(super) struct CommentEnd {
 }
 
 /// Maximum number of braces that are searched for the end of a comment with nested braces.
-const MOST_BRACES: usize = 64;
+const MAX_BRACES: usize = 64;
 
 /// Whether the first closing brace may not be the end of a comment: the comment has another opening brace,
 /// or a backslash precedes the closing one.

@@ -9,7 +9,7 @@ use crate::model::BuildError;
 use crate::text::{Diagnostic, Profile, codes};
 
 /// Maximum number of warnings of one game.
-const MOST_WARNINGS: usize = 1 << 16;
+const MAX_WARNINGS: usize = 1 << 16;
 
 /// The error code of the stricter profiles, and the warning code of the lenient one.
 pub(super) type Codes = (&'static str, &'static str);
@@ -51,8 +51,8 @@ impl<R: Read> GameReader<R> {
 
     /// Adds a warning. A game with too many warnings is refused, so that they cannot fill the memory.
     pub(super) fn note(&mut self, warning: Diagnostic, at: usize) -> Result<(), Stop> {
-        if self.warnings.len() == MOST_WARNINGS {
-            let message = format!("more than {MOST_WARNINGS} repairs and doubts in one game");
+        if self.warnings.len() == MAX_WARNINGS {
+            let message = format!("more than {MAX_WARNINGS} repairs and doubts in one game");
             return Err(self.refused(codes::E_PGN_SIZE, at, message));
         }
         let finding = self.finding(warning, at);

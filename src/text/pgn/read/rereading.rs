@@ -12,11 +12,11 @@ use super::tokens::{marker_length, symbol};
 use crate::model::rules::{Move, Playable};
 use crate::model::{Position, San};
 use crate::text::diagnostic::shown;
-use crate::text::pgn::source::LONGEST_TOKEN;
+use crate::text::pgn::source::MAX_TOKEN;
 use crate::text::{Profile, codes, san};
 
 /// Maximum number of parts of a move, as in `e x d 8 = Q`.
-const MOST_PARTS: usize = 6;
+const MAX_PARTS: usize = 6;
 
 /// A possible reading of a symbol that is not a move.
 pub(super) struct Reading {
@@ -188,18 +188,18 @@ impl<R: Read> GameReader<R> {
 
     /// The following symbols of the same paragraph that may be parts of a move that begins before them.
     fn parts_behind(&self, end: usize) -> Vec<Range<usize>> {
-        let known = self.source.slice(self.source.at..self.source.at + LONGEST_TOKEN);
+        let known = self.source.slice(self.source.at..self.source.at + MAX_TOKEN);
         let known_end = self.source.at + known.len();
         let mut parts: Vec<Range<usize>> = Vec::new();
         let mut end = end;
-        while parts.len() < MOST_PARTS {
+        while parts.len() < MAX_PARTS {
             let rest = self.source.slice(end..known_end);
             let text = trim_blanks(rest);
             let blanks = &rest[..rest.len() - text.len()];
             let part = symbol(text);
             let is_number = text[part.len()..].starts_with(b".") && is_number(part);
             // A part at the end of the buffer may continue after it.
-            let is_whole = part.len() < text.len() || known.len() < LONGEST_TOKEN;
+            let is_whole = part.len() < text.len() || known.len() < MAX_TOKEN;
             let is_marker = marker_length(text).is_some();
             let is_part = !part.is_empty() && !is_number && is_whole;
             if !is_part || blanks.is_empty() || has_blank_line(blanks) || is_marker {
@@ -217,7 +217,7 @@ impl<R: Read> GameReader<R> {
     pub(super) fn counts_from_one_again(&self) -> bool {
         let rest = self.source.rest();
         let [b'1', b'.', behind @ ..] = rest else { return false };
-        let text = trim_blanks(&behind[..behind.len().min(LONGEST_TOKEN - 2)]);
+        let text = trim_blanks(&behind[..behind.len().min(MAX_TOKEN - 2)]);
         let before = self.source.slice(0..self.source.at);
         let is_blank = |byte: &u8| byte.is_ascii_whitespace();
         let blanks = before.iter().rev().take_while(|byte| is_blank(byte)).count();

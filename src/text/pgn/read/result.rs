@@ -42,7 +42,7 @@ impl<R: Read> GameReader<R> {
             return Ok(false);
         }
         let tag = self.builder.game().tag("Result").unwrap_or_default();
-        let is_said = Spelled::of_text(tag.as_bytes())
+        let is_said = Spelled::parse(tag.as_bytes())
             .is_some_and(|spelled| spelled.ending == Ending::DoubleForfeit);
         if !is_said && self.is_move(b"O-O") {
             return Ok(false);
@@ -113,7 +113,7 @@ impl<R: Read> GameReader<R> {
         let Some(value) = game.tag("Result").filter(|_| game.has_tag("Result")) else {
             return self.set_ending(at, marker.unwrap_or(Ending::UNKNOWN));
         };
-        let tag = Spelled::of_text(value.as_bytes()).map(|spelled| spelled.ending);
+        let tag = Spelled::parse(value.as_bytes()).map(|spelled| spelled.ending);
         let marked = marker.unwrap_or(Ending::UNKNOWN).as_str();
         let is_known = tag.is_some_and(|tag| tag.as_str() == value);
         if is_known && marker.is_none_or(|it| Some(it) == tag) {

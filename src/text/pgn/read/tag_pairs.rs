@@ -9,7 +9,7 @@ use super::GameReader;
 use super::blanks::{has_blank_line, trim_blanks};
 use super::report::TAG;
 use super::stop::Stop;
-use super::tag_strings::{MOST_LINES, begins_with_quote};
+use super::tag_strings::{MAX_LINES, begins_with_quote};
 use super::tokens::SPEC_LENGTH;
 use crate::model::{
     BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte, is_well_known_tag,
@@ -197,7 +197,7 @@ impl<R: Read> GameReader<R> {
             return Ok(open + last.unwrap_or(first) + 1);
         }
         let mut end = line_end;
-        for _ in 0..MOST_LINES {
+        for _ in 0..MAX_LINES {
             let Some(line) = self.next_line(end)? else { break };
             end = line.end;
             let text = self.source.slice(line.clone());

@@ -14,7 +14,7 @@ use crate::text::pgn::write;
 use crate::text::typography::Typographic;
 
 /// Maximum number of further lines that are searched for the end of a tag.
-pub(super) const MOST_LINES: usize = 8;
+pub(super) const MAX_LINES: usize = 8;
 
 /// A string as it is written. Places count from its first byte.
 struct Written {
@@ -68,7 +68,7 @@ impl<R: Read> GameReader<R> {
             return Ok(None);
         }
         let (mut end, mut has_empty_line) = (line_end, false);
-        for _ in 0..MOST_LINES {
+        for _ in 0..MAX_LINES {
             let Some(line) = self.next_line(end)? else { break };
             end = line.end;
             let text = self.source.slice(line.clone());
