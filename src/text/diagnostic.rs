@@ -93,16 +93,16 @@ impl fmt::Display for Severity {
 /// Bytes of a line for a message: at most 40 characters, with escapes for bytes that are not UTF-8 and
 /// code points for control characters and other invisible ones.
 pub(super) fn shown(bytes: &[u8]) -> String {
-    const MOST: usize = 40;
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);
+    const MAX: usize = 40;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX)]);
     let mut shown = String::new();
-    for c in text.chars().take(MOST) {
+    for c in text.chars().take(MAX) {
         match c {
             _ if is_invisible(c) || c.is_control() => shown.push_str(&shown_character(c)),
             _ => shown.push(c),
         }
     }
-    if text.chars().nth(MOST).is_some() || bytes.len() > 4 * MOST {
+    if text.chars().nth(MAX).is_some() || bytes.len() > 4 * MAX {
         shown.push('…');
     }
     format!("`{shown}`")

@@ -1,7 +1,5 @@
 //! Choice of the implementation by the instructions of the processor.
 
-#[cfg(target_arch = "x86_64")]
-use super::avx512;
 #[cfg(any(
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
@@ -60,8 +58,6 @@ fn read<const HAS_KEY: bool>(instructions: InstructionSet, line: &[u8]) -> Optio
     with_instructions!(
         instructions,
         // SAFETY: a set of this level is made only where its instructions are detected.
-        avx512(GATHERS) => unsafe { avx512::read::<GATHERS, HAS_KEY>(line) },
-        // SAFETY: as above.
         lanes => unsafe { lanes::read(line) },
         portable => read_bytewise(line),
     )
@@ -151,8 +147,6 @@ fn write_usual(
     with_instructions!(
         instructions,
         // SAFETY: a set of this level is made only where its instructions are detected.
-        avx512(_GATHERS) => unsafe { avx512::write(instructions, board, beside, out) },
-        // SAFETY: as above.
         lanes => unsafe { lanes::write(board, beside, out) },
         portable => write_anywhere(instructions, board, beside, out),
     )

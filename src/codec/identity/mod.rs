@@ -4,8 +4,6 @@
 //! It accepts usual lines: at most 32 pieces, `KQkq` of the outermost rooks, one blank between fields.
 //! For other lines it returns `None`; the text reader then reads them and makes the diagnostics.
 
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod back_ranks;
 mod dispatch;
 #[cfg(any(

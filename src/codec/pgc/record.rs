@@ -45,7 +45,7 @@ pub enum Record<'a> {
 }
 
 /// The longest record: a reduced game with all its strings and moves.
-const LONGEST: usize = 1 + 7 * 256 + 2 + 65_535;
+const MAX_LEN: usize = 1 + 7 * 256 + 2 + 65_535;
 
 /// Splits a stream into records. Memory does not grow.
 ///
@@ -126,7 +126,7 @@ impl<R: Read> Records<R> {
     pub fn next_record(&mut self) -> Result<Option<Located<'_>>, RecordError> {
         self.offset = self.offset();
         self.start += std::mem::take(&mut self.given);
-        while self.filled - self.start < LONGEST && !self.at_end {
+        while self.filled - self.start < MAX_LEN && !self.at_end {
             self.fill()?;
         }
         let offset = self.offset;

@@ -113,9 +113,9 @@ fn mate_in_plies(plies: &str, is_mated: bool) -> Option<i32> {
 
 /// Reads pawns with a decimal point, such as `-1.2`, rounded to centipawns.
 fn centipawns(pawns: &str) -> Option<i64> {
-    const LONGEST: usize = 12;
+    const MAX_LEN: usize = 12;
     let is_number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+');
-    if pawns.len() > LONGEST || !pawns.bytes().all(is_number) {
+    if pawns.len() > MAX_LEN || !pawns.bytes().all(is_number) {
         return None;
     }
     let pawns: f64 = pawns.parse().ok()?;

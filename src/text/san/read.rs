@@ -50,7 +50,7 @@ const NOT_CANONICAL: MoveError = MoveError {
 };
 
 /// Maximum length of the text of a move with all marks.
-const LONGEST: usize = 24;
+const MAX_LEN: usize = 24;
 
 /// Parses the text of a move.
 ///
@@ -88,7 +88,7 @@ pub(crate) struct Found {
 
 /// Finds the move of a text, in a profile other than `Strict`.
 pub(crate) fn find(playable: &Playable, text: &[u8], profile: Profile) -> Result<Found, MoveError> {
-    if text.is_empty() || text.len() > LONGEST {
+    if text.is_empty() || text.len() > MAX_LEN {
         return Err(SYNTAX);
     }
     let latin = Latin::new(text);
@@ -145,13 +145,13 @@ fn is_canonical_form(text: &[u8]) -> bool {
 
 /// The text with piece letters in place of figurines.
 struct Latin {
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_LEN],
     len: usize,
 }
 
 impl Latin {
     fn new(text: &[u8]) -> Latin {
-        let mut latin = Latin { bytes: [0; LONGEST], len: 0 };
+        let mut latin = Latin { bytes: [0; MAX_LEN], len: 0 };
         let mut rest = text;
         while let [first, behind @ ..] = rest {
             let (byte, behind) = match rest {

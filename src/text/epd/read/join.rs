@@ -11,7 +11,7 @@ use crate::text::scan::Word;
 use crate::text::{codes, san};
 
 /// Maximum length of the text of a move.
-const LONGEST: usize = 16;
+const MAX_LEN: usize = 16;
 
 impl Reader<'_, '_> {
     /// Joins a text that is just a move to the operation before it in the line, as in `bm Be3; Bd2;`;
@@ -114,5 +114,5 @@ fn could_be_move(text: &[u8]) -> bool {
     };
     let begins =
         matches!(text.first(), Some(b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0'));
-    begins && text.len() <= LONGEST && !text.contains(&b'"') && has_square(text)
+    begins && text.len() <= MAX_LEN && !text.contains(&b'"') && has_square(text)
 }

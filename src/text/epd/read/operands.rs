@@ -13,7 +13,7 @@ use crate::text::scan::Word;
 use crate::text::tally::{self, TallyError};
 
 /// Maximum length of a string in bytes.
-const LONGEST: usize = 255;
+const MAX_LEN: usize = 255;
 
 impl Reader<'_, '_> {
     pub(super) fn read_operands(
@@ -253,8 +253,8 @@ impl Reader<'_, '_> {
             let message = "string read as Windows-1252 and written in UTF-8";
             self.repaired(codes::W_LEN_LATIN1, word.at, message, word.text, &text);
         }
-        if text.len() > LONGEST {
-            let message = format!("a string of {} bytes, more than {LONGEST}", text.len());
+        if text.len() > MAX_LEN {
+            let message = format!("a string of {} bytes, more than {MAX_LEN}", text.len());
             self.warn(codes::W_LEN_STRLEN, word.at, message);
         }
         Operand::string(text)
@@ -297,8 +297,8 @@ fn strict_string(inner: Word, charset: Option<Charset>) -> Result<Operand, Diagn
         let message = format!("control byte 0x{:02X} in a string", inner.text[place]);
         return Err(Diagnostic::error(codes::E_EPD_CTRL, inner.column() + place, message));
     }
-    if inner.text.len() > LONGEST {
-        let message = format!("a string of {} bytes, more than {LONGEST}", inner.text.len());
+    if inner.text.len() > MAX_LEN {
+        let message = format!("a string of {} bytes, more than {MAX_LEN}", inner.text.len());
         return Err(Diagnostic::error(codes::E_EPD_STRLEN, inner.column(), message));
     }
     Ok(match charset {

@@ -1,7 +1,7 @@
 //! Parser of placements.
 
 use super::tables::{
-    BAD, LONGEST, MAX_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, signs,
+    BAD, MAX_LEN, MAX_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, signs,
 };
 use crate::model::Board;
 use crate::text::codes;
@@ -57,7 +57,7 @@ const RANK: usize = 8 + BESIDE as usize;
 pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let mut board = [0; 8 * RANK];
     let (mut at, mut len) = (0, 0);
-    let field = line.get(..=LONGEST).unwrap_or(line);
+    let field = line.get(..=MAX_LEN).unwrap_or(line);
     loop {
         let byte = *field.get(len)?;
         if byte == b' ' {
@@ -132,7 +132,7 @@ fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u12
 /// There are no branches, because the sequence of pieces and runs is unpredictable: bytes other than pieces go
 /// to a thirteenth set, and faults are collected until the end.
 pub(crate) fn read_board(text: &[u8]) -> Option<Board> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_LEN {
         return None;
     }
     let mut sets = [0u64; 16];
@@ -249,8 +249,6 @@ mod tests {
         with_instructions!(
             instructions,
             // SAFETY: a set of this level is made only where its instructions are detected.
-            avx512(GATHERS) => unsafe { super::super::avx512::read_packed::<GATHERS>(line, &NUMBERS) },
-            // SAFETY: as above.
             lanes => unsafe { super::super::lanes::read(line, &NUMBERS) },
             portable => None,
         )

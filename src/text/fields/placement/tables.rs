@@ -132,7 +132,7 @@ impl CodeBits {
 }
 
 /// Maximum length of a placement: a byte for each square and seven solidi.
-pub(super) const LONGEST: usize = 71;
+pub(super) const MAX_LEN: usize = 71;
 
 /// Buffer size for the longest fields and counters, and for 64 bytes at once from any place of the first
 /// four ranks: 71 bytes of placement, ` w KQkq e3` and ` fmvn 4294967295; hmvc 4294967295;`.
@@ -248,12 +248,6 @@ impl Letters {
             byte += 1;
         }
         Letters { codes, pairs }
-    }
-
-    /// The letter of a code.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) const fn of(&self, code: u8) -> u8 {
-        self.codes[code as usize & 15]
     }
 
     /// The letters by square of codes, two a byte.
