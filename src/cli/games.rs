@@ -1,7 +1,6 @@
 //! Games that are read and written as games.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -18,7 +17,7 @@ use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
 use super::outcome::Outcome;
 use super::output::open_output_of;
-use super::source::{self, VisitGame, Visited};
+use super::source::{Reading, Visited};
 use super::terminal::note;
 
 /// Game format of the arguments; `None` if the output format holds no games.
@@ -158,9 +157,8 @@ impl GamePipe<'_> {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = GameOutput::open(self.output, self.format)?;
-        each(self.files, self.read, &mut diagnostics, &mut |game, place| {
-            step(game, place, &mut output)
-        })?;
+        Reading::of(self.files, self.read, &mut diagnostics)
+            .games(|game, place| step(game, place, &mut output))?;
         output.finish()?;
         diagnostics.finish()
     }
@@ -200,28 +198,13 @@ pub(crate) fn each_encoded(
     mut visit: impl FnMut(&Game, &Place, &[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
-    each(files, read, diagnostics, &mut |game, place| {
+    Reading::of(files, read, diagnostics).games(|game, place| {
         if let Err(refusal) = encode(game, format, &mut bytes) {
             return Ok(Visited::Refused(refusal));
         }
         visit(game, place, &bytes)?;
         Ok(Visited::Taken)
     })
-}
-
-/// Passes all games of files to `visit`; files of positions are refused.
-pub(crate) fn each(
-    files: &[PathBuf],
-    read: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    visit: &mut VisitGame<'_>,
-) -> anyhow::Result<()> {
-    anyhow::ensure!(read.form.games.positions.is_none(), WHOLE);
-    let mut no_games = |item: Item<'_>| match item {
-        Item::Record { .. } | Item::LeftOut { .. } => anyhow::bail!(NO_GAMES),
-        _ => Ok(ControlFlow::Continue(())),
-    };
-    source::read_with_games(files, read, diagnostics, &mut no_games, visit)
 }
 
 /// Counts all games of files; files of positions are refused.
@@ -231,22 +214,13 @@ pub(crate) fn count_all(
     diagnostics: &mut Diagnostics,
     builder: &mut TallyBuilder,
 ) -> anyhow::Result<()> {
-    anyhow::ensure!(read.form.games.positions.is_none(), WHOLE);
-    source::read_items(files, read, diagnostics, &mut |item| {
-        match &item {
-            Item::Record { .. } | Item::LeftOut { record: Some(_), .. } => anyhow::bail!(NO_GAMES),
-            Item::Game { place, .. } | Item::LeftOut { place, .. } => {
-                builder.begin_source(&place.source);
-            }
-            _ => {}
+    Reading::of(files, read, diagnostics).all_games(|item| {
+        if let Item::Game { place, .. } | Item::LeftOut { place, .. } = &item {
+            builder.begin_source(&place.source);
         }
-        builder.take_item(&item, read.form.games.truncate_games)?;
-        Ok(ControlFlow::Continue(()))
+        Ok(builder.take_item(&item, read.form.games.truncate_games)?)
     })
 }
-
-const WHOLE: &str = "--positions is for an output of positions, not of games";
-const NO_GAMES: &str = "cannot write positions as games: the input must be .pgn or .pgc";
 
 /// Reports the omissions in games.
 pub(crate) fn report_losses(losses: &GameLosses) {

@@ -10,7 +10,7 @@ use epdb::error::Place;
 use epdb::library::field::Field;
 use epdb::library::sets::{self, By, ByLines, ConflictingOperation};
 use epdb::library::value::EvalContext;
-use epdb::model::{EpdRecord, Game, Opcode, Operand};
+use epdb::model::{EpdRecord, Opcode, Operand};
 use epdb::source::{Encode, EncodedRecords, Item};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
@@ -20,7 +20,7 @@ use super::games::{GamePipe, GamesArgs};
 use super::ledgers;
 use super::outcome::Outcome;
 use super::record_output::RecordOutput;
-use super::source;
+use super::source::{OpenSource, Reading};
 use super::terminal::note;
 
 /// Input files, output, and their forms.
@@ -48,12 +48,25 @@ impl Pipe {
     /// Passes each record to `step` with the output; `step` may stop the reading.
     pub(crate) fn run(
         &self,
+        step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<Outcome> {
+        self.run_opened(None, step)
+    }
+
+    /// [`Pipe::run`] of the one file, if it is open.
+    pub(crate) fn run_opened(
+        &self,
+        opened: Option<OpenSource>,
         mut step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = self.open_output(false)?;
         output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
-        source::read(&self.files, &self.read, &mut diagnostics, &mut |item| match item {
+        let reading = match opened {
+            Some(opened) => Reading::of_open(opened, &self.read, &mut diagnostics),
+            None => Reading::of(&self.files, &self.read, &mut diagnostics),
+        };
+        reading.items(|item| match item {
             Item::Record { record, place, .. } => step(record, place, &mut output),
             Item::Waiting => output.hand_on().map(ControlFlow::Continue).map_err(Into::into),
             _ => Ok(ControlFlow::Continue(())),
@@ -73,10 +86,8 @@ impl Pipe {
         let mut output = self.open_output(false)?;
         output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Record));
         let mut places = Places::default();
-        each(&self.files, &self.read, &mut diagnostics, |record, place| {
-            collect(&mut all, &record, places.number(place))?;
-            Ok(ControlFlow::Continue(()))
-        })?;
+        Reading::of(&self.files, &self.read, &mut diagnostics)
+            .records(|record, place, _| collect(&mut all, &record, places.number(place)))?;
         write_all(result(all, &places)?, &mut output)?;
         let written = output.finish()?;
         Ok(diagnostics.finish()?.and(written))
@@ -113,40 +124,14 @@ impl Pipe {
             true => Arc::new(ByLines(by)),
             false => Arc::new(by),
         };
-        source::read_all_encoded(
-            &self.files,
-            &self.read,
-            &mut diagnostics,
-            &encode,
-            |records, first| collect(&mut all, records, places.number(first)),
-        )?;
+        Reading::of(&self.files, &self.read, &mut diagnostics)
+            .encoded_records(&encode, |records, first| {
+                collect(&mut all, records, places.number(first))
+            })?;
         write_all(result(all, &places)?, &mut output)?;
         let written = output.finish()?;
         Ok(diagnostics.finish()?.and(written))
     }
-}
-
-/// Passes each record of the sources to `visit`, which may stop the reading.
-pub(crate) fn each(
-    files: &[PathBuf],
-    read: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    mut visit: impl FnMut(EpdRecord, &Place) -> anyhow::Result<ControlFlow<()>>,
-) -> anyhow::Result<()> {
-    each_with_game(files, read, diagnostics, |record, place, _| visit(record, place))
-}
-
-/// [`each`], with the game of each record.
-pub(crate) fn each_with_game(
-    files: &[PathBuf],
-    read: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    mut visit: impl FnMut(EpdRecord, &Place, Option<&Game>) -> anyhow::Result<ControlFlow<()>>,
-) -> anyhow::Result<()> {
-    source::read(files, read, diagnostics, &mut |item| match item {
-        Item::Record { record, place, game, .. } => visit(record, place, game),
-        _ => Ok(ControlFlow::Continue(())),
-    })
 }
 
 /// Fields that no record has had. It can be used on several threads.

@@ -1,16 +1,14 @@
 //! Reading of repertoires.
 
 use std::cell::RefCell;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use super::args::{FormArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
-use super::source::{self, Visited};
+use super::source::{Reading, Visited};
 use super::terminal::note;
 use epdb::library::repertoire::Repertoire;
 use epdb::model::{Color, Position};
-use epdb::source::Item;
 use epdb::text::PositionLine;
 
 /// Reads all lines of games, and the moves of records; of tallies, the moves played in at least
@@ -24,21 +22,12 @@ pub(crate) fn read(
     memory: usize,
 ) -> anyhow::Result<Repertoire> {
     let repertoire = RefCell::new(Repertoire::new(memory));
-    source::read_with_games(
-        files,
-        read,
-        diagnostics,
-        &mut |item| {
-            if let Item::Record { record, .. } = item {
-                repertoire.borrow_mut().add_record(&record, min_games)?;
-            }
-            Ok(ControlFlow::Continue(()))
-        },
-        &mut |game, _| {
+    Reading::of(files, read, diagnostics)
+        .visit_games(|game, _| {
             repertoire.borrow_mut().add_game(game, side)?;
             Ok(Visited::Taken)
-        },
-    )?;
+        })
+        .records(|record, _, _| Ok(repertoire.borrow_mut().add_record(&record, min_games)?))?;
     let repertoire = repertoire.into_inner();
     if repertoire.moves_left_out() > 0 {
         note!("epdb: {} moves after null moves left out", repertoire.moves_left_out());

@@ -1,7 +1,6 @@
 //! Sources to search for positions, by lookup or by a scan.
 
 use std::cell::RefCell;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,11 +9,11 @@ use epdb::codec::query::Query;
 use epdb::error::Error;
 use epdb::library::lookup::{Answer, BatchLookup, LookupOptions};
 use epdb::model::EpdRecord;
-use epdb::source::{FileFormat, Filter, Item, OpenLookup, Source};
+use epdb::source::{FileFormat, Filter, OpenLookup};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
-use super::source::{self, Visited};
+use super::source::{OpenSource, Reading};
 
 /// A source that is searched.
 pub(crate) enum SearchTarget {
@@ -28,7 +27,7 @@ pub(crate) enum SearchTarget {
 pub(crate) struct Scanned {
     pub(crate) path: PathBuf,
     /// The open source, if it cannot be opened again.
-    opened: RefCell<Option<Source>>,
+    opened: RefCell<Option<OpenSource>>,
     pub(crate) format: FileFormat,
 }
 
@@ -47,13 +46,13 @@ impl SearchTarget {
         args: &ReadArgs,
         memory: usize,
     ) -> anyhow::Result<SearchTarget> {
-        let source = source::open(path, &args.source_options(false))?;
-        if matches!(source.format(), FileFormat::Epdb | FileFormat::Epa) {
-            let opened = OpenLookup::new(source, memory)?;
+        let opened = OpenSource::open(path, args.source_options(false))?;
+        let format = opened.source.format();
+        if matches!(format, FileFormat::Epdb | FileFormat::Epa) {
+            let opened = OpenLookup::new(opened.source, memory)?;
             return Ok(SearchTarget::Lookup(Box::new(opened)));
         }
-        let format = source.format();
-        let opened = RefCell::new((!source.is_file()).then_some(source));
+        let opened = RefCell::new((!opened.source.is_file()).then_some(opened));
         let path = path.to_path_buf();
         Ok(SearchTarget::Scan(Box::new(Scanned { path, opened, format })))
     }
@@ -102,21 +101,10 @@ impl Scanned {
         diagnostics: &mut Diagnostics,
         take: &mut dyn FnMut(&EpdRecord) -> Result<(), Error>,
     ) -> anyhow::Result<()> {
-        let mut visit = |item: Item<'_>| {
-            if let Item::Record { record, .. } = item {
-                take(&record)?;
-            }
-            Ok(ControlFlow::Continue(()))
+        let reading = match self.opened.take() {
+            Some(opened) => Reading::of_open(opened, args, diagnostics),
+            None => Reading::of(std::slice::from_ref(&self.path), args, diagnostics),
         };
-        match self.opened.take() {
-            Some(source) => {
-                let mut no_game = |_: &_, _: &_| Ok(Visited::Taken);
-                source::read_open(source, diagnostics, &mut visit, Some(&mut no_game))
-            }
-            None => {
-                let paths = std::slice::from_ref(&self.path);
-                source::read(paths, args, diagnostics, &mut visit)
-            }
-        }
+        reading.records(|record, _, _| Ok(take(&record)?))
     }
 }

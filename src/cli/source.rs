@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::ReadArgs;
+use super::comments::Comments;
 use super::diagnostics::Diagnostics;
 use super::outcome::Usage;
 use super::progress::Progress;
@@ -13,19 +14,15 @@ use super::terminal::note;
 use super::{obeyed, values};
 use epdb::error::Place;
 use epdb::library::question;
-use epdb::model::Game;
+use epdb::model::{EpdRecord, Game};
 use epdb::source::{
     Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions, Summary,
 };
 use epdb::text::epd::{Line, parse_line};
 use epdb::text::{Diagnostic, ParseOptions, Profile};
 
-/// Takes the items of sources in order; [`ControlFlow::Break`] ends the reading. Diagnostics and games are not
-/// among them.
-pub(crate) type VisitItem<'v> = dyn FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>> + 'v;
-
 /// Takes games in order.
-pub(crate) type VisitGame<'v> = dyn FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'v;
+type VisitGame<'v> = dyn FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'v;
 
 /// Result of visiting a game.
 pub(crate) enum Visited {
@@ -37,190 +34,242 @@ pub(crate) enum Visited {
     Refused(Diagnostic),
 }
 
-/// Reads all records of all sources; none at all means standard input.
-///
-/// # Errors
-/// A source that cannot be opened or is damaged, and what `visit` returns. Lines that cannot be
-/// read are no errors: they go to `diagnostics`.
-pub(crate) fn read(
-    paths: &[PathBuf],
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    visit: &mut VisitItem<'_>,
-) -> anyhow::Result<()> {
-    let mut progress = Progress::new(total_size(paths));
-    Reading::new(diagnostics, &mut progress, visit, None).read_all(paths, args, None)
-}
-
-/// [`read`] for a command that shows its own progress.
-///
-/// # Errors
-/// As there.
-pub(crate) fn read_unseen(
-    paths: &[PathBuf],
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    visit: &mut VisitItem<'_>,
-) -> anyhow::Result<()> {
-    let mut progress = Progress::hidden();
-    Reading::new(diagnostics, &mut progress, visit, None).read_all(paths, args, None)
-}
-
-/// [`read`] for records as they are encoded, where that can be done on all threads, and as records
-/// elsewhere.
-///
-/// # Errors
-/// As [`read`], and a record cannot be encoded.
-pub(crate) fn read_encoded(
-    paths: &[PathBuf],
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    encode: Arc<dyn Encode>,
-    mut visit: impl FnMut(Item<'_>) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut progress = Progress::new(total_size(paths));
-    let mut visit = |item: Item<'_>| visit(item).map(ControlFlow::Continue);
-    Reading::new(diagnostics, &mut progress, &mut visit, None).read_all(paths, args, Some(encode))
-}
-
-/// [`read_encoded`], but every record is encoded.
-///
-/// # Errors
-/// As there.
-pub(crate) fn read_all_encoded(
-    paths: &[PathBuf],
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    encode: &Arc<dyn Encode>,
-    mut visit: impl FnMut(EncodedRecords<'_>, &Place) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut encoded = Vec::new();
-    read_encoded(paths, args, diagnostics, Arc::clone(encode), |item| match item {
-        Item::Encoded { records, place, .. } => visit(records, place),
-        Item::Record { record, place, .. } => {
-            encoded.clear();
-            encode.encode(&record, place, &mut encoded)?;
-            visit(EncodedRecords::new(&encoded, &[encoded.len()]), place)
-        }
-        _ => Ok(()),
-    })
-}
-
-/// [`read_with_games`] for records as they are encoded, as with [`read_encoded`].
-///
-/// # Errors
-/// As there.
-pub(crate) fn read_encoded_with_games(
-    paths: &[PathBuf],
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    encode: Arc<dyn Encode>,
-    visit: &mut VisitItem<'_>,
-    visit_game: &mut VisitGame<'_>,
-) -> anyhow::Result<()> {
-    let mut progress = Progress::new(total_size(paths));
-    let visit_game = args.form.games.positions.is_none().then_some(visit_game);
-    Reading::new(diagnostics, &mut progress, visit, visit_game).read_all(paths, args, Some(encode))
-}
-
-/// [`read`], but games come as games unless `--positions` was said.
-///
-/// # Errors
-/// As [`read`].
-pub(crate) fn read_with_games(
-    paths: &[PathBuf],
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    visit: &mut VisitItem<'_>,
-    visit_game: &mut VisitGame<'_>,
-) -> anyhow::Result<()> {
-    let mut progress = Progress::new(total_size(paths));
-    let visit_game = args.form.games.positions.is_none().then_some(visit_game);
-    Reading::new(diagnostics, &mut progress, visit, visit_game).read_all(paths, args, None)
-}
-
-/// [`read_with_games`], but games are items too: whoever counts the bytes of a source sees all of them.
-///
-/// # Errors
-/// As [`read`].
-pub(crate) fn read_items(
-    paths: &[PathBuf],
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    visit: &mut VisitItem<'_>,
-) -> anyhow::Result<()> {
-    let mut progress = Progress::new(total_size(paths));
-    let options = args.source_options(args.form.games.positions.is_none());
-    Reading::new(diagnostics, &mut progress, visit, None).read_with(paths, args, options)
-}
-
-/// Reads an open source. Games are items only if the source was opened so; `visit_game` receives
-/// them.
-///
-/// # Errors
-///
-/// As [`read`].
-pub(crate) fn read_open(
-    source: Source,
-    diagnostics: &mut Diagnostics,
-    visit: &mut VisitItem<'_>,
-    visit_game: Option<&mut VisitGame<'_>>,
-) -> anyhow::Result<()> {
-    let mut progress = Progress::new(None);
-    Reading::new(diagnostics, &mut progress, visit, visit_game).read(source).map(drop)
-}
-
-/// An open source that the library reads.
-pub(crate) struct OpenedSource {
+/// A source that is open, and the progress of its reading.
+pub(crate) struct OpenSource {
     pub(crate) source: Source,
     progress: Progress,
 }
 
-impl OpenedSource {
-    /// Opens a source of which games come as games, if `takes_games`.
+impl OpenSource {
+    /// Opens a source.
     ///
     /// # Errors
     /// As [`open`].
-    pub(crate) fn open(
-        path: &Path,
-        args: &ReadArgs,
-        takes_games: bool,
-    ) -> anyhow::Result<OpenedSource> {
+    pub(crate) fn open(path: &Path, options: SourceOptions) -> anyhow::Result<OpenSource> {
         let progress = Progress::new(total_size(std::slice::from_ref(&path.to_path_buf())));
-        let options = args.source_options(takes_games).count_bytes(Arc::clone(progress.bytes()));
-        Ok(OpenedSource { source: open(path, &options)?, progress })
+        let options = options.count_bytes(Arc::clone(progress.bytes()));
+        Ok(OpenSource { source: open(path, &options)?, progress })
     }
 
-    /// Calls `read` with the source and a callback that counts and reports its items.
+    /// Calls `read`, of the library, with the source and a callback that counts and reports its
+    /// items.
     ///
     /// # Errors
     ///
     /// As for `read`.
     pub(crate) fn read<T>(
-        mut self,
+        self,
         args: &ReadArgs,
         diagnostics: &mut Diagnostics,
         read: impl FnOnce(Source, &mut NoteItem<'_>) -> anyhow::Result<(T, Summary)>,
     ) -> anyhow::Result<T> {
-        diagnostics.watch(args.wanted.filter.as_ref());
-        let mut no_visit = |_: Item<'_>| Ok(ControlFlow::Continue(()));
-        let (comments, form) = (diagnostics.comments().clone(), args.form.options());
-        let mut reading = Reading::new(diagnostics, &mut self.progress, &mut no_visit, None);
-        comments.begin_source();
-        let (result, summary) = read(self.source, &mut |item| {
-            comments.before(item, &form);
-            reading.note(item)?;
-            comments.behind();
-            Ok(())
-        })?;
-        comments.end_source();
-        reading.add(&summary);
-        Ok(result)
+        let OpenSource { source, mut progress } = self;
+        let mut counter = Counter::new(args, diagnostics, &mut progress, None);
+        counter.count_source(|counter| read(source, &mut |item| counter.note(item).map(drop)))
     }
 }
 
 /// Counts and reports an item.
 pub(crate) type NoteItem<'n> = dyn FnMut(&Item<'_>) -> anyhow::Result<()> + 'n;
+
+/// A source or sources to be read, with the options of reading. Items are counted, diagnostics
+/// reported, and comments passed to the output.
+#[must_use]
+pub(crate) struct Reading<'r> {
+    sources: Sources<'r>,
+    args: &'r ReadArgs,
+    diagnostics: &'r mut Diagnostics,
+    progress: Progress,
+    encode: Option<Arc<dyn Encode>>,
+    takes_games: bool,
+    visit_game: Option<Box<VisitGame<'r>>>,
+}
+
+enum Sources<'r> {
+    Paths(&'r [PathBuf]),
+    Open(Source),
+}
+
+impl<'r> Reading<'r> {
+    /// Reading of files; of standard input if there are none.
+    pub(crate) fn of(
+        paths: &'r [PathBuf],
+        args: &'r ReadArgs,
+        diagnostics: &'r mut Diagnostics,
+    ) -> Reading<'r> {
+        let progress = Progress::new(total_size(paths));
+        Reading::new(Sources::Paths(paths), progress, args, diagnostics)
+    }
+
+    /// Reading of an open source, by the options with which it was opened.
+    pub(crate) fn of_open(
+        opened: OpenSource,
+        args: &'r ReadArgs,
+        diagnostics: &'r mut Diagnostics,
+    ) -> Reading<'r> {
+        Reading::new(Sources::Open(opened.source), opened.progress, args, diagnostics)
+    }
+
+    fn new(
+        sources: Sources<'r>,
+        progress: Progress,
+        args: &'r ReadArgs,
+        diagnostics: &'r mut Diagnostics,
+    ) -> Reading<'r> {
+        Reading {
+            sources,
+            args,
+            diagnostics,
+            progress,
+            encode: None,
+            takes_games: false,
+            visit_game: None,
+        }
+    }
+
+    /// Without a progress bar: the command shows its own.
+    pub(crate) fn without_progress(self) -> Reading<'r> {
+        Reading { progress: Progress::hidden(), ..self }
+    }
+
+    /// Records come encoded where all threads can encode them, and as records elsewhere.
+    pub(crate) fn encode(self, encode: Arc<dyn Encode>) -> Reading<'r> {
+        Reading { encode: Some(encode), ..self }
+    }
+
+    /// Games are items, not their positions, unless `--positions` was given.
+    pub(crate) fn games_as_items(self) -> Reading<'r> {
+        Reading { takes_games: self.args.form.games.positions.is_none(), ..self }
+    }
+
+    /// Passes games to `visit`, not their positions to the visitor of items, unless `--positions`
+    /// was given.
+    pub(crate) fn visit_games(
+        self,
+        visit: impl FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'r,
+    ) -> Reading<'r> {
+        let reading = self.games_as_items();
+        let visit_game = reading.takes_games.then(|| Box::new(visit) as Box<VisitGame<'r>>);
+        Reading { visit_game, ..reading }
+    }
+
+    /// Passes the items to `visit` in order; [`ControlFlow::Break`] ends the reading. Diagnostics
+    /// and visited games are not among them.
+    ///
+    /// # Errors
+    /// A source that cannot be opened or is damaged, and what `visit` returns. Lines that cannot be
+    /// read are no errors: they are reported.
+    pub(crate) fn items(
+        self,
+        mut visit: impl FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<()> {
+        let Reading { sources, args, diagnostics, mut progress, .. } = self;
+        if self.visit_game.is_some()
+            && let Some(name) = args.form.games.of_positions()
+        {
+            return Err(Usage(format!(
+                "--{name} is for positions of games, but games are processed as games here: use --positions too, such as --positions all"
+            ))
+            .into());
+        }
+        let mut options = args.source_options(self.takes_games);
+        if let Some(encode) = self.encode {
+            options = options.encode(encode);
+        }
+        let options = options.count_bytes(Arc::clone(progress.bytes()));
+        let mut counter = Counter::new(args, diagnostics, &mut progress, self.visit_game);
+        let paths = match sources {
+            Sources::Open(source) => return counter.read(source, &mut visit).map(drop),
+            Sources::Paths(paths) => or_stdin(paths),
+        };
+        for path in paths {
+            if counter.read(open(path, &options)?, &mut visit)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes each record to `visit`, with its place and its game.
+    ///
+    /// # Errors
+    /// As [`Reading::items`].
+    pub(crate) fn records(
+        self,
+        mut visit: impl FnMut(EpdRecord, &Place, Option<&Game>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.items(|item| {
+            if let Item::Record { record, place, game, .. } = item {
+                visit(record, place, game)?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// Passes all records to `visit` in encoded form, and the place of the first of them.
+    ///
+    /// # Errors
+    /// As [`Reading::items`], and a record cannot be encoded.
+    pub(crate) fn encoded_records(
+        self,
+        encode: &Arc<dyn Encode>,
+        mut visit: impl FnMut(EncodedRecords<'_>, &Place) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut encoded = Vec::new();
+        self.encode(Arc::clone(encode)).items(|item| {
+            match item {
+                Item::Encoded { records, place, .. } => visit(records, place)?,
+                Item::Record { record, place, .. } => {
+                    encoded.clear();
+                    encode.encode(&record, place, &mut encoded)?;
+                    visit(EncodedRecords::new(&encoded, &[encoded.len()]), place)?;
+                }
+                _ => {}
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// Passes each game to `visit`.
+    ///
+    /// # Errors
+    /// As [`Reading::items`]; positions are refused.
+    pub(crate) fn games(
+        self,
+        visit: impl FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'r,
+    ) -> anyhow::Result<()> {
+        self.check_games()?;
+        self.visit_games(visit).items(|item| match item {
+            Item::Record { .. } | Item::LeftOut { .. } => anyhow::bail!(NO_GAMES),
+            _ => Ok(ControlFlow::Continue(())),
+        })
+    }
+
+    /// Passes all items of games to `visit`, with the games that were left out.
+    ///
+    /// # Errors
+    /// As [`Reading::games`].
+    pub(crate) fn all_games(
+        self,
+        mut visit: impl FnMut(Item<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.check_games()?;
+        self.games_as_items().items(|item| match item {
+            Item::Record { .. } | Item::LeftOut { record: Some(_), .. } => {
+                anyhow::bail!(NO_GAMES)
+            }
+            item => visit(item).map(ControlFlow::Continue),
+        })
+    }
+
+    fn check_games(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(self.args.form.games.positions.is_none(), WHOLE);
+        Ok(())
+    }
+}
+
+const WHOLE: &str = "--positions is for an output of positions, not of games";
+const NO_GAMES: &str = "cannot write positions as games: the input must be .pgn or .pgc";
 
 /// The paths, or standard input if there are no paths.
 pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
@@ -326,87 +375,62 @@ pub(crate) fn holds(line: &[u8], place: &Place, args: &ReadArgs) -> bool {
         )
 }
 
-/// State of reading: the visitors of items and games.
-struct Reading<'r, 'd, 'v, 'g> {
-    diagnostics: &'d mut Diagnostics,
+/// Counter of items, which reports diagnostics and passes games to their visitor.
+struct Counter<'r> {
+    diagnostics: &'r mut Diagnostics,
     progress: &'r mut Progress,
-    visit: &'r mut VisitItem<'v>,
-    visit_game: Option<&'r mut VisitGame<'g>>,
+    visit_game: Option<Box<VisitGame<'r>>>,
+    comments: Comments,
     /// Form of the lines of a text.
     form: ParseOptions,
 }
 
-impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
+impl<'r> Counter<'r> {
     fn new(
-        diagnostics: &'d mut Diagnostics,
+        args: &ReadArgs,
+        diagnostics: &'r mut Diagnostics,
         progress: &'r mut Progress,
-        visit: &'r mut VisitItem<'v>,
-        visit_game: Option<&'r mut VisitGame<'g>>,
-    ) -> Reading<'r, 'd, 'v, 'g> {
-        Reading { diagnostics, progress, visit, visit_game, form: ParseOptions::default() }
+        visit_game: Option<Box<VisitGame<'r>>>,
+    ) -> Counter<'r> {
+        diagnostics.watch(args.wanted.filter.as_ref());
+        let (comments, form) = (diagnostics.comments().clone(), args.form.options());
+        Counter { diagnostics, progress, visit_game, comments, form }
     }
 
-    fn read_all(
-        self,
-        paths: &[PathBuf],
-        args: &ReadArgs,
-        encode: Option<Arc<dyn Encode>>,
-    ) -> anyhow::Result<()> {
-        let mut options = args.source_options(self.visit_game.is_some());
-        if let Some(encode) = encode {
-            options = options.encode(encode);
-        }
-        self.read_with(paths, args, options)
-    }
-
-    fn read_with(
-        mut self,
-        paths: &[PathBuf],
-        args: &ReadArgs,
-        options: SourceOptions,
-    ) -> anyhow::Result<()> {
-        if self.visit_game.is_some()
-            && let Some(name) = args.form.games.of_positions()
-        {
-            return Err(Usage(format!(
-                "--{name} is for positions of games, but games are processed as games here: use --positions too, such as --positions all"
-            ))
-            .into());
-        }
-        self.diagnostics.watch(args.wanted.filter.as_ref());
-        self.form = args.form.options();
-        let options = options.count_bytes(Arc::clone(self.progress.bytes()));
-        for path in or_stdin(paths) {
-            if self.read(open(path, &options)?)?.is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads a source, unless a visitor has stopped.
-    fn read(&mut self, source: Source) -> anyhow::Result<ControlFlow<()>> {
-        let comments = self.diagnostics.comments().clone();
-        comments.begin_source();
-        let summary = source.read(&mut |item| {
-            let is_record = matches!(item, Item::Record { .. });
-            comments.before(&item, &self.form);
-            let flow = self.take(item);
-            if is_record {
-                comments.behind();
-            }
-            flow
-        })?;
-        comments.end_source();
+    /// Calls `read` with the items of a source.
+    fn count_source<T>(
+        &mut self,
+        read: impl FnOnce(&mut Counter<'r>) -> anyhow::Result<(T, Summary)>,
+    ) -> anyhow::Result<T> {
+        self.comments.begin_source();
+        let (result, summary) = read(self)?;
+        self.comments.end_source();
         self.add(&summary);
-        Ok(match summary.was_stopped {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        Ok(result)
+    }
+
+    /// Reads a source, unless a visitor stops.
+    fn read(
+        &mut self,
+        source: Source,
+        visit: &mut impl FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<ControlFlow<()>> {
+        self.count_source(|counter| {
+            let summary = source.read(&mut |item| counter.take(item, visit))?;
+            let flow = match summary.was_stopped {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            Ok((flow, summary))
         })
     }
 
     /// Counts and reports an item, and passes it to its visitor.
-    fn take(&mut self, item: Item<'_>) -> anyhow::Result<ControlFlow<()>> {
+    fn take(
+        &mut self,
+        item: Item<'_>,
+        visit: &mut impl FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<ControlFlow<()>> {
         if let Item::Game { game, place, raw, is_cut_short } = item
             && self.visit_game.is_some()
         {
@@ -416,11 +440,17 @@ impl<'r, 'd, 'v, 'g> Reading<'r, 'd, 'v, 'g> {
         if !self.note(&item)? {
             return Ok(ControlFlow::Continue(()));
         }
-        (self.visit)(item)
+        let is_record = matches!(item, Item::Record { .. });
+        let flow = visit(item);
+        if is_record {
+            self.comments.behind();
+        }
+        flow
     }
 
     /// Counts and reports an item; returns false if no visitor takes it.
     fn note(&mut self, item: &Item<'_>) -> anyhow::Result<bool> {
+        self.comments.before(item, &self.form);
         let tally = &mut self.diagnostics.tally;
         match item {
             Item::Diagnostic { diagnostic, place } => {

@@ -202,6 +202,14 @@ impl Source {
         Ok(Some(result))
     }
 
+    /// The file of a store or an archive.
+    pub const fn local(&self) -> Option<&Local> {
+        match &self.content {
+            Content::Store(local) | Content::Archive(local) => Some(local),
+            _ => None,
+        }
+    }
+
     /// The store or archive that the source is.
     pub(crate) fn library(&self) -> Option<LibraryFile> {
         match &self.content {

@@ -1,15 +1,15 @@
 //! `epdb backsolve`: scores carried back to the positions that lead to them.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 
 use crate::cli::args::MemoryArgs;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::pipe::{Pipe, each, temporary_directory};
+use crate::cli::pipe::{Pipe, temporary_directory};
 use crate::cli::record_output::RecordOutput;
+use crate::cli::source::Reading;
 use crate::cli::terminal::note;
 use epdb::library::backsolve::{
     BacksolveCounts, BacksolveOptions, Backsolved, Backsolver, OwnScores,
@@ -66,10 +66,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         white_view: args.white_view,
     };
     let mut backsolver = Backsolver::new(options, &temporary_directory(), args.memory.memory);
-    each(files, read, &mut diagnostics, |record, _| {
-        backsolver.add(&record)?;
-        Ok(ControlFlow::Continue(()))
-    })?;
+    Reading::of(files, read, &mut diagnostics)
+        .records(|record, _, _| Ok(backsolver.add(&record)?))?;
     let written = write_records(backsolver.solve()?, output)?;
     Ok(diagnostics.finish()?.and(written))
 }

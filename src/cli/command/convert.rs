@@ -1,6 +1,5 @@
 //! `epdb convert`: any format to any other.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -17,10 +16,10 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::check_name;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire;
-use crate::cli::source::{self, Visited};
+use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::note;
 use epdb::library::repertoire::{Tree, TreeOptions};
-use epdb::source::{FileFormat, Item};
+use epdb::source::FileFormat;
 
 /// Convert a file to another format, chosen by the suffixes of both names
 ///
@@ -120,12 +119,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let files = std::slice::from_ref(&args.input);
     output.keep_ledger(files, || ledgers::of_records(files, &args.read.wanted, true))?;
-    source::read(files, &args.read, &mut diagnostics, &mut |item| {
-        if let Item::Record { record, .. } = item {
-            output.write(&record)?;
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
+    Reading::of(files, &args.read, &mut diagnostics)
+        .records(|record, _, _| output.write(&record))?;
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))
 }

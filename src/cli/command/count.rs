@@ -10,12 +10,12 @@ use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
-use crate::cli::source::{self, Visited};
+use crate::cli::source::{self, Reading, Visited};
 use epdb::archive::Archive;
 use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
-use epdb::model::{EpdRecord, Game};
-use epdb::source::{Encode, FileFormat, Item};
+use epdb::model::EpdRecord;
+use epdb::source::{Encode, FileFormat};
 
 /// Print the number of records or games; with --positions, of game positions
 #[derive(clap::Args, Clone, Debug)]
@@ -40,17 +40,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     }
     if !files.is_empty() {
-        let (read, mut any) = (&args.read, |_: Item<'_>| Ok(ControlFlow::Continue(())));
-        let mut any_game = |_: &Game, _: &Place| Ok(Visited::Taken);
-        let encode = Arc::new(Nothing);
-        source::read_encoded_with_games(
-            &files,
-            read,
-            &mut diagnostics,
-            encode,
-            &mut any,
-            &mut any_game,
-        )?;
+        Reading::of(&files, &args.read, &mut diagnostics)
+            .encode(Arc::new(Nothing))
+            .visit_games(|_, _| Ok(Visited::Taken))
+            .items(|_| Ok(ControlFlow::Continue(())))?;
     }
     print_line(stored + diagnostics.tally.records + diagnostics.tally.games)?;
     diagnostics.finish()

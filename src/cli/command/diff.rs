@@ -1,7 +1,6 @@
 //! `epdb diff`: what changed from one source to another.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -11,7 +10,8 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
-use crate::cli::pipe::{Places, each, shown_operation, temporary_directory};
+use crate::cli::pipe::{Places, shown_operation, temporary_directory};
+use crate::cli::source::Reading;
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use epdb::library::diff::{Change, ChangedOperation, Diff, Difference, MatchBy};
@@ -54,14 +54,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut out = open_other_output(args.output.as_deref(), "a list of differences")?;
     let mut diff = Diff::new(args.by, temporary_directory(), args.memory.memory);
     let mut places = Places::default();
-    each(std::slice::from_ref(&args.old), &args.read, &mut diagnostics, |record, place| {
-        diff.add_old(&record, places.number(place))?;
-        Ok(ControlFlow::Continue(()))
-    })?;
-    each(std::slice::from_ref(&args.new), &args.read, &mut diagnostics, |record, place| {
-        diff.add_new(&record, places.number(place))?;
-        Ok(ControlFlow::Continue(()))
-    })?;
+    Reading::of(std::slice::from_ref(&args.old), &args.read, &mut diagnostics)
+        .records(|record, place, _| Ok(diff.add_old(&record, places.number(place))?))?;
+    Reading::of(std::slice::from_ref(&args.new), &args.read, &mut diagnostics)
+        .records(|record, place, _| Ok(diff.add_new(&record, places.number(place))?))?;
     let (mut differences, tally) = diff.finish()?;
     for difference in differences.by_ref() {
         let difference = difference?;

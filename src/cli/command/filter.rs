@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use crate::cli::args::RecordFilter;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{self, GameOutput, GamesArgs};
+use crate::cli::games::{GameOutput, GamesArgs};
 use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Visited};
+use crate::cli::source::{Reading, Visited};
 use epdb::source::{GameFormat, Item};
 
 /// Write the records or games for which --where is true, in input order
@@ -71,7 +71,7 @@ fn filter_records(
         })?;
     }
     let mut count = 0_u64;
-    source::read(&pipe.files, &pipe.read, diagnostics, &mut |item| {
+    Reading::of(&pipe.files, &pipe.read, diagnostics).items(|item| {
         match item {
             Item::Record { record, place, game, .. }
                 if inverted.is_none_or(|wanted| !wanted.takes_of_game(&record, place, game)) =>
@@ -100,7 +100,7 @@ fn filter_games(
     let output = || GameOutput::open(pipe.output.output.as_deref(), format);
     let mut output = (!only_count).then(output).transpose()?;
     let mut count = 0_u64;
-    games::each(&pipe.files, &pipe.read, diagnostics, &mut |game, place| {
+    Reading::of(&pipe.files, &pipe.read, diagnostics).games(|game, place| {
         if inverted.is_some_and(|wanted| wanted.takes_game(game, place)) {
             return Ok(Visited::Taken);
         }

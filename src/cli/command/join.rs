@@ -1,14 +1,14 @@
 //! `epdb join`: operations taken over from another source.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{Findings, Places, each, shown_conflict, temporary_directory, write_all};
+use crate::cli::pipe::{Findings, Places, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
+use crate::cli::source::Reading;
 use crate::cli::terminal::{listed_counts, note};
 use crate::cli::values::word_of;
 use epdb::library::field::parse_opcode;
@@ -61,15 +61,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let mut join = Join::new(args.by, args.take.clone(), args.merge.rules(), directory, memory);
     let mut places = Places::default();
-    each(std::slice::from_ref(&args.file), &args.read, &mut diagnostics, |record, place| {
-        join.add(&record, places.number(place))?;
-        Ok(ControlFlow::Continue(()))
-    })?;
+    Reading::of(std::slice::from_ref(&args.file), &args.read, &mut diagnostics)
+        .records(|record, place, _| Ok(join.add(&record, places.number(place))?))?;
     diagnostics.comments().pause();
-    each(std::slice::from_ref(&args.other), &args.read, &mut diagnostics, |record, place| {
-        join.add_other(&record, places.number(place))?;
-        Ok(ControlFlow::Continue(()))
-    })?;
+    Reading::of(std::slice::from_ref(&args.other), &args.read, &mut diagnostics)
+        .records(|record, place, _| Ok(join.add_other(&record, places.number(place))?))?;
     let mut findings = Findings::new(args.read.form.all_warnings);
     let (records, tally) = join.finish(args.where_missing, &mut |conflict| {
         findings.report(|| shown_conflict(conflict, &places));

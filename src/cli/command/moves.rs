@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,9 +13,9 @@ use crate::cli::args::{PositionArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::pipe::each;
+use crate::cli::source::{self, Reading};
 use crate::cli::terminal::note;
-use crate::cli::{json, source, values};
+use crate::cli::{json, values};
 use epdb::codec::ordinal;
 use epdb::error::Place;
 use epdb::library::perft::{divide, expected, perft as count};
@@ -139,12 +138,9 @@ fn of_files(args: &PerftArgs, names: &[String]) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut check = Check { args, out: open_output(None)?, tally: Tally::default() };
     let mut batch = Vec::new();
-    each(&files, &read, &mut diagnostics, |record, place| {
+    Reading::of(&files, &read, &mut diagnostics).records(|record, place, _| {
         batch.push((record, place.clone()));
-        if batch.len() == BATCH {
-            check.batch(&mut batch)?;
-        }
-        Ok(ControlFlow::Continue(()))
+        if batch.len() == BATCH { check.batch(&mut batch) } else { Ok(()) }
     })?;
     check.batch(&mut batch)?;
     check.out.finish()?;

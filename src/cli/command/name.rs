@@ -11,7 +11,7 @@ use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Visited};
+use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::note;
 use epdb::library::names::{LineNames, Names, Naming};
 use epdb::source::Item;
@@ -74,7 +74,7 @@ fn name_records(pipe: &Pipe, names: &Names, naming: Naming) -> anyhow::Result<Ou
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let mut names = LineNames::new(names);
     let mut counts = Counts::default();
-    source::read(&pipe.files, &pipe.read, &mut diagnostics, &mut |item| {
+    Reading::of(&pipe.files, &pipe.read, &mut diagnostics).items(|item| {
         match item {
             Item::Record { mut record, game, .. } => {
                 match names.get(&record, game) {

@@ -8,7 +8,7 @@ use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source;
+use crate::cli::source::Reading;
 use epdb::source::Item;
 use epdb::text::{CounterForm, Profile};
 
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
-    source::read(&args.files, &read, &mut diagnostics, &mut |item| {
+    Reading::of(&args.files, &read, &mut diagnostics).items(|item| {
         match item {
             Item::Record { record, .. } if args.sorts_operands => {
                 output.write(&record.with_operands_in_order())?;

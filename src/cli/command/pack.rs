@@ -10,8 +10,9 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::kept_games::KeptGamesOf;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
+use crate::cli::source::{self, OpenSource, Reading};
 use crate::cli::values::word_of;
-use crate::cli::{ledgers, source, values};
+use crate::cli::{ledgers, values};
 use epdb::archive::{ArchiveWriter, Level, PackOptions};
 use epdb::codec::record;
 use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         let mut games = KeptGamesOf::new(&args.files)?;
         let encode = Arc::new(BinaryRecords { only_plain: true });
-        source::read_encoded(&args.files, &args.read, &mut diagnostics, encode, |item| {
+        Reading::of(&args.files, &args.read, &mut diagnostics).encode(encode).items(|item| {
             match item {
                 // Those without operations, which list no games.
                 Item::Encoded { records, .. } => push_all(&mut writer, records)?,
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 }
                 _ => {}
             }
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })?;
         games.each(&mut |game| Ok(writer.keep_game(game)?))?;
     }
@@ -120,8 +121,8 @@ fn pack_verbatim<W: std::io::Write>(
     diagnostics: &mut Diagnostics,
     writer: &mut ArchiveWriter<W>,
 ) -> anyhow::Result<()> {
-    diagnostics.watch(args.read.wanted.filter.as_ref());
-    let source = source::open(file, &args.read.source_options(false))?;
+    let opened = OpenSource::open(file, args.read.source_options(false))?;
+    let source = &opened.source;
     let is_text = matches!(source.format(), FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn);
     anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", file.display());
     if let Some(encoding) = source.encoding() {
@@ -129,23 +130,16 @@ fn pack_verbatim<W: std::io::Write>(
         let keep = "whose bytes --verbatim cannot keep: convert it to UTF-8 first";
         anyhow::bail!("{file} is text in {encoding}, {keep}");
     }
-    source::read_open(
-        source,
-        diagnostics,
-        &mut |item| {
-            match item {
-                Item::Record { record, raw, .. } => writer.push_line(&record, raw)?,
-                Item::LeftOut { raw, .. }
-                | Item::Rejected { raw, .. }
-                | Item::Skipped { raw, .. } => {
-                    writer.push_aside(raw)?;
-                }
-                _ => {}
+    Reading::of_open(opened, &args.read, diagnostics).items(|item| {
+        match item {
+            Item::Record { record, raw, .. } => writer.push_line(&record, raw)?,
+            Item::LeftOut { raw, .. } | Item::Rejected { raw, .. } | Item::Skipped { raw, .. } => {
+                writer.push_aside(raw)?;
             }
-            Ok(ControlFlow::Continue(()))
-        },
-        None,
-    )
+            _ => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    })
 }
 
 /// The names of files in a verbatim archive: their paths without the folders that all of them share.

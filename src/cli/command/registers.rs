@@ -1,7 +1,6 @@
 //! `epdb registers`: the registers after each record.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -11,7 +10,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::pipe::each_with_game;
+use crate::cli::source::Reading;
 use epdb::error::Place;
 use epdb::library::registers::RunningRegisters;
 use epdb::model::registers::{Register, Registers};
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
     let mut running = RunningRegisters::new(args.by_continuity);
     let (mut fragment, mut line) = (0, Vec::new());
-    each_with_game(&args.files, &read, &mut diagnostics, |record, place, game| {
+    Reading::of(&args.files, &read, &mut diagnostics).records(|record, place, game| {
         let begins = running.take(&record, place, game.is_some());
         fragment += u64::from(begins);
         let registers = running.registers();
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             line.push(b'\n');
             out.write_all(&line)?;
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     })?;
     out.finish()?;
     diagnostics.finish()

@@ -14,7 +14,7 @@ use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Pipe, UnusedFields, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{Visited, read_encoded};
+use crate::cli::source::{Reading, Visited};
 use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
 use epdb::library::order::{RecordSorter, SortOrder};
@@ -93,18 +93,21 @@ fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
     let never_met = UnusedFields::new(order.fields());
     let keyed = Arc::new(Keyed { order: order.clone(), never_met });
     let (encode, mut encoded) = (Arc::clone(&keyed), Vec::new());
-    read_encoded(files, read, &mut diagnostics, encode, |item| match item {
-        Item::Encoded { records, .. } => {
-            Ok(records.iter().try_for_each(|record| sorter.add_keyed(record))?)
+    Reading::of(files, read, &mut diagnostics).encode(encode).items(|item| {
+        match item {
+            Item::Encoded { records, .. } => {
+                records.iter().try_for_each(|record| sorter.add_keyed(record))?;
+            }
+            Item::Record { record, place, game, .. } => {
+                let subject = EvalContext::new(&record, game, place);
+                keyed.never_met.ask(&subject);
+                encoded.clear();
+                order.encode(&subject, &mut encoded)?;
+                sorter.add_keyed(&encoded)?;
+            }
+            _ => {}
         }
-        Item::Record { record, place, game, .. } => {
-            let subject = EvalContext::new(&record, game, place);
-            keyed.never_met.ask(&subject);
-            encoded.clear();
-            order.encode(&subject, &mut encoded)?;
-            Ok(sorter.add_keyed(&encoded)?)
-        }
-        _ => Ok(()),
+        Ok(ControlFlow::Continue(()))
     })?;
     write_all(sorter.finish()?, &mut output)?;
     let written = output.finish()?;

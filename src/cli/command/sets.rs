@@ -15,7 +15,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::create_file;
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, read_all_encoded};
+use crate::cli::source::{self, Reading};
 use crate::cli::terminal::{listed_counts, note};
 use crate::cli::values::word_of;
 use crate::cli::{json, settings};
@@ -248,18 +248,16 @@ pub(crate) fn select(args: &SelectionArgs, keep: Keep) -> anyhow::Result<Outcome
     let encode: Arc<dyn Encode> = Arc::new(args.by);
     let mut selection = Selection::new(keep, args.by, directory, memory);
     let own = std::slice::from_ref(&args.file);
-    read_all_encoded(own, &args.read, &mut diagnostics, &encode, |records, _| {
-        Ok(selection.add_encoded(records)?)
-    })?;
+    Reading::of(own, &args.read, &mut diagnostics)
+        .encoded_records(&encode, |records, _| Ok(selection.add_encoded(records)?))?;
     diagnostics.comments().pause();
     for (number, other) in args.others.iter().enumerate() {
         if number > 0 {
             selection.next_other();
         }
         let other = std::slice::from_ref(other);
-        read_all_encoded(other, &args.read, &mut diagnostics, &encode, |records, _| {
-            Ok(selection.add_other_encoded(records)?)
-        })?;
+        Reading::of(other, &args.read, &mut diagnostics)
+            .encoded_records(&encode, |records, _| Ok(selection.add_other_encoded(records)?))?;
     }
     write_all(selection.finish()?, &mut output)?;
     let written = output.finish()?;

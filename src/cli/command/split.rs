@@ -1,7 +1,6 @@
 //! `epdb split`: one collection in several files.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf, is_separator};
 
 use anyhow::Context;
@@ -11,10 +10,10 @@ use crate::cli::comments::{self, Comments};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{UnusedFields, each_with_game, temporary_directory};
+use crate::cli::pipe::{UnusedFields, temporary_directory};
 use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::Visited;
+use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::note;
 use epdb::codec::{packed, record};
 use epdb::error::Place;
@@ -240,15 +239,11 @@ fn each_unit(
     diagnostics: &mut Diagnostics,
     visit: &mut dyn FnMut(Unit<'_>, &Place) -> anyhow::Result<Visited>,
 ) -> anyhow::Result<()> {
+    let reading = Reading::of(&args.files, &args.read, diagnostics);
     if args.game_format()?.is_some() {
-        return games::each(&args.files, &args.read, diagnostics, &mut |game, place| {
-            visit(Unit::Game(game), place)
-        });
+        return reading.games(|game, place| visit(Unit::Game(game), place));
     }
-    each_with_game(&args.files, &args.read, diagnostics, |record, place, game| {
-        visit(Unit::Record(&record, game), place)?;
-        Ok(ControlFlow::Continue(()))
-    })
+    reading.records(|record, place, game| visit(Unit::Record(&record, game), place).map(drop))
 }
 
 fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {

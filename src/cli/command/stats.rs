@@ -11,11 +11,10 @@ use crate::cli::json;
 use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::source::{self, Visited};
-use epdb::error::Place;
+use crate::cli::source::{Reading, Visited};
 use epdb::library::census::GameCensus;
 use epdb::library::census::{Census, CensusEncode, CensusTally};
-use epdb::model::{Game, GameResult};
+use epdb::model::GameResult;
 use epdb::source::{FileFormat, Item, Output, kept_game_count};
 
 /// Print statistics: records, positions, opcodes; for games, results, tags and moves
@@ -44,29 +43,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut census = Census::new(std::env::temp_dir(), args.memory.memory / 2);
     let mut games = GameCensus::default();
-    let mut count_record = |item: Item<'_>| {
-        match item {
-            Item::Encoded { records, .. } => {
-                records.iter().try_for_each(|record| census.add_encoded(record))?;
+    Reading::of(&args.files, &args.read, &mut diagnostics)
+        .encode(Arc::new(CensusEncode))
+        .visit_games(|game, _| {
+            games.add(game);
+            Ok(Visited::Taken)
+        })
+        .items(|item| {
+            match item {
+                Item::Encoded { records, .. } => {
+                    records.iter().try_for_each(|record| census.add_encoded(record))?;
+                }
+                Item::Record { record, .. } => census.add(&record)?,
+                _ => {}
             }
-            Item::Record { record, .. } => census.add(&record)?,
-            _ => {}
-        }
-        Ok(ControlFlow::Continue(()))
-    };
-    let mut count_game = |game: &Game, _: &Place| {
-        games.add(game);
-        Ok(Visited::Taken)
-    };
-    let (files, read) = (&args.files, &args.read);
-    source::read_encoded_with_games(
-        files,
-        read,
-        &mut diagnostics,
-        Arc::new(CensusEncode),
-        &mut count_record,
-        &mut count_game,
-    )?;
+            Ok(ControlFlow::Continue(()))
+        })?;
     let tally = census.finish()?;
     let file_bytes = args.files.iter().map(|path| Some(path.metadata().ok()?.len())).sum();
     let mut out = open_output(None)?;

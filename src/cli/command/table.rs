@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, ReadArgs, WriteArgs};
+use crate::cli::columns;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::pipe::{UnusedFields, temporary_directory};
-use crate::cli::source::{self, Visited};
-use crate::cli::{columns, games};
+use crate::cli::source::{Reading, Visited};
 use epdb::library::field::Field;
 use epdb::library::field::json_value;
 use epdb::library::group::{Aggregate, Groups};
@@ -237,13 +237,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     if args.games {
         let is_of_record = fields.iter().any(|field| field.is_of_record());
-        games::each(&args.files, &args.read, &mut diagnostics, &mut |game, place| {
+        Reading::of(&args.files, &args.read, &mut diagnostics).games(|game, place| {
             let record = record_of_game(game, is_of_record);
             table.write(&EvalContext::new(&record, Some(game), place))?;
             Ok(Visited::Taken)
         })?;
     } else {
-        source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
+        Reading::of(&args.files, &args.read, &mut diagnostics).items(|item| {
             match item {
                 Item::Record { record, place, game, .. } => {
                     table.write_rows(&EvalContext::new(&record, game, place))?;

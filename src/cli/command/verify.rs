@@ -8,7 +8,7 @@ use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::open_output;
-use crate::cli::source::{self, Visited};
+use crate::cli::source::{OpenSource, Reading, Visited};
 use epdb::archive::ArchiveError;
 use epdb::source::{Content, FileFormat, Output};
 use epdb::store::{self, StoreError, StoreOptions};
@@ -108,21 +108,17 @@ fn check(
     let read = ReadArgs { wanted: RecordFilter::default(), form: args.form.clone() };
     let takes_games = args.form.games.positions.is_none();
     let games = args.form.pgn_options().check_tags(true);
-    let source = match source::open(path, &read.source_options(takes_games).games(games)) {
-        Ok(source) => source,
+    let opened = match OpenSource::open(path, read.source_options(takes_games).games(games)) {
+        Ok(opened) => opened,
         Err(error) => return findings.put_damage(error, false),
     };
-    if !matches!(source.format(), FileFormat::Epdb | FileFormat::Epa) {
-        let mut any_game = |_: &_, _: &_| Ok(Visited::Taken);
-        let checked = source::read_open(
-            source,
-            diagnostics,
-            &mut |_| Ok(ControlFlow::Continue(())),
-            Some(&mut any_game),
-        );
+    if !matches!(opened.source.format(), FileFormat::Epdb | FileFormat::Epa) {
+        let checked = Reading::of_open(opened, &read, diagnostics)
+            .visit_games(|_, _| Ok(Visited::Taken))
+            .items(|_| Ok(ControlFlow::Continue(())));
         return checked.or_else(|error| findings.put_damage(error, true));
     }
-    let checked = match source.into_content() {
+    let checked = match opened.source.into_content() {
         Content::Store(local) => {
             let options = StoreOptions::new().memory_bytes(args.memory.memory);
             match store::verify(local.path(), &options) {

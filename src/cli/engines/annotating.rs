@@ -7,10 +7,10 @@ use anyhow::Context;
 
 use super::progress::{ProgressReporter, shown_files};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{self, GameOutput};
+use crate::cli::games::GameOutput;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
-use crate::cli::source::Visited;
+use crate::cli::source::{Reading, Visited};
 use epdb::engine::{Finished, RunningSuite, SearchedSuite, annotated, positions_of};
 use epdb::error::Place;
 use epdb::model::{EpdRecord, Game};
@@ -54,7 +54,7 @@ impl Annotating {
                 None => Ok(()),
             }
         };
-        games::each(files, read, &mut diagnostics, &mut |game, place| {
+        Reading::of(files, read, &mut diagnostics).games(|game, place| {
             let positions = positions_of(game);
             let (game, place) = (game.clone(), place.clone());
             let (positions, records) = (positions.len(), positions);

@@ -15,8 +15,9 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
+use crate::cli::source::{self, Reading};
 use crate::cli::terminal::note;
-use crate::cli::{places, source, values};
+use crate::cli::{places, values};
 use epdb::engine::{self, Finished, RunningSuite, SearchedSuite, SuiteRun, Task};
 use epdb::error::Place;
 use epdb::library::run_file::RunSuite;
@@ -152,7 +153,7 @@ pub(super) fn search_records(
         progress.tell(&places.pop_front().context("a record is from nowhere")?, &finished);
         sink.write(&finished.record)
     };
-    source::read_unseen(files, read, &mut diagnostics, &mut |item| {
+    Reading::of(files, read, &mut diagnostics).without_progress().items(|item| {
         match item {
             Item::Record { record, place, .. } => {
                 places.push_back(place.clone());

@@ -1,7 +1,6 @@
 //! `epdb book list`: the entries of a book.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -11,7 +10,7 @@ use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
-use crate::cli::pipe::each;
+use crate::cli::source::Reading;
 use crate::cli::terminal::note;
 use crate::cli::values::{self, word_of};
 use crate::cli::{columns, json};
@@ -90,9 +89,9 @@ fn offer_sources(args: &Args, walks: &mut [BookResolver<'_>]) -> anyhow::Result<
         return Ok(Outcome::Done);
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    each(&args.sources, &args.read, &mut diagnostics, |record, _| {
+    Reading::of(&args.sources, &args.read, &mut diagnostics).records(|record, _, _| {
         walks.iter_mut().for_each(|walk| walk.offer(record.position()));
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     })?;
     diagnostics.finish()
 }

@@ -9,8 +9,9 @@ use crate::cli::command::tally::{TallyArgs, directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
+use crate::cli::repertoire;
+use crate::cli::source::Reading;
 use crate::cli::terminal::note;
-use crate::cli::{repertoire, source};
 use epdb::codec::polyglot::{Book, Writer};
 use epdb::codec::record;
 use epdb::library::book::{BookMaker, MakeOptions, Merge, merge as merged, repertoire_entries};
@@ -101,7 +102,7 @@ pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
     let options = TallyOptions { polyglot_en_passant: true, ..args.tally.options() };
     let mut builder = TallyBuilder::new(options, directory, memory);
     let mut bytes = Vec::new();
-    source::read_items(&args.files, &args.read, &mut diagnostics, &mut |item| {
+    Reading::of(&args.files, &args.read, &mut diagnostics).games_as_items().items(|item| {
         if let Item::Record { record, .. } = &item {
             bytes.clear();
             record::encode(record, &mut bytes)?;

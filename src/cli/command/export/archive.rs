@@ -51,9 +51,8 @@ pub(super) fn parse_range(text: &str) -> Result<RecordRange, String> {
 }
 
 /// Writes the files that an archive was packed from.
-pub(super) fn restore(file: &Path, pipe: &Pipe, memory: usize) -> anyhow::Result<Outcome> {
-    let name = || file.display().to_string();
-    let local = Local::open(file)?;
+pub(super) fn restore(local: &Local, pipe: &Pipe, memory: usize) -> anyhow::Result<Outcome> {
+    let name = || local.name().to_string();
     let archive = local.archive()?.memory_bytes(memory);
     let diagnostics = Diagnostics::new(&pipe.read.form)?;
     let names = archive.file_names().with_context(name)?;
@@ -63,13 +62,12 @@ pub(super) fn restore(file: &Path, pipe: &Pipe, memory: usize) -> anyhow::Result
 
 /// Writes the records of an archive, or those at --range.
 pub(super) fn write(
-    file: &Path,
+    local: &Local,
     range: Option<RecordRange>,
     pipe: &Pipe,
     memory: usize,
 ) -> anyhow::Result<Outcome> {
-    let name = || file.display().to_string();
-    let local = Local::open(file)?;
+    let name = || local.name().to_string();
     let archive = local.archive()?.memory_bytes(memory);
     let diagnostics = Diagnostics::new(&pipe.read.form)?;
     let all = range.is_none();

@@ -3,7 +3,7 @@
 mod archive;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -13,8 +13,11 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::GamesArgs;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
+use crate::cli::record_output::RecordOutput;
+use crate::cli::source::OpenSource;
 use epdb::error::{At, Place};
-use epdb::source::{FileFormat, Local, format_of_file};
+use epdb::model::EpdRecord;
+use epdb::source::{FileFormat, Local};
 use epdb::store::{StoreError, StoredRecord};
 
 /// Write all records or games of stores, archives, streams, text or games as text
@@ -91,48 +94,48 @@ impl Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let memory = args.memory.memory;
     if args.verbatim {
-        return archive::restore(args.one_source("--verbatim", "archive")?, &args.pipe, memory);
+        let file = Local::open(args.one_source("--verbatim", "archive")?)?;
+        return archive::restore(&file, &args.pipe, memory);
     }
     if args.range.is_some() {
-        let file = args.one_source("--range", "archive")?;
-        return archive::write(file, args.range, &args.pipe, memory);
+        let file = Local::open(args.one_source("--range", "archive")?)?;
+        return archive::write(&file, args.range, &args.pipe, memory);
     }
     let pipe = args.pipe()?;
     if args.sort == Order::Key {
-        return write_store(args.one_source("--sort key", "store")?, &pipe, args);
+        let file = Local::open(args.one_source("--sort key", "store")?)?;
+        return write_store(&file, &pipe, args);
     }
     if let Some(games) = pipe.games(&args.games)? {
         return games.run(|game, _, output| output.write(game));
     }
-    match whole_file(&pipe) {
-        Some((file, FileFormat::Epdb)) => write_store(file, &pipe, args),
-        Some((file, FileFormat::Epa)) => archive::write(file, None, &pipe, memory),
-        _ => pipe.run(|record, _, output| {
-            output.write(&record)?;
-            Ok(ControlFlow::Continue(()))
-        }),
-    }
-}
-
-/// A file of which all records are written, with its format. Stores and archives have faster ways for
-/// that than record by record.
-fn whole_file(pipe: &Pipe) -> Option<(&PathBuf, FileFormat)> {
-    match pipe.files.as_slice() {
-        [file] if file.is_file() && pipe.read.wanted.filter.is_none() => {
-            Some((file, format_of_file(file, pipe.read.form.from).ok()?))
+    let file = match pipe.files.as_slice() {
+        [file] if file.is_file() && pipe.read.wanted.filter.is_none() => file,
+        _ => return pipe.run(|record, _, output| write(&record, output)),
+    };
+    let opened = OpenSource::open(file, pipe.read.source_options(false))?;
+    match opened.source.local() {
+        // Faster than record by record.
+        Some(store) if opened.source.format() == FileFormat::Epdb => {
+            write_store(store, &pipe, args)
         }
-        _ => None,
+        Some(archive) => archive::write(archive, None, &pipe, memory),
+        None => pipe.run_opened(Some(opened), |record, _, output| write(&record, output)),
     }
 }
 
-fn write_store(file: &Path, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcome> {
-    let local = Local::open(file)?;
+fn write(record: &EpdRecord, output: &mut RecordOutput) -> anyhow::Result<ControlFlow<()>> {
+    output.write(record)?;
+    Ok(ControlFlow::Continue(()))
+}
+
+fn write_store(local: &Local, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcome> {
     let store = local.store(args.memory.memory)?;
     let reader = store.reader().map_err(|error| local.failed(error))?;
     let diagnostics = Diagnostics::new(&pipe.read.form)?;
     let mut output = pipe.open_output(true)?;
     let wanted = &pipe.read.wanted;
-    let name: Arc<str> = file.to_string_lossy().into();
+    let name: Arc<str> = local.name().into();
     let mut write = |stored: Result<StoredRecord, StoreError>| {
         let StoredRecord { import_number, record } = stored.map_err(|error| local.failed(error))?;
         let place = Place::new(Arc::clone(&name), At::Record(import_number + 1));

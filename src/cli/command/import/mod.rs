@@ -16,7 +16,7 @@ use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
 use crate::cli::settings;
-use crate::cli::source::OpenedSource;
+use crate::cli::source::OpenSource;
 use crate::cli::terminal::{listed_counts, note};
 use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
 use epdb::library::tally::TallyCounts;
@@ -72,7 +72,7 @@ fn import_file(
     target: &mut Target,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
-    let mut opened = OpenedSource::open(file, &args.read, args.tally)?;
+    let mut opened = OpenSource::open(file, args.read.source_options(args.tally))?;
     let mut import =
         Import::new(args.options()).allow(args.libraries.allowed()).filter(filter_text(&args.read));
     let known = import.recognise(&target.store, &mut opened.source)?;
@@ -103,7 +103,7 @@ fn import_file(
 
 fn import_records(
     store: &Store,
-    opened: OpenedSource,
+    opened: OpenSource,
     read: &ReadArgs,
     import: &Import,
     diagnostics: &mut Diagnostics,
@@ -123,7 +123,7 @@ fn import_records(
 fn count_games(
     args: &Args,
     file: &Path,
-    opened: OpenedSource,
+    opened: OpenSource,
     import: &Import,
     Target { store, new }: &mut Target,
     diagnostics: &mut Diagnostics,
@@ -240,7 +240,7 @@ pub(crate) fn into_new_store(
     let mut import = Import::new(options)
         .allow(Allowed { mixed: true, overlap: true })
         .filter(filter_text(read));
-    let mut opened = OpenedSource::open(source, read, false)?;
+    let mut opened = OpenSource::open(source, read.source_options(false))?;
     import.recognise(&store, &mut opened.source)?;
     import_records(&store, opened, read, &import, &mut diagnostics, &mut None)
         .map_err(|error| explained(error, false))?;

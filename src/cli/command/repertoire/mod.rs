@@ -9,12 +9,11 @@ use foldhash::{HashMap, HashMapExt};
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire;
 use crate::cli::search_target::SearchTarget;
-use crate::cli::source::Visited;
+use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use epdb::codec::query::Query;
@@ -189,7 +188,7 @@ impl Args {
     ) -> anyhow::Result<(GameEnds, Vec<Finding>)> {
         let mut departures = Departures::new(lines, root, self.side);
         let name = if self.side == Color::White { "White" } else { "Black" };
-        games::each(&self.games, &self.read_all(), diagnostics, &mut |game, place| {
+        Reading::of(&self.games, &self.read_all(), diagnostics).games(|game, place| {
             let player = game.tag(name).unwrap_or_default().as_bytes();
             let is_wanted = |name: &String| names_player(player, name.trim().as_bytes());
             if self.player.is_empty() || self.player.iter().any(is_wanted) {

@@ -4,7 +4,6 @@ mod text;
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -12,7 +11,7 @@ use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_other_output, open_output};
-use crate::cli::pipe::each;
+use crate::cli::source::Reading;
 use crate::cli::terminal::note;
 use crate::cli::{columns, json};
 use epdb::library::field::parse_opcode;
@@ -80,10 +79,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut runs = Vec::new();
     for (mut run, files) in args.runs()? {
         for (output, file) in files.iter().enumerate() {
-            each(&[file.to_path_buf()], &args.read, &mut diagnostics, |record, place| {
-                run.add(&record, output, place, &mut memory)?;
-                Ok(ControlFlow::Continue(()))
-            })?;
+            Reading::of(&[file.to_path_buf()], &args.read, &mut diagnostics)
+                .records(|record, place, _| Ok(run.add(&record, output, place, &mut memory)?))?;
         }
         runs.push(run);
     }
