@@ -148,7 +148,7 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
 }
 
 /// The key under Polyglot's own en passant rule, for Polyglot books: the file counts when a pawn
-/// of the side to move stands beside the pawn that just made a double step, even if capturing is
+/// of the side to move is next to the pawn that just made a double step, even if capturing is
 /// not legal. A square that no double step can have left does not count.
 pub fn polyglot_key(position: &Position) -> u64 {
     hash(position, polyglot_en_passant(position))

@@ -1,7 +1,7 @@
 //! Stores search results as operations of records.
 
+use super::choices::Finished;
 use super::error::{EngineError, EngineErrorKind};
-use super::finished::Finished;
 use super::moves::{ParsedLine, read_line};
 use super::opcodes::{clear, line_opcodes, put, put_integer, put_numbers};
 use super::search::Elapsed;

@@ -1,4 +1,5 @@
-//! Records when an engine chose the solution of a problem, and since when it held the solution.
+//! Records when an engine chose the solution of a problem, and since when it held the solution; the
+//! finished record.
 
 use super::info::{Bound, Info};
 use super::moves::read_move;
@@ -79,5 +80,47 @@ impl Choices {
         let at_end = is_solved.then_some(end);
         put_moment(Opcode::SOLVE_FIRST, self.first.or(at_end));
         put_moment(Opcode::SOLVE_HELD, at_end.and(self.held.or(at_end)));
+    }
+}
+
+/// A finished record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finished {
+    /// The record with the result.
+    pub record: EpdRecord,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+    /// The first field of the engine's output that could not be read, or whose score was clamped.
+    pub unreadable: Option<String>,
+    /// The reason why the search failed; also in the record, as `run_error`.
+    pub error: Option<String>,
+    /// Whether a mate was looked for and found.
+    pub found_mate: bool,
+}
+
+impl Finished {
+    pub(super) const fn new(record: EpdRecord) -> Finished {
+        Finished { record, notes: Vec::new(), unreadable: None, error: None, found_mate: false }
+    }
+
+    pub(super) fn noted(record: EpdRecord, note: &str) -> Finished {
+        Finished { notes: vec![note.into()], ..Finished::new(record) }
+    }
+
+    /// A record that an earlier run finished; `before` is the record before the search.
+    pub fn again(record: EpdRecord, before: &EpdRecord) -> Finished {
+        let error = record
+            .text_of(Opcode::RUN_ERROR)
+            .map(|text| String::from_utf8_lossy(&text).into_owned());
+        let mut unsearched = before.clone();
+        unsearched.remove(Opcode::RUN_ERROR);
+        let has_mate = record.operands(Opcode::DM).is_some() && record != unsearched;
+        let found_mate = error.is_none() && has_mate;
+        Finished { error, found_mate, ..Finished::new(record) }
+    }
+
+    /// The verdict on the record as a problem.
+    pub fn verdict(&self) -> Verdict {
+        verdict_of(&self.record)
     }
 }

@@ -1,8 +1,8 @@
 //! Searches for a mate in a number of moves and verifies the result.
 
 use super::analysis::put_effort;
+use super::choices::Finished;
 use super::error::{EngineError, EngineErrorKind};
-use super::finished::Finished;
 use super::info::{Bound, Info};
 use super::moves::read_line;
 use super::opcodes::{clear, put, put_integer};

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use super::choices::Finished;
 use super::clock::Clock;
 use super::error::EngineError;
-use super::finished::Finished;
 use super::journal::Journal;
 use super::session::{Engine, Identity, Limits};
 use super::spec::EngineSpec;

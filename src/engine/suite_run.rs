@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use super::annotate::positions_of;
-use super::finished::Finished;
+use super::choices::Finished;
 use super::journal::{Journal, Recovered, RunIdentity};
 use super::pool::{Emit, Plan, Pool, SharedJournal};
 use super::session::{Identity, Limits};

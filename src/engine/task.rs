@@ -1,9 +1,8 @@
 //! Tasks: the request to an engine about a record, and the result.
 
 use super::analysis::{analysis, without_moves};
-use super::choices::Choices;
+use super::choices::{Choices, Finished};
 use super::error::EngineError;
-use super::finished::Finished;
 use super::mate::{MateOptions, search_mate};
 use super::opcodes::put_error;
 use super::session::{Engine, Limits};

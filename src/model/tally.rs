@@ -15,10 +15,10 @@ use super::san::San;
 /// ```
 /// use epdb::model::Position;
 /// use epdb::model::rules::Playable;
-/// use epdb::text::tally;
+/// use epdb::text::epd;
 /// let text = b"reached 5, e4 +2=1-0 elo 2450.5/2 opp 2400/1 1987-2024, d4 +0=0-1*1 2020";
 /// let start = Playable::new(&Position::START).expect("playable");
-/// let tally = tally::parse(Some(&start), text).expect("a tally");
+/// let tally = epd::parse_tally(Some(&start), text).expect("a tally");
 /// assert_eq!(tally.to_text(), text);
 /// let all = tally.total();
 /// assert_eq!((all.reached, all.games()), (5, 5));
@@ -188,7 +188,7 @@ impl Tally {
 
     /// Reads what stands between the quotes of the operand, in any order of cells and moves;
     /// `move_of` gives the move that a SAN names in the position. `None` when it is no tally, or a move
-    /// has none. [`text::tally::parse`](crate::text::tally::parse) reads the tally of a position.
+    /// has none. [`epd::parse_tally`](crate::text::epd::parse_tally) reads the tally of a position.
     pub fn from_text(text: &[u8], mut move_of: impl FnMut(&San) -> Option<Move>) -> Option<Tally> {
         let mut parts: Vec<TallyPart> = Vec::new();
         for item in std::str::from_utf8(text).ok()?.split(", ") {

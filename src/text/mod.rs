@@ -17,7 +17,6 @@ pub mod san;
 mod scan;
 #[cfg(feature = "serde")]
 mod serialize;
-pub mod tally;
 mod typography;
 
 pub use diagnostic::{Diagnostic, Repair, Severity};

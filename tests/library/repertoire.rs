@@ -7,7 +7,7 @@ use epdb::library::repertoire::{
 };
 use epdb::model::rules::{Playable, after};
 use epdb::model::{Color, Element, Game, GameBuilder, Opcode, Position, Replay};
-use epdb::text::{san, tally};
+use epdb::text::{epd, san};
 use proptest::prelude::*;
 
 use crate::games;
@@ -245,7 +245,7 @@ fn a_transposition_by_another_order_is_an_answer() {
 
 fn total(position: &Position, text: &str) -> epdb::model::TallyPart {
     let root = Playable::new(position).unwrap();
-    tally::parse(Some(&root), text.as_bytes()).unwrap().total()
+    epd::parse_tally(Some(&root), text.as_bytes()).unwrap().total()
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn an_import_runs_next_to_the_server_and_appears() {
     scratch.write("more.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"more\";\n");
     let done = scratch.run(&["import", "suite.epdb", "more.epd"]);
     assert_eq!(done.status, 0, "{}", done.err);
-    running.wait_for_log("opened anew source=\"suite\" records=4\n");
+    running.wait_for_log("opened again source=\"suite\" records=4\n");
     assert_eq!(running.get(LINE).json()["recordCount"], 2);
 }
 
@@ -43,11 +43,11 @@ fn replaced_files_are_reloaded() {
     }
     scratch.write("suite.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"other\";\n".repeat(7));
     for name in ["games", "mine"] {
-        running.wait_for_log(&format!("opened anew source=\"{name}\""));
+        running.wait_for_log(&format!("opened again source=\"{name}\""));
         let position = running.get(&format!("/api/position?source={name}")).json();
         assert_eq!(position["moves"][0]["san"], "d4");
     }
-    running.wait_for_log("opened anew source=\"suite\" records=7\n");
+    running.wait_for_log("opened again source=\"suite\" records=7\n");
     assert_eq!(running.get(&format!("{LINE}&source=suite")).json()["recordCount"], 7);
 }
 
@@ -73,7 +73,7 @@ fn a_store_is_served_that_an_importer_has_open_or_left_open() {
     assert_eq!(meanwhile.get(LINE).json()["recordCount"], 1);
     importer.kill().unwrap();
     importer.wait().unwrap();
-    before.wait_for_log("opened anew");
+    before.wait_for_log("opened again");
     fs::copy(scratch.path("suite.epdb"), scratch.path("copy.epdb")).unwrap();
     let after = Running::start(&scratch, &["copy.epdb", "suite.epdb"]);
     for path in [LINE, &format!("{LINE}&source=suite")] {
@@ -161,7 +161,7 @@ fn no_file_waits_for_another() {
     for count in [7, 8] {
         scratch.write("suite.new", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"other\";\n".repeat(count));
         fs::rename(scratch.path("suite.new"), scratch.path("suite.epd")).unwrap();
-        running.wait_for_log(&format!("opened anew source=\"suite\" records={count}\n"));
+        running.wait_for_log(&format!("opened again source=\"suite\" records={count}\n"));
         let position = running.get(&format!("{LINE}&source=suite")).json();
         assert_eq!(position["recordCount"], count);
     }

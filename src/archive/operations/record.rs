@@ -15,8 +15,8 @@ use crate::archive::move_links::MoveLinks;
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
 use crate::model::{Opcode, Operand, Operands, Operation, San, StandardOpcode, Tally};
+use crate::text::epd::parse_tally;
 use crate::text::san;
-use crate::text::tally::parse as parse_tally;
 
 /// Number of the opcode `tally`.
 pub(super) const TALLY: usize = 50;

@@ -5,7 +5,6 @@
 //! For other lines it returns `None`; the text reader then reads them and makes the diagnostics.
 
 mod back_ranks;
-mod dispatch;
 #[cfg(any(
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
@@ -14,13 +13,153 @@ mod lanes;
 mod read;
 mod write;
 
-#[cfg(feature = "source")]
-pub(crate) use dispatch::read_board;
-pub(crate) use dispatch::write_line;
-pub use dispatch::{parse_line, read_fields, write_fields};
-pub use read::Identity;
 #[doc(hidden)]
-pub use {
-    crate::simd::InstructionSet,
-    dispatch::{read_board_with, read_fields_with, write_fields_with},
-};
+pub use crate::simd::InstructionSet;
+pub use read::Identity;
+
+use crate::codec::error::DecodeError;
+use crate::codec::key::position_key;
+use crate::codec::packed::{self, PackedBoard};
+use crate::model::Counters;
+use crate::simd::with_instructions;
+use crate::text::fields::CounterText;
+use crate::text::{Diagnostic, Profile, fen};
+use read::read_bytewise;
+use write::{Beside, is_idle, write_anywhere, write_unusual};
+
+/// Reads the first four fields of an EPD or FEN line; what is behind them is not looked at.
+///
+/// `None` does not mean that the line is wrong, only that it is unusual. What is accepted is
+/// exactly what every profile of the text reader makes of the line.
+///
+/// ```
+/// use epdb::codec::{identity, key, packed};
+/// use epdb::model::Position;
+/// let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+/// let identity = identity::read_fields(line).expect("a usual line");
+/// assert_eq!(identity.board, packed::encode(&Position::START));
+/// assert_eq!(identity.key, key::position_key(&Position::START));
+/// assert_eq!(identity.len, 52);
+/// ```
+pub fn read_fields(line: &[u8]) -> Option<Identity> {
+    read_with::<true>(InstructionSet::fastest(), line)
+}
+
+/// [`read_fields`] without the key, which may take a third of the time. The key of the result has no
+/// meaning.
+#[cfg(feature = "source")]
+pub(crate) fn read_board(line: &[u8]) -> Option<Identity> {
+    read_with::<false>(InstructionSet::fastest(), line)
+}
+
+/// As [`read_fields_with`], without the key: for tests.
+#[doc(hidden)]
+pub fn read_board_with(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
+    read_with::<false>(instructions, line)
+}
+
+/// As [`read_fields`], with these instructions instead of the fastest: for tests and benchmarks.
+#[doc(hidden)]
+pub fn read_fields_with(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
+    read_with::<true>(instructions, line)
+}
+
+#[inline(always)]
+#[allow(unsafe_code)]
+fn read_with<const HAS_KEY: bool>(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
+    with_instructions!(
+        instructions,
+        // SAFETY: a set of this level is made only where its instructions are detected.
+        lanes => unsafe { lanes::read(line) },
+        portable => read_bytewise(line),
+    )
+}
+
+/// The packed identity board and the position key of any line that the lenient reader takes as a
+/// record: by the fast path for usual lines, by the text reader for others. Text after the four fields
+/// of a usual line is ignored.
+///
+/// # Errors
+/// The error of the text reader.
+///
+/// ```
+/// use epdb::codec::identity;
+/// let usual = identity::parse_line(b"4k2r/8/8/8/8/8/8/4K3 b k - bm O-O;")?;
+/// let shredder = identity::parse_line(b"4k2r/8/8/8/8/8/8/4K3 b h - 5 39")?;
+/// assert_eq!(usual, shredder);
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+pub fn parse_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
+    if let Some(identity) = read_fields(line) {
+        return Ok((identity.board, identity.key));
+    }
+    let record = fen::parse(line, Profile::Lenient)?;
+    let identity = record.position().identity();
+    Ok((packed::encode(&identity), position_key(&identity)))
+}
+
+/// Appends the four fields of the packed board at the start of these bytes in canonical form,
+/// with the en passant square if the board has one.
+///
+/// # Errors
+/// [`DecodeError`] as [`packed::decode`]: success proves that the bytes are a packed board.
+///
+/// ```
+/// use epdb::{codec::{identity, packed}, model::Position};
+/// let mut text = Vec::new();
+/// identity::write_fields(packed::encode(&Position::START).as_bytes(), &mut text)?;
+/// assert_eq!(text, b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -");
+/// # Ok::<(), epdb::codec::error::DecodeError>(())
+/// ```
+pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    write_fields_with(InstructionSet::fastest(), board, out)
+}
+
+/// As [`write_fields`], with these instructions instead of the fastest: for tests and benchmarks.
+///
+/// # Errors
+/// As [`write_fields`].
+#[doc(hidden)]
+pub fn write_fields_with(
+    instructions: InstructionSet,
+    board: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    match write_usual(instructions, board, &Beside::NOTHING, out) {
+        Some(()) => Ok(()),
+        None => write_unusual(board, out),
+    }
+}
+
+/// Appends the canonical line of a usual record without operations: its packed identity board, the
+/// file of an en passant square that is not part of the identity, the counters. `None`, with nothing
+/// appended, for others and for what is not a record: decoding tells these apart.
+pub(crate) fn write_line(
+    board: &[u8],
+    en_passant: Option<u8>,
+    counters: Option<Counters>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    if en_passant.is_some_and(|file| !is_idle(board, file)) {
+        return None;
+    }
+    let counters = counters.map_or(CounterText::None, CounterText::Fields);
+    write_usual(InstructionSet::fastest(), board, &Beside { en_passant, counters }, out)
+}
+
+/// The text of a usual board; `None` for others, and for bytes that are not a packed board.
+#[inline(always)]
+#[allow(unsafe_code)]
+fn write_usual(
+    instructions: InstructionSet,
+    board: &[u8],
+    beside: &Beside,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    with_instructions!(
+        instructions,
+        // SAFETY: a set of this level is made only where its instructions are detected.
+        lanes => unsafe { lanes::write(board, beside, out) },
+        portable => write_anywhere(instructions, board, beside, out),
+    )
+}

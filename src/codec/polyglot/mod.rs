@@ -100,7 +100,7 @@ impl<W: Write> Writer<W> {
     /// Errors of the output; a key that is smaller than the key before.
     pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
         if entry.key < self.last_key {
-            let text = format!("the key {:016x} stands behind {:016x}", entry.key, self.last_key);
+            let text = format!("the key {:016x} follows {:016x}", entry.key, self.last_key);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         self.output.write_all(&entry.to_bytes())?;

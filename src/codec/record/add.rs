@@ -2,7 +2,7 @@
 
 use super::super::item::Cursor;
 use super::kept::take_kept_games;
-use super::layout::{MARKER, MAX_LEN, OPERATIONS};
+use super::operands::{MARKER, MAX_LEN, OPERATIONS};
 use super::tally::{OrdinalTally, put_tallied, put_tallied_games, put_tally, take_tally};
 use super::walk::{board_of, kept_games_bytes, tally_bytes};
 use crate::model::KeptGames;

@@ -6,8 +6,10 @@ use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
 use super::super::{identity, packed};
 use super::kept;
-use super::layout::{COUNTERS, EN_PASSANT, MAX_LEN, OPERATIONS, SHREDDER, counter_width};
-use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
+use super::operands::{
+    COUNTERS, EN_PASSANT, MAX_LEN, Moves, OPERATIONS, SHREDDER, counter_width, has_integers,
+    is_string, is_token, read_integer,
+};
 use super::tally::{self, TallyMoves};
 use super::walk::{
     Form, Item, kept_games_bytes, marker, next_item, next_operation, packed_board, tagged_integer,

@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use super::super::error::EncodeError;
 use super::super::item::PutItems;
 use super::super::packed;
-use super::layout::{
-    EN_PASSANT, GENERAL, MARKER, MAX_LEN, NO_MORE_OPERATIONS, OPERATIONS, OTHER, SHREDDER,
-    counter_width, integer_width, kind,
+use super::operands::{
+    EN_PASSANT, GENERAL, MARKER, MAX_LEN, Moves, NO_MORE_OPERATIONS, OPERATIONS, OTHER, SHREDDER,
+    counter_width, has_integers, integer_width, is_string, is_token, kind, read_integer,
 };
-use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
 use super::{kept, tally};
 use crate::model::rules::Playable;
 use crate::model::{

@@ -6,7 +6,6 @@ mod add;
 mod decode;
 mod encode;
 mod kept;
-mod layout;
 mod operands;
 mod tally;
 mod walk;
@@ -18,7 +17,7 @@ pub(crate) use decode::decode_unspelled;
 pub use decode::{decode, kept_games_of, write_text};
 pub use encode::{PlainRecord, encode, encode_plain};
 pub use kept::{put_kept_games, take_kept_games};
-pub use layout::MAX_LEN;
+pub use operands::MAX_LEN;
 pub use tally::{OrdinalTally, put_tallied, put_tallied_games, put_tally, take_tally};
 #[cfg(feature = "library")]
 pub(crate) use tally::{put_counts, put_one_game, put_tallied_short};

@@ -7,8 +7,7 @@ use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::{Cursor, fold_sign, unfold_sign};
 use super::super::ordinal;
 use super::kept::put_kept_games;
-use super::layout::{MARKER, NO_MORE_OPERATIONS, OPERATIONS};
-use super::operands::Moves;
+use super::operands::{MARKER, Moves, NO_MORE_OPERATIONS, OPERATIONS};
 #[cfg(feature = "library")]
 use crate::codec::packed::PLAIN_MAX;
 use crate::model::rules::Playable;
@@ -16,7 +15,7 @@ use crate::model::{
     Cell, GameCounts, KeptGames, MAX_GAMES, MoveTally, Opcode, Operand, Ratings, San, Speed,
     StandardOpcode, Tally, TallyOverflow, TallyPart,
 };
-use crate::text::{san, tally};
+use crate::text::{epd, san};
 
 /// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -306,7 +305,7 @@ pub(super) fn encode(tally: &Tally, root: Option<&Playable>) -> Result<Vec<u8>, 
 
 /// The short form of the tally that a string is, if it is canonical: of a record put together by hand.
 pub(super) fn encode_text(text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
-    let tally = tally::parse(root, text).ok().filter(|tally| tally.to_text() == text)?;
+    let tally = epd::parse_tally(root, text).ok().filter(|tally| tally.to_text() == text)?;
     encode(&tally, root).ok()
 }
 

@@ -5,7 +5,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
 use super::super::packed;
-use super::layout::{
+use super::operands::{
     COUNTERS, EN_PASSANT, GENERAL, MARKER, MARKER_MASK, NAMED_BY_OLDER_WRITERS, NO_MORE_OPERATIONS,
     NUMBERS, OPERATIONS, OTHER, integer_width, kind,
 };

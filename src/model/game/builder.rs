@@ -70,8 +70,8 @@ impl GameBuilder {
         self.replay = Replay::new(&start);
     }
 
-    /// Gives a tag a value, in place of any it had. A `Result` that is none of the four counts as
-    /// `*`.
+    /// Gives a tag a value, in place of any it had. Any other `Result` than the four of
+    /// the standard counts as `*`.
     ///
     /// # Errors
     /// [`BuildError::TagName`], [`BuildError::ControlCharacter`], [`BuildError::TooManyTags`],

@@ -26,8 +26,8 @@ pub(super) fn place_in_roster(name: &str) -> Option<usize> {
 
 /// Whether a tag may have this name: 1 to 255 printing ASCII characters without blanks, quotes,
 /// brackets and the signs that mean something between tags. The standard has letters, digits and
-/// underscores only. A name that other signs make of a well-known one, such as `White-Elo`, is none:
-/// readers take it for a misspelling.
+/// underscores only. A misspelling of a well-known name by other signs, such as `White-Elo`, is not a valid name:
+/// readers repair it.
 pub fn is_tag_name(name: &str) -> bool {
     (1..=255).contains(&name.len())
         && name.bytes().all(is_tag_name_byte)

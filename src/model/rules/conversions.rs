@@ -4,7 +4,7 @@ use shakmaty::{
     Bitboard, ByColor, ByRole, CastlingMode, CastlingSide, Chess, EnPassantMode, Setup,
 };
 
-use super::mv::Move;
+use super::playable::Move;
 use crate::model::board::Board;
 use crate::model::position::{Castling, Position, PositionError, Side};
 use crate::model::square::{Color, Piece, Role, Square};

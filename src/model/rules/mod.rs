@@ -8,7 +8,6 @@ mod attacks;
 #[cfg(feature = "shakmaty")]
 mod conversions;
 mod legality;
-mod mv;
 mod playable;
 
 pub(crate) use attacks::{
@@ -22,7 +21,7 @@ pub use legality::en_passant_is_possible;
 pub(crate) use legality::is_plainly_legal;
 pub use legality::{Legality, legality};
 pub use legality::{can_mate, is_insufficient_material};
-pub use mv::{Move, MoveTextError, PROMOTIONS};
 pub(crate) use playable::castling_rook;
+pub use playable::{Move, MoveTextError, PROMOTIONS};
 pub use playable::{NotPlayable, Playable, after, en_passant_is_legal, is_zeroing};
 pub(in crate::model) use playable::{after_null_move, play, play_piece};

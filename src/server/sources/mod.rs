@@ -95,7 +95,7 @@ impl Sources {
                     sources.publish().changes += 1;
                     // Log last: a reader of this line must get the new data, not an answer from before.
                     let (source, records) = (opened.name(), opened.lookup().len());
-                    tracing::info!(source, records, "opened anew");
+                    tracing::info!(source, records, "opened again");
                 }
             }
         };

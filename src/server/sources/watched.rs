@@ -79,7 +79,7 @@ impl Watched {
                 tracing::error!(
                     source = spec.name,
                     error,
-                    "cannot be opened anew: served as before"
+                    "cannot be opened again: served as before"
                 );
                 None
             }

@@ -53,13 +53,13 @@ impl Token {
         (self.bytes >> (64 - 8 * place)) as u8
     }
 
-    /// Whether it is this text, which is not empty.
+    /// True if the token is this text, which is not empty.
     #[inline]
     fn is(self, text: &[u8]) -> bool {
         Token::new(text).is_some_and(|text| text.bytes == self.bytes && text.len == self.len)
     }
 
-    /// The same without so many bytes at its end, of which it has more.
+    /// Removes the last `count` bytes. The token must be longer.
     #[inline]
     const fn without(self, count: u8) -> Token {
         Token { bytes: self.bytes << (8 * count), len: self.len - count, ..self }

@@ -15,6 +15,7 @@ mod uci;
 
 pub use line::Line;
 pub(in crate::text) use moves::is_promotion;
+pub use operands::{TallyError, parse_tally};
 pub(in crate::text) use segment::string_end;
 pub(in crate::text) use segment::{Raw, split_operands};
 pub(in crate::text) use uci::is_word_before_position;

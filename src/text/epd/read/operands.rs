@@ -4,13 +4,15 @@ use std::borrow::Cow;
 
 use super::reader::{Reader, readable};
 use super::segment::{Raw, Segment, Taken};
+use crate::model::rules::Playable;
 use crate::model::score::{Score, mated_in, mates_in};
-use crate::model::{KeptGames, Opcode, Operand, Operands, Position};
+use crate::model::{KeptGames, Opcode, Operand, Operands, Position, San, Tally};
+use crate::text::Profile;
 use crate::text::charset::{Charset, decode};
 use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
+use crate::text::san;
 use crate::text::scan::Word;
-use crate::text::tally::{self, TallyError};
 
 /// Maximum length of a string in bytes.
 const MAX_LEN: usize = 255;
@@ -155,7 +157,7 @@ impl Reader<'_, '_> {
             segment.error(codes::E_EPD_TYPE, what)
         };
         let playable = self.playable(position);
-        let tally = tally::parse(playable.as_ref(), inner.text).map_err(wrong)?;
+        let tally = parse_tally(playable.as_ref(), inner.text).map_err(wrong)?;
         Ok(Taken::new(vec![Operand::tally(tally)], count))
     }
 
@@ -432,4 +434,31 @@ fn read_time(segment: &Segment, raw: &Raw) -> Result<Operand, Diagnostic> {
         "a time of day HH:MM:SS",
         |[hours, minutes, seconds]| hours < 24 && minutes < 60 && seconds < 60,
     )
+}
+
+/// The reason why a text is not a tally of a position.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TallyError {
+    /// The text does not have the form of a tally, or a count is impossible.
+    #[error("no tally such as \"reached 3, e4 +1=0-1, d4 +0=1-0\"")]
+    Form,
+    /// The text is not the canonical SAN of a legal move.
+    #[error("{0} is not the canonical SAN of a legal move")]
+    Move(San),
+}
+
+/// Parses the string of `tally` (`formats/epd_text.md`, section 3). Its moves must be legal in the
+/// position, so a position that is not playable has no tally with moves.
+///
+/// # Errors
+/// [`TallyError`] with the reason.
+pub fn parse_tally(root: Option<&Playable>, text: &[u8]) -> Result<Tally, TallyError> {
+    let mut illegal = None;
+    let tally = Tally::from_text(text, |name| {
+        let read = root.and_then(|root| san::parse(root, name.as_bytes(), Profile::Strict).ok());
+        let mv = read.filter(|read| read.san == *name).map(|read| read.mv);
+        illegal = illegal.or(Some(*name).filter(|_| mv.is_none()));
+        mv
+    });
+    tally.ok_or_else(|| illegal.map_or(TallyError::Form, TallyError::Move))
 }

@@ -52,7 +52,7 @@ impl Reader<'_, '_> {
 
     /// Reads `moves e2e4 e7e5` after a position. The record becomes that of the position after the moves,
     /// or the moves become its `pv`. An operation that ends in a semicolon does not count, unless the
-    /// line began with a word of UCI.
+    /// line began with words of UCI.
     pub(super) fn read_moves_behind<'a>(
         &mut self,
         record: &mut EpdRecord,

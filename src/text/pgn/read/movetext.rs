@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use super::GameReader;
 use super::report::{COMMA, DETACHED, NAG, RAV, UNICODE};
-use super::stop::{Step, Stop};
 use super::tokens::{
     glued_marker, is_symbol, markup_length, null_move, number, plain_symbol, position_sign, symbol,
 };
+use super::{Step, Stop};
 use crate::model::{BuildError, Color, GameBuilder, Replay};
 use crate::text::diagnostic::shown;
 use crate::text::pgn::language::Language;

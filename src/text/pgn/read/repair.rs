@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::stop::Stop;
+use super::Stop;
 use super::tokens::{glued_marker, marker_length, symbol};
 use crate::text::diagnostic::shown;
 use crate::text::{Profile, codes};

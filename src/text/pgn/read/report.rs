@@ -4,7 +4,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::stop::{Finding, Stop};
+use super::{Finding, Stop};
 use crate::model::BuildError;
 use crate::text::{Diagnostic, Profile, codes};
 

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
+use super::Stop;
 use super::blanks::{has_blank_line, trim_blanks};
-use super::stop::Stop;
 use super::tokens::{marker_length, symbol};
 use crate::model::rules::{Move, Playable};
 use crate::model::{Position, San};

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use super::GameReader;
 use super::report::{RAV, RESULT};
-use super::stop::{Step, Stop};
 use super::tokens::SPEC_LENGTH;
+use super::{Step, Stop};
 use crate::model::{BuildError, Color, GameResult};
 use crate::text::charset::Charset;
 use crate::text::diagnostic::shown;

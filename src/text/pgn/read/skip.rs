@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::GameReader;
-use super::stop::Stop;
+use super::Stop;
 use super::tokens::{glued_marker, marker_length, symbol};
 use crate::text::pgn::source::Broken;
 

@@ -6,9 +6,9 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
+use super::Stop;
 use super::blanks::{has_blank_line, trim_blanks};
 use super::report::TAG;
-use super::stop::Stop;
 use super::tag_strings::{MAX_LINES, begins_with_quote};
 use super::tokens::SPEC_LENGTH;
 use crate::model::{

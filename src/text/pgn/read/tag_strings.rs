@@ -5,8 +5,8 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
+use super::Stop;
 use super::report::{Codes, STRING, UNICODE};
-use super::stop::Stop;
 use super::tokens::SPEC_LENGTH;
 use crate::model::is_well_known_tag;
 use crate::text::charset::decode;
