@@ -321,7 +321,16 @@ pub(crate) const GROUPS: [Group; 8] = [
     },
     Group {
         heading: "Openings and libraries",
-        commands: &["tally", "explore", "games", "repertoire", "name", "book", "backsolve"],
+        commands: &[
+            "tally",
+            "explore",
+            "games",
+            "openings",
+            "repertoire",
+            "name",
+            "book",
+            "backsolve",
+        ],
     },
     Group { heading: "Engines and suites", commands: &["analyze", "mate", "solve", "report"] },
     Group {

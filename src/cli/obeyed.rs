@@ -57,9 +57,9 @@ const BY_OUTPUTS: [(&str, Formats); 12] = [
 ];
 
 /// The arguments that name sources.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "files", "input", "file", "other", "others", "old", "new", "source", "sources", "queries",
-    "against", "games", "vs",
+    "against", "games", "vs", "book",
 ];
 
 /// An option of the command line, and the formats it applies to.

@@ -185,6 +185,8 @@ Objects
              averageRating (of the mover), averageOpponentRating, performance, white, draws, black,
              unknown, years, ce, reached, operations, moves; parents: fen, uci, san, white, draws,
              black, reached; operations; opening (may be null); other unknown values are omitted
+  openings   one per opening: fen, games, pairs, wins, draws, losses (of White), unknown, score, draw_rate,
+             pentanomial (pairs by points 0, 1/2 ... 2); null without a result
   games      id, uci, san, winner (null for a draw), result, white, black: name, rating; year, month,
              date, event; unknown values are omitted
   perft      place, depth, nodes; expected and agrees if the record has the count

@@ -48,6 +48,8 @@ pub enum Field {
     Uci(Opcode),
     /// `ce` from the point of view of White.
     WhiteScore,
+    /// A column of the row in [`EvalContext::row`]: its name and its index.
+    Column(&'static str, usize),
 }
 
 /// The fields that are not opcodes.
@@ -214,7 +216,7 @@ impl Field {
     pub fn kind(&self) -> Type {
         match self {
             Field::BuiltinField(named) => named.kind(),
-            Field::WhiteScore => Type::Number,
+            Field::WhiteScore | Field::Column(..) => Type::Number,
             Field::Tag(name) => name.kind(),
             Field::TagOrOperation(name, _) => match name.kind() {
                 Type::Text => Type::Any,
@@ -262,6 +264,10 @@ impl Field {
                 None => Value::Missing,
             },
             Field::Operation(opcode) => operation(subject.record, *opcode),
+            Field::Column(_, column) => {
+                let number = subject.row.get(*column).copied().flatten();
+                number.map_or(Value::Missing, Value::Number)
+            }
         }
     }
 
@@ -299,7 +305,7 @@ impl Field {
         match self {
             Field::Tag(_) | Field::TagOrOperation(..) => true,
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
-            Field::BuiltinField(_) | Field::Uci(_) | Field::WhiteScore => false,
+            Field::BuiltinField(_) | Field::Uci(_) | Field::WhiteScore | Field::Column(..) => false,
         }
     }
 
@@ -322,7 +328,7 @@ impl Field {
             ),
             // A position of a game has no private opcodes.
             Field::TagOrOperation(..) => false,
-            Field::Operation(_) | Field::Uci(_) | Field::WhiteScore => true,
+            Field::Operation(_) | Field::Uci(_) | Field::WhiteScore | Field::Column(..) => true,
         }
     }
 }
@@ -339,6 +345,7 @@ impl std::fmt::Display for Field {
             Field::Tag(name) | Field::TagOrOperation(name, _) => f.write_str(name.as_str()),
             Field::Uci(opcode) => write!(f, "uci({opcode})"),
             Field::WhiteScore => f.write_str("ce:white"),
+            Field::Column(name, _) => f.write_str(name),
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod kept_games;
 pub mod kit;
 pub mod lookup;
 pub mod names;
+pub mod openings;
 pub mod order;
 mod ordered;
 pub mod perft;

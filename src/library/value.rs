@@ -164,13 +164,15 @@ pub struct EvalContext<'a> {
     pub game: Option<&'a Game>,
     /// One move of its tally.
     pub move_tally: Option<&'a MoveTally>,
+    /// Numbers of the row of a table about the record, for [`Field::Column`](super::field::Field).
+    pub row: &'a [Option<Number>],
 }
 
 impl<'a> EvalContext<'a> {
     /// A record alone, in canonical form.
     pub fn from_record(record: &'a EpdRecord) -> EvalContext<'a> {
         let forms = FormatOptions::default();
-        EvalContext { record, line: 1, file: "-", forms, game: None, move_tally: None }
+        EvalContext { record, line: 1, file: "-", forms, game: None, move_tally: None, row: &[] }
     }
 
     /// A record with its place and its game.

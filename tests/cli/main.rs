@@ -2,7 +2,8 @@
 //!
 //! - `everyday`: reading, writing, storing, finding.
 //! - `text`, `games`, `store`, `archive`: special cases of a format.
-//! - `tally`, `kept_games`, `explore`, `name`, `backsolve`, `repertoire`, `book`: libraries, lines and opening books.
+//! - `tally`, `kept_games`, `explore`, `name`, `backsolve`, `openings`, `repertoire`, `book`: libraries,
+//!   lines and opening books.
 //! - `engines`, `client`: engines over files and in tournaments; `referee`, `tournament`: tournaments.
 //! - `report`: reports of finished suites.
 //! - `sources`: formats of other projects.
@@ -36,6 +37,7 @@ mod kept_games;
 mod killed;
 mod name;
 mod obeyed;
+mod openings;
 #[cfg(unix)]
 mod readme;
 #[cfg(unix)]

@@ -19,6 +19,7 @@ pub(crate) mod join;
 pub(crate) mod moves;
 pub(crate) mod name;
 pub(crate) mod normalize;
+pub(crate) mod openings;
 pub(crate) mod pack;
 pub(crate) mod purge;
 pub(crate) mod referee;

@@ -56,7 +56,19 @@ impl Expression {
     /// # Errors
     /// [`ExpressionError`] with the column.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        let root = parse::parse(text).map_err(ExpressionError::shortened)?;
+        Expression::parse_with_columns(text, &[])
+    }
+
+    /// Parses an expression that may also use columns of numbers, which precede fields of the same
+    /// name. Their values are in [`EvalContext::row`], in this order.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`].
+    pub fn parse_with_columns(
+        text: &str,
+        columns: &[&'static str],
+    ) -> Result<Expression, ExpressionError> {
+        let root = parse::parse(text, columns).map_err(ExpressionError::shortened)?;
         let mut fields = Vec::new();
         root.fields(&mut fields);
         let is_of_record = fields.iter().any(Field::is_of_record);

@@ -11,10 +11,10 @@ use crate::model::Square;
 /// Maximum depth of parentheses, negations and `abs`.
 const MAX_DEPTH: u32 = 64;
 
-pub(super) fn parse(text: &str) -> Result<Test, ExpressionError> {
+pub(super) fn parse(text: &str, columns: &[&'static str]) -> Result<Test, ExpressionError> {
     let tokens = tokenize(text)?;
     let end = text.chars().count() + 1;
-    let mut parser = Parser { tokens: &tokens, next: 0, end, depth: 0 };
+    let mut parser = Parser { tokens: &tokens, columns, next: 0, end, depth: 0 };
     let root = parser.or()?;
     match parser.peek() {
         None => Ok(root),
@@ -197,6 +197,8 @@ fn token(text: &str) -> Result<(TokenKind<'_>, usize), String> {
 
 struct Parser<'p, 't> {
     tokens: &'p [Token<'t>],
+    /// Names that precede those of fields.
+    columns: &'p [&'static str],
     next: usize,
     /// The column after the last character.
     end: usize,
@@ -362,7 +364,7 @@ impl<'p, 't> Parser<'p, 't> {
             return Ok(());
         };
         let is_call = self.tokens.get(self.next + 1).is_some_and(|it| it.kind == TokenKind::Open);
-        if is_call || !is_bare_text(name) {
+        if is_call || self.columns.contains(&name) || !is_bare_text(name) {
             return Ok(());
         }
         self.error(format!("a text stands in quotes: '{name}' (an opcode is op({name}))"))
@@ -494,7 +496,13 @@ impl<'p, 't> Parser<'p, 't> {
             return Err(token.error(format!("expected {expected}, found `in`")));
         }
         if !self.takes(TokenKind::Open) {
-            return Field::parse(name).map_err(|message| token.error(message));
+            if let Some(column) = self.columns.iter().position(|column| *column == name) {
+                return Ok(Field::Column(self.columns[column], column));
+            }
+            return Field::parse(name).map_err(|message| match self.columns {
+                [] => token.error(message),
+                columns => token.error(format!("{message}; columns: {}", columns.join(", "))),
+            });
         }
         let inner = match self.peek().map(|token| token.kind) {
             Some(TokenKind::Name(inner)) => inner,

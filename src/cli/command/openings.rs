@@ -1,0 +1,281 @@
+//! `epdb openings`: results of games by opening.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cli::args::{FormArgs, MemoryArgs, OutputArgs, ReadArgs, RecordFilter, WriteArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::record_output::RecordOutput;
+use crate::cli::source::{self, Visited};
+use crate::cli::terminal::note;
+use crate::cli::{columns, games, json};
+use epdb::library::expression::{Expression, ExpressionError};
+use epdb::library::openings::{Opening, Openings};
+use epdb::library::value::EvalContext;
+use epdb::model::EpdRecord;
+use epdb::source::Item;
+use epdb::text::pgn;
+
+/// Show the results of games by opening, as of a match that uses a book
+///
+/// The opening of a game is its start position (FEN tag), or else the last position of its main
+/// line that is in --book, or else the start position. Each row has games; pairs (two games of one
+/// opening between the same players with the colours swapped); White's wins, draws and losses;
+/// White's score; the share of draws; and the pairs by the points 0, 1/2, 1, 1 1/2 and 2 of the
+/// player whose name is first in the alphabet. Openings of the book come first, in its order.
+///
+/// With -o the openings are written instead: the records of --book in its order, or the start
+/// positions without --book.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb openings match.pgn
+  epdb openings match.pgn --book UHO.epd --where 'pairs >= 5 && draw_rate <= 0.9' -o good.epd")]
+pub(crate) struct Args {
+    /// Files of games; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    /// Book that the games begin from: positions, or games, whose last positions count
+    #[arg(long, value_name = "FILE")]
+    book: Option<PathBuf>,
+    /// Only openings for which this expression is true. It may use games, pairs, wins, draws,
+    /// losses, unknown, score, draw_rate, p0 to p4 (pairs by half points), and the fields of `epdb
+    /// help where` of the book's record
+    #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
+    filter: Option<Expression>,
+    /// Print a table separated by tabs
+    #[arg(long, conflicts_with_all = ["json", "output", "to"])]
+    tsv: bool,
+    /// Print one JSON object per opening
+    #[arg(long, conflicts_with_all = ["output", "to"])]
+    json: bool,
+    #[command(flatten)]
+    form: FormArgs,
+    #[command(flatten)]
+    write: WriteArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+fn filter(text: &str) -> Result<Expression, ExpressionError> {
+    Expression::parse_with_columns(text, &Opening::COLUMNS)
+}
+
+/// A record of the book, or the position of an opening, with the index of the opening.
+type Line = (EpdRecord, usize);
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.form)?;
+    let is_written = args.output.output.is_some() || args.output.to.is_some();
+    let output = match is_written {
+        true => Some(RecordOutput::open(&args.output, &args.write)?),
+        false => None,
+    };
+    let mut openings = Openings::new(args.memory.memory);
+    let read = ReadArgs { wanted: RecordFilter { filter: None }, form: args.form.clone() };
+    let mut book = match &args.book {
+        Some(path) => read_book(path, &read, &mut diagnostics, &mut openings)?,
+        None => Vec::new(),
+    };
+    games::each(&args.files, &read, &mut diagnostics, &mut |game, _| {
+        openings.add_game(game)?;
+        Ok(Visited::Taken)
+    })?;
+    report(&openings);
+    let all = openings.all();
+    let line = |index: usize| (EpdRecord::new(all[index].position), index);
+    match output {
+        Some(output) => {
+            if args.book.is_none() {
+                book.extend((0..all.len()).map(line));
+            }
+            let written = write(args, output, book, all)?;
+            return Ok(diagnostics.finish()?.and(written));
+        }
+        None => {
+            // A position that the book has twice is one opening.
+            book.sort_by_key(|(_, index)| *index);
+            book.dedup_by_key(|(_, index)| *index);
+            book.extend((openings.of_book()..all.len()).map(line));
+            book.retain(|(_, index)| all[*index].games() > 0);
+            print(args, &book, all)?;
+        }
+    }
+    diagnostics.finish()
+}
+
+/// Reads the book in its order.
+fn read_book(
+    path: &Path,
+    read: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    openings: &mut Openings,
+) -> anyhow::Result<Vec<Line>> {
+    let mut read = read.clone();
+    read.form.from = None;
+    let mut records = Vec::new();
+    let mut last_positions = Vec::new();
+    source::read_with_games(
+        std::slice::from_ref(&path.to_path_buf()),
+        &read,
+        diagnostics,
+        &mut |item| {
+            if let Item::Record { record, .. } = item {
+                records.push(record);
+            }
+            Ok(ControlFlow::Continue(()))
+        },
+        &mut |game, _| {
+            last_positions.push(pgn::final_position(game));
+            Ok(Visited::Taken)
+        },
+    )?;
+    let mut lines = Vec::new();
+    for record in records.into_iter().chain(last_positions) {
+        let index = openings.add_book(record.position())?;
+        lines.push((record, index));
+    }
+    Ok(lines)
+}
+
+fn report(openings: &Openings) {
+    let (book, others) = openings.all().split_at(openings.of_book());
+    let games = |openings: &[Opening]| openings.iter().map(Opening::games).sum::<u64>();
+    let played = openings.all().iter().filter(|opening| opening.games() > 0).count();
+    let pairs: u64 = openings.all().iter().map(Opening::pair_count).sum();
+    note!(
+        "epdb: {}, {} of {}",
+        counted(games(openings.all()), "game"),
+        counted(pairs, "pair"),
+        counted(played as u64, "opening")
+    );
+    if book.is_empty() {
+        return;
+    }
+    let unplayed = book.iter().filter(|opening| opening.games() == 0).count();
+    if unplayed > 0 {
+        note!("epdb: {} of the book without games", counted(unplayed as u64, "opening"));
+    }
+    if games(others) > 0 {
+        note!("epdb: {} with openings outside of the book", counted(games(others), "game"));
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn is_wanted(args: &Args, record: &EpdRecord, opening: &Opening) -> bool {
+    let holds = |filter: &Expression| {
+        filter.holds(&EvalContext { row: &opening.row(), ..EvalContext::from_record(record) })
+    };
+    args.filter.as_ref().is_none_or(holds)
+}
+
+fn write(
+    args: &Args,
+    mut output: RecordOutput,
+    lines: Vec<Line>,
+    openings: &[Opening],
+) -> anyhow::Result<Outcome> {
+    let (mut written, all) = (0, lines.len());
+    for (record, index) in lines {
+        if is_wanted(args, &record, &openings[index]) {
+            output.write(&record)?;
+            written += 1;
+        }
+    }
+    let outcome = output.finish()?;
+    note!("epdb: {written} of {} written", counted(all as u64, "opening"));
+    Ok(outcome)
+}
+
+const NAMES: [&str; 10] = [
+    "fen",
+    "games",
+    "pairs",
+    "wins",
+    "draws",
+    "losses",
+    "unknown",
+    "score",
+    "draw_rate",
+    "pentanomial",
+];
+
+fn print(args: &Args, lines: &[Line], openings: &[Opening]) -> anyhow::Result<()> {
+    let mut out = open_output(None)?;
+    let wanted = lines
+        .iter()
+        .filter(|(record, index)| is_wanted(args, record, &openings[*index]))
+        .map(|(_, index)| &openings[*index]);
+    if args.json {
+        for opening in wanted {
+            json::line(&mut out, &Row::new(opening))?;
+        }
+        return Ok(out.finish()?);
+    }
+    if args.tsv {
+        writeln!(out, "{}", NAMES.join("\t"))?;
+        for opening in wanted {
+            columns::write_row(&cells(opening), &mut out)?;
+        }
+    } else {
+        let rows: Vec<Vec<String>> = wanted.map(|opening| cells(opening).into()).collect();
+        columns::write_columns(&NAMES, &rows, |column| column == 0, &mut out)?;
+    }
+    Ok(out.finish()?)
+}
+
+fn cells(opening: &Opening) -> [String; NAMES.len()] {
+    let share = |share: Option<f64>| share.map(|share| format!("{share:.4}")).unwrap_or_default();
+    [
+        opening.position.to_string(),
+        opening.games().to_string(),
+        opening.pair_count().to_string(),
+        opening.wins.to_string(),
+        opening.draws.to_string(),
+        opening.losses.to_string(),
+        opening.unknown.to_string(),
+        share(opening.score()),
+        share(opening.draw_rate()),
+        opening.pairs.map(|count| count.to_string()).join(" "),
+    ]
+}
+
+/// An opening (`openings --json`).
+#[derive(Serialize)]
+struct Row {
+    fen: String,
+    games: u64,
+    pairs: u64,
+    wins: u64,
+    draws: u64,
+    losses: u64,
+    unknown: u64,
+    score: Option<f64>,
+    draw_rate: Option<f64>,
+    pentanomial: [u64; 5],
+}
+
+impl Row {
+    fn new(opening: &Opening) -> Row {
+        Row {
+            fen: opening.position.to_string(),
+            games: opening.games(),
+            pairs: opening.pair_count(),
+            wins: opening.wins,
+            draws: opening.draws,
+            losses: opening.losses,
+            unknown: opening.unknown,
+            score: opening.score(),
+            draw_rate: opening.draw_rate(),
+            pentanomial: opening.pairs,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `epdb openings`: rows, pairs, books and filters.
+
+use crate::scratch::Scratch;
+
+const E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
+const D4: &str = "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq -";
+const C4: &str = "rnbqkbnr/pppppppp/8/8/2P5/8/PP1PPPPP/RNBQKBNR b KQkq -";
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+
+fn game(white: &str, black: &str, result: &str, fen: Option<&str>, moves: &str) -> String {
+    let fen = fen.map(|fen| format!("[SetUp \"1\"]\n[FEN \"{fen} 0 1\"]\n")).unwrap_or_default();
+    format!(
+        "[White \"{white}\"]\n[Black \"{black}\"]\n[Result \"{result}\"]\n{fen}\n{moves} {result}\n\n"
+    )
+}
+
+/// A match with FEN tags. Of e4, one pair is 2 points of A, one is 1, and a game is left.
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
+    let games = [
+        game("A", "B", "1-0", Some(E4), "1... e5"),
+        game("B", "A", "0-1", Some(E4), "1... e5"),
+        game("B", "A", "1/2-1/2", Some(E4), "1... c5"),
+        // Not a counterpart: other players.
+        game("A", "C", "1-0", Some(E4), "1... c5"),
+        game("A", "B", "1/2-1/2", Some(E4), "1... c5"),
+        game("A", "B", "0-1", Some(D4), "1... d5"),
+        game("B", "A", "*", Some(D4), "1... d5"),
+        game("B", "A", "1/2-1/2", Some(D4), "1... d5"),
+    ];
+    scratch.write("match.pgn", games.concat());
+    scratch.write("book.epd", format!("{D4} id \"d4\";\n{C4} id \"c4\";\n{E4} id \"e4\";\n"));
+    scratch
+}
+
+// README: `openings GAMES…`
+#[test]
+fn each_opening_has_a_row_with_its_pairs() {
+    let scratch = scratch();
+    let done = scratch.run(&["openings", "match.pgn", "--tsv"]);
+    let expected = format!(
+        "fen\tgames\tpairs\twins\tdraws\tlosses\tunknown\tscore\tdraw_rate\tpentanomial\n\
+         {E4}\t5\t2\t2\t2\t1\t0\t0.6000\t0.4000\t0 0 1 0 1\n\
+         {D4}\t3\t1\t0\t1\t1\t1\t0.2500\t0.5000\t0 1 0 0 0\n"
+    );
+    assert_eq!((done.status, done.out.as_str()), (0, expected.as_str()), "{}", done.err);
+    assert!(done.err.contains("epdb: 8 games, 3 pairs of 2 openings\n"), "{}", done.err);
+    let lines = scratch.run(&["openings", "match.pgn", "--where", "games == 3"]);
+    assert_eq!(lines.out.lines().count(), 2, "{}", lines.out);
+    let json = scratch.run(&["openings", "match.pgn", "--json", "--where", "p4 > 0 && stm == 'b'"]);
+    let expected = format!(
+        "{{\"fen\":\"{E4}\",\"games\":5,\"pairs\":2,\"wins\":2,\"draws\":2,\"losses\":1,\"unknown\":0,\
+         \"score\":0.6,\"draw_rate\":0.4,\"pentanomial\":[0,0,1,0,1]}}\n"
+    );
+    assert_eq!(json.out, expected, "{}", json.err);
+    let wrong = scratch.run(&["openings", "match.pgn", "--where", "pears > 1"]);
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.err.contains("columns: games, pairs, wins"), "{}", wrong.err);
+}
+
+#[test]
+fn a_book_is_written_in_its_order_without_the_openings_that_the_expression_excludes() {
+    let scratch = scratch();
+    let call = |extra: &[&str]| {
+        scratch.run(&[&["openings", "match.pgn", "--book", "book.epd"], extra].concat())
+    };
+    let rows = call(&["--tsv"]).out;
+    let fens: Vec<&str> = rows.lines().skip(1).map(|row| row.split('\t').next().unwrap()).collect();
+    assert_eq!(fens, [D4, E4]);
+    let done = call(&["-o", "played.epd", "--where", "pairs >= 1 && draw_rate <= 0.9"]);
+    assert_eq!((done.status, done.out.as_str()), (0, ""), "{}", done.err);
+    assert!(done.err.contains("epdb: 1 opening of the book without games\n"), "{}", done.err);
+    assert!(done.err.contains("epdb: 2 of 3 openings written\n"), "{}", done.err);
+    let written = format!("{D4} id \"d4\";\n{E4} id \"e4\";\n");
+    assert_eq!(scratch.text("played.epd"), written);
+    call(&["-o", "played.epd", "--where", "2 <= pairs || id == 'c4'"]);
+    assert_eq!(scratch.text("played.epd"), format!("{C4} id \"c4\";\n{E4} id \"e4\";\n"));
+    // Without a book, the start positions are the openings.
+    let done = scratch.run(&["openings", "match.pgn", "--to", "epd", "--where", "pairs == 2"]);
+    assert_eq!(done.out, format!("{E4}\n"), "{}", done.err);
+}
+
+#[test]
+fn a_game_from_the_start_has_the_last_opening_of_the_book_that_it_meets() {
+    let scratch = scratch();
+    let e4_e5 = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -";
+    scratch.write("book.pgn", "1. e4 e5 *\n\n1. d4 *\n\n1. e4 *\n");
+    let games = [
+        game("A", "B", "1-0", None, "1. e4 e5 2. Nf3 Nc6"),
+        game("B", "A", "1-0", None, "1. e4 e5 2. Bc4 Nc6"),
+        game("A", "B", "1-0", None, "1. e4 c5 2. Nf3"),
+        game("A", "B", "0-1", None, "1. c4 c5"),
+    ];
+    scratch.write("games.pgn", games.concat());
+    let rows = |call: &[&str]| {
+        let done = scratch.run(&[&["openings", "games.pgn", "--tsv"], call].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        let row = |row: &str| row.split('\t').take(3).collect::<Vec<_>>().join(",");
+        (done.out.lines().skip(1).map(row).collect::<Vec<_>>(), done.err)
+    };
+    let (found, notes) = rows(&["--book", "book.pgn"]);
+    assert_eq!(found, [format!("{e4_e5},2,1"), format!("{E4},1,0"), format!("{START},1,0")]);
+    assert!(notes.contains("epdb: 1 game with openings outside of the book\n"), "{notes}");
+    assert_eq!(rows(&[]).0, [format!("{START},4,1")]);
+    let refused = scratch.run(&["openings", "book.epd"]);
+    assert_eq!(refused.status, 2, "{}", refused.err);
+}
