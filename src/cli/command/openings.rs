@@ -1,7 +1,6 @@
 //! `epdb openings`: results of games by opening.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -11,14 +10,13 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Visited};
+use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::note;
-use crate::cli::{columns, games, json};
+use crate::cli::{columns, json};
 use epdb::library::expression::{Expression, ExpressionError};
 use epdb::library::openings::{Opening, Openings};
 use epdb::library::value::EvalContext;
 use epdb::model::EpdRecord;
-use epdb::source::Item;
 use epdb::text::pgn;
 
 /// Show the results of games by opening, as of a match that uses a book
@@ -82,7 +80,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(path) => read_book(path, &read, &mut diagnostics, &mut openings)?,
         None => Vec::new(),
     };
-    games::each(&args.files, &read, &mut diagnostics, &mut |game, _| {
+    Reading::of(&args.files, &read, &mut diagnostics).games(|game, _| {
         openings.add_game(game)?;
         Ok(Visited::Taken)
     })?;
@@ -120,21 +118,15 @@ fn read_book(
     read.form.from = None;
     let mut records = Vec::new();
     let mut last_positions = Vec::new();
-    source::read_with_games(
-        std::slice::from_ref(&path.to_path_buf()),
-        &read,
-        diagnostics,
-        &mut |item| {
-            if let Item::Record { record, .. } = item {
-                records.push(record);
-            }
-            Ok(ControlFlow::Continue(()))
-        },
-        &mut |game, _| {
+    Reading::of(std::slice::from_ref(&path.to_path_buf()), &read, diagnostics)
+        .visit_games(|game, _| {
             last_positions.push(pgn::final_position(game));
             Ok(Visited::Taken)
-        },
-    )?;
+        })
+        .records(|record, _, _| {
+            records.push(record);
+            Ok(())
+        })?;
     let mut lines = Vec::new();
     for record in records.into_iter().chain(last_positions) {
         let index = openings.add_book(record.position())?;
