@@ -1,8 +1,10 @@
-//! Caches of a reader: values that are read for segments, such as models, and the last window of rows
-//! that were put into their original order.
+//! Caches of a reader: values that are read for segments, such as models, the last window of rows that
+//! were put into their original order, and the last blocks of lookups.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::block::Block;
 use crate::archive::columns::Row;
 use crate::archive::error::{ArchiveError, Refusal};
 
@@ -104,5 +106,33 @@ impl LastWindow {
 
     pub(super) fn set(&self, window: Option<Arc<Window>>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = window;
+    }
+}
+
+/// The blocks that were searched last. A position and those after its moves are often in one block.
+#[derive(Default)]
+pub(super) struct RecentBlocks(Mutex<VecDeque<(BlockPlace, Arc<Block>)>>);
+
+/// Place of the segment, and number of the block in it.
+type BlockPlace = (usize, u32);
+
+impl RecentBlocks {
+    /// Maximum number of blocks.
+    pub(super) const MAX: usize = 32;
+
+    /// A block, if it is one of the last.
+    pub(super) fn get(&self, place: BlockPlace) -> Option<Arc<Block>> {
+        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = blocks.iter().position(|(of, _)| *of == place)?;
+        let found = blocks.remove(at)?;
+        let block = Arc::clone(&found.1);
+        blocks.push_front(found);
+        Some(block)
+    }
+
+    pub(super) fn put(&self, place: BlockPlace, block: &Arc<Block>) {
+        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        blocks.truncate(RecentBlocks::MAX - 1);
+        blocks.push_front((place, Arc::clone(block)));
     }
 }

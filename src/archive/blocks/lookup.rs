@@ -36,7 +36,8 @@ impl BlockReader {
         let wanted: Wanted = WantedRow::new(0, query).into_iter().collect();
         let index_blocks = match (self.has_index(), wanted.first()) {
             (true, Some(wanted)) => {
-                QueryBlocks::new(self, self.index()?.as_ref(), query.key(), &wanted.row)?
+                let index = self.index()?;
+                QueryBlocks::new(self, index.as_ref(), query.key(), &wanted.row, &mut None)?
             }
             (true, None) => QueryBlocks::default(),
             (false, _) => QueryBlocks::all(self),
@@ -96,7 +97,7 @@ impl BlockReader {
                 let matched = OnceCell::new();
                 let found = || {
                     let matched = matched.get_or_init(|| {
-                        let (block, records) = (Rc::clone(&block), OnceCell::new());
+                        let (block, records) = (Arc::clone(&block), OnceCell::new());
                         let are_asked_for = Rc::clone(&decoded.are_asked_for);
                         Rc::new(Matched { block, places: vec![place], records, are_asked_for })
                     });
@@ -165,8 +166,9 @@ impl<'a> Candidates<'a> {
         let index = reader.index()?;
         let rows = queries.iter().enumerate().map(|(place, query)| WantedRow::new(place, query));
         let rows: Vec<Option<WantedRow>> = rows.collect();
+        let (index, mut pawns) = (index.as_ref(), None);
         let lists = queries.iter().zip(&rows).map(|(query, wanted)| match wanted {
-            Some(wanted) => QueryBlocks::new(reader, index.as_ref(), query.key(), &wanted.row),
+            Some(wanted) => QueryBlocks::new(reader, index, query.key(), &wanted.row, &mut pawns),
             None => Ok(QueryBlocks::default()),
         });
         let mut candidates = Candidates {
@@ -244,7 +246,7 @@ impl SearchedBlock {
 /// in it.
 struct OpenBlock {
     segment: usize,
-    block: Rc<Block>,
+    block: Arc<Block>,
     part: SearchedPart,
 }
 
@@ -296,7 +298,7 @@ struct PlannedBlock {
 struct DecodedBlock {
     /// Place of its segment, and its number there.
     place: (usize, u32),
-    block: Rc<Block>,
+    block: Arc<Block>,
     parts: Vec<SearchedPart>,
 }
 
@@ -339,7 +341,7 @@ impl<'a> DecodedBlocks<'a> {
             Some(place) => parts.swap_remove(place),
             None => SearchedPart::search(block, &range, &searched.wanted, 0),
         };
-        Ok(OpenBlock { segment, block: Rc::clone(block), part })
+        Ok(OpenBlock { segment, block: Arc::clone(block), part })
     }
 
     /// Decodes a block, and some of the next ones of its segment.
@@ -376,20 +378,36 @@ impl<'a> DecodedBlocks<'a> {
     ) -> Result<VecDeque<DecodedBlock>, ArchiveError> {
         let memory = if self.are_asked_for.get() { self.reader.memory() / 4 } else { 0 };
         let memory = memory / planned.len().max(1);
-        let number = |planned: &PlannedBlock| planned.number;
-        let decoded = self.reader.map_blocks(segment, planned, number, |planned, block| {
-            let parts = planned.parts.iter();
-            let parts: Vec<SearchedPart> = parts
-                .map(|(range, wanted)| SearchedPart::search(&block, range, wanted, memory))
-                .collect();
-            (planned.number, block, parts)
-        })?;
-        let decoded = decoded.into_iter().map(|(number, block, parts)| DecodedBlock {
-            place: (segment, number),
-            block: Rc::new(block),
-            parts,
-        });
-        Ok(decoded.collect())
+        let search = |planned: &PlannedBlock, block: Arc<Block>| {
+            let parts = planned
+                .parts
+                .iter()
+                .map(|(range, wanted)| SearchedPart::search(&block, range, wanted, memory));
+            let parts = parts.collect();
+            DecodedBlock { place: (segment, planned.number), block, parts }
+        };
+        let recent = self.reader.recent_blocks(segment, planned.len());
+        let known: Vec<Option<Arc<Block>>> = planned
+            .iter()
+            .map(|planned| recent.and_then(|recent| recent.get((segment, planned.number))))
+            .collect();
+        let unknown = planned.iter().zip(&known).filter(|(_, known)| known.is_none());
+        let unknown: Vec<&PlannedBlock> = unknown.map(|(planned, _)| planned).collect();
+        let number = |planned: &&PlannedBlock| planned.number;
+        let make = |planned: &&PlannedBlock, block| search(planned, Arc::new(block));
+        let mut decoded = self.reader.map_blocks(segment, &unknown, number, make)?.into_iter();
+        let mut blocks = VecDeque::with_capacity(planned.len());
+        for (planned, known) in planned.iter().zip(known) {
+            match known {
+                Some(block) => blocks.push_back(search(planned, block)),
+                None => {
+                    let decoded = decoded.next().ok_or(ArchiveError::corrupt("block directory"))?;
+                    recent.iter().for_each(|it| it.put(decoded.place, &decoded.block));
+                    blocks.push_back(decoded);
+                }
+            }
+        }
+        Ok(blocks)
     }
 
     /// The matching records of a block of the position index, each with the place of its query.
@@ -453,12 +471,14 @@ impl<'a> ListedBlocks<'a> {
 }
 
 impl<'a> QueryBlocks<'a> {
-    /// The blocks that may have the position with this key and row.
+    /// The blocks that may have the position with this key and row. `pawns` are the blocks of the last
+    /// pawns: positions of one game often have the same.
     fn new(
         reader: &BlockReader,
         index: Option<&BlockIndex<'a>>,
         key: u64,
         row: &Row,
+        pawns: &mut Option<(u64, ListedBlocks<'a>)>,
     ) -> Result<QueryBlocks<'a>, ArchiveError> {
         let board = board_key(row);
         let mut found = QueryBlocks::default();
@@ -468,10 +488,13 @@ impl<'a> QueryBlocks<'a> {
             found.ranges.push_back(first + blocks.start..first + blocks.end);
         }
         if let Some(index) = index {
-            found.listed = [
-                ListedBlocks::new(index.find(key)?)?,
-                ListedBlocks::new(index.find(pawn_key(row))?)?,
-            ];
+            let pawn_key = pawn_key(row);
+            let of_pawns = match pawns.take_if(|(of, _)| *of == pawn_key) {
+                Some((_, blocks)) => blocks,
+                None => ListedBlocks::new(index.find(pawn_key)?)?,
+            };
+            *pawns = Some((pawn_key, of_pawns.clone()));
+            found.listed = [ListedBlocks::new(index.find(key)?)?, of_pawns];
         }
         Ok(found)
     }
@@ -550,7 +573,7 @@ pub(in crate::archive) struct BlockMatch {
 
 /// A decoded block with its matches.
 struct Matched {
-    block: Rc<Block>,
+    block: Arc<Block>,
     /// Places of the matching records.
     places: Vec<usize>,
     /// The matching records, decoded when the first of them is requested.

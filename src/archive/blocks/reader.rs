@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::BlockSegment;
 use super::block::Block;
-use super::cache::{LastWindow, SegmentCache, Shared};
+use super::cache::{LastWindow, RecentBlocks, SegmentCache, Shared};
 use super::coder::SegmentCoder;
 use super::index::BlockIndex;
 use super::order::Places;
@@ -32,6 +32,7 @@ pub(in crate::archive) struct BlockReader {
     /// Places by number in segments with sorted rows.
     places: SegmentCache<Places>,
     last_window: LastWindow,
+    recent_blocks: RecentBlocks,
     /// Approximate memory for reading, in bytes.
     memory: usize,
     /// Number of blocks decoded.
@@ -55,6 +56,7 @@ impl BlockReader {
             coders: coder_cache(memory),
             places: places_cache(memory),
             last_window: LastWindow::default(),
+            recent_blocks: RecentBlocks::default(),
             memory,
             #[cfg(test)]
             decoded: std::sync::atomic::AtomicUsize::new(0),
@@ -80,6 +82,13 @@ impl BlockReader {
 
     pub(super) const fn last_window(&self) -> &LastWindow {
         &self.last_window
+    }
+
+    /// The blocks that were searched last; `None` if they have no room for `blocks` of a segment.
+    pub(super) fn recent_blocks(&self, place: usize, blocks: usize) -> Option<&RecentBlocks> {
+        let has_room =
+            blocks <= RecentBlocks::MAX && RecentBlocks::MAX <= self.blocks_in_memory(place);
+        has_room.then_some(&self.recent_blocks)
     }
 
     /// True if a segment is coded by a mixing model.
