@@ -36,7 +36,9 @@ pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
     let identity = position.identity();
     let mut replay = Replay::new(game.start())?;
     for mv in game.main_line() {
-        if replay.position().identity() == identity {
+        let now = replay.position();
+        // The boards decide nearly always, and cost less.
+        if now.board() == identity.board() && now.identity() == identity {
             return Some((mv, san::format(&replay.playable(), mv)));
         }
         replay.play(mv);

@@ -204,13 +204,14 @@ impl LookupResult {
     ) -> Result<LookupResult, Refusal> {
         let (records, is_cut) = served.numbered_records(position)?;
         let (numbers, records): (Vec<u64>, Vec<EpdRecord>) = records.into_iter().unzip();
-        let tally = Entry::from_records(&records)?.and_then(|entry| entry.tally);
-        let mut applied = AppliedFilter::new(asked, &served.splits(), tally.as_ref());
+        let entry = Entry::from_records(&records)?;
+        let tally = entry.as_ref().and_then(|entry| entry.tally.as_ref());
+        let mut applied = AppliedFilter::new(asked, &served.splits(), tally);
         applied.not_split.extend(not_split);
         applied.check(strict)?;
         let options = options.cells(applied.filter.clone());
         let ask = &mut |queries: &[Query]| served.records(queries);
-        let explored = explore_from::<Error>(position, &records, 1, &options, ask)?;
+        let explored = explore_from::<Error>(position, entry, 1, &options, ask)?;
         Ok(LookupResult { records, numbers, is_cut, applied, explored })
     }
 }

@@ -55,7 +55,8 @@ pub struct ExploreOptions {
     pub limit: Option<usize>,
     /// Minimum number of games of a move.
     pub min_games: u64,
-    /// Whether moves without games are included if they lead to a position with records.
+    /// Whether moves without games are included if they lead to a position with records, and the
+    /// operations of the positions after all moves.
     pub children: bool,
 }
 
@@ -89,7 +90,8 @@ impl ExploreOptions {
         ExploreOptions { min_games, ..self }
     }
 
-    /// Whether moves without games are included if they lead to a position with records.
+    /// Whether moves without games are included if they lead to a position with records, and the
+    /// operations of the positions after all moves.
     #[must_use]
     pub fn children(self, children: bool) -> ExploreOptions {
         ExploreOptions { children, ..self }
@@ -156,8 +158,10 @@ pub struct MoveRow {
     pub san: San,
     /// The games in which it was played.
     pub counts: GameCounts,
-    /// Operations of the records of the position after the move.
-    pub child: Option<Entry>,
+    /// Whether the position after the move has records.
+    pub has_child: bool,
+    /// Operations of these records without tallies, if [`ExploreOptions::children`] are included.
+    pub operations: Vec<Operation>,
     /// Number of games that reached that position by any moves; `None` without a tally.
     pub reached: Option<u64>,
     /// The evaluation of that position from the point of view of the mover.
@@ -221,27 +225,28 @@ pub fn explore<E: From<Error>>(
     ask: &mut Ask<'_, E>,
 ) -> Result<Explored, E> {
     let records = ask(&[Query::from(position)])?.pop().unwrap_or_default();
-    let tally = Entry::from_records(&records)?.and_then(|entry| entry.tally);
-    if let Some(what) = tally.and_then(|tally| options.cells.not_told_apart(&tally)) {
+    let entry = Entry::from_records(&records)?;
+    let tally = entry.as_ref().and_then(|entry| entry.tally.as_ref());
+    if let Some(what) = tally.and_then(|tally| options.cells.not_told_apart(tally)) {
         let text = format!("the library does not tell games apart by {what} (`tally --by {what}`)");
         return Err(Error::new(text).into());
     }
-    explore_from(position, &records, depth, options, ask)
+    explore_from(position, entry, depth, options, ask)
 }
 
-/// [`explore`] of a position whose records are known. Games with an unknown property do not count
-/// in a selection.
+/// [`explore`] of a position whose entry is known. Games with an unknown property do not count in a
+/// selection.
 ///
 /// # Errors
 /// Errors of `ask`, and tallies with more games than can be counted.
 pub fn explore_from<E: From<Error>>(
     position: &Position,
-    records: &[EpdRecord],
+    entry: Option<Entry>,
     depth: u32,
     options: &ExploreOptions,
     ask: &mut Ask<'_, E>,
 ) -> Result<Explored, E> {
-    let mut root = Explored::new(*position, records, options)?;
+    let mut root = Explored::new(*position, entry, options);
     let mut frontier = vec![&mut root];
     for ply in 0..depth {
         if ply > 0 {
@@ -252,19 +257,26 @@ pub fn explore_from<E: From<Error>>(
     Ok(root)
 }
 
-/// Requests the positions after all moves of some positions, and selects the moves that get rows.
+/// Requests the positions after the moves of some positions, and selects the moves that get rows.
 fn ask_for_children<E: From<Error>>(
     explored: &mut [&mut Explored],
     options: &ExploreOptions,
     ask: &mut Ask<'_, E>,
 ) -> Result<(), E> {
+    // Usually the games of a move decide, and positions after moves without a row are not needed.
+    let needs_children = options.children || options.sort.is_by_child();
+    if !needs_children {
+        explored.iter_mut().for_each(|one| one.settle(options));
+    }
     let rows = explored.iter().flat_map(|one| &one.rows);
     let queries: Vec<Query> = rows.map(|row| Query::from(&row.after)).collect();
     let rows = explored.iter_mut().flat_map(|one| &mut one.rows);
     for (row, records) in rows.zip(&ask(&queries)?) {
-        row.set_child(records, &options.cells)?;
+        row.set_child(records, options)?;
     }
-    explored.iter_mut().for_each(|one| one.settle(options));
+    if needs_children {
+        explored.iter_mut().for_each(|one| one.settle(options));
+    }
     Ok(())
 }
 
@@ -276,11 +288,11 @@ fn next_positions<'e, E: From<Error>>(
 ) -> Result<Vec<&'e mut Explored>, E> {
     let mut rows: Vec<&'e mut MoveRow> =
         explored.into_iter().flat_map(|one| &mut one.rows).collect();
-    rows.retain(|row| row.child.is_some());
+    rows.retain(|row| row.has_child);
     let queries: Vec<Query> = rows.iter().map(|row| Query::from(&row.after)).collect();
     let mut next = Vec::new();
     for (row, records) in rows.into_iter().zip(&ask(&queries)?) {
-        let explored = Explored::new(row.after, records, options)?;
+        let explored = Explored::new(row.after, Entry::from_records(records)?, options);
         next.push(row.next.insert(explored));
     }
     Ok(next)
@@ -374,15 +386,6 @@ impl Entry {
     pub fn games(&self, cells: &CellFilter) -> Option<TallyPart> {
         self.tally.as_ref().map(|tally| tally.total_of(|cell| cells.takes(cell)))
     }
-
-    /// The first evaluation, from the point of view of the side that moved into the position.
-    fn ce_of_parent(&self) -> Option<i32> {
-        let ce = self.operations.iter().find(|operation| operation.opcode == Opcode::CE)?;
-        match ce.operands.first()? {
-            Operand::Integer(ce) => score::child_to_parent(i32::try_from(*ce).ok()?).ok()?,
-            _ => None,
-        }
-    }
 }
 
 impl Explored {
@@ -392,31 +395,32 @@ impl Explored {
     }
 
     /// The entry of a position, without the positions after its moves.
-    fn new(
-        position: Position,
-        records: &[EpdRecord],
-        options: &ExploreOptions,
-    ) -> Result<Explored> {
-        let entry = Entry::from_records(records)?;
+    fn new(position: Position, entry: Option<Entry>, options: &ExploreOptions) -> Explored {
         let games = entry.as_ref().and_then(|entry| entry.games(&options.cells));
         let mut rows = Vec::new();
         if let Ok(playable) = Playable::new(&position) {
-            let mut counts = counts_by_move(games.as_ref());
-            for mv in ordinal::list(&playable) {
-                let counts = counts.remove(&mv).unwrap_or_default();
-                if counts.games() > 0 || options.children {
-                    let after = after(playable.position(), mv);
-                    rows.push(MoveRow::new(mv, san::format(&playable, mv), counts, after));
+            let played = games.iter().flat_map(|games| &games.moves);
+            let played = played.map(|one| (one.mv, one.counts));
+            let counts: Vec<(Move, GameCounts)> = match options.children {
+                true => {
+                    let played: HashMap<Move, GameCounts> = played.collect();
+                    let counts = |mv| played.get(&mv).copied().unwrap_or_default();
+                    ordinal::list(&playable).into_iter().map(|mv| (mv, counts(mv))).collect()
                 }
-            }
+                false => played.filter(|(mv, _)| playable.is_legal(*mv)).collect(),
+            };
+            rows.extend(counts.into_iter().map(|(mv, counts)| {
+                let after = after(playable.position(), mv);
+                MoveRow::new(mv, san::format(&playable, mv), counts, after)
+            }));
         }
-        Ok(Explored { position, entry, games, rows, left_out: 0 })
+        Explored { position, entry, games, rows, left_out: 0 }
     }
 
     /// Removes the rows that the options exclude, and sorts the others.
     fn settle(&mut self, options: &ExploreOptions) {
         let (rows, mover) = (&mut self.rows, self.position.turn());
-        rows.retain(|row| row.counts.games() > 0 || row.child.is_some());
+        rows.retain(|row| row.counts.games() > 0 || row.has_child);
         let all = rows.len();
         rows.retain(|row| row.counts.games() >= options.min_games);
         rows.sort_by(|one, other| options.sort.compare(one, other, mover));
@@ -448,21 +452,41 @@ impl MoveRow {
         &self.after
     }
 
-    const fn new(mv: Move, san: San, counts: GameCounts, after: Position) -> MoveRow {
-        MoveRow { mv, san, counts, child: None, reached: None, ce: None, next: None, after }
+    fn new(mv: Move, san: San, counts: GameCounts, after: Position) -> MoveRow {
+        let (operations, reached, ce, next) = (Vec::new(), None, None, None);
+        MoveRow { mv, san, counts, has_child: false, operations, reached, ce, next, after }
     }
 
-    /// Adds the entry of the position after the move.
-    fn set_child(&mut self, records: &[EpdRecord], cells: &CellFilter) -> Result<()> {
-        self.child = Entry::from_records(records)?;
-        let games = self.child.as_ref().and_then(|child| child.games(cells));
-        self.reached = games.map(|games| games.reached);
-        self.ce = self.child.as_ref().and_then(Entry::ce_of_parent);
+    /// Adds the records of the position after the move.
+    fn set_child(&mut self, records: &[EpdRecord], options: &ExploreOptions) -> Result<()> {
+        self.has_child = !records.is_empty();
+        if options.children {
+            self.operations = Entry::from_records(records)?.map(|entry| entry.operations).unwrap_or_default();
+        }
+        let with_opcode = |opcode| {
+            let operations = records.iter().flat_map(EpdRecord::operations);
+            operations.filter(move |operation| operation.opcode == opcode)
+        };
+        let tallies = with_opcode(Opcode::TALLY).filter_map(|it| Tally::from_operands(&it.operands));
+        let reached = tallies.map(|tally| {
+            let parts = tally.parts().iter().filter(|part| options.cells.takes(&part.cell));
+            parts.fold(0, |sum: u64, part| sum.saturating_add(part.reached))
+        });
+        self.reached = reached.reduce(u64::saturating_add);
+        self.ce = with_opcode(Opcode::CE).next().and_then(|ce| match ce.operands.first()? {
+            Operand::Integer(ce) => score::child_to_parent(i32::try_from(*ce).ok()?).ok()?,
+            _ => None,
+        });
         Ok(())
     }
 }
 
 impl SortBy {
+    /// Whether the position after a move decides on its place.
+    const fn is_by_child(self) -> bool {
+        matches!(self, SortBy::Reached | SortBy::Ce)
+    }
+
     fn compare(self, one: &MoveRow, other: &MoveRow, mover: Color) -> Ordering {
         let by_name = one.san.cmp(&other.san);
         let value = |row: &MoveRow| -> Option<f64> {
@@ -486,10 +510,4 @@ impl SortBy {
             _ => key(other).total_cmp(&key(one)).then(by_games).then(by_name),
         }
     }
-}
-
-/// The games by move.
-fn counts_by_move(games: Option<&TallyPart>) -> HashMap<Move, GameCounts> {
-    let moves = games.into_iter().flat_map(|games| &games.moves);
-    moves.map(|one| (one.mv, one.counts)).collect()
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Entry, Explored, MoveRow, ParentRow, performance};
+use super::{Explored, MoveRow, ParentRow, performance};
 use crate::library::field::json_operations;
 use crate::library::kept_games::GameObject;
 use crate::library::names::{Names, OpeningName};
@@ -42,15 +42,13 @@ pub struct Shown<'a> {
     pub opening: Option<&'a OpeningName>,
     /// The same position in another library.
     pub other: Option<&'a Explored>,
-    /// Whether the operations of the positions after its moves are included.
-    pub with_operations: bool,
 }
 
 impl<'a> Shown<'a> {
     /// An answer with the explored position only.
     pub const fn new(explored: &'a Explored, names: &'a Names) -> Shown<'a> {
         let (parents, opening, other) = (None, None, None);
-        Shown { explored, parents, names, opening, other, with_operations: false }
+        Shown { explored, parents, names, opening, other }
     }
 }
 
@@ -181,7 +179,11 @@ impl PositionObject {
             reached: explored.games.as_ref().map(|games| games.reached),
             moves: moves(shown, explored),
             parents: parents.map(|rows| rows.iter().map(ParentObject::new).collect()),
-            operations: explored.entry.as_ref().map(operations).unwrap_or_default(),
+            operations: explored
+                .entry
+                .as_ref()
+                .map(|it| json_operations(&it.operations))
+                .unwrap_or_default(),
             opening: opening.map(OpeningObject::new),
             vs: other.map(|other| OtherResults {
                 results: Results::new(&other.counts()),
@@ -198,21 +200,16 @@ impl OpeningObject {
     }
 }
 
-fn operations(entry: &Entry) -> BTreeMap<String, serde_json::Value> {
-    json_operations(&entry.operations)
-}
-
 /// The moves of a position, and the moves that only another library has.
 fn moves(shown: &Shown<'_>, explored: &Explored) -> Vec<MoveObject> {
     let mover = explored.position.turn();
     let rows = explored.rows.iter();
-    let mut moves: Vec<MoveObject> =
-        rows.map(|row| MoveObject::new(shown, row, mover, shown.with_operations)).collect();
+    let mut moves: Vec<MoveObject> = rows.map(|row| MoveObject::new(shown, row, mover)).collect();
     let others = shown.other.iter().flat_map(|other| explored.rows_only_in(other));
     moves.extend(others.map(|row| {
         let mut unknown = row.clone();
         (unknown.counts, unknown.reached, unknown.ce) = (GameCounts::default(), None, None);
-        MoveObject::new(shown, &unknown, mover, false)
+        MoveObject::new(shown, &unknown, mover)
     }));
     moves
 }
@@ -226,14 +223,13 @@ impl Results {
 }
 
 impl MoveObject {
-    fn new(shown: &Shown<'_>, row: &MoveRow, mover: Color, with_operations: bool) -> MoveObject {
+    fn new(shown: &Shown<'_>, row: &MoveRow, mover: Color) -> MoveObject {
         let counts = &row.counts;
         let same = |other: &Explored| {
             let row = other.row(row.mv);
             let results = Results::new(&row.map(|row| row.counts).unwrap_or_default());
             OtherResults { results, reached: row.and_then(|row| row.reached) }
         };
-        let child = row.child.as_ref().filter(|_| with_operations);
         MoveObject {
             uci: row.mv.to_string(),
             san: row.san.to_string(),
@@ -247,7 +243,7 @@ impl MoveObject {
             years: counts.years,
             ce: row.ce,
             reached: row.reached,
-            operations: child.map(operations).unwrap_or_default(),
+            operations: json_operations(&row.operations),
             moves: row.next.as_ref().map(|next| moves(shown, next)),
         }
     }

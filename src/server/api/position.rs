@@ -174,12 +174,8 @@ impl PositionAnswer {
         let parents = parents.transpose()?;
         let opening = app.names.last_on_line(line.line());
         let opening = opening.or_else(|| name_of_parents(parents.as_deref()?, &app.names));
-        let shown = Shown {
-            parents: parents.as_deref(),
-            opening,
-            with_operations: true,
-            ..Shown::new(&explored, &app.names)
-        };
+        let shown =
+            Shown { parents: parents.as_deref(), opening, ..Shown::new(&explored, &app.names) };
         let mut fens = line.fens();
         let found = explored.entry.is_some();
         Ok(PositionAnswer {

@@ -130,7 +130,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         names: &names,
         opening,
         other: other.as_ref(),
-        with_operations: args.children,
     };
     print(args, &shown)?;
     if let Some(missing) = missing {

@@ -112,17 +112,18 @@ fn add_moves(
 ) {
     let all = explored.counts();
     for row in &explored.rows {
-        let MoveRow { san, counts, child, reached, ce, next, .. } = row;
+        let MoveRow { san, counts, operations, reached, ce, next, .. } = row;
         line.push(*san);
         let mut cells = vec![Cell::Line(line.clone())];
         cells.extend(cells_of(counts, &all, explored.position.turn()));
-        let operations = child.as_ref().filter(|_| shown.with_operations);
-        let operations = operations.map(|child| text_of(&child.operations));
         let name = shown.names.get(row.leads_to()).map(shown_name);
         cells.push(Cell::of(*ce, Cell::Ce));
         cells.push(Cell::of(*reached, Cell::Count));
         cells.push(Cell::of(name, Cell::Text));
-        cells.push(Cell::of(operations, Cell::Text));
+        cells.push(match &operations[..] {
+            [] => Cell::Nothing,
+            some => Cell::Text(text_of(some)),
+        });
         if let Some(other) = shown.other {
             let same = other.row(row.mv);
             let counts = same.map(|same| same.counts).unwrap_or_default();
