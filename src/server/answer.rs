@@ -88,6 +88,30 @@ pub(super) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(Refusal::failed)?
 }
 
+/// Places for short lookups on the threads of the runtime. One of these threads stays free, so that clients
+/// are heard even if a disk is slow.
+#[derive(Debug)]
+pub(super) struct ShortLookups(Semaphore);
+
+impl ShortLookups {
+    /// Places on all threads but one.
+    pub(super) fn new(threads: usize) -> ShortLookups {
+        ShortLookups(Semaphore::new(threads.saturating_sub(1)))
+    }
+
+    /// Runs a lookup on this thread, because the way to a blocking thread and back costs more than the
+    /// lookup. Without a place it goes that way.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        lookup: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        match self.0.try_acquire() {
+            Ok(_place) => lookup(),
+            Err(_) => blocking(lookup).await,
+        }
+    }
+}
+
 /// A text with its control characters escaped, so that it can neither end a line nor control a terminal.
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
@@ -110,6 +134,15 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+
+    #[test]
+    fn short_lookups_leave_a_thread_free() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let here = thread::current().id();
+        let is_here = || Ok(thread::current().id() == here);
+        let of = |threads| runtime.block_on(ShortLookups::new(threads).run(is_here)).unwrap();
+        assert_eq!([0, 1, 2, 3].map(of), [false, false, true, true]);
+    }
 
     #[test]
     fn work_keeps_its_turn_when_who_asked_is_gone() {

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::answer::Refusal;
+use super::answer::{Refusal, ShortLookups};
 use super::metrics::Metrics;
 use super::settings::{ServerSettings, SourceSpec};
 use super::sources::{Served, Sources};
@@ -30,11 +30,17 @@ pub(super) struct App {
     pub(super) names: Names,
     pub(super) answers: Answers,
     pub(super) metrics: Metrics,
+    pub(super) short_lookups: ShortLookups,
 }
 
 impl App {
-    /// Reads the names of openings and opens all sources. `begins` is called before each source.
-    pub(super) fn open(settings: ServerSettings, begins: &dyn Fn(&SourceSpec)) -> Result<App> {
+    /// Reads the names of openings and opens all sources, for a runtime with this number of threads.
+    /// `begins` is called before each source.
+    pub(super) fn open(
+        settings: ServerSettings,
+        threads: usize,
+        begins: &dyn Fn(&SourceSpec),
+    ) -> Result<App> {
         let mut names = Names::new();
         settings.openings.iter().try_for_each(|file| names.add_file(file))?;
         for (place, found) in names.warnings() {
@@ -42,7 +48,8 @@ impl App {
         }
         let sources = Sources::open(&settings.sources, settings.memory, begins)?;
         let answers = answers(settings.memory / ANSWERS_OF_MEMORY);
-        Ok(App { settings, sources, names, answers, metrics: Metrics::new() })
+        let (metrics, short_lookups) = (Metrics::new(), ShortLookups::new(threads));
+        Ok(App { settings, sources, names, answers, metrics, short_lookups })
     }
 
     /// The source of a name, or the first if there is no name.

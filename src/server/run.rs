@@ -52,7 +52,8 @@ impl Server {
         let listener =
             runtime.block_on(TcpListener::bind(listen)).map_err(cannot_listen(listen))?;
         let address = listener.local_addr().map_err(failed("no address"))?;
-        let app = Arc::new(App::open(settings, &begins)?);
+        let threads = runtime.metrics().num_workers();
+        let app = Arc::new(App::open(settings, threads, &begins)?);
         let signals = runtime.block_on(async { Ok((Stops::new()?, Reloads::new()?)) });
         let (stops, reloads) = signals.map_err(failed("cannot take signals"))?;
         Ok(Server { app, runtime, listener, address, stops, reloads })

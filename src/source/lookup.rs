@@ -349,6 +349,14 @@ impl OpenLookup {
         self.len() == 0
     }
 
+    /// Whether a position is found without reading all records. An archive may lack an index.
+    pub fn has_index(&self) -> bool {
+        match &self.opened {
+            Opened::Store { .. } => true,
+            Opened::Archive(archive) => archive.has_index(),
+        }
+    }
+
     /// The origin of the tallies and the games that they count; `None` if the file does not have
     /// it.
     ///

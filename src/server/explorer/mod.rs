@@ -34,7 +34,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
 
-use self::answer::answer_query;
+use self::answer::{ExplorerAnswer, answer_query};
 use self::query::{ExplorerQuery, ParsedQuery};
 use super::answer::{Answer, Refusal, blocking, object};
 use super::app::App;
@@ -58,20 +58,16 @@ pub(super) fn routes() -> Router<Arc<App>> {
 }
 
 async fn masters(State(app): State<Arc<App>>, Query(query): Query<ExplorerQuery>) -> Answer {
-    let answer = blocking(move || {
-        let question = ParsedQuery::for_masters(&query)?;
-        answer_query(&app, &*named(&app, &query, "masters")?, &question)
-    });
-    let answered = answer.await?;
+    let question = ParsedQuery::for_masters(&query)?;
+    let served = named(&app, &query, "masters")?;
+    let answered = answer(app, served, question).await?;
     Ok(answered.named_in(object(&answered.object)))
 }
 
 async fn lichess(State(app): State<Arc<App>>, Query(query): Query<ExplorerQuery>) -> Answer {
-    let answer = blocking(move || {
-        let question = ParsedQuery::for_lichess(&query)?;
-        answer_query(&app, &*named(&app, &query, "lichess")?, &question)
-    });
-    let answered = answer.await?;
+    let question = ParsedQuery::for_lichess(&query)?;
+    let served = named(&app, &query, "lichess")?;
+    let answered = answer(app, served, question).await?;
     Ok(answered.named_in(object(&answered.object)))
 }
 
@@ -81,14 +77,27 @@ async fn lichess_history(app: State<Arc<App>>, Query(query): Query<ExplorerQuery
 
 /// One line of JSON: lichess.org sends several while it still counts games.
 async fn player(State(app): State<Arc<App>>, Query(query): Query<ExplorerQuery>) -> Answer {
-    let answer = blocking(move || {
-        let question = ParsedQuery::for_player(&query)?;
-        answer_query(&app, &*player::library(&app, &query)?, &question)
-    });
-    let mut answered = answer.await?;
+    let question = ParsedQuery::for_player(&query)?;
+    let served = player::library(&app, &query)?;
+    let mut answered = answer(app, served, question).await?;
     answered.object.queue_position = Some(0);
     let line = serde_json::to_string(&answered.object).map_err(Error::from_cause)? + "\n";
     Ok(answered.named_in(([(header::CONTENT_TYPE, "application/x-ndjson")], line)))
+}
+
+/// Answers a query. Without an index the whole library may be read.
+async fn answer(
+    app: Arc<App>,
+    served: Arc<Served>,
+    question: ParsedQuery,
+) -> Result<ExplorerAnswer, Refusal> {
+    let is_short = served.lookup().has_index();
+    let own = Arc::clone(&app);
+    let lookup = move || answer_query(&own, &served, &question);
+    match is_short {
+        true => app.short_lookups.run(lookup).await,
+        false => blocking(lookup).await,
+    }
 }
 
 /// The game of an id, from the named source, else from any, the one for `/masters` first.
