@@ -169,6 +169,7 @@ const tasks = {
     await it.says("about", "2 games");
     assert.equal((await it.row("c7c5")).games, "1 100.0%");
     await it.page.locator("#filters summary").click();
+    assert.match(await it.page.locator("#filters").innerText(), /ultra-bullet/);
     await it.page.getByRole("checkbox", { name: "rapid" }).check({ force: true });
     await it.until("both speeds count", () => location.hash.endsWith("speeds=blitz,rapid") && document.querySelectorAll("#moves tbody tr").length === 2);
     await it.page.getByRole("button", { name: "Take all games" }).click();
@@ -216,6 +217,93 @@ const tasks = {
     await it.says("about", "31 records");
   },
 
+  async "paste anywhere on the page"(open) {
+    const it = await open("", { expected: /status of 400/ });
+    await it.says("opening", "Start position");
+    const paste = async (text) => {
+      await it.page.evaluate((words) => navigator.clipboard.writeText(words), text);
+      await it.keys("ControlOrMeta+v");
+    };
+    await paste("1. e4 c5 2. Nf3 *");
+    await it.lineIs("e4 c5 Nf3");
+    await paste(promoting);
+    await it.until("the position is there", () => document.querySelector('[data-square="a7"]').dataset.piece === "P");
+    assert.equal(await it.page.inputValue("#box"), "");
+    await paste("no chess");
+    await it.until("it is said what is wrong", () => document.querySelector("#entry-error").textContent.length > 5);
+    assert.equal(await it.page.inputValue("#box"), "no chess");
+  },
+
+  async "go through the line after the mouse"(open) {
+    const it = await open();
+    await it.says("opening", "Start position");
+    await it.drag("e2", "e4");
+    await it.lineIs("e4");
+    await it.drag("c7", "c5");
+    await it.lineIs("e4 c5");
+    await it.keys("ArrowLeft");
+    await it.lineIs("e4");
+    await it.square("e7").click();
+    await it.square("e5").click();
+    await it.lineIs("e4 e5");
+    await it.keys("ArrowLeft", "ArrowLeft");
+    await it.lineIs("");
+    // What is picked up goes by the arrow keys.
+    await it.square("d2").click();
+    await it.keys("ArrowUp", "ArrowUp", "Enter");
+    await it.lineIs("d4");
+  },
+
+  async "turn the wheel over the board"(open) {
+    const it = await open("#play=e2e4,c7c5");
+    await it.lineIs("e4 c5");
+    await it.page.mouse.move(...(await it.middle("d5")));
+    await it.page.mouse.wheel(0, -100);
+    await it.lineIs("e4");
+    await it.page.mouse.wheel(0, -100);
+    await it.lineIs("");
+    await it.page.mouse.wheel(0, 40);
+    await it.page.mouse.wheel(0, 40);
+    await it.lineIs("e4");
+  },
+
+  async "keep a line that is left"(open) {
+    const it = await open();
+    await it.says("opening", "Start position");
+    await it.enter("e4 e5 Nf3");
+    await it.lineIs("e4 e5 Nf3");
+    await it.keys("Escape", "ArrowLeft");
+    await it.lineIs("e4 e5");
+    await it.keys("ArrowLeft");
+    await it.lineIs("e4");
+    await it.drag("c7", "c5");
+    await it.lineIs("e4 c5");
+    const others = () => it.page.locator(".branches button").allTextContents();
+    assert.deepEqual(await others(), ["1… e5 2. Nf3"]);
+    await it.keys("ArrowLeft");
+    await it.lineIs("e4");
+    await it.keys("ArrowRight");
+    await it.lineIs("e4 c5");
+    await it.page.getByRole("button", { name: "Line 1… e5 2. Nf3" }).click();
+    await it.lineIs("e4 e5");
+    assert.deepEqual(await others(), ["1… c5"]);
+    await it.keys("ArrowRight");
+    await it.lineIs("e4 e5 Nf3");
+    // The first move of a line that was left brings all of it back.
+    await it.page.locator("#first").click();
+    await it.lineIs("");
+    await it.keys("ArrowRight");
+    await it.lineIs("e4");
+    await it.drag("c7", "c5");
+    await it.lineIs("e4 c5");
+    await it.keys("ArrowLeft");
+    await it.lineIs("e4");
+    await it.drag("e7", "e5");
+    await it.lineIs("e4 e5");
+    await it.keys("ArrowRight");
+    await it.lineIs("e4 e5 Nf3");
+  },
+
   async "go back and forward in the browser"(open) {
     const it = await open();
     await it.says("opening", "Start position");
@@ -261,7 +349,19 @@ const tasks = {
     assert.equal(await lost.page.locator("main button:disabled").count(), 0);
     assert.equal(await lost.page.locator("#trouble").textContent(), "");
     assert.equal(await lost.address(), "#play=e2e4");
+    // No position that was there before stands under it.
+    await lost.page.evaluate(() => { location.hash = "#play=e2e5"; });
+    await lost.says("trouble", "This link cannot be shown");
+    assert.equal(await lost.page.locator("#board .piece").count(), 0);
+    assert.equal(await lost.page.locator("#moves").textContent(), "");
+    await lost.page.goBack();
+    await lost.lineIs("e4");
     await lost.close();
+    // Other explorers put it behind a question mark.
+    const asked = await open(`?fen=${inAddress(promoting)}&source=suite`);
+    await asked.until("the position is there", () => document.querySelector('[data-square="a7"]').dataset.piece === "P");
+    assert.equal(asked.page.url(), `${base}/#source=suite&fen=${inAddress(promoting)}`);
+    await asked.close();
   },
 
   async "see that a position is unknown"(open) {
@@ -315,6 +415,12 @@ const tasks = {
     assert.ok((await heads()).includes("years"));
     assert.equal(await it.focused(), "#moves");
     assert.equal(await it.excess(), 0);
+    // The first moves are on the first screen.
+    const first = await open("#play=e2e4,c7c5", { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true });
+    await first.lineIs("e4 c5");
+    const row = await first.page.locator("#moves tbody tr").first().boundingBox();
+    assert.ok(row.y + row.height < 780, `${row.y}`);
+    await first.close();
     // A game that is opened from below is seen.
     await it.page.getByRole("button", { name: /^Open the game Anders/ }).first().tap();
     await it.until("its moves are there", () => document.querySelectorAll("#line .san button").length === 10);
@@ -331,6 +437,16 @@ const tasks = {
       assert.equal(await it.page.getByRole("button", { name: "All columns" }).isVisible(), false);
       await it.close();
     }
+  },
+
+  async "read names on one line where there is room"(open) {
+    const it = await open("#play=e2e4,c7c5,g1f3,d7d6,d2d4,c5d4,f3d4,g8f6,b1c3", { viewport: { width: 1920, height: 1080 } });
+    await it.says("moves", "Najdorf");
+    const lines = await it.page.locator("#moves tbody small").evaluateAll((all) =>
+      all.map((name) => name.getBoundingClientRect().height / parseFloat(getComputedStyle(name).lineHeight)));
+    assert.ok(lines.every((line) => line < 1.5), lines.join());
+    const table = await it.page.locator("#moves table").boundingBox();
+    assert.ok(table.width > 850, `${table.width}`);
   },
 
   async "promote"(open) {
@@ -376,10 +492,10 @@ const tasks = {
     await it.says("moves", "This position is not in suite.");
     const go = (name) => it.page.locator("#browse").getByRole("button", { name }).press("Enter");
     await go("First record");
-    await it.says("browse", "Record 0 of 0–1");
+    await it.says("browse", "Record 1 of 2");
     await it.says("records", "S.1");
     await go("Next");
-    await it.says("browse", "Record 1 of 0–1");
+    await it.says("browse", "Record 2 of 2");
     await it.says("records", "S.2");
     await it.says("moves", "This position has a record.");
     assert.equal(await it.focused(), "#browse");
@@ -387,9 +503,9 @@ const tasks = {
     // A line that begins at a record does not lose its place.
     await it.enter("Kg2");
     await it.lineIs("Kg2");
-    await it.says("browse", "Record 1 of 0–1");
+    await it.says("browse", "Record 2 of 2");
     await go("Previous");
-    await it.says("browse", "Record 0 of 0–1");
+    await it.says("browse", "Record 1 of 2");
     await it.page.getByRole("radio", { name: "masters" }).check({ force: true });
     await it.until("games are not read so", () => document.querySelector("#browse").hidden);
   },

@@ -25,6 +25,9 @@ export const read = (hash) => {
   return state;
 };
 
+/** Reads an address with a question mark, as the server and other explorers have it: ?fen=…&play=… */
+export const readQuery = (search) => read(search.replace(/^\?/, "").replaceAll("+", "%20"));
+
 const decoded = (value) => {
   try {
     return decodeURIComponent(value);

@@ -49,6 +49,7 @@ export class Board {
   #targets = new Map();
   #marks = { last: [], check: null };
   #drag = null;
+  #isByPointer = false;
   #shown = null;
   #onMove;
   #say;
@@ -95,6 +96,11 @@ export class Board {
   restore() {
     for (const [square, cell] of this.#cells) this.#put(cell, this.#pieces.get(square));
     this.#pick(null);
+  }
+
+  /** Shows no piece. */
+  clear() {
+    this.show({ fen: "8/8/8/8/8/8/8/8", legal: [], check: false, turn: "white", lastMove: [], isFlipped: this.#flipped, slide: null });
   }
 
   /** Whether a square has the focus. */
@@ -192,6 +198,7 @@ export class Board {
     const moves = this.#targets.get(square);
     const move = moves.length === 1 ? moves[0] : await this.#askPromotion(moves, square);
     this.#pick(null);
+    this.#leave();
     if (!move) {
       this.restore();
       return;
@@ -242,11 +249,17 @@ export class Board {
     const square = event.target.closest("[data-square]")?.dataset.square;
     const wasPress = this.#drag;
     this.#drag = null;
-    if (!square || wasPress?.moved || wasPress?.hasPicked) return;
-    this.#use(square);
+    if (square && !wasPress?.moved && !wasPress?.hasPicked) this.#use(square);
+    this.#leave();
+  }
+
+  /** Gives the focus away that a pointer brought, so that the arrow keys go through the line again. */
+  #leave() {
+    if (this.#isByPointer && !this.#picked && this.hasFocus) document.activeElement.blur();
   }
 
   #key(event) {
+    this.#isByPointer = false;
     const steps = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
     const file = files.indexOf(this.#cursor[0]);
     const rank = Number(this.#cursor[1]);
@@ -273,6 +286,7 @@ export class Board {
   #press(event) {
     const square = event.target.closest("[data-square]")?.dataset.square;
     this.#drag = null;
+    this.#isByPointer = true;
     if (!square || event.button !== 0 || !event.isPrimary || !this.#canMove(square)) return;
     const piece = this.#cells.get(square).firstElementChild;
     const hasPicked = square !== this.#picked && !this.#targets.has(square);
@@ -313,6 +327,7 @@ export class Board {
     drag.piece.style.transform = "";
     if (square && this.#targets.has(square)) this.#drop(square, true);
     else if (square !== drag.square) this.#pick(null);
+    this.#leave();
   }
 
   #endDrag() {

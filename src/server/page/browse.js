@@ -26,7 +26,7 @@ export const showBrowse = (source, shown, goToRecord) => {
   if (here === null) return section($("browse"), [step("First record", 0, true)]);
   const end = source.records - 1;
   section($("browse"), [
-    h("span", {}, `Record ${count(here)} of 0–${count(end)}`),
+    h("span", {}, `Record ${count(here + 1)} of ${count(source.records)}`),
     step("First", 0, here > 0), step("Previous", here - 1, here > 0), step("Next", here + 1, here < end),
   ]);
 };

@@ -1,12 +1,13 @@
 // The explorer: the state, what changes it, and the parts of the page that show it.
 
-import { empty, read, write } from "./address.js";
+import { empty, read, readQuery, write } from "./address.js";
 import { showArrow } from "./arrows.js";
 import { Board } from "./board.js";
+import { branchesOf, goneOn, keepLine } from "./branches.js";
 import { rememberRecord, showBrowse } from "./browse.js";
 import { columns } from "./columns.js";
 import { copy } from "./copy.js";
-import { $, h } from "./dom.js";
+import { $, h, section } from "./dom.js";
 import { showFilters } from "./filters.js";
 import { firstMove, focusBefore, refocus } from "./focus.js";
 import { showGame, tagsOf } from "./game.js";
@@ -21,6 +22,10 @@ import { showSources } from "./sources.js";
 import { startTheme } from "./theme.js";
 
 let state = read(location.hash);
+if (location.search) {
+  if (location.hash.length <= 1) state = readQuery(location.search);
+  history.replaceState(null, "", location.pathname + write(state));
+}
 let sources = [];
 /** The last answer, the state that it answers, and the game whose line it is. */
 let shown = null;
@@ -47,7 +52,10 @@ const isSameLine = (a, b) => a.fen === b.fen && a.play.join() === b.play.join();
 /** Goes to a state that differs in some parts; `how` is `push` or `replace` for the history of the browser. */
 const go = (changes, { how = "push", wasDragged = false, words = null } = {}) => {
   const next = { ...state, ...changes };
-  if (!changes.game && !isSameLine(next, state)) next.game = "";
+  if (!isSameLine(next, state)) {
+    keepLine(state);
+    if (!changes.game) next.game = "";
+  }
   state = next;
   const address = write(state);
   try {
@@ -62,16 +70,16 @@ const fromAddress = () => {
   const next = read(location.hash);
   if (write(next) === write(state) && !$("trouble").hasChildNodes()) return;
   state = next;
-  load();
+  load({ isLink: true });
 };
 
 const upTo = (ply) => state.play.slice(0, ply);
 
-/** Plays a move in the position that is shown; a line that goes on with it stays. */
+/** Plays a move in the position that is shown; a line that goes on with it stays, or comes back. */
 const play = (uci, wasDragged = false) => {
   point(null);
   const isAhead = state.play[state.ply] === uci;
-  const line = isAhead ? state.play : [...upTo(state.ply), uci];
+  const line = isAhead ? state.play : goneOn({ fen: state.fen, play: [...upTo(state.ply), uci] });
   go({ play: line, ply: state.ply + 1 }, { wasDragged });
 };
 
@@ -91,8 +99,8 @@ const goToParent = (parent) => {
 
 // Questions.
 
-/** Asks what is known of the position and shows it; the latest question counts. */
-const load = async ({ wasDragged = false, words = null } = {}) => {
+/** Asks what is known of the position and shows it; the latest question counts. `isLink`: the address asks. */
+const load = async ({ wasDragged = false, words = null, isLink = false } = {}) => {
   pending?.abort();
   const question = new AbortController();
   pending = question;
@@ -118,9 +126,12 @@ const load = async ({ wasDragged = false, words = null } = {}) => {
   } catch (error) {
     if (error.name === "AbortError" || pending !== question) return;
     const focus = focusBefore();
-    board.restore();
+    const isRefused = error instanceof Refused;
+    // The position before is not the answer to another address.
+    if (isRefused && isLink) showNothing();
+    else board.restore();
     // What was refused is no place to go on from.
-    if (error instanceof Refused) state = shown?.asked ?? empty();
+    if (isRefused) state = shown?.asked ?? empty();
     showTrouble(error);
     showSwitch();
     refocus(focus);
@@ -179,7 +190,7 @@ const showAll = (before, wasDragged) => {
   const entries = entriesOf(asked) ?? answer.line;
   showBoard(before, wasDragged);
   showGame(game, () => copy("game", game.pgn, say));
-  showLine({ start: answer.start, entries, ply: asked.ply, goTo, restart });
+  showLine({ start: answer.start, entries, ply: asked.ply, branches: branches(asked), goTo, restart });
   showHeading(answer);
   showSwitch();
   showBrowse(chosenSource(), shown, goToRecord);
@@ -198,6 +209,26 @@ const showAll = (before, wasDragged) => {
   const last = answer.line.at(-1);
   document.title = [answer.opening?.name ?? (last ? `${numbering(answer.start, asked.ply - 1).text} ${last.san}` : ""), "Opening explorer"].filter(Boolean).join(" · ");
 };
+
+/** Clears the page: the address leads to nothing. */
+const showNothing = () => {
+  shown = null;
+  board.clear();
+  point(null);
+  for (const id of ["game", "browse", "records", "backsolved", "parents", "games"]) section($(id), []);
+  for (const id of ["line", "filters", "moves", "status"]) $(id).replaceChildren();
+  $("eco").hidden = true;
+  $("opening").textContent = "Nothing to show";
+  document.title = "Opening explorer";
+  document.querySelectorAll(".controls button, [data-copy]").forEach((button) => { button.disabled = true; });
+};
+
+/** The branches off the line, with the words of their moves. */
+const branches = (asked) => branchesOf(asked).map(({ play: moves, shared }) => {
+  const entry = (_, place) => known.get(lineKey(asked, moves.slice(0, place + 1)));
+  const names = moves.map((uci, place) => entry(uci, place)?.san ?? uci).slice(shared);
+  return { shared, names, go: () => go({ play: moves, ply: shared + 1 }) };
+});
 
 const showSwitch = () => showSources(sources, state.source || sources[0]?.name, (name) => go({ source: name }));
 
@@ -297,7 +328,8 @@ const showTrouble = (error) => {
   const place = $("trouble");
   if (!error) return place.replaceChildren();
   if (error instanceof Refused) {
-    place.replaceChildren(h("p", { class: "notice bad" }, `The server refused: ${error.message} `,
+    const why = error.message.replace(/^bad request: /, "");
+    place.replaceChildren(h("p", { class: "notice bad" }, `${shown ? "The server refused" : "This link cannot be shown"}: ${why} `,
       h("button", { type: "button", class: "quiet", onclick: () => go({ source: "", fen: "", play: [], ply: 0, since: "", until: "", speeds: [], ratings: [] }) }, "Go to the start")));
   } else {
     place.replaceChildren(h("p", { class: "notice bad" }, "The server does not answer. What you do next asks it again. ",
@@ -434,6 +466,32 @@ const onKey = (event) => {
   keys[name]();
 };
 
+/** Goes where a text leads that is pasted outside of the fields. */
+const onPaste = (event) => {
+  if (event.target.closest("input, textarea, select") || document.querySelector("dialog[open]")) return;
+  const text = event.clipboardData.getData("text/plain");
+  if (!text.trim()) return;
+  event.preventDefault();
+  $("box").value = text;
+  submit();
+};
+
+/** How far a wheel turns for a move, in pixels. A touchpad sends many small turns. */
+const notch = 60;
+const lineHeight = 20;
+let turned = 0;
+
+/** Goes through the line by the wheel over the board. Without a line the wheel is for the page. */
+const onWheel = (event) => {
+  if (event.ctrlKey || event.deltaY === 0 || !shown || state.play.length === 0) return;
+  event.preventDefault();
+  const by = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? event.deltaY : event.deltaY * lineHeight;
+  turned = Math.sign(turned) === Math.sign(by) ? turned + by : by;
+  if (Math.abs(turned) < notch) return;
+  turned = 0;
+  goTo(state.ply + Math.sign(by));
+};
+
 const start = () => {
   startTheme();
   onClick("home", restart);
@@ -459,9 +517,11 @@ const start = () => {
     submit();
   });
   document.addEventListener("keydown", onKey);
+  document.addEventListener("paste", onPaste);
+  $("frame").addEventListener("wheel", onWheel, { passive: false });
   addEventListener("popstate", fromAddress);
   addEventListener("hashchange", fromAddress);
-  load();
+  load({ isLink: true });
 };
 
 start();

@@ -6,10 +6,14 @@ const speeds = ["ultraBullet", "bullet", "blitz", "rapid", "classical", "corresp
 const ratings = ["0", "1000", "1200", "1400", "1600", "1800", "2000", "2200", "2500"];
 const filterNames = { since: "date", until: "date", speeds: "speed", ratings: "rating" };
 
+/** Names of values that are no words. */
+const speedNames = { ultraBullet: "ultra-bullet" };
+const speedName = (speed) => speedNames[speed] ?? speed;
+
 /** What is filtered by, in words; empty for nothing. */
 const inWords = ({ since, until, speeds, ratings }) => [
   since && until ? `${since} to ${until}` : since ? `since ${since}` : until ? `until ${until}` : "",
-  speeds.join(", "),
+  speeds.map(speedName).join(", "),
   ratings.map((rating) => `${rating}+`).join(", "),
 ].filter(Boolean).join(" · ");
 
@@ -59,4 +63,4 @@ const choices = (title, name, values, state, change) => h("fieldset", {}, h("leg
       const chosen = values.filter((it) => (it === value ? event.target.checked : state[name].includes(it)));
       change({ [name]: chosen });
     },
-  }), h("span", {}, name === "ratings" ? (value === "0" ? "<1000" : `${value}+`) : value))));
+  }), h("span", {}, name === "ratings" ? (value === "0" ? "<1000" : `${value}+`) : speedName(value)))));

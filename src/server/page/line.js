@@ -8,8 +8,11 @@ const standard = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 /** Whether a line begins with the start array. */
 export const isStandard = (start) => identity(start) === identity(standard);
 
-/** Shows the line; `goTo(ply)` goes to a position of it, `restart()` to the start array. */
-export const showLine = ({ start, entries, ply, goTo, restart }) => {
+/**
+ * Shows the line and what branches off it; `goTo(ply)` goes to a position of it, `restart()` to the start array. A
+ * branch has the number of moves that it shares with the line, the names of its others, and `go()`.
+ */
+export const showLine = ({ start, entries, ply, branches, goTo, restart }) => {
   const moves = entries.map((entry, place) => {
     const { text, isWhite } = numbering(start, place);
     const isHere = place + 1 === ply;
@@ -29,7 +32,7 @@ export const showLine = ({ start, entries, ply, goTo, restart }) => {
   const list = moves.length ? h("ol", { class: "san", "aria-label": "Moves" }, moves) : null;
   const isFocused = $("line").contains(document.activeElement);
   const scrolled = $("line").querySelector(".san")?.scrollTop ?? 0;
-  $("line").replaceChildren(from, ...[list, names(entries, ply, goTo)].filter(Boolean));
+  $("line").replaceChildren(from, ...[list, others(start, ply, branches), names(entries, ply, goTo)].filter(Boolean));
   const current = $("line").querySelector("[aria-current]");
   if (isFocused) current?.focus();
   if (list) keepInView(list, current, scrolled);
@@ -41,6 +44,24 @@ const keepInView = (list, current, scrolled) => {
   const [box, item] = [list.getBoundingClientRect(), current.getBoundingClientRect()];
   if (item.top < box.top) list.scrollTop -= box.top - item.top;
   if (item.bottom > box.bottom) list.scrollTop += item.bottom - box.bottom;
+};
+
+/** Moves of a branch that are shown. */
+const longest = 6;
+
+/** The lines that were left; those that leave the line at the position that is shown come first. */
+const others = (start, ply, branches) => {
+  if (branches.length === 0) return null;
+  const sorted = [...branches].sort((a, b) => (b.shared === ply) - (a.shared === ply));
+  const item = ({ shared, names, go }) => {
+    const words = names.slice(0, longest).map((san, place) => {
+      const { text, isWhite } = numbering(start, shared + place);
+      return isWhite || place === 0 ? `${text} ${san}` : san;
+    });
+    const moves = words.join(" ") + (names.length > longest ? " …" : "");
+    return h("li", {}, h("button", { type: "button", class: shared === ply ? "here" : null, "aria-label": `Line ${moves}`, onclick: go }, moves));
+  };
+  return h("div", { class: "branches" }, h("span", { class: "from" }, "Other lines"), h("ol", { "aria-label": "Other lines" }, sorted.map(item)));
 };
 
 /** Each name where it first comes. */

@@ -48,13 +48,14 @@ macro_rules! assets {
     ($($name:literal),* $(,)?) => { [$(Asset::new($name, include_str!($name))),*] };
 }
 
-static ASSETS: LazyLock<[Asset; 24]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 25]> = LazyLock::new(|| {
     assets![
         "index.html",
         "style.css",
         "address.js",
         "arrows.js",
         "board.js",
+        "branches.js",
         "browse.js",
         "columns.js",
         "copy.js",

@@ -40,8 +40,8 @@ const card = (record, answer, actions) => {
     h("dt", {}, opcodeName(opcode) ?? opcode, " ", opcodeName(opcode) && h("code", {}, opcode)),
     h("dd", {}, operand(opcode, operands, answer, actions))));
   const source = h("details", {},
-    h("summary", {}, `EPD of record ${record.number === undefined ? "" : count(record.number)}`),
-    h("pre", { tabindex: "0", role: "region", "aria-label": `EPD of record ${record.number ?? ""}` }, record.epd),
+    h("summary", {}, `EPD of record ${record.number === undefined ? "" : count(record.number + 1)}`),
+    h("pre", { tabindex: "0", role: "region", "aria-label": `EPD of record ${record.number === undefined ? "" : record.number + 1}` }, record.epd),
     h("button", { type: "button", class: "quiet", onclick: () => actions.copy("record", record.epd) }, "Copy record"));
   return h("article", { class: "record" }, rows.length ? h("dl", {}, rows) : null, source);
 };
