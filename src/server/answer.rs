@@ -139,7 +139,7 @@ mod tests {
     fn short_lookups_leave_a_thread_free() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let here = thread::current().id();
-        let is_here = || Ok(thread::current().id() == here);
+        let is_here = move || Ok(thread::current().id() == here);
         let of = |threads| runtime.block_on(ShortLookups::new(threads).run(is_here)).unwrap();
         assert_eq!([0, 1, 2, 3].map(of), [false, false, true, true]);
     }

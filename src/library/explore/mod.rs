@@ -461,13 +461,15 @@ impl MoveRow {
     fn set_child(&mut self, records: &[EpdRecord], options: &ExploreOptions) -> Result<()> {
         self.has_child = !records.is_empty();
         if options.children {
-            self.operations = Entry::from_records(records)?.map(|entry| entry.operations).unwrap_or_default();
+            self.operations =
+                Entry::from_records(records)?.map(|entry| entry.operations).unwrap_or_default();
         }
         let with_opcode = |opcode| {
             let operations = records.iter().flat_map(EpdRecord::operations);
             operations.filter(move |operation| operation.opcode == opcode)
         };
-        let tallies = with_opcode(Opcode::TALLY).filter_map(|it| Tally::from_operands(&it.operands));
+        let tallies =
+            with_opcode(Opcode::TALLY).filter_map(|it| Tally::from_operands(&it.operands));
         let reached = tallies.map(|tally| {
             let parts = tally.parts().iter().filter(|part| options.cells.takes(&part.cell));
             parts.fold(0, |sum: u64, part| sum.saturating_add(part.reached))
