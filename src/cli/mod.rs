@@ -42,7 +42,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use command::*;
 use lazy_help::LazyHelp;
-use outcome::{Outcome, exit_code};
+use outcome::{Outcome, report};
 
 use epdb::library::sets::Keep;
 
@@ -154,28 +154,42 @@ enum Command {
 
 /// Runs the command of the process arguments.
 pub(crate) fn run() -> ExitCode {
-    let args = spellings::from_polyglot(std::env::args_os().collect());
+    let ready = signals::install().map(|()| Outcome::Done).map_err(Into::into);
+    match report(ready, "") {
+        Outcome::Done => execute(std::env::args_os().collect()).into(),
+        failed => failed.into(),
+    }
+}
+
+/// Runs a command line, whose first word is the program, and reports its error. A shell calls it
+/// many times in one process.
+fn execute(args: Vec<OsString>) -> Outcome {
+    let args = spellings::from_polyglot(args);
     let (args, note) = spellings::translated(args);
     let args = command::referee::with_options_first(engines::joined(args));
-    let choice = terminal::color_choice(&args);
-    terminal::choose_color(choice);
+    let choice = terminal::choose_color(&args);
     let mut cli = help::with_first_page(Cli::command()).color(choice);
     if !names_command(&cli, &args) {
         cli.build();
         cli = help::on_first_page(cli);
     }
-    let matches = parsed(cli.try_get_matches_from_mut(args));
+    let parsed = cli.try_get_matches_from_mut(args).and_then(|matches| {
+        let parsed = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut cli))?;
+        Ok((matches, parsed))
+    });
+    let (matches, Cli { command, quiet, .. }) = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) => return refuse(error),
+    };
     let name = called(&cli, &matches).name;
-    let Cli { command, quiet, .. } =
-        parsed(Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut cli)));
     if quiet {
         terminal::be_quiet();
     }
     if let Some(note) = note {
         terminal::note!("epdb: {note}");
     }
-    let ready = prepare(&cli, &matches);
-    exit_code(ready.and_then(|()| call(command, cli)), &name)
+    let ready = check(&cli, &matches);
+    report(ready.and_then(|()| call(command, cli)), &name)
 }
 
 /// Whether a command is named and the first page is not requested before it, so that only this
@@ -189,17 +203,17 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     args[1..place].iter().all(is_plain) && cli.find_subcommand(&args[place]).is_some()
 }
 
-/// Returns the parsed value; prints an error and ends the process if parsing failed.
-fn parsed<T>(result: Result<T, clap::Error>) -> T {
-    result.unwrap_or_else(|error| {
-        let error = shortened(error);
-        let text = error.render().to_string();
-        if text.lines().all(|line| !line.contains(char::is_control)) {
-            error.exit();
-        }
+/// Prints the error of a command line that cannot be parsed, or the help that it requests.
+fn refuse(error: clap::Error) -> Outcome {
+    let error = shortened(error);
+    let text = error.render().to_string();
+    if text.lines().all(|line| !line.contains(char::is_control)) {
+        // Failure to print it is ignored, as everywhere.
+        error.print().ok();
+    } else {
         text.lines().for_each(terminal::print_line);
-        std::process::exit(error.exit_code())
-    })
+    }
+    if error.exit_code() == 0 { Outcome::Done } else { Outcome::Failed }
 }
 
 /// The same error, with a long value shortened.
@@ -216,9 +230,8 @@ fn shortened(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Prepares the process for a command, and checks its files and options.
-fn prepare(cli: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
-    signals::install()?;
+/// Checks the files and options of a command.
+fn check(cli: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
     let Called { command, given, .. } = called(cli, matches);
     places::check(command, given)?;
     obeyed::check(command, given)
@@ -267,7 +280,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Tfgg(args) => transform::tfgg(&args),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(&args),
-        Command::Shell(args) => command::shell::run(&args),
+        Command::Shell(args) => command::shell::run(&args, execute),
         Command::Tally(args) => tally::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),
         Command::Analyze(args) => engine::analyze(&args),

@@ -82,6 +82,7 @@ fn pending() -> MutexGuard<'static, Vec<Given>> {
 ///
 /// The option.
 pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
+    pending().clear();
     check_output(command, given)?;
     let options = options(command, given, formats_of_sources);
     let sources = if options.is_empty() { Vec::new() } else { sources(given) };

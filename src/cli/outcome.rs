@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use epdb::archive::ArchiveError;
 use epdb::codec::stream;
 
+use super::signals::was_interrupted;
 use super::terminal::print_line;
 
 /// Outcome of a command that ran to its end.
@@ -56,20 +57,30 @@ pub(crate) fn print_error(error: &anyhow::Error) {
     print_line(&format!("epdb: error: {}", message(error)));
 }
 
-/// Converts results to exit statuses: 0 done, 1 different, 2 not done. A pipe closed by its reader
-/// is a success. `command` is the name for the hint.
-pub(crate) fn exit_code(result: anyhow::Result<Outcome>, command: &str) -> ExitCode {
+/// Exit status.
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> ExitCode {
+        ExitCode::from(match outcome {
+            Outcome::Done => 0,
+            Outcome::Different => 1,
+            Outcome::Failed => 2,
+        })
+    }
+}
+
+/// Prints the error of a command, unless the work was interrupted. A pipe closed by its reader is a
+/// success. `command` is the name for the hint.
+pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome {
     match result {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Different) => ExitCode::from(1),
-        Ok(Outcome::Failed) => ExitCode::from(2),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(outcome) => outcome,
+        Err(error) if is_broken_pipe(&error) => Outcome::Done,
+        Err(_) if was_interrupted() => Outcome::Failed,
         Err(error) => {
             print_error(&error);
             if error.is::<Usage>() {
                 print_line(&format!("`epdb help {command}` shows the options and an example"));
             }
-            ExitCode::from(2)
+            Outcome::Failed
         }
     }
 }

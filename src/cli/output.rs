@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::outcome::Usage;
 use super::terminal::{self, Letters};
-use super::{places, values};
+use super::{places, signals, values};
 use epdb::new_file::cannot_write;
 use epdb::source::{FileFormat, Output, Target, TargetOptions};
 
@@ -151,12 +151,18 @@ struct Terminal {
     lines: terminal::Lines,
 }
 
+/// Ends the output after an interrupt.
+fn check_interrupt() -> io::Result<()> {
+    signals::check_interrupt().map_err(io::Error::other)
+}
+
 fn named(error: io::Error) -> io::Error {
     cannot_write(Path::new("standard output"), error)
 }
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        check_interrupt()?;
         self.0.write(bytes).map_err(named)
     }
 
@@ -167,6 +173,7 @@ impl Write for Stdout {
 
 impl Write for Terminal {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        check_interrupt()?;
         self.out.write_all(self.lines.escaped(bytes).as_bytes()).map_err(named)?;
         Ok(bytes.len())
     }

@@ -65,7 +65,7 @@ impl Identity {
     }
 }
 
-/// The files of this run.
+/// The files of a run of a command.
 #[derive(Debug)]
 struct Files {
     /// The files that it reads.
@@ -81,17 +81,21 @@ struct Files {
 }
 
 fn files() -> MutexGuard<'static, Files> {
-    static FILES: Mutex<Files> = Mutex::new(Files {
-        inputs: BTreeSet::new(),
-        written: BTreeSet::new(),
-        replaced: None,
-        has_lost: false,
-        force: None,
-    });
+    static FILES: Mutex<Files> = Mutex::new(Files::new());
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Files {
+    const fn new() -> Files {
+        Files {
+            inputs: BTreeSet::new(),
+            written: BTreeSet::new(),
+            replaced: None,
+            has_lost: false,
+            force: None,
+        }
+    }
+
     /// Refuses to replace an input of which data would be lost.
     fn check(&self) -> io::Result<()> {
         match &self.replaced {
@@ -111,14 +115,15 @@ fn canonical(path: &Path) -> Option<PathBuf> {
     Some(folder.join(path.file_name()?))
 }
 
-/// Refuses a command line with two equal outputs, or with an output that is an input which the
+/// Begins the run of a command: refuses a command line with two equal outputs, or with an output that is an input which the
 /// command does not rewrite.
 ///
 /// # Errors
 ///
 /// The two names.
 pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
-    files().force = matches.try_get_one::<bool>("force").ok().flatten().copied();
+    let force = matches.try_get_one::<bool>("force").ok().flatten().copied();
+    *files() = Files { force, ..Files::new() };
     let mut written: Vec<(Identity, String, PathBuf)> = Vec::new();
     for id in OUTPUTS {
         for path in values(matches, id) {

@@ -7,6 +7,11 @@ use crate::cli::referee::leave_terminal;
 use epdb::engine::kill_all;
 use epdb::new_file::abandon_all;
 
+/// The work was interrupted, not the process.
+#[derive(Copy, Clone, Debug, thiserror::Error)]
+#[error("interrupted")]
+pub(crate) struct Interrupted;
+
 /// True after an interrupt, if interrupts end only the current work.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
@@ -20,7 +25,7 @@ pub(crate) fn leave_to_command() {
 }
 
 /// Makes an interrupt end the current work instead of the process. Long work polls
-/// [`was_interrupted`]; child processes of the same terminal get the interrupt themselves.
+/// [`was_interrupted`].
 ///
 /// # Errors
 ///
@@ -41,7 +46,15 @@ pub(crate) fn forget_interrupt() {
 
 /// Whether there was an interrupt since [`forget_interrupt`].
 pub(crate) fn was_interrupted() -> bool {
-    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::SeqCst))
+    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// Ends work after an interrupt.
+///
+/// # Errors
+/// There was an interrupt since [`forget_interrupt`].
+pub(crate) fn check_interrupt() -> Result<(), Interrupted> {
+    if was_interrupted() { Err(Interrupted) } else { Ok(()) }
 }
 
 /// Makes interrupt, termination and hang-up remove unfinished files before they end the process.
@@ -101,7 +114,7 @@ fn is_ignored(signal: i32) -> bool {
 #[cfg(windows)]
 pub(crate) fn install() -> std::io::Result<()> {
     /// Exit status of an interrupt, as in shells.
-    const INTERRUPTED: i32 = 130;
+    const STATUS: i32 = 130;
     ctrlc::set_handler(|| {
         if LEFT.load(Ordering::SeqCst) {
             return;
@@ -110,7 +123,7 @@ pub(crate) fn install() -> std::io::Result<()> {
             return interrupted.store(true, Ordering::SeqCst);
         }
         let _held_until_the_end = (kill_all(), abandon_all());
-        std::process::exit(INTERRUPTED)
+        std::process::exit(STATUS)
     })
     .map_err(std::io::Error::other)
 }

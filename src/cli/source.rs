@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::args::ReadArgs;
 use super::comments::Comments;
@@ -11,7 +12,7 @@ use super::diagnostics::Diagnostics;
 use super::outcome::Usage;
 use super::progress::Progress;
 use super::terminal::note;
-use super::{obeyed, values};
+use super::{obeyed, signals, values};
 use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
@@ -299,6 +300,17 @@ pub(crate) const END_OF_INPUT: &str = "Ctrl-Z and Enter";
 #[cfg(not(windows))]
 pub(crate) const END_OF_INPUT: &str = "Ctrl-D";
 
+/// Whether standard input has the commands of a shell.
+static STDIN_HAS_COMMANDS: AtomicBool = AtomicBool::new(false);
+
+/// The error for standard input as a source where it has the commands of a shell.
+pub(crate) const NO_STDIN: &str = "standard input is used for commands: name a file";
+
+/// Refuses standard input as a source from now on: commands are read from it.
+pub(crate) fn keep_stdin_for_commands() {
+    STDIN_HAS_COMMANDS.store(true, Ordering::Relaxed);
+}
+
 /// Opens a file, standard input for `-`, or a position in the place of a file.
 ///
 /// # Errors
@@ -307,7 +319,9 @@ pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Sourc
     if values::is_position(path.as_os_str()) {
         return open_position(&path.to_string_lossy(), options);
     }
-    if path == Path::new("-") && io::stdin().is_terminal() {
+    let is_stdin = path == Path::new("-");
+    anyhow::ensure!(!is_stdin || !STDIN_HAS_COMMANDS.load(Ordering::Relaxed), NO_STDIN);
+    if is_stdin && io::stdin().is_terminal() {
         note!("epdb: reading positions from standard input; end with {END_OF_INPUT}");
     }
     let source = Source::open(path, options)?;
@@ -431,6 +445,7 @@ impl<'r> Counter<'r> {
         item: Item<'_>,
         visit: &mut impl FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<ControlFlow<()>> {
+        signals::check_interrupt()?;
         if let Item::Game { game, place, raw, is_cut_short } = item
             && self.visit_game.is_some()
         {

@@ -6,37 +6,42 @@ use std::env;
 use std::ffi::OsString;
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write as _};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use clap::{ColorChoice, ValueEnum};
 
-static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+static COLOR: Mutex<ColorChoice> = Mutex::new(ColorChoice::Auto);
 
 /// Value of `--color` on a command line; invalid values are refused with all other options.
-pub(crate) fn color_choice(args: &[OsString]) -> ColorChoice {
+fn color_choice(args: &[OsString]) -> Option<ColorChoice> {
     let mut words = args.iter().map_while(|arg| (arg != "--").then(|| arg.to_str().unwrap_or("")));
     while let Some(word) = words.next() {
         let value = if word == "--color" { words.next() } else { word.strip_prefix("--color=") };
         if let Some(choice) = value.and_then(|value| ColorChoice::from_str(value, false).ok()) {
-            return choice;
+            return Some(choice);
         }
     }
-    ColorChoice::Auto
+    None
 }
 
-/// Sets the choice of colours of the process.
-pub(crate) fn choose_color(choice: ColorChoice) {
-    COLOR.get_or_init(|| choice);
+/// Sets the choice of colours to that of a command line. Without one, the choice stays, which is at
+/// first automatic.
+pub(crate) fn choose_color(args: &[OsString]) -> ColorChoice {
+    let mut color = COLOR.lock().unwrap_or_else(PoisonError::into_inner);
+    *color = color_choice(args).unwrap_or(*color);
+    *color
 }
 
 /// Whether to write colours; by default only to a terminal, unless `NO_COLOR` is set
 /// (https://no-color.org).
 pub(crate) fn wants_color(is_terminal: bool) -> bool {
-    match COLOR.get() {
-        Some(ColorChoice::Always) => true,
-        Some(ColorChoice::Never) => false,
-        _ => is_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    match *COLOR.lock().unwrap_or_else(PoisonError::into_inner) {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            is_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        }
     }
 }
 
@@ -164,6 +169,27 @@ fn push_bytes(out: &mut String, bytes: &[u8], letters: Letters) {
 }
 
 static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// The settings by which text is printed, to be restored after a command of a shell.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct PrintSettings {
+    color: ColorChoice,
+    is_quiet: bool,
+}
+
+impl PrintSettings {
+    /// The settings in force.
+    pub(crate) fn current() -> PrintSettings {
+        let color = *COLOR.lock().unwrap_or_else(PoisonError::into_inner);
+        PrintSettings { color, is_quiet: is_quiet() }
+    }
+
+    /// Puts the settings in force again.
+    pub(crate) fn restore(self) {
+        *COLOR.lock().unwrap_or_else(PoisonError::into_inner) = self.color;
+        QUIET.store(self.is_quiet, Ordering::Relaxed);
+    }
+}
 
 /// Turns off all notes; errors are still printed.
 pub(crate) fn be_quiet() {

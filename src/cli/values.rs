@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -198,23 +198,29 @@ pub(crate) fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
     NonZeroUsize::new(count).ok_or_else(|| "at least 1; the default is one per core".to_string())
 }
 
-/// Starts the threads once: the requested number within bounds, or one per core.
+/// Starts the threads of the process once: the requested number within bounds, or one per core. A
+/// later request for another number, in a shell, is reported.
 ///
 /// # Errors
 ///
 /// The system starts no threads.
 pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
-    static STARTED: OnceLock<()> = OnceLock::new();
-    if STARTED.set(()).is_err() {
-        return Ok(());
-    }
+    static STARTED: Mutex<Option<usize>> = Mutex::new(None);
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let most = MAX_THREADS_PER_CORE * cores;
     let count = asked.map_or(cores, NonZeroUsize::get);
+    if let Some(started) = *started {
+        if asked.is_some() && count.min(most) != started {
+            note!("epdb: {started} threads are running already: --threads {count} has no effect");
+        }
+        return Ok(());
+    }
     if count > most {
         note!("epdb: {count} threads are too many for {cores} cores: using {most}");
     }
     let count = count.min(most);
+    *started = Some(count);
     rayon::ThreadPoolBuilder::new()
         .num_threads(count)
         .build_global()

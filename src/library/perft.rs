@@ -19,25 +19,38 @@ use crate::model::{EpdRecord, Opcode};
 /// assert_eq!(perft(&start, 3), 8902);
 /// ```
 pub fn perft(playable: &Playable, depth: u32) -> u64 {
+    count(playable, depth, &|| false)
+}
+
+/// The number of lines after each legal move, in the order of move ordinals; empty at depth 0.
+/// `None` if `is_stopped`, which is called every few milliseconds, became true.
+pub fn divide(
+    playable: &Playable,
+    depth: u32,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Option<Vec<(Move, u64)>> {
+    if depth == 0 {
+        return Some(Vec::new());
+    }
+    let moves = ordinal::list(playable);
+    let count = |mv| (mv, count(&playable.after(mv), depth - 1, is_stopped));
+    let counts = moves.into_par_iter().map(count).collect();
+    (!is_stopped()).then_some(counts)
+}
+
+/// [`perft`]; any number after a stop.
+fn count(playable: &Playable, depth: u32, is_stopped: &(dyn Fn() -> bool + Sync)) -> u64 {
     match depth {
         0 => 1,
         1 => ordinal::count(playable).into(),
         2 | 3 => sequential(playable, depth),
+        _ if is_stopped() => 0,
         _ => playable
             .legal_moves()
             .into_par_iter()
-            .map(|mv| perft(&playable.after(mv), depth - 1))
+            .map(|mv| count(&playable.after(mv), depth - 1, is_stopped))
             .reduce(|| 0, u64::wrapping_add),
     }
-}
-
-/// The number of lines after each legal move, in the order of move ordinals; empty at depth 0.
-pub fn divide(playable: &Playable, depth: u32) -> Vec<(Move, u64)> {
-    if depth == 0 {
-        return Vec::new();
-    }
-    let moves = ordinal::list(playable);
-    moves.into_par_iter().map(|mv| (mv, perft(&playable.after(mv), depth - 1))).collect()
 }
 
 fn sequential(playable: &Playable, depth: u32) -> u64 {
@@ -106,11 +119,12 @@ mod tests {
     fn dividing_gives_the_count_by_move_in_ordinal_order() {
         let record = crate::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();
         let playable = Playable::new(record.position()).unwrap();
-        let divided = divide(&playable, 3);
+        let divided = divide(&playable, 3, &|| false).unwrap();
         assert_eq!(divided.iter().map(|(_, nodes)| nodes).sum::<u64>(), perft(&playable, 3));
         let moves: Vec<_> = divided.into_iter().map(|(mv, _)| mv).collect();
         assert_eq!(moves, ordinal::list(&playable));
-        assert_eq!(divide(&playable, 0), []);
+        assert_eq!(divide(&playable, 0, &|| false), Some(Vec::new()));
+        assert_eq!(divide(&playable, 9, &|| true), None);
     }
 
     #[test]

@@ -59,6 +59,27 @@ pub trait Lookup: sealed::Sealed {
     /// Damage, errors of the system, and those of `visit`, which end the lookup.
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()>;
 
+    /// The records of many positions. A query ends when `is_enough` is true for its records so far.
+    ///
+    /// # Errors
+    /// Damage, and errors of the system.
+    fn records(
+        &self,
+        queries: &[Query],
+        is_enough: &dyn Fn(&[EpdRecord]) -> bool,
+    ) -> Result<Vec<Vec<EpdRecord>>> {
+        let mut records = vec![Vec::new(); queries.len()];
+        self.get_batch(queries, &mut |place, found| {
+            let records = &mut records[place];
+            records.push(found.record()?);
+            Ok(match is_enough(records) {
+                true => ControlFlow::Break(SkipTo::NextQuery),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
+        Ok(records)
+    }
+
     /// The record with a number, from 0; `None` if the number is too large. An archive finds it at
     /// once; a store has no index of numbers and is read up to the record.
     ///

@@ -115,6 +115,30 @@ fn questions_are_answered_as_the_commands_of_epdb_answer_them() {
     assert_eq!(script(&scratch, &[], &["get -"]).status, 2, "the script is no source");
 }
 
+/// Options and outputs of a command are of this command alone.
+#[test]
+fn commands_leave_nothing_to_the_next_ones() {
+    let scratch = library();
+    let lines = ["get --quiet --nonsense", "get --help", "get --quiet", "h4", "get", "get -f -"];
+    let done = script(&scratch, &["book.epd", "--keep-going"], &lines);
+    assert_eq!(done.status, 2);
+    let expected = [
+        "-:1: this command failed",
+        "no record has this position",
+        "epdb: error: standard input is used for commands: name a file",
+        "-:6: this command failed",
+    ];
+    let notes = done.err.lines().filter(|line| expected.contains(line));
+    assert_eq!(notes.collect::<Vec<_>>(), expected, "{}", done.err);
+    assert!(done.out.contains("Usage: epdb get"), "{}", done.out);
+    let twice = script(&scratch, &["book.epd"], &["perft 2 --threads 1", "perft 2"]);
+    let direct = scratch.run(&["perft", START, "--depth", "2"]);
+    assert_eq!(twice.out, direct.out.repeat(2));
+    let lines = ["get -o new.epd", "get -o new.epd", "get -o book.epd", "get"];
+    let done = script(&scratch, &["book.epd"], &lines);
+    assert_eq!((done.status, done.err.as_str()), (0, ""));
+}
+
 #[test]
 fn tfgg_makes_games_regular() {
     let scratch = Scratch::with("my games.pgn", "[White \"x\"]\n[Opening \"y\"]\n\n1.e2-e4 e5 *\n");

@@ -15,7 +15,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::{self, Reading};
 use crate::cli::terminal::note;
-use crate::cli::{json, values};
+use crate::cli::{json, signals, values};
 use epdb::codec::ordinal;
 use epdb::error::Place;
 use epdb::library::perft::{divide, expected, perft as count};
@@ -109,7 +109,9 @@ fn of_position(args: &PerftArgs, text: &str) -> anyhow::Result<Outcome> {
     let playable = Playable::new(&position).map_err(|_| anyhow::anyhow!(NOT_PLAYABLE))?;
     let mut out = open_output(None)?;
     let mut total = 0_u64;
-    for (mv, nodes) in divide(&playable, args.depth) {
+    let counts =
+        divide(&playable, args.depth, &signals::was_interrupted).ok_or(signals::Interrupted)?;
+    for (mv, nodes) in counts {
         total = total.wrapping_add(nodes);
         let (san, uci) = (san::format(&playable, mv).to_string(), san::uci(&playable, mv));
         match args.json {

@@ -7,7 +7,9 @@ use crate::cli::board::{self, BoardStyle};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, open_page};
 use crate::cli::shell::records::Records;
+use crate::cli::shell::subcommands::ExecuteCommand;
 use crate::cli::shell::{files, subcommands};
+use crate::cli::source::keep_stdin_for_commands;
 use crate::cli::terminal::{is_quiet, note};
 use epdb::library::kit::{Reply, Session, Step, Verb};
 use epdb::text::Diagnostic;
@@ -32,6 +34,8 @@ pub(crate) struct Shell {
     look: BoardStyle,
     /// Whether to show the board after each change of position.
     shows_board: bool,
+    /// Runs a command line of epdb.
+    execute: ExecuteCommand,
 }
 
 impl Shell {
@@ -43,9 +47,11 @@ impl Shell {
         sources: &[PathBuf],
         look: BoardStyle,
         shows_board: bool,
+        execute: ExecuteCommand,
     ) -> anyhow::Result<Shell> {
         let records = Records::open(sources.to_vec())?;
-        Ok(Shell { session: Session::new(), records, look, shows_board })
+        keep_stdin_for_commands();
+        Ok(Shell { session: Session::new(), records, look, shows_board, execute })
     }
 
     /// State that commands act on.
@@ -89,8 +95,8 @@ impl Shell {
             }
             _ => {
                 let opened = self.records.paths();
-                let outcome =
-                    subcommands::run(&subcommands::arguments(verb, words, &self.session, opened)?)?;
+                let arguments = subcommands::arguments(verb, words, &self.session, opened)?;
+                let outcome = subcommands::run(arguments, self.execute)?;
                 if (verb, outcome) == (Verb::Get, Outcome::Different) {
                     note!("no record has this position");
                 }

@@ -9,3 +9,4 @@ mod subcommands;
 pub(crate) mod terminal;
 
 pub(crate) use execute::Shell;
+pub(crate) use subcommands::ExecuteCommand;

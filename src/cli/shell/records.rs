@@ -159,7 +159,7 @@ impl Reading {
     ) -> anyhow::Result<LoadedRecord> {
         let mut warnings = Vec::new();
         while let Some((item, is_of_games)) = self.next_item()? {
-            anyhow::ensure!(!signals::was_interrupted(), "interrupted");
+            signals::check_interrupt()?;
             match item {
                 OwnedItem::Warning { diagnostic, .. } => warnings.push(diagnostic),
                 OwnedItem::Rejected { place, diagnostic, .. } => {

@@ -1,15 +1,15 @@
-//! Commands of epdb about the position on the board, each run as a program of its own: it prints as it
-//! always does, and an interrupt ends it and nothing else.
+//! Commands of epdb about the position on the board. An interrupt ends them and not the shell.
 
-use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::{iter, panic};
 
 use anyhow::Context;
 
 use crate::cli::outcome::Outcome;
 use crate::cli::signals;
-use crate::cli::terminal::is_quiet;
+use crate::cli::source::NO_STDIN;
+use crate::cli::terminal::PrintSettings;
 use epdb::library::kit::{Session, Verb};
 
 /// The command of epdb that a command of the shell stands for.
@@ -43,8 +43,14 @@ pub(super) fn arguments(
         (Verb::Perft, [depth]) if depth.parse::<u8>().is_ok_and(|depth| depth > 0) => {
             all.extend([position, "--depth".into(), depth.clone()])
         }
-        (Verb::Tfgg, [file]) => all.push(file.clone()),
-        (Verb::Tfgg, [file, out]) => all.extend([file.clone(), "-o".into(), out.clone()]),
+        (Verb::Tfgg, [file]) => {
+            check_source(file)?;
+            all.push(file.clone());
+        }
+        (Verb::Tfgg, [file, out]) => {
+            check_source(file)?;
+            all.extend([file.clone(), "-o".into(), out.clone()]);
+        }
         (Verb::Get, names) => {
             all.extend(sources(verb, names, opened)?);
             all.push(position);
@@ -64,9 +70,7 @@ pub(super) fn arguments(
 
 /// The sources that were named, or those that are open.
 fn sources(verb: Verb, names: &[String], opened: &[PathBuf]) -> anyhow::Result<Vec<String>> {
-    if names.contains(&"-".to_string()) {
-        anyhow::bail!("standard input is used for commands: name a file");
-    }
+    names.iter().try_for_each(|name| check_source(name))?;
     let sources = match names {
         [] => opened.iter().map(|path| shown(path)).collect::<anyhow::Result<Vec<_>>>()?,
         names => names.to_vec(),
@@ -77,28 +81,32 @@ fn sources(verb: Verb, names: &[String], opened: &[PathBuf]) -> anyhow::Result<V
     Ok(sources)
 }
 
+/// Refuses sources for which a command may wait without an end: an interrupt would not stop it.
+fn check_source(name: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(name != "-", NO_STDIN);
+    let path = Path::new(name);
+    let is_stream = path.exists() && !path.is_file() && !path.is_dir();
+    anyhow::ensure!(!is_stream, "{name}: the shell reads files, not pipes or devices");
+    Ok(())
+}
+
 fn shown(path: &Path) -> anyhow::Result<String> {
     path.to_str()
         .map(String::from)
         .with_context(|| format!("{}: the name is not UTF-8", path.display()))
 }
 
-/// Runs epdb with arguments and waits for its end. What is read comes from files.
-pub(super) fn run(arguments: &[String]) -> anyhow::Result<Outcome> {
-    let program = env::current_exe().context("cannot find the epdb program")?;
-    let quiet = is_quiet().then_some("--quiet");
-    let mut command = Command::new(&program);
-    command.args(arguments).args(quiet).stdin(Stdio::null());
-    let failed = || format!("cannot run {}", program.display());
-    let mut child = command.spawn().with_context(failed)?;
-    if signals::was_interrupted() {
-        // It was not there yet to be interrupted.
-        child.kill()?;
-    }
-    match child.wait().with_context(failed)?.code() {
-        Some(0) => Ok(Outcome::Done),
-        Some(1) => Ok(Outcome::Different),
-        Some(_) => Ok(Outcome::Failed),
-        None => anyhow::bail!("interrupted"),
-    }
+/// Runs a command line of epdb and reports its error.
+pub(crate) type ExecuteCommand = fn(Vec<OsString>) -> Outcome;
+
+/// Runs a command of epdb in this process. Its options apply to it alone.
+pub(super) fn run(arguments: Vec<String>, execute: ExecuteCommand) -> anyhow::Result<Outcome> {
+    let program = OsString::from("epdb");
+    let words = iter::once(program).chain(arguments.into_iter().map(Into::into)).collect();
+    let settings = PrintSettings::current();
+    // A fault of a command must not end the shell with its history.
+    let outcome = panic::catch_unwind(|| execute(words));
+    settings.restore();
+    signals::check_interrupt()?;
+    outcome.map_err(|_| anyhow::anyhow!("internal error: the command panicked"))
 }

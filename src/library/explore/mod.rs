@@ -3,7 +3,8 @@
 //!
 //! ```
 //! use epdb::archive::{Archive, ArchiveWriter, PackOptions};
-//! use epdb::library::explore::{ExploreOptions, explore, records_of};
+//! use epdb::library::explore::{ExploreOptions, explore};
+//! use epdb::source::Lookup;
 //! use epdb::model::Position;
 //!
 //! let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
@@ -14,7 +15,7 @@
 //!     writer.push(&epdb::parse_epd(line.as_bytes())?)?;
 //! }
 //! let archive = Archive::from_bytes(writer.finish()?)?;
-//! let ask = &mut |queries: &[_]| records_of(&archive, queries);
+//! let ask = &mut |queries: &[_]| archive.records(queries, &|_| false);
 //! let explored = explore::<epdb::Error>(&Position::START, 1, &ExploreOptions::new(), ask)?;
 //! let row = &explored.rows[0];
 //! assert_eq!((row.san.to_string(), row.counts.games(), row.reached), ("e4".into(), 3, Some(5)));
@@ -27,7 +28,6 @@ mod parents;
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 
 use crate::codec::ordinal;
 use crate::codec::query::Query;
@@ -37,7 +37,6 @@ use crate::model::{
     Color, EpdRecord, GameCounts, Opcode, Operand, Operation, Position, San, Tally, TallyPart,
     score,
 };
-use crate::source::Lookup;
 use crate::text::san;
 
 pub use cells::{CellFilter, YearMonth, YearMonthError, parse_rating_group};
@@ -188,19 +187,6 @@ pub struct ParentRow {
 
 /// Returns the records of each position of a request, in order.
 pub type Ask<'a, E> = dyn FnMut(&[Query]) -> Result<Vec<Vec<EpdRecord>>, E> + 'a;
-
-/// All records of positions in a store or an archive: an answer for [`explore`].
-///
-/// # Errors
-/// Errors of the source.
-pub fn records_of(source: &dyn Lookup, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
-    let mut records = vec![Vec::new(); queries.len()];
-    source.get_batch(queries, &mut |place, found| {
-        records[place].push(found.record()?);
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(records)
-}
 
 /// The positions that [`explore`] may request at depth 1: a position, and the positions after its
 /// moves.

@@ -11,7 +11,7 @@
 //! # let line = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - tally \"reached 3, e4 +2=1-0\";";
 //! # writer.push(&epdb::parse_epd(line.as_bytes())?)?;
 //! # let archive = Archive::from_bytes(writer.finish()?)?;
-//! let ask = &mut |queries: &[_]| epdb::library::explore::records_of(&archive, queries);
+//! let ask = &mut |queries: &[_]| archive.records(queries, &|_| false);
 //! let explored = explore::<epdb::Error>(&Position::START, 1, &ExploreOptions::new(), ask)?;
 //! let object = PositionObject::new(&Shown::new(&explored, &Names::new()));
 //! let text = serde_json::to_string(&object)?;

@@ -1,11 +1,10 @@
 //! A source in the state in which it was opened.
 
-use std::ops::ControlFlow;
 use std::time::SystemTime;
 
 use quick_cache::sync::Cache;
 
-use crate::codec::query::{Query, SkipTo};
+use crate::codec::query::Query;
 use crate::codec::tally_origin::{TallyOrigin, TallyScope};
 use crate::error::Result;
 use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
@@ -120,18 +119,10 @@ impl Served {
         queries: &[Query],
         is_last: impl Fn(&EpdRecord) -> bool,
     ) -> Result<Vec<Vec<EpdRecord>>> {
-        let mut records = vec![Vec::new(); queries.len()];
-        self.lookup.get_batch(queries, &mut |place, found| {
-            let record = found.record()?;
-            let is_enough = is_last(&record) || records[place].len() + 1 == MAX_RECORDS;
-            records[place].push(record);
-            Ok(if is_enough {
-                ControlFlow::Break(SkipTo::NextQuery)
-            } else {
-                ControlFlow::Continue(())
-            })
-        })?;
-        Ok(records)
+        let is_enough = |records: &[EpdRecord]| {
+            records.len() == MAX_RECORDS || records.last().is_some_and(&is_last)
+        };
+        self.lookup.records(queries, &is_enough)
     }
 
     /// The records of a position with their numbers, and whether there are more.
