@@ -1,14 +1,16 @@
-//! Games that are read and written as games.
+//! Games that are read as games, and their output.
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use epdb::error::Place;
+use epdb::library::repertoire::Repertoire;
 use epdb::library::sets::Ordered;
 use epdb::library::tally::TallyBuilder;
-use epdb::model::Game;
+use epdb::model::{Color, Game};
 use epdb::source::{FileFormat, GameFormat, Item, Output};
 use epdb::text::Diagnostic;
 use epdb::text::pgn::GameLosses;
@@ -220,6 +222,30 @@ pub(crate) fn count_all(
         }
         Ok(builder.take_item(&item, read.form.games.truncate_games)?)
     })
+}
+
+/// Reads a repertoire: all lines of games, and the moves of records; of tallies, the moves played in at least
+/// `min_games` games. Without a side no move is left out for its mark.
+pub(crate) fn read_repertoire(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    side: Option<Color>,
+    min_games: u64,
+    memory: usize,
+) -> anyhow::Result<Repertoire> {
+    let repertoire = RefCell::new(Repertoire::new(memory));
+    Reading::of(files, read, diagnostics)
+        .visit_games(|game, _| {
+            repertoire.borrow_mut().add_game(game, side)?;
+            Ok(Visited::Taken)
+        })
+        .records(|record, _, _| Ok(repertoire.borrow_mut().add_record(&record, min_games)?))?;
+    let repertoire = repertoire.into_inner();
+    if repertoire.moves_left_out() > 0 {
+        note!("epdb: {} moves after null moves left out", repertoire.moves_left_out());
+    }
+    Ok(repertoire)
 }
 
 /// Reports the omissions in games.

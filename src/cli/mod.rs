@@ -24,7 +24,6 @@ mod progress;
 mod query_reader;
 mod record_output;
 mod referee;
-mod repertoire;
 mod search_target;
 mod settings;
 mod shell;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use crate::cli::args::ReadArgs;
+use crate::cli::args::{FormArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::source;
 use epdb::error::{At, Place};
@@ -184,4 +184,13 @@ pub(crate) fn parse_position(
         None if text.is_empty() => Ok(PositionLine::new(Position::START)),
         None => anyhow::bail!("expected a position, found {text}"),
     }
+}
+
+/// Position of an argument, and the moves that lead to it if the argument gives moves; the start
+/// position without an argument.
+pub(crate) fn parse_root(text: Option<&str>, form: &FormArgs) -> anyhow::Result<PositionLine> {
+    let Some(text) = text else { return Ok(PositionLine::new(Position::START)) };
+    let line = PositionLine::parse(text.as_bytes(), &form.options())
+        .map_err(|error| anyhow::anyhow!("--root:1:{error}"))?;
+    line.ok_or_else(|| anyhow::anyhow!("expected a position, found {text}"))
 }

@@ -10,12 +10,12 @@ use crate::cli::args::{
 use crate::cli::command::import;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{GameOutput, GamePipe, game_format};
+use crate::cli::games::{GameOutput, GamePipe, game_format, read_repertoire};
 use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::check_name;
+use crate::cli::query_reader::parse_root;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::repertoire;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::note;
 use epdb::library::repertoire::{Tree, TreeOptions};
@@ -133,11 +133,11 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
         return Err(Usage("--tree writes a game: the output must be .pgn or .pgc".into()).into());
     };
     let TreeArgs { root, depth, once, min_games, .. } = &args.tree;
-    let root = *repertoire::root(root.as_deref(), &args.read.form)?.end();
+    let root = *parse_root(root.as_deref(), &args.read.form)?.end();
     let memory = args.memory.memory / 2;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let files = std::slice::from_ref(&args.input);
-    let lines = repertoire::read(files, &args.read, &mut diagnostics, None, *min_games, memory)?;
+    let lines = read_repertoire(files, &args.read, &mut diagnostics, None, *min_games, memory)?;
     let options = TreeOptions {
         depth: depth.unwrap_or(usize::MAX),
         once: *once,

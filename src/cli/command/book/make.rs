@@ -7,9 +7,9 @@ use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::command::book::info::open;
 use crate::cli::command::tally::{TallyArgs, directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::read_repertoire;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
-use crate::cli::repertoire;
 use crate::cli::source::Reading;
 use crate::cli::terminal::note;
 use epdb::codec::polyglot::{Book, Writer};
@@ -150,7 +150,7 @@ fn of_repertoire(
     output: Output,
 ) -> anyhow::Result<Outcome> {
     let MakeArgs { files, read, memory, uniform, .. } = args;
-    let lines = repertoire::read(files, read, &mut diagnostics, Some(side), 1, memory.memory)?;
+    let lines = read_repertoire(files, read, &mut diagnostics, Some(side), 1, memory.memory)?;
     let mut writer = Writer::new(output);
     for entry in &repertoire_entries(&lines, side, *uniform) {
         writer.write(entry)?;

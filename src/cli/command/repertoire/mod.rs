@@ -9,9 +9,10 @@ use foldhash::{HashMap, HashMapExt};
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::read_repertoire;
 use crate::cli::outcome::Outcome;
+use crate::cli::query_reader::parse_root;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::repertoire;
 use crate::cli::search_target::SearchTarget;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::note;
@@ -73,7 +74,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let Args { files, read, side, memory, .. } = args;
-    let line = repertoire::root(args.root.as_deref(), &read.form)?;
+    let line = parse_root(args.root.as_deref(), &read.form)?;
     let root = *line.end();
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let is_written = args.output.output.is_some() || args.output.to.is_some();
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         true => Some(RecordOutput::open_library(&args.output, &args.write, memory.memory)?),
         false => None,
     };
-    let lines = repertoire::read(
+    let lines = read_repertoire(
         files,
         read,
         &mut diagnostics,
