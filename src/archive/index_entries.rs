@@ -16,8 +16,8 @@ pub(super) type Entry = (u64, u32);
 pub(super) struct IndexEntries(Sorter);
 
 impl IndexEntries {
-    pub(super) fn new(memory: usize) -> IndexEntries {
-        IndexEntries(Sorter::new(std::env::temp_dir(), memory))
+    pub(super) fn new(memory_bytes: usize) -> IndexEntries {
+        IndexEntries(Sorter::new(std::env::temp_dir(), memory_bytes))
     }
 
     pub(super) fn push(&mut self, (key, place): Entry) -> io::Result<()> {
@@ -100,8 +100,8 @@ mod tests {
         let mut expected = entries.clone();
         expected.sort_unstable();
         expected.dedup();
-        for memory in [1 << 20, 4000] {
-            let mut sorter = IndexEntries::new(memory);
+        for memory_bytes in [1 << 20, 4000] {
+            let mut sorter = IndexEntries::new(memory_bytes);
             entries.iter().for_each(|&entry| sorter.push(entry).unwrap());
             assert_eq!(sorter.len(), 5000);
             let mut sorted = Vec::new();

@@ -61,9 +61,9 @@ impl Tail {
 pub(super) struct KeptGamesWriter(Sorter);
 
 impl KeptGamesWriter {
-    /// Writer that uses about `memory` bytes.
-    pub(super) fn new(memory: usize) -> KeptGamesWriter {
-        KeptGamesWriter(Sorter::new(std::env::temp_dir(), memory))
+    /// Writer that uses about `memory_bytes`.
+    pub(super) fn new(memory_bytes: usize) -> KeptGamesWriter {
+        KeptGamesWriter(Sorter::new(std::env::temp_dir(), memory_bytes))
     }
 
     pub(super) fn push(&mut self, game: &[u8]) -> io::Result<()> {
@@ -132,14 +132,14 @@ pub(super) struct KeptGamesSection<'a> {
     table: &'a [BlockEntry],
     games: u64,
     /// Maximum length of a block in memory, in bytes.
-    memory: usize,
+    memory_bytes: usize,
 }
 
 impl<'a> KeptGamesSection<'a> {
     /// Reads the table of a section.
     pub(super) fn read(
         bytes: &'a [u8],
-        memory: usize,
+        memory_bytes: usize,
     ) -> Result<KeptGamesSection<'a>, ArchiveError> {
         let section = || {
             let (rest, tail) = Tail::read_from_suffix(bytes).ok()?;
@@ -152,7 +152,7 @@ impl<'a> KeptGamesSection<'a> {
             let table = <[BlockEntry]>::ref_from_bytes(table).ok()?;
             let games = tail.games.get();
             let is_whole = table.last()?.end.get() == blocks.len() as u64 && games > 0;
-            is_whole.then_some(KeptGamesSection { blocks, table, games, memory })
+            is_whole.then_some(KeptGamesSection { blocks, table, games, memory_bytes })
         };
         section().ok_or(ArchiveError::corrupt(PART))
     }
@@ -237,7 +237,7 @@ impl<'a> KeptGamesSection<'a> {
             return Err(damaged());
         }
         let len = entry.len.get() as usize;
-        if len > self.memory {
+        if len > self.memory_bytes {
             return Err(Refusal::Memory.at(PART, nth as u64));
         }
         let block = zstd::bulk::decompress(&frame, len).map_err(|_| damaged())?;

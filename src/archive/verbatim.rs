@@ -283,7 +283,7 @@ pub(super) fn restore<E: From<ArchiveError>>(
     mut side: &[u8],
     identity: u32,
     names: &[String],
-    memory: usize,
+    memory_bytes: usize,
     mut text: impl FnMut(u64, &mut Vec<u8>) -> Result<(), ArchiveError>,
     mut visit: impl FnMut(Restored) -> Result<(), E>,
 ) -> Result<u64, E> {
@@ -308,7 +308,7 @@ pub(super) fn restore<E: From<ArchiveError>>(
         {
             return Err(corrupt().into());
         }
-        if script_len > memory {
+        if script_len > memory_bytes {
             return Err(Refusal::Memory.at(PART, number).into());
         }
         let records = u64::from(head.records.get());

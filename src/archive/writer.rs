@@ -47,7 +47,7 @@ pub struct PackOptions {
     sorted: bool,
     verbatim: bool,
     segment_records: u32,
-    memory: usize,
+    memory_bytes: usize,
     hidden_units: Option<u8>,
 }
 
@@ -60,7 +60,7 @@ impl Default for PackOptions {
             sorted: false,
             verbatim: false,
             segment_records: 1 << 20,
-            memory: 256 << 20,
+            memory_bytes: 256 << 20,
             hidden_units: None,
         }
     }
@@ -140,8 +140,8 @@ impl PackOptions {
 
     /// Approximate memory for writing, in bytes: 256 MiB by default, and at least 32 MiB.
     #[must_use]
-    pub const fn memory(mut self, memory: usize) -> PackOptions {
-        self.memory = memory;
+    pub const fn memory_bytes(mut self, memory_bytes: usize) -> PackOptions {
+        self.memory_bytes = memory_bytes;
         self
     }
 }
@@ -217,7 +217,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// # Errors
     /// Errors of writing.
     pub fn new(out: W, options: PackOptions) -> Result<ArchiveWriter<W>, ArchiveError> {
-        let memory = options.memory.max(MIN_MEMORY);
+        let memory_bytes = options.memory_bytes.max(MIN_MEMORY);
         // At level fast the records are sorted for the index.
         let may_sort = !options.verbatim && (options.index || options.level != Level::Fast);
         let options = PackOptions { sorted: options.sorted && may_sort, ..options };
@@ -228,20 +228,20 @@ impl<W: Write> ArchiveWriter<W> {
         let segment_records = options.segment_records.max(1);
         Ok(ArchiveWriter {
             out,
-            options: PackOptions { memory, block_records, segment_records, ..options },
+            options: PackOptions { memory_bytes, block_records, segment_records, ..options },
             blocks_waiting: BlockSegmentBuilder::from(0, options.index),
             rows_waiting: RowSegmentBuilder::default(),
             segments: Vec::new(),
             sections: Vec::new(),
-            keys: IndexEntries::new(memory / 4),
-            entries: PawnEntries::new(memory / 8),
-            unsorted: has_directory.then(|| Sorter::new(std::env::temp_dir(), memory / 4)),
+            keys: IndexEntries::new(memory_bytes / 4),
+            entries: PawnEntries::new(memory_bytes / 8),
+            unsorted: has_directory.then(|| Sorter::new(std::env::temp_dir(), memory_bytes / 4)),
             records: 0,
             blocks: 0,
             sorted_segments: 0,
             side: options.verbatim.then(VerbatimWriter::new),
             ledger: None,
-            kept_games: KeptGamesWriter::new(memory / 8),
+            kept_games: KeptGamesWriter::new(memory_bytes / 8),
             line: Vec::new(),
         })
     }
@@ -297,7 +297,7 @@ impl<W: Write> ArchiveWriter<W> {
 
     /// Writes the sorted records and returns their directory.
     fn put_sorted(&mut self, unsorted: Sorter) -> Result<DirectoryLines, ArchiveError> {
-        let mut builder = DirectoryBuilder::new(unsorted.len(), self.options.memory / 8);
+        let mut builder = DirectoryBuilder::new(unsorted.len(), self.options.memory_bytes / 8);
         let mut sorted = unsorted.finish()?;
         let mut put = |record: &[u8], further| {
             let (record, _) = record::decode(record).map_err(io::Error::other)?;
@@ -325,18 +325,19 @@ impl<W: Write> ArchiveWriter<W> {
     /// Counts a record, and ends its segment if that is full.
     fn end_record(&mut self) -> Result<(), ArchiveError> {
         self.records += 1;
-        let memory = self.options.memory / 2;
+        let memory_bytes = self.options.memory_bytes / 2;
         let is_full = self.records - self.segment_start()
             == u64::from(self.options.segment_records)
             || match self.options.level {
                 Level::Fast => {
                     // The sorter of sorted records takes memory too.
-                    let memory = if self.options.sorted { memory / 2 } else { memory };
-                    self.rows_waiting.memory() > memory.min(64 << 20)
+                    let memory_bytes =
+                        if self.options.sorted { memory_bytes / 2 } else { memory_bytes };
+                    self.rows_waiting.memory_used() > memory_bytes.min(64 << 20)
                 }
                 Level::Default | Level::Max => {
                     self.blocks_waiting.is_full()
-                        || self.blocks_waiting.memory() * CODING_FACTOR > memory
+                        || self.blocks_waiting.memory_used() * CODING_FACTOR > memory_bytes
                 }
             };
         if is_full { self.end_segment() } else { Ok(()) }

@@ -482,9 +482,9 @@ impl CellArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {
     /// Memory to use: bytes, or a number with K, M or G
-    #[arg(long, default_value = "256M", value_parser = parse_memory, value_name = "SIZE")]
-    #[arg(help_heading = "Memory")]
-    pub(crate) memory: usize,
+    #[arg(id = "memory", long = "memory", default_value = "256M", value_parser = parse_memory)]
+    #[arg(value_name = "SIZE", help_heading = "Memory")]
+    pub(crate) memory_bytes: usize,
 }
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]

@@ -232,9 +232,9 @@ pub(crate) fn read_repertoire(
     diagnostics: &mut Diagnostics,
     side: Option<Color>,
     min_games: u64,
-    memory: usize,
+    memory_bytes: usize,
 ) -> anyhow::Result<Repertoire> {
-    let repertoire = RefCell::new(Repertoire::new(memory));
+    let repertoire = RefCell::new(Repertoire::new(memory_bytes));
     Reading::of(files, read, diagnostics)
         .visit_games(|game, _| {
             repertoire.borrow_mut().add_game(game, side)?;

@@ -24,7 +24,7 @@ const MAX_QUESTION: usize = 1 << 20;
 /// Limit of a batch of positions.
 pub(crate) struct BatchLimit {
     /// Memory of the batch, in bytes.
-    pub(crate) memory: usize,
+    pub(crate) memory_bytes: usize,
     /// Whether to wait for more input: no answer is printed before all positions are read.
     pub(crate) waits: bool,
 }
@@ -88,7 +88,7 @@ impl<'a> QueryReader<'a> {
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<bool> {
         asked.clear();
-        while asked.is_empty() || asked.memory_bytes() < limit.memory {
+        while asked.is_empty() || asked.memory_used() < limit.memory_bytes {
             if let Some((place, argument)) = self.arguments.next() {
                 let text = argument.to_string_lossy();
                 let mut question = Question { asked, args, diagnostics };

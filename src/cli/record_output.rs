@@ -58,14 +58,14 @@ impl RecordOutput {
     pub(crate) fn open_library(
         output: &OutputArgs,
         write: &WriteArgs,
-        memory: usize,
+        memory_bytes: usize,
     ) -> anyhow::Result<RecordOutput> {
         let named = output
             .output
             .as_deref()
             .filter(|path| output.to.or(FileFormat::from_name(path)) == Some(FileFormat::Epdb));
         let Some(path) = named else { return RecordOutput::open(output, write) };
-        let options = TargetOptions::new().store_memory_bytes(memory / 2);
+        let options = TargetOptions::new().store_memory_bytes(memory_bytes / 2);
         Ok(RecordOutput::of(open_target(Some(path), FileFormat::Epdb, &options)?))
     }
 

@@ -44,12 +44,12 @@ impl SearchTarget {
     pub(crate) fn open(
         path: &Path,
         args: &ReadArgs,
-        memory: usize,
+        memory_bytes: usize,
     ) -> anyhow::Result<SearchTarget> {
         let opened = OpenSource::open(path, args.source_options(false))?;
         let format = opened.source.format();
         if matches!(format, FileFormat::Epdb | FileFormat::Epa) {
-            let opened = OpenLookup::new(opened.source, memory)?;
+            let opened = OpenLookup::new(opened.source, memory_bytes)?;
             return Ok(SearchTarget::Lookup(Box::new(opened)));
         }
         let opened = RefCell::new((!opened.source.is_file()).then_some(opened));
@@ -65,11 +65,11 @@ impl SearchTarget {
         &self,
         queries: &[Query],
         args: &ReadArgs,
-        memory: usize,
+        memory_bytes: usize,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
         let filter = args.wanted.filter.as_ref().map(|filter| filter as &dyn Filter);
-        let options = LookupOptions::new().memory_bytes(memory / 4);
+        let options = LookupOptions::new().memory_bytes(memory_bytes / 4);
         let mut batch = BatchLookup::new(queries, options);
         match self {
             SearchTarget::Lookup(source) => batch.search(&**source, source.name(), filter)?,

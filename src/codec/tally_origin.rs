@@ -309,7 +309,7 @@ impl GameDigests {
     }
 
     /// About how many bytes of memory they take.
-    pub fn memory(&self) -> usize {
+    pub fn memory_used(&self) -> usize {
         self.0.capacity() * (size_of::<GameDigest>() + 2)
     }
 

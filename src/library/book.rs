@@ -73,9 +73,13 @@ pub struct BookMaker {
 type Counted<M> = (M, u64, u64);
 
 impl BookMaker {
-    /// A maker that uses about `memory` bytes, and beyond them a temporary file in `directory`.
-    pub fn new(options: MakeOptions, directory: impl Into<PathBuf>, memory: usize) -> BookMaker {
-        let tallies = Sorter::new(directory, memory);
+    /// A maker that uses about `memory_bytes`, and beyond them a temporary file in `directory`.
+    pub fn new(
+        options: MakeOptions,
+        directory: impl Into<PathBuf>,
+        memory_bytes: usize,
+    ) -> BookMaker {
+        let tallies = Sorter::new(directory, memory_bytes);
         BookMaker { options, tallies, key: Vec::new(), without_tally: 0 }
     }
 

@@ -38,7 +38,7 @@ pub(super) struct ByKey {
     /// pages of zeros cost nothing until they are used.
     slots: Large<u64>,
     rings: usize,
-    memory: usize,
+    memory_bytes: usize,
     /// Bytes used by all regions but the last.
     full_regions: usize,
 }
@@ -134,17 +134,17 @@ impl ByKey {
     /// Maximum number of keys in a batch.
     pub(super) const TOGETHER: usize = 64;
 
-    /// An empty table that uses at most about `memory` bytes.
-    pub(super) fn new(memory: usize) -> ByKey {
+    /// An empty table that uses at most about `memory_bytes`.
+    pub(super) fn new(memory_bytes: usize) -> ByKey {
         let regions = vec![Region::with_room(0)];
         let groups = vec![Group::default()];
-        ByKey { regions, groups, slots: Large::zeros(64), rings: 0, memory, full_regions: 0 }
+        ByKey { regions, groups, slots: Large::zeros(64), rings: 0, memory_bytes, full_regions: 0 }
     }
 
     /// Reserves capacity for about this many keys and bytes, if that leaves most of the memory
     /// free. The table must be empty.
     pub(super) fn expect(&mut self, keys: usize, bytes: usize) {
-        let most = self.memory / (8 * size_of::<Slot>());
+        let most = self.memory_bytes / (8 * size_of::<Slot>());
         let slots = (keys.min(most) / 3 * 4).next_power_of_two();
         if slots > self.slots.len() && slots <= most {
             self.slots = Large::zeros_at_hand(slots);
@@ -176,7 +176,7 @@ impl ByKey {
 
     /// Maximum size of a region, except for longer groups.
     const fn longest_region(&self) -> usize {
-        self.memory / 8
+        self.memory_bytes / 8
     }
 
     /// Whether this many more entries and bytes fit in the memory.
@@ -190,7 +190,7 @@ impl ByKey {
         let slots = if grows { 3 } else { 1 } * size_of::<Slot>() * self.slots.len();
         let entries_end = self.len() + entries;
         let entries = size_of::<Entry>() * (entries + GROUP * self.groups.len());
-        bytes + entries + slots < self.memory
+        bytes + entries + slots < self.memory_bytes
             && last_group < u32::MAX as usize
             && entries_end < NONE as usize
     }
@@ -617,17 +617,17 @@ mod tests {
 
     #[test]
     fn what_is_expected_fits_the_memory() {
-        let expecting = |memory: usize, keys| {
-            let mut entries = ByKey::new(memory);
+        let expecting = |memory_bytes: usize, keys| {
+            let mut entries = ByKey::new(memory_bytes);
             entries.expect(keys, keys);
             entries
         };
         assert_eq!(expecting(1 << 20, 3000).slots.len(), 4096);
-        for memory in [0, 1 << 10, 1 << 20, 1 << 24] {
+        for memory_bytes in [0, 1 << 10, 1 << 20, 1 << 24] {
             for keys in [0, 1, 1000, usize::MAX] {
-                let expecting = expecting(memory, keys);
-                assert!(expecting.slots.len() * size_of::<Slot>() <= memory / 8 + 512);
-                assert!(expecting.last_region().bytes.len() <= memory / 8);
+                let expecting = expecting(memory_bytes, keys);
+                assert!(expecting.slots.len() * size_of::<Slot>() <= memory_bytes / 8 + 512);
+                assert!(expecting.last_region().bytes.len() <= memory_bytes / 8);
             }
         }
         let mut entries = expecting(1 << 20, 10);
@@ -638,8 +638,8 @@ mod tests {
 
     #[test]
     fn entries_of_any_size_pass_and_the_memory_is_kept_to() {
-        let memory = 4 << 20;
-        let mut entries = ByKey::new(memory);
+        let memory_bytes = 4 << 20;
+        let mut entries = ByKey::new(memory_bytes);
         let large = vec![7; (1 << 20) + 1];
         let place = entries.find(hash_of(&[7]), |entry| entry[..1] == [7]);
         entries.insert(place, &[&large]);
@@ -652,7 +652,7 @@ mod tests {
             count += 1;
         }
         assert!(count > 2 * GROUP, "{count}");
-        assert!(entries.memory_used() <= memory, "{}", entries.memory_used());
+        assert!(entries.memory_used() <= memory_bytes, "{}", entries.memory_used());
         assert_eq!((entries.len(), entries.entry(0)), (count, &large[..]));
         assert!(!ByKey::new(0).has_room(1, 1));
     }

@@ -128,10 +128,10 @@ impl Default for CensusTally {
 }
 
 impl Census {
-    /// A census that uses about `memory` bytes, and beyond them a temporary file in `directory`;
+    /// A census that uses about `memory_bytes`, and beyond them a temporary file in `directory`;
     /// see [`Sorter::new`].
-    pub fn new(directory: impl Into<PathBuf>, memory: usize) -> Census {
-        Census { tally: CensusTally::default(), keys: Sorter::new(directory, memory) }
+    pub fn new(directory: impl Into<PathBuf>, memory_bytes: usize) -> Census {
+        Census { tally: CensusTally::default(), keys: Sorter::new(directory, memory_bytes) }
     }
 
     /// Counts one record.
@@ -460,8 +460,8 @@ mod tests {
         record
     }
 
-    fn tally(records: &[EpdRecord], memory: usize) -> CensusTally {
-        let mut census = Census::new(std::env::temp_dir(), memory);
+    fn tally(records: &[EpdRecord], memory_bytes: usize) -> CensusTally {
+        let mut census = Census::new(std::env::temp_dir(), memory_bytes);
         records.iter().for_each(|record| census.add(record).unwrap());
         let tally = census.finish().unwrap();
         let sizes = records.iter().map(|it| {
@@ -497,8 +497,8 @@ mod tests {
             boards_and_sides: 3,
             boards: 2,
         };
-        for memory in [1 << 20, 100] {
-            let tally = tally(&records, memory);
+        for memory_bytes in [1 << 20, 100] {
+            let tally = tally(&records, memory_bytes);
             assert_eq!(tally.unique, unique);
             assert_eq!(tally.unique.hidden_by_en_passant(), 1);
             assert_eq!((tally.records, tally.white_to_move, tally.black_to_move), (8, 2, 6));

@@ -112,7 +112,7 @@ pub struct DiffTally {
 pub struct Diff {
     by: MatchBy,
     directory: PathBuf,
-    memory: usize,
+    memory_bytes: usize,
     sorter: Sorter,
     lens: [u64; 2],
 }
@@ -125,12 +125,12 @@ const NEW: u8 = 1;
 const WINDOW: usize = 1024;
 
 impl Diff {
-    /// A comparison that uses about `memory` bytes, and beyond them temporary files in
+    /// A comparison that uses about `memory_bytes`, and beyond them temporary files in
     /// `directory`.
-    pub fn new(by: MatchBy, directory: impl Into<PathBuf>, memory: usize) -> Diff {
+    pub fn new(by: MatchBy, directory: impl Into<PathBuf>, memory_bytes: usize) -> Diff {
         let directory = directory.into();
-        let sorter = Sorter::new(&directory, memory / 2);
-        Diff { by, directory, memory, sorter, lens: [0; 2] }
+        let sorter = Sorter::new(&directory, memory_bytes / 2);
+        Diff { by, directory, memory_bytes, sorter, lens: [0; 2] }
     }
 
     /// Adds the next record of the old collection.
@@ -181,7 +181,7 @@ impl Diff {
     /// # Errors
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<(Differences, DiffTally)> {
-        let out = Sorter::new(&self.directory, self.memory / 2);
+        let out = Sorter::new(&self.directory, self.memory_bytes / 2);
         let mut pairing = Pairing { out, tally: DiffTally::default(), lone: VecDeque::new() };
         let mut sorted = self.sorter.finish()?;
         let mut equal = Vec::new();

@@ -60,16 +60,16 @@ pub struct GameTally {
 pub struct GameDedupe {
     by: GamesBy,
     directory: PathBuf,
-    memory: usize,
+    memory_bytes: usize,
     sorter: Sorter,
 }
 
 impl GameDedupe {
-    /// A set that uses about `memory` bytes, and beyond them temporary files in `directory`.
-    pub fn new(by: GamesBy, directory: impl Into<PathBuf>, memory: usize) -> GameDedupe {
+    /// A set that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    pub fn new(by: GamesBy, directory: impl Into<PathBuf>, memory_bytes: usize) -> GameDedupe {
         let directory = directory.into();
-        let sorter = Sorter::new(&directory, memory / 2);
-        GameDedupe { by, directory, memory, sorter }
+        let sorter = Sorter::new(&directory, memory_bytes / 2);
+        GameDedupe { by, directory, memory_bytes, sorter }
     }
 
     /// Adds the next game, and bytes that stand for it.
@@ -87,7 +87,7 @@ impl GameDedupe {
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<(Ordered, GameTally)> {
         let read = self.sorter.len();
-        let mut out = Reorder::new(&self.directory, self.memory / 2);
+        let mut out = Reorder::new(&self.directory, self.memory_bytes / 2);
         let mut sorted = self.sorter.finish()?;
         let (mut last, mut duplicates) = (None, 0);
         while let Some((key, payload)) = sorted.next_entry()? {
@@ -109,13 +109,13 @@ mod tests {
     use super::*;
     use crate::text::pgn::{GameReader, PgnReadOptions};
 
-    fn kept(by: GamesBy, memory: usize) -> Vec<usize> {
+    fn kept(by: GamesBy, memory_bytes: usize) -> Vec<usize> {
         let text = "[White \"a\"]\n\n1. e4 e5 *\n\n[White \"b\"]\n\n1. e4 e5 *\n\n\
                     [White \"a\"]\n\n1. e4 $1 e5 *\n\n[White \"a\"]\n\n1. e4 e5 *\n\n\
                     [White \"a\"]\n[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n\n1. e4 *\n\n\
                     [White \"a\"]\n\n1. e4 *\n\n";
         let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
-        let mut dedupe = GameDedupe::new(by, std::env::temp_dir(), memory);
+        let mut dedupe = GameDedupe::new(by, std::env::temp_dir(), memory_bytes);
         let mut number = 0;
         while let Some(read) = reader.next_game().unwrap() {
             dedupe.add(read.game.unwrap(), &[number]).unwrap();
@@ -144,10 +144,10 @@ mod tests {
 
     #[test]
     fn the_first_of_the_same_games_stays() {
-        for memory in [0, 1 << 20] {
-            assert_eq!(kept(GamesBy::Moves, memory), [0, 4, 5]);
-            assert_eq!(kept(GamesBy::Players, memory), [0, 1, 4, 5]);
-            assert_eq!(kept(GamesBy::Exact, memory), [0, 1, 2, 4, 5]);
+        for memory_bytes in [0, 1 << 20] {
+            assert_eq!(kept(GamesBy::Moves, memory_bytes), [0, 4, 5]);
+            assert_eq!(kept(GamesBy::Players, memory_bytes), [0, 1, 4, 5]);
+            assert_eq!(kept(GamesBy::Exact, memory_bytes), [0, 1, 2, 4, 5]);
         }
     }
 }

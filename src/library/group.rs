@@ -242,7 +242,7 @@ pub struct Groups {
     what: Vec<Aggregate>,
     /// Aggregates by the values of the fields.
     sums: HashMap<Vec<u8>, Vec<Sum>>,
-    memory: usize,
+    memory_bytes: usize,
     used: usize,
     /// Sums that did not fit into memory, under keys in the order of the values.
     sorter: Sorter,
@@ -252,16 +252,16 @@ pub struct Groups {
 const GROUP_MEMORY: usize = 128;
 
 impl Groups {
-    /// Groups by these fields. They use about `memory` bytes, and beyond them a temporary file in
+    /// Groups by these fields. They use about `memory_bytes`, and beyond them a temporary file in
     /// `directory`.
     pub fn new(
         by: Vec<Field>,
         what: Vec<Aggregate>,
         directory: impl Into<PathBuf>,
-        memory: usize,
+        memory_bytes: usize,
     ) -> Groups {
-        let sorter = Sorter::new(directory, memory / 2);
-        Groups { by, what, sums: HashMap::new(), memory: memory / 2, used: 0, sorter }
+        let sorter = Sorter::new(directory, memory_bytes / 2);
+        Groups { by, what, sums: HashMap::new(), memory_bytes: memory_bytes / 2, used: 0, sorter }
     }
 
     /// Adds a record, a move or a game.
@@ -279,7 +279,7 @@ impl Groups {
             return Ok(());
         }
         let cost = GROUP_MEMORY + group.len() + self.what.len() * size_of::<Sum>();
-        if self.used + cost > self.memory {
+        if self.used + cost > self.memory_bytes {
             self.spill()?;
         }
         self.used += cost;
@@ -391,10 +391,10 @@ mod tests {
 
     const ASKED: &str = "count,games,score,sum(ce),min(ce),max(op(x)),mean(op(x))";
 
-    fn rows(by: &str, lines: &[String], memory: usize) -> Vec<String> {
+    fn rows(by: &str, lines: &[String], memory_bytes: usize) -> Vec<String> {
         let by = by.split(',').map(|name| Field::parse(name).unwrap()).collect();
         let what = ASKED.split(',').map(|what| Aggregate::parse(what).unwrap()).collect();
-        let mut groups = Groups::new(by, what, std::env::temp_dir(), memory);
+        let mut groups = Groups::new(by, what, std::env::temp_dir(), memory_bytes);
         for line in lines {
             let record = crate::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
             groups.add(&EvalContext::from_record(&record.unwrap())).unwrap();

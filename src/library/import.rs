@@ -244,7 +244,8 @@ impl Import {
         let keeps_games = ledger.games.is_some();
         let name = Arc::clone(source.name());
         self.check_interrupted(store, &name, keeps_games)?;
-        let mut builder = TallyBuilder::new(options, directory, memory_bytes).at_most(MAX_MEMORY);
+        let mut builder =
+            TallyBuilder::new(options, directory, memory_bytes).max_memory_bytes(MAX_MEMORY);
         if let Some(games) = ledger.games {
             builder = builder.with_games(games);
         }

@@ -58,7 +58,7 @@ pub struct Join {
     take: Vec<Opcode>,
     rules: MergeRules,
     directory: PathBuf,
-    memory: usize,
+    memory_bytes: usize,
     sorter: Sorter,
     len: u64,
 }
@@ -68,17 +68,17 @@ const OTHER: u8 = 0;
 const OWN: u8 = 1;
 
 impl Join {
-    /// A join that uses about `memory` bytes, and beyond them temporary files in `directory`.
+    /// A join that uses about `memory_bytes`, and beyond them temporary files in `directory`.
     pub fn new(
         meet: Meet,
         take: Vec<Opcode>,
         rules: MergeRules,
         directory: impl Into<PathBuf>,
-        memory: usize,
+        memory_bytes: usize,
     ) -> Join {
         let directory = directory.into();
-        let sorter = Sorter::new(&directory, memory / 2);
-        Join { meet, take, rules, directory, memory, sorter, len: 0 }
+        let sorter = Sorter::new(&directory, memory_bytes / 2);
+        Join { meet, take, rules, directory, memory_bytes, sorter, len: 0 }
     }
 
     /// Adds the next record of the collection that is written.
@@ -133,7 +133,7 @@ impl Join {
         on_conflict: &mut dyn FnMut(&RecordConflict),
     ) -> Result<(Ordered, JoinTally)> {
         let mut tally = JoinTally::default();
-        let mut out = Reorder::new(&self.directory, self.memory / 2);
+        let mut out = Reorder::new(&self.directory, self.memory_bytes / 2);
         let mut sorted = self.sorter.finish()?;
         let mut key = Vec::new();
         let mut other: Option<KeyedRecord> = None;

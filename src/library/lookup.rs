@@ -119,7 +119,7 @@ impl QuestionBatch {
     }
 
     /// Approximate memory, in bytes.
-    pub const fn memory_bytes(&self) -> usize {
+    pub const fn memory_used(&self) -> usize {
         self.queries.len() * QUESTION_MEMORY + self.text.len()
     }
 }

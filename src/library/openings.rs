@@ -144,7 +144,7 @@ pub struct Openings {
     players: HashMap<String, u32>,
     singles: HashMap<(Index, u32, u32), Singles>,
     bytes: usize,
-    memory: usize,
+    memory_bytes: usize,
 }
 
 /// Memory of an opening with its index entry, in bytes.
@@ -153,8 +153,8 @@ const OPENING_BYTES: usize = size_of::<Opening>() + 2 * size_of::<(PackedBoard, 
 const SINGLE_BYTES: usize = 2 * size_of::<((Index, u32, u32), Singles)>() + 8;
 
 impl Openings {
-    /// No openings. They use at most about `memory` bytes.
-    pub fn new(memory: usize) -> Openings {
+    /// No openings. They use at most about `memory_bytes`.
+    pub fn new(memory_bytes: usize) -> Openings {
         Openings {
             index: HashMap::new(),
             all: Vec::new(),
@@ -163,7 +163,7 @@ impl Openings {
             players: HashMap::new(),
             singles: HashMap::new(),
             bytes: 0,
-            memory,
+            memory_bytes,
         }
     }
 
@@ -288,10 +288,10 @@ impl Openings {
 
     fn take_memory(&mut self, bytes: usize) -> Result<()> {
         self.bytes += bytes;
-        if self.bytes <= self.memory && self.all.len() < Index::MAX as usize {
+        if self.bytes <= self.memory_bytes && self.all.len() < Index::MAX as usize {
             return Ok(());
         }
-        let (openings, megabytes) = (self.all.len(), self.memory >> 20);
+        let (openings, megabytes) = (self.all.len(), self.memory_bytes >> 20);
         Err(Error::new(format!(
             "the openings do not fit the memory: {openings} openings take {megabytes}M"
         )))

@@ -186,9 +186,13 @@ pub struct RecordSorter {
 }
 
 impl RecordSorter {
-    /// A sorter that uses about `memory` bytes, and beyond them a temporary file in `directory`.
-    pub fn new(order: SortOrder, directory: impl Into<PathBuf>, memory: usize) -> RecordSorter {
-        RecordSorter { order, sorter: Sorter::new(directory, memory) }
+    /// A sorter that uses about `memory_bytes`, and beyond them a temporary file in `directory`.
+    pub fn new(
+        order: SortOrder,
+        directory: impl Into<PathBuf>,
+        memory_bytes: usize,
+    ) -> RecordSorter {
+        RecordSorter { order, sorter: Sorter::new(directory, memory_bytes) }
     }
 
     /// Adds a record.

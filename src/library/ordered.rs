@@ -311,8 +311,8 @@ pub(super) fn changed() -> Error {
 pub(super) struct Reorder(Sorter);
 
 impl Reorder {
-    pub(super) fn new(directory: &Path, memory: usize) -> Reorder {
-        Reorder(Sorter::new(directory, memory))
+    pub(super) fn new(directory: &Path, memory_bytes: usize) -> Reorder {
+        Reorder(Sorter::new(directory, memory_bytes))
     }
 
     pub(super) fn push(&mut self, order: u64, record: &EpdRecord) -> Result<()> {

@@ -18,9 +18,9 @@ pub struct Shuffle {
 }
 
 impl Shuffle {
-    /// A shuffle that uses about `memory` bytes, and beyond them a temporary file in `directory`.
-    pub fn new(seed: u64, directory: impl Into<PathBuf>, memory: usize) -> Shuffle {
-        Shuffle { seed, sorter: Sorter::new(directory, memory) }
+    /// A shuffle that uses about `memory_bytes`, and beyond them a temporary file in `directory`.
+    pub fn new(seed: u64, directory: impl Into<PathBuf>, memory_bytes: usize) -> Shuffle {
+        Shuffle { seed, sorter: Sorter::new(directory, memory_bytes) }
     }
 
     /// Adds the next record.
@@ -74,7 +74,7 @@ pub struct Sample {
     wanted: u64,
     seed: u64,
     directory: PathBuf,
-    memory: usize,
+    memory_bytes: usize,
     /// The candidates, by their random numbers.
     sorter: Sorter,
     seen: u64,
@@ -84,14 +84,19 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A sample of `wanted` records, or of all if there are fewer. It uses about `memory` bytes,
+    /// A sample of `wanted` records, or of all if there are fewer. It uses about `memory_bytes`,
     /// and beyond them temporary files in `directory`.
-    pub fn new(wanted: u64, seed: u64, directory: impl Into<PathBuf>, memory: usize) -> Sample {
+    pub fn new(
+        wanted: u64,
+        seed: u64,
+        directory: impl Into<PathBuf>,
+        memory_bytes: usize,
+    ) -> Sample {
         let directory = directory.into();
-        let has_room = wanted.saturating_mul(16) <= memory as u64 / 2;
-        let sorter = Sorter::new(&directory, memory / 4);
+        let has_room = wanted.saturating_mul(16) <= memory_bytes as u64 / 2;
+        let sorter = Sorter::new(&directory, memory_bytes / 4);
         let least = has_room.then(BinaryHeap::new);
-        Sample { wanted, seed, directory, memory, sorter, seen: 0, least }
+        Sample { wanted, seed, directory, memory_bytes, sorter, seen: 0, least }
     }
 
     /// Adds the next record.
@@ -137,7 +142,7 @@ impl Sample {
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<Ordered> {
         drop(self.least);
-        let mut out = Sorter::new(&self.directory, self.memory / 2);
+        let mut out = Sorter::new(&self.directory, self.memory_bytes / 2);
         let mut sorted = self.sorter.finish()?;
         for _ in 0..self.wanted {
             let Some((_, entry)) = sorted.next_entry()? else { break };
@@ -221,14 +226,14 @@ mod tests {
         ids
     }
 
-    fn shuffled(seed: u64, memory: usize) -> Vec<usize> {
-        let mut shuffle = Shuffle::new(seed, std::env::temp_dir(), memory);
+    fn shuffled(seed: u64, memory_bytes: usize) -> Vec<usize> {
+        let mut shuffle = Shuffle::new(seed, std::env::temp_dir(), memory_bytes);
         records(200).iter().for_each(|record| shuffle.add(record).unwrap());
         ids(shuffle.finish().unwrap())
     }
 
-    fn sampled(wanted: u64, seed: u64, memory: usize) -> Vec<usize> {
-        let mut sample = Sample::new(wanted, seed, std::env::temp_dir(), memory);
+    fn sampled(wanted: u64, seed: u64, memory_bytes: usize) -> Vec<usize> {
+        let mut sample = Sample::new(wanted, seed, std::env::temp_dir(), memory_bytes);
         records(200).iter().for_each(|record| sample.add(record).unwrap());
         ids(sample.finish().unwrap())
     }

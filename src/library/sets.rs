@@ -164,7 +164,7 @@ pub struct Union {
     rules: MergeRules,
     on_conflict: OnConflict,
     directory: PathBuf,
-    memory: usize,
+    memory_bytes: usize,
     records: Records,
     /// Whether lines may stand for records; records take less memory.
     keeps_lines: bool,
@@ -235,23 +235,23 @@ fn hashes(records: EncodedRecords<'_>) -> impl Iterator<Item = u32> {
 const WINDOW: usize = 64;
 
 impl Union {
-    /// A union that uses about `memory` bytes, and beyond them temporary files in `directory`.
+    /// A union that uses about `memory_bytes`, and beyond them temporary files in `directory`.
     pub fn new(
         by: By,
         rules: MergeRules,
         on_conflict: OnConflict,
         directory: impl Into<PathBuf>,
-        memory: usize,
+        memory_bytes: usize,
     ) -> Union {
         let directory = directory.into();
-        let records = Records::Kept(ByKey::new(memory / 2));
+        let records = Records::Kept(ByKey::new(memory_bytes / 2));
         let (origins, tally) = Default::default();
         Union {
             by,
             rules,
             on_conflict,
             directory,
-            memory,
+            memory_bytes,
             records,
             keeps_lines: true,
             only_lines: true,
@@ -311,7 +311,7 @@ impl Union {
     fn replace_lines(&mut self) {
         (self.keeps_lines, self.only_lines) = (false, false);
         let Records::Kept(kept) = &mut self.records else { return };
-        let lines = std::mem::replace(kept, ByKey::new(self.memory / 2));
+        let lines = std::mem::replace(kept, ByKey::new(self.memory_bytes / 2));
         let (by, mut list) = (self.by, lines.into_list_of(|_| true));
         while let Some(entry) = list.next() {
             let encoded = without_line(entry);
@@ -350,7 +350,7 @@ impl Union {
 
     /// Moves the records to a temporary file.
     fn spill(&mut self) -> Result<()> {
-        let mut sorter = Sorter::new(&self.directory, self.memory / 2);
+        let mut sorter = Sorter::new(&self.directory, self.memory_bytes / 2);
         if let Records::Kept(kept) = &mut self.records {
             let origins = std::mem::take(&mut self.origins);
             let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of(|_| true);
@@ -369,10 +369,10 @@ impl Union {
     /// # Errors
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<(Ordered, Conflicts, UnionStats)> {
-        let Union { by, rules, on_conflict: policy, directory, memory, .. } = self;
+        let Union { by, rules, on_conflict: policy, directory, memory_bytes, .. } = self;
         let Union { records, only_lines, origins, tally, .. } = self;
-        let out = Reorder::new(&directory, memory / 4);
-        let conflicts = Sorter::new(&directory, memory / 4);
+        let out = Reorder::new(&directory, memory_bytes / 4);
+        let conflicts = Sorter::new(&directory, memory_bytes / 4);
         let mut groups = Groups { by, rules, policy, conflicts, out, tally };
         let list = match records {
             Records::Kept(kept) => Some(groups.take_kept(kept, &origins)?),
@@ -629,7 +629,7 @@ pub struct Selection {
     keep: Keep,
     by: By,
     directory: PathBuf,
-    memory: usize,
+    memory_bytes: usize,
     records: Records,
     /// Number of records of the own collection.
     len: u64,
@@ -644,11 +644,16 @@ const OWN: u8 = 1;
 const SIDE: usize = 5;
 
 impl Selection {
-    /// A selection that uses about `memory` bytes, and beyond them temporary files in `directory`.
-    pub fn new(keep: Keep, by: By, directory: impl Into<PathBuf>, memory: usize) -> Selection {
+    /// A selection that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    pub fn new(
+        keep: Keep,
+        by: By,
+        directory: impl Into<PathBuf>,
+        memory_bytes: usize,
+    ) -> Selection {
         let directory = directory.into();
-        let records = Records::Kept(ByKey::new(memory / 2));
-        Selection { keep, by, directory, memory, records, len: 0, others: 1 }
+        let records = Records::Kept(ByKey::new(memory_bytes / 2));
+        Selection { keep, by, directory, memory_bytes, records, len: 0, others: 1 }
     }
 
     /// Adds the next record of the own collection.
@@ -741,7 +746,7 @@ impl Selection {
 
     /// Moves the records to a temporary file.
     fn spill(&mut self) -> Result<()> {
-        let mut sorter = Sorter::new(&self.directory, self.memory / 2);
+        let mut sorter = Sorter::new(&self.directory, self.memory_bytes / 2);
         if let Records::Kept(kept) = &mut self.records {
             let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of(|_| true);
             let mut order = 0;
@@ -761,7 +766,7 @@ impl Selection {
     /// # Errors
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<Ordered> {
-        let out = Reorder::new(&self.directory, self.memory / 2);
+        let out = Reorder::new(&self.directory, self.memory_bytes / 2);
         match self.records {
             Records::Kept(kept) => {
                 let list = select_kept(kept, self.keep, self.others);
@@ -897,10 +902,10 @@ mod tests {
         by: By,
         rules: MergeRules,
         policy: OnConflict,
-        memory: usize,
+        memory_bytes: usize,
         input: &[&str],
     ) -> (Vec<String>, UnionStats, Vec<RecordConflict>) {
-        let mut union = Union::new(by, rules, policy, std::env::temp_dir(), memory);
+        let mut union = Union::new(by, rules, policy, std::env::temp_dir(), memory_bytes);
         for (line, text) in input.iter().enumerate() {
             union.add(&record(text), Origin { source: 0, line: line as u64 + 1 }).unwrap();
         }
@@ -939,9 +944,14 @@ mod tests {
         let line = |id: char| boards.map(|board| format!("{board} w - - id \"{id}\";"));
         let input: Vec<String> = ('a'..='c').flat_map(line).collect();
         let input: Vec<&str> = input.iter().map(String::as_str).collect();
-        for memory in [0, 1 << 20] {
-            let (_, tally, conflicts) =
-                union(By::Position, MergeRules::default(), OnConflict::Report, memory, &input);
+        for memory_bytes in [0, 1 << 20] {
+            let (_, tally, conflicts) = union(
+                By::Position,
+                MergeRules::default(),
+                OnConflict::Report,
+                memory_bytes,
+                &input,
+            );
             assert_eq!((tally.conflicts, conflicts.len()), (8, 8));
             let places: Vec<_> =
                 conflicts.iter().map(|it| (it.first.line, it.second.line)).collect();
@@ -1022,13 +1032,13 @@ mod tests {
     }
 
     fn select_in(
-        memory: usize,
+        memory_bytes: usize,
         keep: Keep,
         by: By,
         own: &[&str],
         others: &[&[&str]],
     ) -> Vec<String> {
-        let mut selection = Selection::new(keep, by, std::env::temp_dir(), memory);
+        let mut selection = Selection::new(keep, by, std::env::temp_dir(), memory_bytes);
         for (number, other) in others.iter().enumerate() {
             if number > 0 {
                 selection.next_other();
@@ -1111,14 +1121,14 @@ mod tests {
             let others: Vec<_> = others.iter().map(String::as_str).collect();
             for by in [By::Position, By::Board, By::Record] {
                 for policy in [OnConflict::Report, OnConflict::First, OnConflict::Last] {
-                    let of = |memory| union(by, MergeRules::default(), policy, memory, &input);
+                    let of = |memory_bytes| union(by, MergeRules::default(), policy, memory_bytes, &input);
                     let in_file = of(0);
                     prop_assert_eq!(&of(1 << 20), &in_file);
                     prop_assert_eq!(&of(some), &in_file);
                 }
                 for keep in [Keep::InAll, Keep::InNone] {
                     let (a, b) = others.split_at(others.len() / 2);
-                    let of = |memory| select_in(memory, keep, by, &input, &[a, b]);
+                    let of = |memory_bytes| select_in(memory_bytes, keep, by, &input, &[a, b]);
                     let in_file = of(0);
                     prop_assert_eq!(&of(1 << 20), &in_file);
                     prop_assert_eq!(&of(some), &in_file);
@@ -1137,12 +1147,12 @@ mod tests {
             let text = lines_of(&[few, choices].concat()).join("\n");
             for by in [By::Position, By::Board, By::Record] {
                 let rules = MergeRules::new().prefer(prefer);
-                let new = |memory| {
-                    Union::new(by, rules.clone(), OnConflict::Report, std::env::temp_dir(), memory)
+                let new = |memory_bytes| {
+                    Union::new(by, rules.clone(), OnConflict::Report, std::env::temp_dir(), memory_bytes)
                 };
                 let expected = union_of_text(Arc::new(by), new(1 << 20), &text);
-                for memory in [1 << 20, some] {
-                    let of_lines = union_of_text(Arc::new(ByLines(by)), new(memory), &text);
+                for memory_bytes in [1 << 20, some] {
+                    let of_lines = union_of_text(Arc::new(ByLines(by)), new(memory_bytes), &text);
                     prop_assert_eq!(&of_lines, &expected);
                 }
             }
@@ -1168,7 +1178,7 @@ mod tests {
 
         /// Whatever the memory, the result is that of a set in memory.
         #[test]
-        fn dedupe_keeps_the_first_of_each(places in prop::collection::vec(0..64_usize, 0..60), memory in 0..6000_usize) {
+        fn dedupe_keeps_the_first_of_each(places in prop::collection::vec(0..64_usize, 0..60), memory_bytes in 0..6000_usize) {
             let line = |place: &usize| {
                 let (king, rest) = (place / 8, 7 - place / 8);
                 let row = |n: usize| if n == 0 { String::new() } else { n.to_string() };
@@ -1178,7 +1188,7 @@ mod tests {
             let mut seen = std::collections::HashSet::new();
             let expected: Vec<_> = input.iter().filter(|line| seen.insert((*line).clone())).cloned().collect();
             let input: Vec<_> = input.iter().map(String::as_str).collect();
-            let (lines, ..) = union(By::Position, MergeRules::default(), OnConflict::Report, memory, &input);
+            let (lines, ..) = union(By::Position, MergeRules::default(), OnConflict::Report, memory_bytes, &input);
             prop_assert_eq!(lines, expected);
         }
     }

@@ -160,14 +160,14 @@ impl Run {
         record: &EpdRecord,
         output: usize,
         place: &Place,
-        memory: &mut usize,
+        memory_bytes: &mut usize,
     ) -> Result<()> {
         let facts = self.outputs.get(output).and_then(|output| output.facts.as_ref());
         let verb = facts.and_then(|facts| facts.verb.as_deref());
         let reading = Reading { theme: self.theme, is_mate_search: verb == Some("mate") };
         let problem = Problem::new(record, place, &reading);
-        *memory = memory.checked_sub(problem.bytes()).ok_or_else(|| {
-            let what = "the problems take more memory than was given: raise --memory, or take fewer \
+        *memory_bytes = memory_bytes.checked_sub(problem.bytes()).ok_or_else(|| {
+            let what = "the problems take more memory_bytes than was given: raise --memory_bytes, or take fewer \
                         with --where";
             Error::new(what).at(place.clone())
         })?;

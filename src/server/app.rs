@@ -46,8 +46,8 @@ impl App {
         for (place, found) in names.warnings() {
             tracing::warn!("{}:{}:{found}", place.source, place.number());
         }
-        let sources = Sources::open(&settings.sources, settings.memory, begins)?;
-        let answers = answers(settings.memory / ANSWERS_OF_MEMORY);
+        let sources = Sources::open(&settings.sources, settings.memory_bytes, begins)?;
+        let answers = answers(settings.memory_bytes / ANSWERS_OF_MEMORY);
         let (metrics, short_lookups) = (Metrics::new(), ShortLookups::new(threads));
         Ok(App { settings, sources, names, answers, metrics, short_lookups })
     }

@@ -46,7 +46,7 @@ pub struct ServerSettings {
     /// Files of names of openings, of which later ones override.
     pub openings: Vec<PathBuf>,
     /// Approximate memory for sources and cached answers, in bytes.
-    pub memory: usize,
+    pub memory_bytes: usize,
     /// Verbosity of the log.
     pub log_level: LogLevel,
     /// Whether the log is written as JSON, one object per line.
@@ -65,7 +65,7 @@ impl Default for ServerSettings {
             base_path: BasePath::default(),
             strict: false,
             openings: Vec::new(),
-            memory: 256 << 20,
+            memory_bytes: 256 << 20,
             log_level: LogLevel::default(),
             log_json: false,
             limits: Limits::default(),

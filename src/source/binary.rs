@@ -79,7 +79,7 @@ pub(super) fn read_store<E: From<Error>>(
     options: &SourceOptions,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
-    let store = local.store(options.memory)?;
+    let store = local.store(options.memory_bytes)?;
     let reader = store.reader().map_err(|error| local.failed(error))?;
     let mut stored = reader.by_import();
     let mut records = Records::new(name, options);

@@ -94,12 +94,12 @@ impl Local {
         &self.name
     }
 
-    /// Opens the store for reading, in about `memory` bytes.
+    /// Opens the store for reading, in about `memory_bytes`.
     ///
     /// # Errors
     /// The store cannot be opened. The error names it.
-    pub fn store(&self, memory: usize) -> Result<Store> {
-        let options = StoreOptions::new().memory_bytes(memory);
+    pub fn store(&self, memory_bytes: usize) -> Result<Store> {
+        let options = StoreOptions::new().memory_bytes(memory_bytes);
         let opened = Store::open_read_only(&self.path, &options);
         opened.map_err(|error| match (error, &self.copy) {
             // Nobody else has the copy, so its header is wrong and cannot be repaired.

@@ -279,23 +279,23 @@ impl fmt::Debug for OpenLookup {
 
 impl OpenLookup {
     /// Opens a store or an archive, compressed or not, or standard input for `-`. Lookups use about
-    /// `memory` bytes.
+    /// `memory_bytes`.
     ///
     /// # Errors
     /// The file cannot be opened, or is something else. The error names it.
-    pub fn open(path: impl AsRef<Path>, memory: usize) -> Result<OpenLookup> {
-        OpenLookup::new(Source::open(path, &SourceOptions::new())?, memory)
+    pub fn open(path: impl AsRef<Path>, memory_bytes: usize) -> Result<OpenLookup> {
+        OpenLookup::new(Source::open(path, &SourceOptions::new())?, memory_bytes)
     }
 
     /// [`OpenLookup::open`] of an opened source.
     ///
     /// # Errors
     /// As [`OpenLookup::open`].
-    pub fn new(source: Source, memory: usize) -> Result<OpenLookup> {
+    pub fn new(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
         let name = Arc::clone(source.name());
         match source.into_content() {
-            Content::Store(local) => OpenLookup::from_store(local, memory),
-            Content::Archive(local) => OpenLookup::from_archive(local, memory),
+            Content::Store(local) => OpenLookup::from_store(local, memory_bytes),
+            Content::Archive(local) => OpenLookup::from_archive(local, memory_bytes),
             _ => Err(Error::new("neither a store nor an archive").in_source(name)),
         }
     }
@@ -304,8 +304,8 @@ impl OpenLookup {
     ///
     /// # Errors
     /// The store cannot be copied or opened.
-    pub fn snapshot(path: impl AsRef<Path>, memory: usize) -> Result<OpenLookup> {
-        OpenLookup::from_store(Local::snapshot(path)?, memory)
+    pub fn snapshot(path: impl AsRef<Path>, memory_bytes: usize) -> Result<OpenLookup> {
+        OpenLookup::from_store(Local::snapshot(path)?, memory_bytes)
     }
 
     /// An archive in a temporary file that `write` fills; `name` is its name in errors.
@@ -315,7 +315,7 @@ impl OpenLookup {
     pub fn built(
         name: &str,
         options: PackOptions,
-        memory: usize,
+        memory_bytes: usize,
         write: impl FnOnce(&mut ArchiveWriter<BufWriter<&mut File>>) -> Result<()>,
     ) -> Result<OpenLookup> {
         let file = SpooledFile::fill(std::env::temp_dir(), |file| {
@@ -323,18 +323,18 @@ impl OpenLookup {
             write(&mut writer)?;
             Ok::<(), Error>(writer.finish()?.flush()?)
         })?;
-        OpenLookup::from_archive(Local::temporary(name.to_string(), file), memory)
+        OpenLookup::from_archive(Local::temporary(name.to_string(), file), memory_bytes)
     }
 
-    fn from_store(local: Local, memory: usize) -> Result<OpenLookup> {
-        let store = local.store(memory)?;
+    fn from_store(local: Local, memory_bytes: usize) -> Result<OpenLookup> {
+        let store = local.store(memory_bytes)?;
         let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
         let name = local.name().into();
         Ok(OpenLookup { name, opened: Opened::Store { reader, store }, local })
     }
 
-    fn from_archive(local: Local, memory: usize) -> Result<OpenLookup> {
-        let archive = Box::new(local.archive()?.memory_bytes(memory / 2));
+    fn from_archive(local: Local, memory_bytes: usize) -> Result<OpenLookup> {
+        let archive = Box::new(local.archive()?.memory_bytes(memory_bytes / 2));
         Ok(OpenLookup { name: local.name().into(), opened: Opened::Archive(archive), local })
     }
 

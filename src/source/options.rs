@@ -96,7 +96,7 @@ pub struct SourceOptions {
     pub(super) encoding: Option<TextEncoding>,
     pub(super) filter: Option<Arc<dyn Filter>>,
     encode: Option<Arc<dyn Encode>>,
-    pub(super) memory: usize,
+    pub(super) memory_bytes: usize,
     pub(super) bytes_read: Option<Arc<AtomicU64>>,
 }
 
@@ -119,7 +119,7 @@ impl SourceOptions {
             encoding: None,
             filter: None,
             encode: None,
-            memory: STORE_MEMORY,
+            memory_bytes: STORE_MEMORY,
             bytes_read: None,
         }
     }
@@ -193,8 +193,8 @@ impl SourceOptions {
 
     /// Approximate memory for reading a store; the default is 64 MiB.
     #[must_use]
-    pub const fn memory_bytes(mut self, bytes: usize) -> SourceOptions {
-        self.memory = bytes;
+    pub const fn memory_bytes(mut self, memory_bytes: usize) -> SourceOptions {
+        self.memory_bytes = memory_bytes;
         self
     }
 
@@ -248,7 +248,7 @@ impl fmt::Debug for SourceOptions {
             .field("encoding", &self.encoding)
             .field("filter", &self.filter.is_some())
             .field("encode", &self.encode.is_some())
-            .field("memory", &self.memory)
+            .field("memory", &self.memory_bytes)
             .finish_non_exhaustive()
     }
 }

@@ -37,7 +37,7 @@ pub struct TargetOptions {
     pgn: PgnFormatOptions,
     pgc: PgcEncodeOptions,
     archive: PackOptions,
-    store_memory: Option<usize>,
+    store_memory_bytes: Option<usize>,
     replace: bool,
 }
 
@@ -92,8 +92,8 @@ impl TargetOptions {
 
     /// Approximate memory for writing a store.
     #[must_use]
-    pub const fn store_memory_bytes(mut self, bytes: usize) -> TargetOptions {
-        self.store_memory = Some(bytes);
+    pub const fn store_memory_bytes(mut self, memory_bytes: usize) -> TargetOptions {
+        self.store_memory_bytes = Some(memory_bytes);
         self
     }
 }
@@ -506,8 +506,8 @@ impl StoreTarget {
     /// The file exists already, or cannot be created.
     fn create(path: &Path, options: &TargetOptions) -> Result<StoreTarget> {
         let mut stores = StoreOptions::new().replace(options.replace);
-        if let Some(memory) = options.store_memory {
-            stores = stores.memory_bytes(memory);
+        if let Some(memory_bytes) = options.store_memory_bytes {
+            stores = stores.memory_bytes(memory_bytes);
         }
         let new = NewFile::create(path)?;
         let importer =

@@ -38,7 +38,7 @@ use crate::new_file::ScratchFile;
 #[derive(Debug)]
 pub struct Sorter {
     directory: PathBuf,
-    memory: usize,
+    memory_bytes: usize,
     records: Records,
     /// Runs in the file.
     runs: Option<Runs>,
@@ -46,15 +46,15 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// A sorter with its temporary file in `directory`. It uses about `memory` bytes, or twice the
+    /// A sorter with its temporary file in `directory`. It uses about `memory_bytes`, or twice the
     /// size of its largest record if that is more. Merging uses at least 128 KiB.
     ///
     /// The file has no name, so it vanishes with the process. Its size is that of all records and 8
-    /// bytes for each. If there are more than `memory` / 64 KiB runs, they are first merged into
+    /// bytes for each. If there are more than `memory_bytes` / 64 KiB runs, they are first merged into
     /// longer ones, which takes twice that size.
-    pub fn new(directory: impl Into<PathBuf>, memory: usize) -> Sorter {
+    pub fn new(directory: impl Into<PathBuf>, memory_bytes: usize) -> Sorter {
         let directory = directory.into();
-        Sorter { directory, memory, records: Records::default(), runs: None, len: 0 }
+        Sorter { directory, memory_bytes, records: Records::default(), runs: None, len: 0 }
     }
 
     /// Adds a record.
@@ -62,10 +62,10 @@ impl Sorter {
     /// # Errors
     /// The temporary file cannot be created or written, or key or payload has 4 GiB or more.
     pub fn push(&mut self, key: &[u8], payload: &[u8]) -> io::Result<()> {
-        if self.records.count > 0 && self.records.cost_with(key, payload) > self.memory {
+        if self.records.count > 0 && self.records.cost_with(key, payload) > self.memory_bytes {
             self.spill()?;
         }
-        self.records.push(key, payload, self.memory)?;
+        self.records.push(key, payload, self.memory_bytes)?;
         self.len += 1;
         Ok(())
     }
@@ -94,11 +94,11 @@ impl Sorter {
             return Ok(Sorted(Source::Memory { records, order, next: 0 }));
         };
         drop(self.records);
-        let most = (self.memory / BLOCK).max(2);
+        let most = (self.memory_bytes / BLOCK).max(2);
         while runs.ranges.len() > most {
-            runs = runs.merged_by(most, &self.directory, self.memory)?;
+            runs = runs.merged_by(most, &self.directory, self.memory_bytes)?;
         }
-        Ok(Sorted(Source::Runs(Merge::new(runs.file, &runs.ranges, self.memory)?)))
+        Ok(Sorted(Source::Runs(Merge::new(runs.file, &runs.ranges, self.memory_bytes)?)))
     }
 
     fn spill(&mut self) -> io::Result<()> {
@@ -217,7 +217,7 @@ impl Records {
         bytes + (self.count + 1) * size_of::<Slot>()
     }
 
-    fn push(&mut self, key: &[u8], payload: &[u8], memory: usize) -> io::Result<()> {
+    fn push(&mut self, key: &[u8], payload: &[u8], memory_bytes: usize) -> io::Result<()> {
         let length = |bytes: &[u8]| {
             u32::try_from(bytes.len()).map_err(|_| {
                 io::Error::new(io::ErrorKind::InvalidInput, "a record to sort has 4 GiB or more")
@@ -226,7 +226,7 @@ impl Records {
         let lengths = [length(key)?, length(payload)?];
         let needed = self.bytes.len() + HEADER + key.len() + payload.len();
         if needed > self.bytes.capacity() {
-            let wanted = (2 * self.bytes.capacity()).min(memory).max(needed);
+            let wanted = (2 * self.bytes.capacity()).min(memory_bytes).max(needed);
             self.bytes.reserve_exact(wanted - self.bytes.len());
         }
         lengths.iter().for_each(|length| self.bytes.extend_from_slice(&length.to_le_bytes()));
@@ -288,11 +288,11 @@ impl Runs {
     }
 
     /// The same records in fewer runs, each merged from up to `most` neighbours.
-    fn merged_by(self, most: usize, directory: &PathBuf, memory: usize) -> io::Result<Runs> {
+    fn merged_by(self, most: usize, directory: &PathBuf, memory_bytes: usize) -> io::Result<Runs> {
         let mut fewer = Runs::new(directory)?;
         let mut file = self.file;
         for group in self.ranges.chunks(most) {
-            let mut merge = Merge::new(file, group, memory)?;
+            let mut merge = Merge::new(file, group, memory_bytes)?;
             fewer.append(|out| {
                 loop {
                     merge.advance()?;
@@ -319,8 +319,8 @@ struct Merge {
 }
 
 impl Merge {
-    fn new(file: ScratchFile, ranges: &[Range<u64>], memory: usize) -> io::Result<Merge> {
-        let block = (memory / ranges.len().max(1)).clamp(BLOCK, MAX_BLOCK);
+    fn new(file: ScratchFile, ranges: &[Range<u64>], memory_bytes: usize) -> io::Result<Merge> {
+        let block = (memory_bytes / ranges.len().max(1)).clamp(BLOCK, MAX_BLOCK);
         let runs: Vec<_> = ranges.iter().map(|range| Run::new(range.clone(), block)).collect();
         let mut merge = Merge { file, runs, heap: Vec::new(), started: false };
         for index in 0..merge.runs.len() {
@@ -458,8 +458,8 @@ mod tests {
 
     type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
-    fn sorter(records: &Pairs, memory: usize) -> Sorter {
-        let mut sorter = Sorter::new(std::env::temp_dir(), memory);
+    fn sorter(records: &Pairs, memory_bytes: usize) -> Sorter {
+        let mut sorter = Sorter::new(std::env::temp_dir(), memory_bytes);
         for (key, payload) in records {
             sorter.push(key, payload).unwrap();
         }
@@ -514,13 +514,13 @@ mod tests {
 
     #[test]
     fn the_budget_holds_while_records_come() {
-        let memory = 100_000;
-        let mut sorter = Sorter::new(std::env::temp_dir(), memory);
+        let memory_bytes = 100_000;
+        let mut sorter = Sorter::new(std::env::temp_dir(), memory_bytes);
         for (key, payload) in numbered(50_000) {
             sorter.push(&key, &payload).unwrap();
             let places = sorter.records.count * size_of::<Slot>();
-            assert!(sorter.records.bytes.capacity() <= memory);
-            assert!(sorter.records.bytes.len() + places <= memory);
+            assert!(sorter.records.bytes.capacity() <= memory_bytes);
+            assert!(sorter.records.bytes.len() + places <= memory_bytes);
         }
     }
 
@@ -558,9 +558,9 @@ mod tests {
                 (prop::collection::vec(0..3u8, 0..12), prop::collection::vec(any::<u8>(), 0..20)),
                 0..200,
             ),
-            memory in 0..4000usize,
+            memory_bytes in 0..4000usize,
         ) {
-            prop_assert_eq!(all(sorter(&records, memory).finish().unwrap()), stably_sorted(&records));
+            prop_assert_eq!(all(sorter(&records, memory_bytes).finish().unwrap()), stably_sorted(&records));
         }
     }
 }

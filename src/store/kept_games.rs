@@ -28,7 +28,7 @@ impl NewGames {
     }
 
     /// Approximate memory in bytes.
-    pub(super) const fn memory(&self) -> usize {
+    pub(super) const fn memory_used(&self) -> usize {
         self.bytes
     }
 

@@ -86,17 +86,18 @@ impl Store {
     /// [`StoreError::Exists`] if a file of that name exists and `options` do not allow replacing it;
     /// [`StoreError::Io`].
     pub fn create_in(new: &NewFile, options: &StoreOptions) -> Result<Store> {
-        let (path, memory) = (new.named(), options.memory_bytes);
+        let (path, memory_bytes) = (new.named(), options.memory_bytes);
         if !options.replace && fs::symlink_metadata(new.place()).is_ok() {
             return Err(StoreError::Exists { path: path.to_path_buf() });
         }
         let handle = guarded(path, || {
             let file = new.file().try_clone().map_err(redb::StorageError::Io)?;
-            let database = Database::builder().set_cache_size(memory / 4).create_file(file)?;
+            let database =
+                Database::builder().set_cache_size(memory_bytes / 4).create_file(file)?;
             create_tables(&database)?;
             Ok(Handle::Write(database))
         })?;
-        Ok(Store::with(path, new.temporary(), options, handle, memory / 2, memory / 4))
+        Ok(Store::with(path, new.temporary(), options, handle, memory_bytes / 2, memory_bytes / 4))
     }
 
     /// Opens a store for writing and reading. A store whose last writer died is repaired.
@@ -105,14 +106,15 @@ impl Store {
     /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::InUse`],
     /// [`StoreError::UnsupportedVersion`], [`StoreError::Damaged`], [`StoreError::Io`].
     pub fn open(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
-        let memory = options.memory_bytes;
+        let memory_bytes = options.memory_bytes;
         let path = path.as_ref();
         check_magic(path)?;
         check_pages(path, Access::Write)?;
         let handle = guarded(path, || {
-            Ok(Handle::Write(Database::builder().set_cache_size(memory / 4).open(path)?))
+            Ok(Handle::Write(Database::builder().set_cache_size(memory_bytes / 4).open(path)?))
         })?;
-        Store::with(path, path, options, handle, memory / 2, memory / 4).checked(Access::Write)
+        Store::with(path, path, options, handle, memory_bytes / 2, memory_bytes / 4)
+            .checked(Access::Write)
     }
 
     /// Opens a store for reading only, which many processes may do at once. If its last writer
@@ -144,12 +146,14 @@ impl Store {
 
     /// Opens a store for reading only without any check of its header.
     pub(super) fn open_unchecked(path: &Path, options: &StoreOptions) -> Result<Store> {
-        let memory = options.memory_bytes;
+        let memory_bytes = options.memory_bytes;
         check_magic(path)?;
         let handle = guarded(path, || {
-            Ok(Handle::Read(Database::builder().set_cache_size(memory / 32).open_read_only(path)?))
+            Ok(Handle::Read(
+                Database::builder().set_cache_size(memory_bytes / 32).open_read_only(path)?,
+            ))
         })?;
-        Ok(Store::with(path, path, options, handle, 0, memory - memory / 32))
+        Ok(Store::with(path, path, options, handle, 0, memory_bytes - memory_bytes / 32))
     }
 
     fn with(

@@ -29,8 +29,8 @@ impl StoreOptions {
 
     /// Memory for caches and batches in bytes; at least 1 MiB.
     #[must_use]
-    pub fn memory_bytes(mut self, bytes: usize) -> StoreOptions {
-        self.memory_bytes = bytes.max(1 << 20);
+    pub fn memory_bytes(mut self, memory_bytes: usize) -> StoreOptions {
+        self.memory_bytes = memory_bytes.max(1 << 20);
         self
     }
 

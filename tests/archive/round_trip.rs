@@ -166,7 +166,7 @@ fn archives_of_many_segments_hold_all_records() {
     let text: Vec<String> = (0..60).map(line).collect();
     let records = records(&text.join("\n"));
     for level in [Level::Default, Level::Fast] {
-        let options = PackOptions::new().level(level).memory(0);
+        let options = PackOptions::new().level(level).memory_bytes(0);
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         assert!(archive.parts().iter().any(|part| part.segment == Some(0)));
         assert_eq!(

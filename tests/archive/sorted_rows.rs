@@ -91,7 +91,7 @@ fn sorted_rows_are_found() {
     records.extend(positions(3, Squares::AfterDoubleSteps, true));
     records.extend(super::records(LINES));
     let expected = in_order(&records, &sorted());
-    for options in [sorted(), sorted().segment_records(700), sorted().memory(0)] {
+    for options in [sorted(), sorted().segment_records(700), sorted().memory_bytes(0)] {
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         assert!(archive.is_sorted() && archive.has_index());
         assert_holds(&archive, &expected);

@@ -42,7 +42,7 @@ pub(super) enum BlockRecords {
         /// Initial model of the operations.
         start: Arc<InitialModel>,
         /// Memory limit for decoding the operations, in bytes.
-        memory: usize,
+        memory_bytes: usize,
     },
     /// Canonical text, a line a record.
     Text(Vec<u8>),
@@ -143,8 +143,8 @@ impl Block {
     ) -> Result<Vec<EpdRecord>, ArchiveError> {
         match &self.records {
             BlockRecords::Text(_) => places.iter().map(|&place| self.record(place)).collect(),
-            BlockRecords::Rows { read, operations, start, memory } => {
-                records_of(read, places, (operations, start), max_memory.min(*memory))
+            BlockRecords::Rows { read, operations, start, memory_bytes } => {
+                records_of(read, places, (operations, start), max_memory.min(*memory_bytes))
                     .map_err(|refusal| refusal.at(PART, self.first))
             }
         }
@@ -202,7 +202,7 @@ fn records_of(
     read: &ReadRows,
     places: &[usize],
     (operations, start): (&[u8], &InitialModel),
-    memory: usize,
+    memory_bytes: usize,
 ) -> Result<Vec<EpdRecord>, Refusal> {
     let rows = &read.rows;
     let records = places.iter().map(|&place| rows.get(place)?.record());
@@ -222,7 +222,7 @@ fn records_of(
     };
     let links = &mut MoveLinks::from_read(read);
     let is_wanted = |place| places.binary_search(&place).is_ok();
-    coded_operations::decode(operations, start, links, subjects, is_wanted, memory, visit)?;
+    coded_operations::decode(operations, start, links, subjects, is_wanted, memory_bytes, visit)?;
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }
 }
 

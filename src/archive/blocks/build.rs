@@ -243,7 +243,7 @@ impl BlockSegmentBuilder {
     }
 
     /// Memory that grows with the records, in bytes.
-    pub(in crate::archive) fn memory(&self) -> usize {
+    pub(in crate::archive) fn memory_used(&self) -> usize {
         self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16
     }
 

@@ -20,7 +20,7 @@ pub(super) struct SegmentCache<T> {
     /// Approximate memory of a value, in bytes.
     cost: fn(&T) -> usize,
     /// Approximate limit of the memory of all values, in bytes.
-    memory: usize,
+    memory_bytes: usize,
 }
 
 /// A value, made by the first thread that needs it.
@@ -35,8 +35,12 @@ pub(super) struct Shared<T> {
 }
 
 impl<T> SegmentCache<T> {
-    pub(super) fn new(part: &'static str, cost: fn(&T) -> usize, memory: usize) -> SegmentCache<T> {
-        SegmentCache { kept: Mutex::default(), part, cost, memory }
+    pub(super) fn new(
+        part: &'static str,
+        cost: fn(&T) -> usize,
+        memory_bytes: usize,
+    ) -> SegmentCache<T> {
+        SegmentCache { kept: Mutex::default(), part, cost, memory_bytes }
     }
 
     /// The value of the segment at a place. The first thread that needs it makes it by `read`, while
@@ -63,7 +67,7 @@ impl<T> SegmentCache<T> {
         kept.retain(|(_, slot)| {
             number += 1;
             cost += slot.get().and_then(|value| value.as_ref().ok()).map_or(0, self.cost);
-            number == 1 || number <= MAX_CACHED && cost <= self.memory
+            number == 1 || number <= MAX_CACHED && cost <= self.memory_bytes
         });
         Arc::clone(&kept[0].1)
     }

@@ -35,19 +35,21 @@ enum RowCoder {
 }
 
 impl SegmentCoder {
-    /// Reads the coder of a segment, in about `memory` bytes.
+    /// Reads the coder of a segment, in about `memory_bytes`.
     pub(super) fn read(
         segment: &BlockSegment,
         file: &[u8],
-        memory: usize,
+        memory_bytes: usize,
     ) -> Result<SegmentCoder, Refusal> {
         let rows = match segment.coder {
-            CODER_TREE => {
-                RowCoder::Tree(Box::new(PositionModel::read(model_bytes(segment, file)?, memory)?))
-            }
-            CODER_MIXING => {
-                RowCoder::Mixing(Box::new(MixingModel::read(model_bytes(segment, file)?, memory)?))
-            }
+            CODER_TREE => RowCoder::Tree(Box::new(PositionModel::read(
+                model_bytes(segment, file)?,
+                memory_bytes,
+            )?)),
+            CODER_MIXING => RowCoder::Mixing(Box::new(MixingModel::read(
+                model_bytes(segment, file)?,
+                memory_bytes,
+            )?)),
             CODER_SHIPPED => RowCoder::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
             _ => RowCoder::Text,
         };
@@ -95,13 +97,13 @@ impl SegmentCoder {
         }
     }
 
-    /// Decodes blocks of a segment; `None` for a damaged block. Decoding operations may take `memory`
+    /// Decodes blocks of a segment; `None` for a damaged block. Decoding operations may take `memory_bytes`
     /// bytes.
     pub(super) fn decode(
         &self,
         segment: &BlockSegment,
         blocks: &[EncodedBlock],
-        memory: usize,
+        memory_bytes: usize,
     ) -> Vec<Option<Block>> {
         let identity = segment.span.identity;
         let (mut coded, mut tails) = (Vec::new(), Vec::new());
@@ -125,7 +127,7 @@ impl SegmentCoder {
                     && read.rows.iter().any(Row::has_operations) != operations.is_empty();
                 let read = if segment.is_flipped { read.flipped() } else { read };
                 let start = Arc::clone(&self.operations);
-                let records = BlockRecords::Rows { read, operations, start, memory };
+                let records = BlockRecords::Rows { read, operations, start, memory_bytes };
                 holds.then(|| Block::new(first, records))
             })
             .collect()

@@ -262,8 +262,13 @@ struct SearchedPart {
 }
 
 impl SearchedPart {
-    /// Searches a part of a block. Records are decoded if they fit into `memory`.
-    fn search(block: &Block, range: &Range<usize>, wanted: &Wanted, memory: usize) -> SearchedPart {
+    /// Searches a part of a block. Records are decoded if they fit into `memory_bytes`.
+    fn search(
+        block: &Block,
+        range: &Range<usize>,
+        wanted: &Wanted,
+        memory_bytes: usize,
+    ) -> SearchedPart {
         let found = match wanted.is_empty() {
             true => Some(Vec::new()),
             false => {
@@ -272,10 +277,10 @@ impl SearchedPart {
             }
         };
         let places = found.as_deref().map(places_of).unwrap_or_default();
-        let is_made = places.len() <= memory / RECORD_MEMORY
+        let is_made = places.len() <= memory_bytes / RECORD_MEMORY
             && !places.iter().all(|&place| block.is_row_alone(place));
         // If this fails, the caller that asks for the record repeats it and gets the error.
-        let records = is_made.then(|| block.records_at(&places, memory).ok()).flatten();
+        let records = is_made.then(|| block.records_at(&places, memory_bytes).ok()).flatten();
         SearchedPart { range: range.clone(), found, records }
     }
 }
@@ -376,13 +381,14 @@ impl<'a> DecodedBlocks<'a> {
         segment: usize,
         planned: &[PlannedBlock],
     ) -> Result<VecDeque<DecodedBlock>, ArchiveError> {
-        let memory = if self.are_asked_for.get() { self.reader.memory() / 4 } else { 0 };
-        let memory = memory / planned.len().max(1);
+        let memory_bytes =
+            if self.are_asked_for.get() { self.reader.memory_bytes() / 4 } else { 0 };
+        let memory_bytes = memory_bytes / planned.len().max(1);
         let search = |planned: &PlannedBlock, block: Arc<Block>| {
             let parts = planned
                 .parts
                 .iter()
-                .map(|(range, wanted)| SearchedPart::search(&block, range, wanted, memory));
+                .map(|(range, wanted)| SearchedPart::search(&block, range, wanted, memory_bytes));
             let parts = parts.collect();
             DecodedBlock { place: (segment, planned.number), block, parts }
         };

@@ -177,12 +177,12 @@ impl<'a> Order<'a> {
 pub(super) struct Places(Vec<u32>);
 
 impl Places {
-    /// Inverts an order, in about `memory` bytes.
-    pub(super) fn from_order(order: &Order, memory: usize) -> Result<Places, Refusal> {
+    /// Inverts an order, in about `memory_bytes`.
+    pub(super) fn from_order(order: &Order, memory_bytes: usize) -> Result<Places, Refusal> {
         const NONE: u32 = u32::MAX;
         let records = order.records as usize;
         let needed = records.saturating_mul(size_of::<u32>());
-        if needed > memory {
+        if needed > memory_bytes {
             return Err(Refusal::Memory);
         }
         let mut places = vec![NONE; records];

@@ -47,7 +47,8 @@ impl BlockReader {
             return Ok(number);
         }
         let order = self.order(segment)?;
-        let places = self.places().get(place, || Places::from_order(&order, self.memory() / 4))?;
+        let places =
+            self.places().get(place, || Places::from_order(&order, self.memory_bytes() / 4))?;
         let nth = places.get()?.get((number - segment.span.first) as u32);
         let nth = nth.ok_or(ArchiveError::corrupt_at(PART, place as u64))?;
         Ok(segment.span.first + u64::from(nth))
@@ -73,7 +74,7 @@ impl BlockReader {
 
     fn read_window(&self, place: usize, first: u64) -> Result<Window, ArchiveError> {
         let segment = &self.segments()[place];
-        let max = (self.memory() / 4 / size_of::<Row>()).max(1) as u64;
+        let max = (self.memory_bytes() / 4 / size_of::<Row>()).max(1) as u64;
         let len = max.min(segment.span.end() - first);
         let mut rows = vec![Row::default(); len as usize];
         let mut is_read = vec![false; len as usize];

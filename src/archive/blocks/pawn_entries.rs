@@ -32,16 +32,16 @@ pub(super) fn pawn_key(row: &Row) -> u64 {
     key
 }
 
-/// Makes the entries of the index from the keys of all records, in about twice `memory` bytes.
+/// Makes the entries of the index from the keys of all records, in about twice `memory_bytes`.
 #[derive(Debug)]
 pub(in crate::archive) struct PawnEntries {
     sorter: Sorter,
-    memory: usize,
+    memory_bytes: usize,
 }
 
 impl PawnEntries {
-    pub(in crate::archive) fn new(memory: usize) -> PawnEntries {
-        PawnEntries { sorter: Sorter::new(std::env::temp_dir(), memory), memory }
+    pub(in crate::archive) fn new(memory_bytes: usize) -> PawnEntries {
+        PawnEntries { sorter: Sorter::new(std::env::temp_dir(), memory_bytes), memory_bytes }
     }
 
     /// Adds a record: its position key, its row and its block.
@@ -55,7 +55,7 @@ impl PawnEntries {
 
     /// The entries, with their keys mapped by `cut`.
     pub(super) fn finish(self, cut: impl Fn(u64) -> u64) -> io::Result<IndexEntries> {
-        let mut entries = IndexEntries::new(self.memory);
+        let mut entries = IndexEntries::new(self.memory_bytes);
         let mut group = PawnGroup::default();
         let mut put = |(key, block)| entries.push((cut(key), block));
         let mut sorted = self.sorter.finish()?;

@@ -34,7 +34,7 @@ pub(in crate::archive) struct BlockReader {
     last_window: LastWindow,
     recent_blocks: RecentBlocks,
     /// Approximate memory for reading, in bytes.
-    memory: usize,
+    memory_bytes: usize,
     /// Number of blocks decoded.
     #[cfg(test)]
     pub(in crate::archive) decoded: std::sync::atomic::AtomicUsize,
@@ -46,26 +46,31 @@ impl BlockReader {
         segments: Vec<BlockSegment>,
         index: Option<Section>,
         identity: u32,
-        memory: usize,
+        memory_bytes: usize,
     ) -> BlockReader {
         BlockReader {
             bytes,
             segments,
             index,
             identity,
-            coders: coder_cache(memory),
-            places: places_cache(memory),
+            coders: coder_cache(memory_bytes),
+            places: places_cache(memory_bytes),
             last_window: LastWindow::default(),
             recent_blocks: RecentBlocks::default(),
-            memory,
+            memory_bytes,
             #[cfg(test)]
             decoded: std::sync::atomic::AtomicUsize::new(0),
         }
     }
 
     /// The reader with another memory limit.
-    pub(in crate::archive) fn with_memory(self, memory: usize) -> BlockReader {
-        BlockReader { coders: coder_cache(memory), places: places_cache(memory), memory, ..self }
+    pub(in crate::archive) fn with_memory(self, memory_bytes: usize) -> BlockReader {
+        BlockReader {
+            coders: coder_cache(memory_bytes),
+            places: places_cache(memory_bytes),
+            memory_bytes,
+            ..self
+        }
     }
 
     pub(in crate::archive) fn has_index(&self) -> bool {
@@ -101,8 +106,8 @@ impl BlockReader {
     }
 
     /// Approximate memory for reading, in bytes.
-    pub(super) const fn memory(&self) -> usize {
-        self.memory
+    pub(super) const fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 
     /// Place of the segment with a record.
@@ -111,7 +116,7 @@ impl BlockReader {
     }
 
     fn coder(&self, place: usize) -> Result<Shared<SegmentCoder>, ArchiveError> {
-        let read = || SegmentCoder::read(&self.segments[place], &self.bytes, self.memory / 2);
+        let read = || SegmentCoder::read(&self.segments[place], &self.bytes, self.memory_bytes / 2);
         self.coders.get(place, read)
     }
 
@@ -126,7 +131,7 @@ impl BlockReader {
         let encoded = segment.encoded(&self.bytes, blocks)?;
         #[cfg(test)]
         self.decoded.fetch_add(encoded.len(), std::sync::atomic::Ordering::Relaxed);
-        let decoded = coder.get()?.decode(segment, &encoded, self.memory / 4);
+        let decoded = coder.get()?.decode(segment, &encoded, self.memory_bytes / 4);
         let blocks = decoded.into_iter().zip(&encoded);
         let or_error = |(block, encoded): (Option<Block>, &super::EncodedBlock)| {
             block.ok_or(ArchiveError::corrupt_at("block of record", encoded.first))
@@ -166,7 +171,7 @@ impl BlockReader {
     /// Number of decoded blocks of a segment that fit into memory, at least one.
     pub(super) fn blocks_in_memory(&self, place: usize) -> usize {
         let records = self.segments[place].block_records as usize;
-        (self.memory / 4 / records.saturating_mul(2 * size_of::<Row>()).max(1)).max(1)
+        (self.memory_bytes / 4 / records.saturating_mul(2 * size_of::<Row>()).max(1)).max(1)
     }
 
     /// A block of a segment.
@@ -283,10 +288,10 @@ impl BlockReader {
     }
 }
 
-fn coder_cache(memory: usize) -> SegmentCache<SegmentCoder> {
-    SegmentCache::new("model", SegmentCoder::cost, memory / 2)
+fn coder_cache(memory_bytes: usize) -> SegmentCache<SegmentCoder> {
+    SegmentCache::new("model", SegmentCoder::cost, memory_bytes / 2)
 }
 
-fn places_cache(memory: usize) -> SegmentCache<Places> {
-    SegmentCache::new("order of records", Places::cost, memory / 4)
+fn places_cache(memory_bytes: usize) -> SegmentCache<Places> {
+    SegmentCache::new("order of records", Places::cost, memory_bytes / 4)
 }

@@ -16,7 +16,7 @@ impl BlockReader {
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
         self.verify_sorted()?;
         let Some(index) = self.index()? else { return self.each_record(|_, _| Ok(())) };
-        let mut expected = PawnEntries::new(self.memory() / 8);
+        let mut expected = PawnEntries::new(self.memory_bytes() / 8);
         self.each_record(|block, record| {
             if !self.is_separated(block) {
                 let key = position_key(record.position());
@@ -100,7 +100,7 @@ impl BlockReader {
 
     /// All entries of the index.
     fn entries(&self, index: &BlockIndex) -> Result<IndexEntries, ArchiveError> {
-        let mut entries = IndexEntries::new(self.memory() / 8);
+        let mut entries = IndexEntries::new(self.memory_bytes() / 8);
         for bucket in 0..index.buckets() {
             index.each(bucket, |cut, block| Ok(entries.push((index.aligned(cut), block))?))?;
         }

@@ -27,8 +27,11 @@ impl MixingModel {
         encoder.finish()
     }
 
-    /// Reads a model, in about `memory` bytes.
-    pub(in crate::archive) fn read(bytes: &[u8], memory: usize) -> Result<MixingModel, Refusal> {
+    /// Reads a model, in about `memory_bytes`.
+    pub(in crate::archive) fn read(
+        bytes: &[u8],
+        memory_bytes: usize,
+    ) -> Result<MixingModel, Refusal> {
         let mut decoder = BitDecoder::new(bytes);
         let mut codec = ModelCodec::default();
         let none = vec![FieldValues::default(); FIELDS];
@@ -38,7 +41,7 @@ impl MixingModel {
         if hidden > MAX_HIDDEN {
             return Err(Refusal::Damaged);
         }
-        if Weights::cost(&layout, hidden) > memory {
+        if Weights::cost(&layout, hidden) > memory_bytes {
             return Err(Refusal::Memory);
         }
         let mut weights = Weights::new(&layout, hidden);

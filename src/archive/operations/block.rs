@@ -30,7 +30,7 @@ fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
     bytes
 }
 
-/// Decodes the operations of records at these places and positions, in about `memory` bytes. Calls
+/// Decodes the operations of records at these places and positions, in about `memory_bytes`. Calls
 /// `visit` with the place and the operations of each wanted record. Other records are decoded only as
 /// far as later ones need them.
 pub(in crate::archive) fn decode(
@@ -39,12 +39,12 @@ pub(in crate::archive) fn decode(
     links: &mut MoveLinks,
     records: impl Iterator<Item = (usize, PositionOf)>,
     is_wanted: impl Fn(usize) -> bool,
-    memory: usize,
+    memory_bytes: usize,
     mut visit: impl FnMut(usize, Vec<Operation>),
 ) -> Result<(), Refusal> {
     let mut decoder = BitDecoder::new(bytes);
     let paid = cost::paid_by(bytes.len());
-    let mut model = OperationModel::new(start.state(), paid.min(memory));
+    let mut model = OperationModel::new(start.state(), paid.min(memory_bytes));
     for (place, position) in records {
         let read = match is_wanted(place) {
             true => {
@@ -56,7 +56,9 @@ pub(in crate::archive) fn decode(
         };
         match read {
             Some(()) => {}
-            None if model.cost() <= memory || memory >= paid => return Err(Refusal::Damaged),
+            None if model.cost() <= memory_bytes || memory_bytes >= paid => {
+                return Err(Refusal::Damaged);
+            }
             None => return Err(Refusal::Memory),
         }
     }
@@ -88,11 +90,11 @@ mod tests {
             assert!(model.cost() > cost::FREE);
             let bytes = encode(&start, &mut MoveLinks::new(&[]), &[subject]);
             assert!(bytes.starts_with(&bare));
-            let within = |bytes: &[u8], memory| {
+            let within = |bytes: &[u8], memory_bytes| {
                 let records = [(0, position)].into_iter();
                 let (mut read, links) = (Vec::new(), &mut MoveLinks::new(&[]));
                 let visit = |_, operations| read.push(operations);
-                decode(bytes, &start, links, records, |_| true, memory, visit).map(|()| read)
+                decode(bytes, &start, links, records, |_| true, memory_bytes, visit).map(|()| read)
             };
             let read = |bytes: &[u8]| within(bytes, usize::MAX);
             assert_eq!(read(&bytes), Ok(vec![operations.to_vec()]));

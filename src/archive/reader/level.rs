@@ -26,10 +26,10 @@ impl LevelReader {
     }
 
     /// The reader with another memory limit, in bytes.
-    pub(super) fn with_memory(self, memory: usize) -> LevelReader {
+    pub(super) fn with_memory(self, memory_bytes: usize) -> LevelReader {
         match self {
             LevelReader::Rows(_) => self,
-            LevelReader::Blocks(blocks) => LevelReader::Blocks(blocks.with_memory(memory)),
+            LevelReader::Blocks(blocks) => LevelReader::Blocks(blocks.with_memory(memory_bytes)),
         }
     }
 

@@ -47,7 +47,7 @@ pub struct Archive {
     identity: u32,
     level: LevelReader,
     /// Approximate memory for reading, in bytes.
-    memory: usize,
+    memory_bytes: usize,
     /// True once some records of each segment were compared with the index and the tables.
     has_own_records: AtomicBool,
 }
@@ -57,7 +57,7 @@ impl fmt::Debug for Archive {
         f.debug_struct("Archive")
             .field("level", &self.level())
             .field("records", &self.len())
-            .field("memory", &self.memory)
+            .field("memory", &self.memory_bytes)
             .finish_non_exhaustive()
     }
 }
@@ -111,11 +111,11 @@ impl Archive {
             return Err(ArchiveError::corrupt("section table"));
         }
         let table = sections.file_section(SectionKind::SegmentTable).unwrap_or_default();
-        let (bytes, identity, memory) = (Arc::new(bytes), table.check, DEFAULT_MEMORY);
+        let (bytes, identity, memory_bytes) = (Arc::new(bytes), table.check, DEFAULT_MEMORY);
         let file = Arc::clone(&bytes);
         let level = match segments {
             Segments::Rows(segments) => {
-                if bytes.len() <= memory {
+                if bytes.len() <= memory_bytes {
                     bytes.prefer_huge_pages();
                 }
                 let lists = sections.file_section(SectionKind::Lists).unwrap_or_default();
@@ -128,20 +128,20 @@ impl Archive {
             }
             Segments::Blocks(segments) => {
                 let index = sections.file_section(SectionKind::BlockIndex);
-                LevelReader::Blocks(BlockReader::new(file, segments, index, identity, memory))
+                LevelReader::Blocks(BlockReader::new(file, segments, index, identity, memory_bytes))
             }
         };
         let has_own_records = AtomicBool::new(false);
-        Ok(Archive { bytes, footer, sections, identity, level, memory, has_own_records })
+        Ok(Archive { bytes, footer, sections, identity, level, memory_bytes, has_own_records })
     }
 
     /// Sets the approximate memory for reading in bytes, apart from the results: by default 256 MiB,
     /// and at least 16 MiB. Archives that need more are refused with
     /// [`ArchiveError::MemoryExceeded`]; most archives need a few MiB.
     #[must_use]
-    pub fn memory_bytes(self, memory: usize) -> Archive {
-        let memory = memory.max(MIN_MEMORY);
-        Archive { memory, level: self.level.with_memory(memory), ..self }
+    pub fn memory_bytes(self, memory_bytes: usize) -> Archive {
+        let memory_bytes = memory_bytes.max(MIN_MEMORY);
+        Archive { memory_bytes, level: self.level.with_memory(memory_bytes), ..self }
     }
 
     /// Number of records.
@@ -227,7 +227,7 @@ impl Archive {
             return Ok(None);
         };
         let bytes = section.bytes(&self.bytes, SectionKind::KeptGames.name())?;
-        KeptGamesSection::read(bytes, self.memory).map(Some)
+        KeptGamesSection::read(bytes, self.memory_bytes).map(Some)
     }
 
     /// Number of games that are kept for the positions that list them.
@@ -354,13 +354,13 @@ impl Archive {
             side,
             self.identity,
             &names,
-            self.memory / 4,
+            self.memory_bytes / 4,
             |records, out| {
                 let end = next + records;
                 if end > self.len() {
                     return Err(ArchiveError::corrupt("side data"));
                 }
-                self.each_text(next..end, out, |text| match text.len() <= self.memory / 4 {
+                self.each_text(next..end, out, |text| match text.len() <= self.memory_bytes / 4 {
                     true => Ok(()),
                     false => Err(Refusal::Memory.at("text of the record", next)),
                 })?;

@@ -111,10 +111,10 @@ mod tests {
             writer.push(&crate::parse_epd(line.as_bytes()).unwrap()).unwrap();
         }
         let bytes = writer.finish().unwrap();
-        for memory in [1 << 20, 80_000] {
+        for memory_bytes in [1 << 20, 80_000] {
             let archive = Archive::from_bytes(bytes.clone()).unwrap();
             assert!(archive.parts().iter().any(|part| part.name == "order of records"));
-            let archive = Archive { level: archive.level.with_memory(memory), ..archive };
+            let archive = Archive { level: archive.level.with_memory(memory_bytes), ..archive };
             let mut text = Vec::new();
             archive.write_text(0..archive.len(), &mut text).unwrap();
             assert_eq!(String::from_utf8(text).unwrap(), KINGS);

@@ -32,7 +32,7 @@ impl EncodedRows {
 
 impl RowSegmentBuilder {
     /// Memory in bytes.
-    pub(in crate::archive) fn memory(&self) -> usize {
+    pub(in crate::archive) fn memory_used(&self) -> usize {
         size_of_val(&self.rows[..]) + self.heap.len()
     }
 

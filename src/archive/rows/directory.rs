@@ -325,8 +325,8 @@ pub(in crate::archive) struct DirectoryLines {
 
 impl DirectoryBuilder {
     /// Builder for this number of records.
-    pub(in crate::archive) fn new(records: u64, memory: usize) -> DirectoryBuilder {
-        let sorter = || Sorter::new(std::env::temp_dir(), memory / 4);
+    pub(in crate::archive) fn new(records: u64, memory_bytes: usize) -> DirectoryBuilder {
+        let sorter = || Sorter::new(std::env::temp_dir(), memory_bytes / 4);
         DirectoryBuilder {
             lines: records.div_ceil(LINE_KEYS).max(1),
             number: 0,
@@ -444,13 +444,13 @@ mod tests {
     }
 
     /// The order of rows and the lines that a builder makes from keys.
-    fn built(keys: &[u64], memory: usize) -> (Vec<u64>, Vec<Line>) {
+    fn built(keys: &[u64], memory_bytes: usize) -> (Vec<u64>, Vec<Line>) {
         let mut rows = Vec::new();
         let mut put = |record: &[u8], _: Option<Further>| {
             rows.push(u64::from_be_bytes(record.try_into().unwrap()));
             Ok(())
         };
-        let mut builder = DirectoryBuilder::new(keys.len() as u64, memory);
+        let mut builder = DirectoryBuilder::new(keys.len() as u64, memory_bytes);
         for key in keys {
             builder.push(*key, &key.to_be_bytes(), &mut put).unwrap();
         }
@@ -464,8 +464,8 @@ mod tests {
     }
 
     /// Number of candidate rows for all keys; asserts that each key is among its candidates.
-    fn assert_leads(keys: &[u64], memory: usize) -> u64 {
-        let (rows, lines) = built(keys, memory);
+    fn assert_leads(keys: &[u64], memory_bytes: usize) -> u64 {
+        let (rows, lines) = built(keys, memory_bytes);
         assert_eq!(rows, keys);
         let firsts = RowDirectory::firsts(lines.as_bytes(), 7).unwrap();
         assert_eq!(firsts, keys.len() as u64);

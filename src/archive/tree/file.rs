@@ -35,11 +35,14 @@ impl ModelSpec {
 }
 
 impl PositionModel {
-    /// Reads a model, in about `memory` bytes.
-    pub(in crate::archive) fn read(bytes: &[u8], memory: usize) -> Result<PositionModel, Refusal> {
-        let mut codec = ModelCodec { limit: memory, ..ModelCodec::default() };
+    /// Reads a model, in about `memory_bytes`.
+    pub(in crate::archive) fn read(
+        bytes: &[u8],
+        memory_bytes: usize,
+    ) -> Result<PositionModel, Refusal> {
+        let mut codec = ModelCodec { limit: memory_bytes, ..ModelCodec::default() };
         let spec = codec.model(&mut BitDecoder::new(bytes), &ModelSpec::default());
-        let is_allowed = codec.cost <= memory;
+        let is_allowed = codec.cost <= memory_bytes;
         let spec = spec.ok_or(if is_allowed { Refusal::Damaged } else { Refusal::Memory })?;
         Ok(PositionModel { cost: codec.cost, ..PositionModel::new(&spec) })
     }

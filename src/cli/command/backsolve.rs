@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = match args.dry_run {
         true => None,
-        false => Some(RecordOutput::open_library(output, write, args.memory.memory)?),
+        false => Some(RecordOutput::open_library(output, write, args.memory.memory_bytes)?),
     };
     if let Some(output) = &mut output {
         output.carry_comments(diagnostics.comments(), CommentOrder::Queue);
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         provenance: args.provenance,
         white_view: args.white_view,
     };
-    let mut backsolver = Backsolver::new(options, &temporary_directory(), args.memory.memory);
+    let mut backsolver = Backsolver::new(options, &temporary_directory(), args.memory.memory_bytes);
     Reading::of(files, read, &mut diagnostics)
         .records(|record, _, _| Ok(backsolver.add(&record)?))?;
     let written = write_records(backsolver.solve()?, output)?;

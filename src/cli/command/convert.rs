@@ -134,14 +134,15 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
     };
     let TreeArgs { root, depth, once, min_games, .. } = &args.tree;
     let root = *parse_root(root.as_deref(), &args.read.form)?.end();
-    let memory = args.memory.memory / 2;
+    let memory_bytes = args.memory.memory_bytes / 2;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let files = std::slice::from_ref(&args.input);
-    let lines = read_repertoire(files, &args.read, &mut diagnostics, None, *min_games, memory)?;
+    let lines =
+        read_repertoire(files, &args.read, &mut diagnostics, None, *min_games, memory_bytes)?;
     let options = TreeOptions {
         depth: depth.unwrap_or(usize::MAX),
         once: *once,
-        max_moves: memory as u64 / TREE_MOVE_BYTES,
+        max_moves: memory_bytes as u64 / TREE_MOVE_BYTES,
     };
     let tree = lines.tree(&root, &options)?;
     let mut output = GameOutput::open(Some(&args.output), format)?;

@@ -52,7 +52,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut out = open_other_output(args.output.as_deref(), "a list of differences")?;
-    let mut diff = Diff::new(args.by, temporary_directory(), args.memory.memory);
+    let mut diff = Diff::new(args.by, temporary_directory(), args.memory.memory_bytes);
     let mut places = Places::default();
     Reading::of(std::slice::from_ref(&args.old), &args.read, &mut diagnostics)
         .records(|record, place, _| Ok(diff.add_old(&record, places.number(place))?))?;

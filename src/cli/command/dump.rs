@@ -135,7 +135,7 @@ fn stream(out: &mut Output, name: &str, input: impl Read, limit: u64) -> anyhow:
 }
 
 fn store(out: &mut Output, local: &Local, args: &Args) -> anyhow::Result<()> {
-    let store = local.store(args.memory.memory)?;
+    let store = local.store(args.memory.memory_bytes)?;
     let reader = store.reader()?;
     let stats = reader.stats()?;
     writeln!(out, "store of {} bytes, {} of them records", stats.file_bytes, stats.record_bytes)?;

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if source.format().is_of_games() {
         return Err(games_are_no_library(&args.source));
     }
-    let library = OpenLookup::new(source, args.memory.memory)?;
+    let library = OpenLookup::new(source, args.memory.memory_bytes)?;
     let records = library.matches(&Query::from(&position));
     let records = records.map(|found| Ok(found?.1)).collect::<anyhow::Result<Vec<_>>>()?;
     let source = args.source.display();

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let sources = sources
         .into_iter()
-        .map(|name| SearchTarget::open(Path::new(name), &args.read, args.memory.memory))
+        .map(|name| SearchTarget::open(Path::new(name), &args.read, args.memory.memory_bytes))
         .collect::<anyhow::Result<Vec<SearchTarget>>>()?;
     let mistaken = mistaken_for_source(&sources).filter(|_| asks_stdin);
     if let Some(usage) = mistaken.as_ref().filter(|_| io::stdin().is_terminal()) {
@@ -87,8 +87,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut questions = QueryReader::new(positions, &args.queries);
     let is_scanned = sources.iter().any(|source| matches!(source, SearchTarget::Scan(_)));
     let limit = match is_scanned {
-        true => BatchLimit { memory: usize::MAX, waits: true },
-        false => BatchLimit { memory: args.memory.memory / 2, waits: false },
+        true => BatchLimit { memory_bytes: usize::MAX, waits: true },
+        false => BatchLimit { memory_bytes: args.memory.memory_bytes / 2, waits: false },
     };
     let mut asked = QuestionBatch::new();
     let mut found_all = true;
@@ -132,8 +132,10 @@ fn answer(
         (_, true) => AnswerForm::Text,
         _ => AnswerForm::Record,
     };
-    let options =
-        LookupOptions::new().form(form).only_first(args.first).memory_bytes(args.memory.memory / 4);
+    let options = LookupOptions::new()
+        .form(form)
+        .only_first(args.first)
+        .memory_bytes(args.memory.memory_bytes / 4);
     let filter = args.read.wanted.filter.as_ref().map(|filter| filter as &dyn Filter);
     let mut batch = BatchLookup::new(asked.queries(), options);
     for source in sources {

@@ -58,8 +58,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Position));
-    let (directory, memory) = (temporary_directory(), args.memory.memory);
-    let mut join = Join::new(args.by, args.take.clone(), args.merge.rules(), directory, memory);
+    let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
+    let mut join =
+        Join::new(args.by, args.take.clone(), args.merge.rules(), directory, memory_bytes);
     let mut places = Places::default();
     Reading::of(std::slice::from_ref(&args.file), &args.read, &mut diagnostics)
         .records(|record, place, _| Ok(join.add(&record, places.number(place))?))?;

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         true => Some(RecordOutput::open(&args.output, &args.write)?),
         false => None,
     };
-    let mut openings = Openings::new(args.memory.memory);
+    let mut openings = Openings::new(args.memory.memory_bytes);
     let read = ReadArgs { wanted: RecordFilter { filter: None }, form: args.form.clone() };
     let mut book = match &args.book {
         Some(path) => read_book(path, &read, &mut diagnostics, &mut openings)?,

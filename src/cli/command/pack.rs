@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         .sorted(args.sorted)
         .verbatim(args.verbatim)
         .block_records(args.block)
-        .memory(args.memory.memory);
+        .memory_bytes(args.memory.memory_bytes);
     let mut writer =
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {

@@ -89,7 +89,8 @@ fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
     let mut output = RecordOutput::open(output, write)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Record));
     output.keep_ledger(files, || ledgers::of_records(files, &read.wanted, true))?;
-    let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
+    let mut sorter =
+        RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory_bytes);
     let never_met = UnusedFields::new(order.fields());
     let keyed = Arc::new(Keyed { order: order.clone(), never_met });
     let (encode, mut encoded) = (Arc::clone(&keyed), Vec::new());
@@ -116,7 +117,7 @@ fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
 }
 
 fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
-    let sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
+    let sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory_bytes);
     let never_met = UnusedFields::new(order.fields());
     let outcome = games.collect(
         sorter,
@@ -138,7 +139,7 @@ fn sort_archive(args: &SortArgs) -> anyhow::Result<Outcome> {
         "without --by the output is sorted games, .pgn or .pgc; to sort records, use --by FIELD",
     )?;
     games.collect(
-        Sorter::new(temporary_directory(), args.memory.memory),
+        Sorter::new(temporary_directory(), args.memory.memory_bytes),
         |sorter, game, _, bytes| Ok(sorter.push(&pgn::collation_key(game), bytes)?),
         |sorter| Ok(sorter.finish()?.into()),
     )
@@ -164,7 +165,7 @@ pub(crate) struct ShuffleArgs {
 }
 
 pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
-    let shuffle = Shuffle::new(args.seed, temporary_directory(), args.memory.memory);
+    let shuffle = Shuffle::new(args.seed, temporary_directory(), args.memory.memory_bytes);
     collect(&args.pipe, &args.games, shuffle, Shuffle::add, Shuffle::add_encoded, Shuffle::finish)
 }
 
@@ -231,7 +232,7 @@ fn parse_fraction(text: &str) -> Result<f64, String> {
 
 pub(crate) fn sample(args: &SampleArgs) -> anyhow::Result<Outcome> {
     let Some(limit) = args.size.limit else { return fraction(args) };
-    let sample = Sample::new(limit, args.seed, temporary_directory(), args.memory.memory);
+    let sample = Sample::new(limit, args.seed, temporary_directory(), args.memory.memory_bytes);
     collect(&args.pipe, &args.games, sample, Sample::add, Sample::add_encoded, Sample::finish)
 }
 

@@ -105,7 +105,7 @@ fn settings(args: &Args) -> Result<ServerSettings> {
     settings.listen = args.listen.unwrap_or(settings.listen);
     settings.base_path = args.base_path.clone().unwrap_or(settings.base_path);
     settings.log_level = args.log_level.unwrap_or(settings.log_level);
-    settings.memory = args.memory.unwrap_or(settings.memory);
+    settings.memory_bytes = args.memory.unwrap_or(settings.memory_bytes);
     settings.strict |= args.strict;
     settings.log_json |= args.log_json;
     Ok(settings)

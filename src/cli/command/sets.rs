@@ -99,7 +99,7 @@ fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcom
         args.conflicts.is_none() && !args.deny_conflicts,
         "games have no conflicts: the first of equal games is kept"
     );
-    let dedupe = GameDedupe::new(by, temporary_directory(), args.memory.memory);
+    let dedupe = GameDedupe::new(by, temporary_directory(), args.memory.memory_bytes);
     games.collect(
         dedupe,
         |dedupe, game, _, bytes| Ok(dedupe.add(game, bytes)?),
@@ -120,11 +120,11 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
             "records are compared --by position, board or record; for games use --games, or an output named .pgn or .pgc"
         ),
     };
-    let (directory, memory) = (temporary_directory(), args.memory.memory);
+    let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
     let (records, bytes) = source::expected(&args.pipe.files);
     // Half of the memory is for records, and lines take half more with what is known of them.
-    let keeps_lines = bytes < memory / 4;
-    let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory)
+    let keeps_lines = bytes < memory_bytes / 4;
+    let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory_bytes)
         .expecting(records, bytes);
     let file = args.conflicts.as_deref().map(create_file).transpose()?;
     let mut has_conflicts = false;
@@ -244,9 +244,9 @@ pub(crate) fn select(args: &SelectionArgs, keep: Keep) -> anyhow::Result<Outcome
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(args.by));
-    let (directory, memory) = (temporary_directory(), args.memory.memory);
+    let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
     let encode: Arc<dyn Encode> = Arc::new(args.by);
-    let mut selection = Selection::new(keep, args.by, directory, memory);
+    let mut selection = Selection::new(keep, args.by, directory, memory_bytes);
     let own = std::slice::from_ref(&args.file);
     Reading::of(own, &args.read, &mut diagnostics)
         .encoded_records(&encode, |records, _| Ok(selection.add_encoded(records)?))?;

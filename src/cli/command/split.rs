@@ -294,7 +294,7 @@ fn by_fields(
 ) -> anyhow::Result<Outcome> {
     let format = args.game_format()?;
     diagnostics.comments().follow(comments::CommentOrder::Collect(By::Record));
-    let mut sorter = Sorter::new(temporary_directory(), args.memory.memory);
+    let mut sorter = Sorter::new(temporary_directory(), args.memory.memory_bytes);
     let never_met = UnusedFields::new(fields.iter());
     let mut values = HashSet::new();
     let mut bytes = Vec::new();

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut census = Census::new(std::env::temp_dir(), args.memory.memory / 2);
+    let mut census = Census::new(std::env::temp_dir(), args.memory.memory_bytes / 2);
     let mut games = GameCensus::default();
     Reading::of(&args.files, &args.read, &mut diagnostics)
         .encode(Arc::new(CensusEncode))

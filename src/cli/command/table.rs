@@ -265,7 +265,7 @@ impl Args {
     fn groups(&self) -> Option<Groups> {
         let by = self.what.group_by.as_ref()?.0.iter().map(|(_, field)| field.clone()).collect();
         let what = self.agg.iter().map(|(_, what)| what.clone()).collect();
-        Some(Groups::new(by, what, temporary_directory(), self.memory.memory))
+        Some(Groups::new(by, what, temporary_directory(), self.memory.memory_bytes))
     }
 
     /// The names of the columns, those of groups included.

@@ -209,10 +209,10 @@ impl TallyArgs {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let memory = args.memory.memory;
-    let mut target = open_library(&args.output, memory)?;
+    let memory_bytes = args.memory.memory_bytes;
+    let mut target = open_library(&args.output, memory_bytes)?;
     let directory = directory_beside(&args.output);
-    let mut builder = TallyBuilder::new(args.tally.options(), directory, memory);
+    let mut builder = TallyBuilder::new(args.tally.options(), directory, memory_bytes);
     games::count_all(&args.files, &args.read, &mut diagnostics, &mut builder)?;
     keep_ledger(args, &mut builder, &mut target)?;
     let order = match FileFormat::from_name(&args.output) {
@@ -257,7 +257,7 @@ pub(crate) fn directory_beside(file: &Path) -> PathBuf {
     parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
 }
 
-fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
+fn open_library(path: &Path, memory_bytes: usize) -> anyhow::Result<Target> {
     let format = FileFormat::from_name(path).filter(|format| !format.is_of_games());
     let format = format.with_context(|| {
         format!("{} is not the name of a library: use .epdb, .epa, .epb or .epd", path.display())
@@ -273,8 +273,8 @@ fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
         return Err(refusal);
     }
     let options = TargetOptions::new()
-        .store_memory_bytes(memory / 2)
-        .archive(PackOptions::new().memory(memory / 2));
+        .store_memory_bytes(memory_bytes / 2)
+        .archive(PackOptions::new().memory_bytes(memory_bytes / 2));
     open_target(Some(path), format, &options)
 }
 

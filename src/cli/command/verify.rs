@@ -120,7 +120,7 @@ fn check(
     }
     let checked = match opened.source.into_content() {
         Content::Store(local) => {
-            let options = StoreOptions::new().memory_bytes(args.memory.memory);
+            let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
             match store::verify(local.path(), &options) {
                 Ok(found) => return found.iter().try_for_each(|finding| findings.put(finding)),
                 Err(error) => Err(local.failed(error).into()),
@@ -128,7 +128,7 @@ fn check(
         }
         Content::Archive(local) => local
             .archive()
-            .map(|archive| archive.memory_bytes(args.memory.memory))
+            .map(|archive| archive.memory_bytes(args.memory.memory_bytes))
             .and_then(|archive| Ok(archive.verify()?))
             .map_err(|error| error.in_source(local.name()).into()),
         _ => Ok(()),

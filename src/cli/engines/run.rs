@@ -65,7 +65,7 @@ pub(crate) fn run(
             .mate(verb.mate)
             .lines(args.lines())
             .command(std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect());
-        runs.push(EngineRun { verb, args, pipe, memory: memory.memory, run, path });
+        runs.push(EngineRun { verb, args, pipe, memory_bytes: memory.memory_bytes, run, path });
     }
     runs.into_iter().try_fold(Outcome::Done, |outcome, run| Ok(outcome.and(run.run()?)))
 }
@@ -75,7 +75,7 @@ struct EngineRun<'r> {
     verb: &'r Verb,
     args: &'r EngineArgs,
     pipe: &'r Pipe,
-    memory: usize,
+    memory_bytes: usize,
     run: SuiteRun,
     /// The output, unless it is standard output.
     path: Option<PathBuf>,
@@ -83,7 +83,7 @@ struct EngineRun<'r> {
 
 impl EngineRun<'_> {
     fn run(self) -> anyhow::Result<Outcome> {
-        let EngineRun { verb, args, pipe, memory, mut run, path } = self;
+        let EngineRun { verb, args, pipe, memory_bytes, mut run, path } = self;
         // A device gets no files beside it.
         let is_file = |path: &&Path| path.metadata().map_or(true, |found| found.is_file());
         let file = path.as_deref().filter(|path| *path != Path::new("-")).filter(is_file);
@@ -112,7 +112,7 @@ impl EngineRun<'_> {
         let mut progress = ProgressReporter::new(&plan, records);
         let (searched, outcome) = match &verb.games {
             Some(games) => games.search(pipe, path.as_deref(), running, &mut progress),
-            None => search_into(file, path.as_deref(), pipe, memory, running, &mut progress),
+            None => search_into(file, path.as_deref(), pipe, memory_bytes, running, &mut progress),
         }?;
         let (failed, reached) = progress.finish();
         searched.complete()?;
@@ -126,13 +126,14 @@ fn search_into(
     file: Option<&Path>,
     path: Option<&Path>,
     pipe: &Pipe,
-    memory: usize,
+    memory_bytes: usize,
     running: RunningSuite,
     progress: &mut ProgressReporter<'_>,
 ) -> anyhow::Result<(SearchedSuite, Outcome)> {
-    let store = existing_store(file, &pipe.files, memory)?;
+    let store = existing_store(file, &pipe.files, memory_bytes)?;
     let output = OutputArgs { output: path.map(Path::to_path_buf), ..pipe.output.clone() };
-    let sink = Sink::open(store.as_ref(), &shown_files(&pipe.files), &output, &pipe.write, memory)?;
+    let sink =
+        Sink::open(store.as_ref(), &shown_files(&pipe.files), &output, &pipe.write, memory_bytes)?;
     let searched = search_records(running, pipe, sink, progress)?;
     store.map_or(Ok(()), epdb::store::Store::close)?;
     Ok(searched)
@@ -173,12 +174,12 @@ pub(super) fn search_records(
 pub(super) fn existing_store(
     path: Option<&Path>,
     inputs: &[PathBuf],
-    memory: usize,
+    memory_bytes: usize,
 ) -> anyhow::Result<Option<Store>> {
     let is_store = |path: &&Path| FileFormat::from_name(path) == Some(FileFormat::Epdb);
     let Some(path) = path.filter(is_store).filter(|path| path.exists()) else { return Ok(None) };
     places::refuse_as_input(path, inputs)?;
-    Ok(Some(Store::open(path, &StoreOptions::new().memory_bytes(memory))?))
+    Ok(Some(Store::open(path, &StoreOptions::new().memory_bytes(memory_bytes))?))
 }
 
 /// Destination of finished records, in order.
@@ -194,10 +195,10 @@ impl<'s> Sink<'s> {
         source: &str,
         output: &OutputArgs,
         write: &WriteArgs,
-        memory: usize,
+        memory_bytes: usize,
     ) -> anyhow::Result<Sink<'s>> {
         let Some(store) = store else {
-            let output = RecordOutput::open_library(output, write, memory)?;
+            let output = RecordOutput::open_library(output, write, memory_bytes)?;
             return Ok(Sink::Output(Box::new(output)));
         };
         let merge = OnDuplicate::Merge(MergeRules::default());

@@ -65,11 +65,11 @@ pub struct Backsolver {
 }
 
 impl Backsolver {
-    /// An empty solver. Records beyond a quarter of `memory` go to a temporary file in `directory`;
+    /// An empty solver. Records beyond a quarter of `memory_bytes` go to a temporary file in `directory`;
     /// the positions must fit into the rest.
-    pub fn new(options: BacksolveOptions, directory: &Path, memory: usize) -> Backsolver {
-        let records = Sorter::new(directory, memory / 4);
-        let positions = Positions::new(memory - memory / 4);
+    pub fn new(options: BacksolveOptions, directory: &Path, memory_bytes: usize) -> Backsolver {
+        let records = Sorter::new(directory, memory_bytes / 4);
+        let positions = Positions::new(memory_bytes - memory_bytes / 4);
         Backsolver { options, positions, records, scored: 0 }
     }
 

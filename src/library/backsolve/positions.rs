@@ -19,7 +19,7 @@ const BATCH: Node = 1 << 14;
 pub(super) struct Positions {
     index: ByKey,
     own: Vec<OwnScore>,
-    memory: usize,
+    memory_bytes: usize,
     /// Positions that did not fit, with repetitions.
     left_out: u64,
 }
@@ -45,9 +45,9 @@ pub(super) struct PositionGraph {
 }
 
 impl Positions {
-    /// An empty set; it uses at most about `memory` bytes, its graph included.
-    pub(super) fn new(memory: usize) -> Positions {
-        Positions { index: ByKey::new(memory), own: Vec::new(), memory, left_out: 0 }
+    /// An empty set; it uses at most about `memory_bytes`, its graph included.
+    pub(super) fn new(memory_bytes: usize) -> Positions {
+        Positions { index: ByKey::new(memory_bytes), own: Vec::new(), memory_bytes, left_out: 0 }
     }
 
     /// The index of a position; `None` if it does not fit, which [`Positions::graph`] reports.
@@ -74,7 +74,7 @@ impl Positions {
     /// # Errors
     /// The positions or moves do not fit into memory; the error has the memory that they need.
     pub(super) fn graph(self) -> Result<PositionGraph> {
-        let Positions { index, own, memory, left_out } = self;
+        let Positions { index, own, memory_bytes, left_out } = self;
         let per_node = Graph::NODE_BYTES + Solution::NODE_BYTES + size_of::<OwnScore>();
         // Lists exist twice while they grow.
         let per_edge = 2 * (size_of::<Node>() + size_of::<PackedMove>()) + Solution::EDGE_BYTES;
@@ -94,7 +94,7 @@ impl Positions {
                 .map(|node| made.moves_of(node))
                 .collect::<Result<_>>()?;
             edges += batch.iter().map(|one| one.targets.len()).sum::<usize>();
-            if fixed + edges * per_edge > memory {
+            if fixed + edges * per_edge > memory_bytes {
                 made.moves = Vec::new();
                 continue;
             }
@@ -107,7 +107,7 @@ impl Positions {
             }
         }
         match fixed + edges * per_edge {
-            need if need > memory => {
+            need if need > memory_bytes => {
                 let what = format!("{} positions with {edges} moves", own.len());
                 Err(does_not_fit(&what, need as u64))
             }

@@ -50,7 +50,7 @@ pub struct Repertoire {
     index: HashMap<PackedBoard, Node>,
     pub(super) places: Vec<Place>,
     bytes: usize,
-    memory: usize,
+    memory_bytes: usize,
     /// Number of operations of records that a repertoire cannot keep.
     pub(super) other_operations: u64,
     /// Number of moves after null moves.
@@ -61,13 +61,13 @@ pub struct Repertoire {
 const PLACE_BYTES: usize = size_of::<Place>() + 2 * size_of::<(PackedBoard, Node)>();
 
 impl Repertoire {
-    /// An empty repertoire, which uses at most about `memory` bytes.
-    pub fn new(memory: usize) -> Repertoire {
+    /// An empty repertoire, which uses at most about `memory_bytes`.
+    pub fn new(memory_bytes: usize) -> Repertoire {
         Repertoire {
             index: HashMap::new(),
             places: Vec::new(),
             bytes: 0,
-            memory,
+            memory_bytes,
             other_operations: 0,
             moves_left_out: 0,
         }
@@ -159,10 +159,10 @@ impl Repertoire {
 
     fn take_memory(&mut self, bytes: usize) -> Result<()> {
         self.bytes += bytes;
-        if self.bytes <= self.memory && self.places.len() < Node::MAX as usize {
+        if self.bytes <= self.memory_bytes && self.places.len() < Node::MAX as usize {
             return Ok(());
         }
-        let (positions, megabytes) = (self.places.len(), self.memory >> 20);
+        let (positions, megabytes) = (self.places.len(), self.memory_bytes >> 20);
         Err(Error::new(format!(
             "the repertoire does not fit the memory: {positions} positions take {megabytes}M"
         )))

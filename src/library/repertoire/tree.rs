@@ -146,7 +146,7 @@ impl Writer<'_> {
             return Ok(());
         }
         Err(Error::new(format!(
-            "the tree has more than {most} moves: fewer plies, each position once, or more memory \
+            "the tree has more than {most} moves: fewer plies, each position once, or more memory_bytes \
              make it fit"
         )))
     }

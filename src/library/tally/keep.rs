@@ -21,10 +21,10 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(directory: &Path, memory: usize) -> Keeper {
+    pub(super) fn new(directory: &Path, memory_bytes: usize) -> Keeper {
         Keeper {
             waiting: Vec::new(),
-            games: Sorter::new(directory, memory),
+            games: Sorter::new(directory, memory_bytes),
             listed: HashSet::new(),
             encoded: Vec::new(),
         }

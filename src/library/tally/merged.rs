@@ -61,8 +61,8 @@ fn hash(value: &impl Hash) -> [u8; 8] {
 
 impl Comparison {
     /// A comparison that uses about this many bytes, and beyond them a temporary file.
-    pub(super) fn new(directory: &Path, memory: usize) -> Comparison {
-        Comparison(Sorter::new(directory, memory))
+    pub(super) fn new(directory: &Path, memory_bytes: usize) -> Comparison {
+        Comparison(Sorter::new(directory, memory_bytes))
     }
 
     /// Adds a game.

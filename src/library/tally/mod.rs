@@ -167,7 +167,7 @@ pub struct TallyCounts {
 pub struct TallyBuilder {
     options: TallyOptions,
     directory: PathBuf,
-    memory: usize,
+    memory_bytes: usize,
     /// Games that were counted before, and those that were counted since.
     known_games: GameDigests,
     new_games: GameDigests,
@@ -251,22 +251,22 @@ impl CountedGames {
 }
 
 impl TallyBuilder {
-    /// A builder that uses about `memory` bytes, and beyond them temporary files in `directory`.
+    /// A builder that uses about `memory_bytes`, and beyond them temporary files in `directory`.
     /// Further memory holds the digests of the games, some 25 bytes each, and the ids of kept
     /// games, some 10 bytes each.
     pub fn new(
         options: TallyOptions,
         directory: impl Into<PathBuf>,
-        memory: usize,
+        memory_bytes: usize,
     ) -> TallyBuilder {
         let directory = directory.into();
         let keeper = options.keep_games;
-        let keeper = keeper.map(|_| Keeper::new(&directory, memory / KEPT_OF_MEMORY));
-        let comparison = Comparison::new(&directory, memory / COMPARED_OF_MEMORY);
+        let keeper = keeper.map(|_| Keeper::new(&directory, memory_bytes / KEPT_OF_MEMORY));
+        let comparison = Comparison::new(&directory, memory_bytes / COMPARED_OF_MEMORY);
         TallyBuilder {
             options,
             directory,
-            memory,
+            memory_bytes,
             known_games: GameDigests::default(),
             new_games: GameDigests::default(),
             sources: Vec::new(),
@@ -399,7 +399,9 @@ impl TallyBuilder {
 
     /// Counts the waiting games if they are many, and spills if memory is full.
     fn make_room(&mut self) -> Result<()> {
-        if self.moves.len() + self.lines.len() < BATCH_PLIES.min(self.memory / BATCH_OF_MEMORY) {
+        if self.moves.len() + self.lines.len()
+            < BATCH_PLIES.min(self.memory_bytes / BATCH_OF_MEMORY)
+        {
             return Ok(());
         }
         if self.is_full() {
@@ -412,13 +414,13 @@ impl TallyBuilder {
     /// Whether memory is full: the next games go to a temporary file unless [`TallyBuilder::drain`]
     /// is called.
     pub fn is_full(&self) -> bool {
-        self.counted.bytes() > self.memory / 2
+        self.counted.bytes() > self.memory_bytes / 2
     }
 
     /// Limits the memory.
     #[must_use]
-    pub fn at_most(self, memory: usize) -> TallyBuilder {
-        TallyBuilder { memory: self.memory.min(memory), ..self }
+    pub fn max_memory_bytes(self, memory_bytes: usize) -> TallyBuilder {
+        TallyBuilder { memory_bytes: self.memory_bytes.min(memory_bytes), ..self }
     }
 
     /// Returns and clears the files and the games that were counted since the last call. The games
@@ -456,7 +458,7 @@ impl TallyBuilder {
         let others = CountedGames { before, ..CountedGames::default() };
         let counted = std::mem::replace(&mut self.counted, others);
         let sorter =
-            self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
+            self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory_bytes / 2));
         let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
         let limit = self.options.keep_games;
         for part in 0..1 << PART_BITS {
@@ -518,7 +520,7 @@ impl TallyBuilder {
             visit_sorted(sorter.finish()?, limit, &mut |_, record| out.push(record))?;
             return out.finish();
         }
-        let mut by_place = Sorter::new(&self.directory, self.memory / 2);
+        let mut by_place = Sorter::new(&self.directory, self.memory_bytes / 2);
         visit_sorted(sorter.finish()?, limit, &mut |place, record| {
             Ok(by_place.push(&place.to_bytes(), record)?)
         })?;
@@ -535,7 +537,7 @@ impl TallyBuilder {
     /// # Errors
     /// The temporary file cannot be created, written or read, and those of `visit`.
     pub fn drain_games(&mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let empty = Sorter::new(&self.directory, self.memory / KEPT_OF_MEMORY);
+        let empty = Sorter::new(&self.directory, self.memory_bytes / KEPT_OF_MEMORY);
         self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.give_back(empty, visit))
     }
 
@@ -544,7 +546,7 @@ impl TallyBuilder {
     /// # Errors
     /// The temporary file cannot be created, written or read.
     pub fn take_merged_games(&mut self) -> Result<MergedGames> {
-        let empty = Comparison::new(&self.directory, self.memory / COMPARED_OF_MEMORY);
+        let empty = Comparison::new(&self.directory, self.memory_bytes / COMPARED_OF_MEMORY);
         std::mem::replace(&mut self.comparison, empty).finish()
     }
 
@@ -660,9 +662,9 @@ mod tests {
     use crate::codec::record;
     use crate::text::pgn::{GameReader, PgnReadOptions};
 
-    fn lines(pgn: &str, memory: usize) -> Vec<String> {
+    fn lines(pgn: &str, memory_bytes: usize) -> Vec<String> {
         let options = TallyOptions { same_game: None, ..TallyOptions::default() };
-        let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory);
+        let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory_bytes);
         let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
         while let Some(read) = reader.next_game().unwrap() {
             builder.add(read.game.unwrap()).unwrap();
@@ -689,8 +691,8 @@ mod tests {
         let many = format!("{tags}1. Nb4 Na4 1-0\n\n{tags}1. Nb4 Nh4 0-1\n\n");
         let pgn = format!("1. e4 *\n\n{many}");
         // More games than are one piece of work.
-        for memory in [0, 1 << 24] {
-            let all = lines(&pgn.repeat(100), memory);
+        for memory_bytes in [0, 1 << 24] {
+            let all = lines(&pgn.repeat(100), memory_bytes);
             assert_eq!(all.len(), 6);
             for tally in ["200, Nb4 +100=0-100", "200, Na4 +100=0-0, Nh4 +0=0-100"] {
                 let tally = format!(" tally \"reached {tally}\";");

@@ -34,7 +34,7 @@ struct Published {
 /// its own thread.
 #[derive(Debug)]
 pub(super) struct Sources {
-    memory: usize,
+    memory_bytes: usize,
     published: RwLock<Published>,
     /// Locked during a reload; requests do not wait for it.
     reloading: Mutex<()>,
@@ -44,11 +44,11 @@ impl Sources {
     /// Opens all sources with about `memory` bytes together. `begins` is called before each source.
     pub(super) fn open(
         specs: &[SourceSpec],
-        memory: usize,
+        memory_bytes: usize,
         begins: &dyn Fn(&SourceSpec),
     ) -> Result<Arc<Sources>> {
         let (published, reloading) = <(RwLock<Published>, Mutex<()>)>::default();
-        let sources = Arc::new(Sources { memory, published, reloading });
+        let sources = Arc::new(Sources { memory_bytes, published, reloading });
         sources.reload(specs, begins)?;
         Ok(sources)
     }
@@ -64,12 +64,12 @@ impl Sources {
         sweep_folders(specs);
         let _one_at_a_time = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.published().all.clone();
-        let memory = self.memory / specs.len();
+        let memory_bytes = self.memory_bytes / specs.len();
         let next = specs.iter().map(|spec| match before.iter().find(|one| one.is_as(spec)) {
             Some(same) => Ok(Arc::clone(same)),
             None => {
                 begins(spec);
-                let watched = Arc::new(Watched::open(spec, memory)?);
+                let watched = Arc::new(Watched::open(spec, memory_bytes)?);
                 self.watch(&watched)?;
                 Ok(watched)
             }
@@ -91,7 +91,7 @@ impl Sources {
                     return;
                 };
                 let among = sources.published().all.len().max(1);
-                if let Some(opened) = watched.look(sources.memory / among) {
+                if let Some(opened) = watched.look(sources.memory_bytes / among) {
                     sources.publish().changes += 1;
                     // Log last: a reader of this line must get the new data, not an answer from before.
                     let (source, records) = (opened.name(), opened.lookup().len());

@@ -19,8 +19,8 @@ const KEPT_GAMES: u8 = 15;
 
 /// Opens a file with about `memory` bytes. A store is opened at its last commit, an archive directly.
 /// Games are counted, and everything else is packed into a temporary archive.
-pub(super) fn open(spec: &SourceSpec, memory: usize) -> Result<Served> {
-    caught(&spec.path, || open_as_it_is(spec, memory))
+pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
+    caught(&spec.path, || open_as_it_is(spec, memory_bytes))
 }
 
 /// Catches panics, so that one bad file does not stop the watch over the others.
@@ -33,25 +33,25 @@ fn caught<T>(path: &Path, work: impl FnOnce() -> Result<T> + UnwindSafe) -> Resu
     catch_unwind(work).unwrap_or_else(failed)
 }
 
-fn open_as_it_is(spec: &SourceSpec, memory: usize) -> Result<Served> {
+fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
     let source = Source::open(&spec.path, &SourceOptions::new())?;
     let format = source.format();
     let lookup = match format {
-        FileFormat::Epdb if source.is_file() => OpenLookup::snapshot(&spec.path, memory)?,
-        FileFormat::Epdb | FileFormat::Epa => OpenLookup::new(source, memory)?,
-        _ if format.is_of_games() => open_games(source, memory)?,
-        _ => pack_records(source, memory)?,
+        FileFormat::Epdb if source.is_file() => OpenLookup::snapshot(&spec.path, memory_bytes)?,
+        FileFormat::Epdb | FileFormat::Epa => OpenLookup::new(source, memory_bytes)?,
+        _ if format.is_of_games() => open_games(source, memory_bytes)?,
+        _ => pack_records(source, memory_bytes)?,
     };
     let origin = Origin::new(&lookup)?;
     Ok(Served::new(spec, format, lookup, origin))
 }
 
 /// A library of games with all splits, and the games themselves.
-fn open_games(source: Source, memory: usize) -> Result<OpenLookup> {
+fn open_games(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
     let split = Split { year: true, month: true, speed: true, rating: true };
     let options = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
     let scope = Some(options.scope());
-    let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory / 2);
+    let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory_bytes / 2);
     let name = source.name().to_string();
     builder.begin_source(&name);
     let mut findings = Findings::default();
@@ -67,7 +67,7 @@ fn open_games(source: Source, memory: usize) -> Result<OpenLookup> {
     let (sources, _) = builder.take_games();
     let settings = format!("--by month,speed,rating --keep-games {KEPT_GAMES}");
     let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
-    OpenLookup::built(&name, options_within(memory), memory, |writer| {
+    OpenLookup::built(&name, options_within(memory_bytes), memory_bytes, |writer| {
         writer.set_tally_ledger(TallyLedger { origin, games: None });
         builder.drain(TallyOrder::Key, &mut |batch| {
             batch.each(&mut |bytes| Ok(writer.push(&record::decode(bytes)?.0)?))
@@ -77,9 +77,9 @@ fn open_games(source: Source, memory: usize) -> Result<OpenLookup> {
 }
 
 /// An archive of the records of a text, a stream or a book.
-fn pack_records(source: Source, memory: usize) -> Result<OpenLookup> {
+fn pack_records(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
     let name = source.name().to_string();
-    OpenLookup::built(&name, options_within(memory), memory, |writer| {
+    OpenLookup::built(&name, options_within(memory_bytes), memory_bytes, |writer| {
         let mut findings = Findings::default();
         source.read(&mut |item| {
             findings.note(&item);
@@ -93,8 +93,8 @@ fn pack_records(source: Source, memory: usize) -> Result<OpenLookup> {
     })
 }
 
-fn options_within(memory: usize) -> PackOptions {
-    PackOptions::new().level(Level::Fast).memory(memory / 2)
+fn options_within(memory_bytes: usize) -> PackOptions {
+    PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2)
 }
 
 /// The rejected parts of a text, for the log.

@@ -34,10 +34,10 @@ struct Stamps {
 }
 
 impl Watched {
-    pub(super) fn open(spec: &SourceSpec, memory: usize) -> Result<Watched> {
+    pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Watched> {
         // If it changes while it is opened, it is opened again.
         let now = Stamp::read(&spec.path).ok();
-        let served = RwLock::new(Arc::new(open(spec, memory)?));
+        let served = RwLock::new(Arc::new(open(spec, memory_bytes)?));
         let stamps = Mutex::new(Stamps { opened: now, tried: now, seen: now });
         Ok(Watched { spec: spec.clone(), served, stamps })
     }
@@ -57,7 +57,7 @@ impl Watched {
 
     /// Opens the file again if it has changed and nobody writes to it, and returns the new source. If it
     /// cannot be opened, the old one is served until the file changes again.
-    pub(super) fn look(&self, memory: usize) -> Option<Arc<Served>> {
+    pub(super) fn look(&self, memory_bytes: usize) -> Option<Arc<Served>> {
         let Watched { spec, served, .. } = self;
         let mut stamps = self.stamps();
         let now = Stamp::read(&spec.path).ok();
@@ -67,7 +67,7 @@ impl Watched {
             return None;
         }
         stamps.tried = now;
-        match open(spec, memory) {
+        match open(spec, memory_bytes) {
             Ok(opened) => {
                 let opened = Arc::new(opened);
                 stamps.opened = now;

@@ -296,7 +296,7 @@ impl<S: Borrow<Store>> Importer<S> {
     /// As [`Importer::push_from`].
     pub fn keep_game(&mut self, game: &[u8]) -> Result<()> {
         self.collect_game(game)?;
-        if self.games.memory() > self.store.borrow().batch_bytes {
+        if self.games.memory_used() > self.store.borrow().batch_bytes {
             self.commit(ImportState::Unfinished)?;
         }
         Ok(())

@@ -97,10 +97,10 @@ pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
         return of_repertoire(args, side, diagnostics, output);
     }
     let directory = directory_beside(&args.output);
-    let memory = args.memory.memory / 2;
-    let mut maker = BookMaker::new(args.options(), &directory, memory);
+    let memory_bytes = args.memory.memory_bytes / 2;
+    let mut maker = BookMaker::new(args.options(), &directory, memory_bytes);
     let options = TallyOptions { polyglot_en_passant: true, ..args.tally.options() };
-    let mut builder = TallyBuilder::new(options, directory, memory);
+    let mut builder = TallyBuilder::new(options, directory, memory_bytes);
     let mut bytes = Vec::new();
     Reading::of(&args.files, &args.read, &mut diagnostics).games_as_items().items(|item| {
         if let Item::Record { record, .. } = &item {
@@ -150,7 +150,7 @@ fn of_repertoire(
     output: Output,
 ) -> anyhow::Result<Outcome> {
     let MakeArgs { files, read, memory, uniform, .. } = args;
-    let lines = read_repertoire(files, read, &mut diagnostics, Some(side), 1, memory.memory)?;
+    let lines = read_repertoire(files, read, &mut diagnostics, Some(side), 1, memory.memory_bytes)?;
     let mut writer = Writer::new(output);
     for entry in &repertoire_entries(&lines, side, *uniform) {
         writer.write(entry)?;

@@ -208,7 +208,7 @@ impl<'a> Searcher<'a> {
         args: &'a Args,
         diagnostics: &'a mut Diagnostics,
     ) -> anyhow::Result<Searcher<'a>> {
-        let source = SearchTarget::open(source, &args.read, args.memory.memory)?;
+        let source = SearchTarget::open(source, &args.read, args.memory.memory_bytes)?;
         if let SearchTarget::Scan(scanned) = &source
             && scanned.format.is_of_games()
             && args.read.form.games.positions.is_none()
@@ -259,6 +259,6 @@ impl<'a> Searcher<'a> {
             anyhow::bail!("{} can be read only once: name a file", source.path.display());
         }
         let Args { read, memory, .. } = self.args;
-        self.source.records(queries, read, memory.memory, self.diagnostics)
+        self.source.records(queries, read, memory.memory_bytes, self.diagnostics)
     }
 }

@@ -51,9 +51,9 @@ pub(super) fn parse_range(text: &str) -> Result<RecordRange, String> {
 }
 
 /// Writes the files that an archive was packed from.
-pub(super) fn restore(local: &Local, pipe: &Pipe, memory: usize) -> anyhow::Result<Outcome> {
+pub(super) fn restore(local: &Local, pipe: &Pipe, memory_bytes: usize) -> anyhow::Result<Outcome> {
     let name = || local.name().to_string();
-    let archive = local.archive()?.memory_bytes(memory);
+    let archive = local.archive()?.memory_bytes(memory_bytes);
     let diagnostics = Diagnostics::new(&pipe.read.form)?;
     let names = archive.file_names().with_context(name)?;
     restore_files(&archive, &names, &pipe.output).with_context(name)?;
@@ -65,10 +65,10 @@ pub(super) fn write(
     local: &Local,
     range: Option<RecordRange>,
     pipe: &Pipe,
-    memory: usize,
+    memory_bytes: usize,
 ) -> anyhow::Result<Outcome> {
     let name = || local.name().to_string();
-    let archive = local.archive()?.memory_bytes(memory);
+    let archive = local.archive()?.memory_bytes(memory_bytes);
     let diagnostics = Diagnostics::new(&pipe.read.form)?;
     let all = range.is_none();
     let range = range.unwrap_or(RecordRange { start: 0, end: None });

@@ -92,14 +92,14 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let memory = args.memory.memory;
+    let memory_bytes = args.memory.memory_bytes;
     if args.verbatim {
         let file = Local::open(args.one_source("--verbatim", "archive")?)?;
-        return archive::restore(&file, &args.pipe, memory);
+        return archive::restore(&file, &args.pipe, memory_bytes);
     }
     if args.range.is_some() {
         let file = Local::open(args.one_source("--range", "archive")?)?;
-        return archive::write(&file, args.range, &args.pipe, memory);
+        return archive::write(&file, args.range, &args.pipe, memory_bytes);
     }
     let pipe = args.pipe()?;
     if args.sort == Order::Key {
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(store) if opened.source.format() == FileFormat::Epdb => {
             write_store(store, &pipe, args)
         }
-        Some(archive) => archive::write(archive, None, &pipe, memory),
+        Some(archive) => archive::write(archive, None, &pipe, memory_bytes),
         None => pipe.run_opened(Some(opened), |record, _, output| write(&record, output)),
     }
 }
@@ -130,7 +130,7 @@ fn write(record: &EpdRecord, output: &mut RecordOutput) -> anyhow::Result<Contro
 }
 
 fn write_store(local: &Local, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcome> {
-    let store = local.store(args.memory.memory)?;
+    let store = local.store(args.memory.memory_bytes)?;
     let reader = store.reader().map_err(|error| local.failed(error))?;
     let diagnostics = Diagnostics::new(&pipe.read.form)?;
     let mut output = pipe.open_output(true)?;

@@ -50,7 +50,7 @@ fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let options = StoreOptions::new().memory_bytes(args.memory.memory);
+    let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
     let mut target = match args.store.try_exists()? {
         true => Target { store: Store::open(&args.store, &options)?, new: None },
         false => {
@@ -130,7 +130,7 @@ fn count_games(
 ) -> anyhow::Result<()> {
     let (options, settings) = (args.counting.options(), args.counting.settings(&args.read));
     let directory = directory_beside(&args.store);
-    let counting = GameCounting::new(options, settings, directory, args.memory.memory / 2)
+    let counting = GameCounting::new(options, settings, directory, args.memory.memory_bytes / 2)
         .counts_cut_short(args.read.form.games.truncate_games);
     let CountedGames { counts, merged, records, .. } =
         opened.read(&args.read, diagnostics, |source, note| {
@@ -234,7 +234,7 @@ pub(crate) fn into_new_store(
     let mut diagnostics = Diagnostics::new(&read.form)?;
     places::refuse_kept(path)?;
     let new = NewFile::create(path)?;
-    let stores = StoreOptions::new().memory_bytes(memory.memory).replace(places::is_forced());
+    let stores = StoreOptions::new().memory_bytes(memory.memory_bytes).replace(places::is_forced());
     let store = Store::create_in(&new, &stores)?;
     let options = ImportOptions::new().settings(settings::of_reading(read));
     let mut import = Import::new(options)

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let is_written = args.output.output.is_some() || args.output.to.is_some();
     let mut output = match is_written {
-        true => Some(RecordOutput::open_library(&args.output, &args.write, memory.memory)?),
+        true => Some(RecordOutput::open_library(&args.output, &args.write, memory.memory_bytes)?),
         false => None,
     };
     let lines = read_repertoire(
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         &mut diagnostics,
         Some(*side),
         args.min_games,
-        memory.memory / 2,
+        memory.memory_bytes / 2,
     )?;
     if let Some(mut output) = output.take() {
         for record in lines.records(*side) {
@@ -166,12 +166,12 @@ impl Args {
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<HashMap<Node, TallyPart>> {
         let path = self.against.as_deref().context("a library")?;
-        let (read, memory) = (self.read_all(), self.memory.memory / 2);
-        let library = SearchTarget::open(path, &read, memory)?;
+        let (read, memory_bytes) = (self.read_all(), self.memory.memory_bytes / 2);
+        let library = SearchTarget::open(path, &read, memory_bytes)?;
         let nodes = lines.of_other_side(root, self.side);
         let queries: Vec<Query> =
             nodes.iter().map(|&node| Query::from(&lines.place(node).position)).collect();
-        let records = library.records(&queries, &read, memory, diagnostics)?;
+        let records = library.records(&queries, &read, memory_bytes, diagnostics)?;
         let mut tallies = HashMap::new();
         for (node, records) in nodes.into_iter().zip(&records) {
             let entry = Entry::from_records(records)?;

@@ -75,12 +75,13 @@ fn parse_named(text: &str) -> Result<(String, PathBuf), String> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut memory = args.memory.memory;
+    let mut memory_bytes = args.memory.memory_bytes;
     let mut runs = Vec::new();
     for (mut run, files) in args.runs()? {
         for (output, file) in files.iter().enumerate() {
-            Reading::of(&[file.to_path_buf()], &args.read, &mut diagnostics)
-                .records(|record, place, _| Ok(run.add(&record, output, place, &mut memory)?))?;
+            Reading::of(&[file.to_path_buf()], &args.read, &mut diagnostics).records(
+                |record, place, _| Ok(run.add(&record, output, place, &mut memory_bytes)?),
+            )?;
         }
         runs.push(run);
     }
