@@ -154,11 +154,13 @@ impl Bench<'_> {
         let counting = seconds(|| add_games(&games, first));
         add_games(&games, second);
         let summing =
-            seconds(|| first.drain(TallyOrder::Key, &mut |_| Ok(())).expect("the positions"));
+            seconds(|| first.drain(TallyOrder::Key, &mut |_, _| Ok(())).expect("the positions"));
         let stream = self.folder.join("parts.epb");
         let writing = seconds(|| {
             let mut target = Target::create(&stream).expect("a stream");
-            second.drain(TallyOrder::Key, &mut |batch| target.write_batch(batch)).expect("records");
+            second
+                .drain(TallyOrder::Key, &mut |batch, _| target.write_batch(batch))
+                .expect("records");
             target.finish().expect("a stream");
         });
         [reading, counting, summing, writing]

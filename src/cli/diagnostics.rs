@@ -3,22 +3,27 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use super::args::FormArgs;
 use super::comments::Comments;
 use super::outcome::Outcome;
 use super::output::{check_other_name, create_file};
 use super::places::note_loss;
-use super::terminal::{Letters, escaped, is_quiet, note, print_line};
+use super::terminal::{
+    Letters, escaped, is_quiet, many, note, print_line, print_object, prints_json,
+};
 use super::values;
+use serde::Serialize;
+
 use epdb::error::Place;
 use epdb::library::expression::Expression;
 use epdb::library::field::Field;
 use epdb::source::{BookFindings, Output};
 use epdb::text::{Diagnostic, Setting, Severity};
 
-/// Number of printed diagnostics per code, without `--all-warnings`.
+/// Number of printed diagnostics per code, without `--all-warnings`: on a terminal, and elsewhere.
+const SHOWN_ON_TERMINAL: u64 = 3;
 const SHOWN: u64 = 20;
 
 /// Counts of the lines of a run.
@@ -64,16 +69,16 @@ impl fmt::Display for Tally {
         } = *self;
         let has_games = games + rejected_games > 0 || records + skipped == 0 && cut_short > 0;
         if has_games {
-            write!(f, "{games} games, ")?;
+            write!(f, "{}, ", many(games, "game"))?;
         }
         if !has_games || records + skipped > 0 {
-            write!(f, "{records} records, {skipped} blank or comment lines, ")?;
+            let skipped = many(skipped, "blank or comment line");
+            write!(f, "{}, {skipped}, ", many(records, "record"))?;
         }
         match cut_short {
             0 => {}
             count if has_games => write!(f, "{count} cut short, ")?,
-            1 => f.write_str("1 game cut short, ")?,
-            count => write!(f, "{count} games cut short, ")?,
+            count => write!(f, "{} cut short, ", many(count, "game"))?,
         }
         write!(f, "{rejected} rejected")?;
         match left_out {
@@ -96,7 +101,8 @@ enum InOutput {
 /// Collector of the diagnostics of a run.
 pub(crate) struct Diagnostics {
     codes: BTreeMap<&'static str, CodeCount>,
-    all: bool,
+    /// Number of printed diagnostics per code.
+    shown: u64,
     deny_warnings: bool,
     allow_rejects: bool,
     /// Truncated games count like complete ones.
@@ -131,7 +137,11 @@ impl Diagnostics {
         }
         Ok(Diagnostics {
             codes: BTreeMap::new(),
-            all: args.all_warnings,
+            shown: match args.all_warnings || prints_json() {
+                true => u64::MAX,
+                false if io::stderr().is_terminal() => SHOWN_ON_TERMINAL,
+                false => SHOWN,
+            },
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
             takes_cut_short: args.games.truncate_games,
@@ -236,11 +246,20 @@ impl Diagnostics {
             first: place.clone(),
         });
         let is_wanted = diagnostic.severity == Severity::Error || !is_quiet();
-        let is_shown = is_wanted && (self.all || entry.count < SHOWN);
+        let is_shown = is_wanted && entry.count < self.shown;
         entry.count += u64::from(diagnostic.findings);
         if is_shown {
             let advice = diagnostic.setting.map_or("", option);
-            print_line(&format!("{}:{}:{diagnostic}{advice}", place.source, place.number()));
+            match prints_json() {
+                true => print_object(&Found::new(place, diagnostic, advice)),
+                false => {
+                    print_line(&format!(
+                        "{}:{}:{diagnostic}{advice}",
+                        place.source,
+                        place.number()
+                    ));
+                }
+            }
         }
         Ok(())
     }
@@ -258,7 +277,9 @@ impl Diagnostics {
         self.report_what_is_missing();
         self.rejects.map(Output::finish).transpose()?;
         self.repairs.map(Output::finish).transpose()?;
-        if !self.codes.is_empty() && !is_quiet() {
+        if prints_json() && !is_quiet() {
+            print_object(&Summary::new(&self.codes, &self.tally));
+        } else if !self.codes.is_empty() && !is_quiet() {
             let mut err = io::stderr().lock();
             let letters = Letters::of(&err);
             writeln!(err, "{:<18} {:<8} {:>10}  first at", "code", "", "count")?;
@@ -275,7 +296,9 @@ impl Diagnostics {
         }
         let Tally { rejected, cut_short, book, .. } = self.tally;
         let is_cut = cut_short > 0 && !self.takes_cut_short;
-        let is_whole = rejected == 0 && book.unknown_entries == 0 && !is_cut;
+        // Positions that no search found are told, and nothing can be done about them.
+        let is_known = book.unknown_entries == 0 || !self.deny_warnings;
+        let is_whole = rejected == 0 && is_known && !is_cut;
         Ok(Outcome::different_if(!is_whole && !self.allow_rejects))
     }
 }
@@ -297,19 +320,74 @@ impl Diagnostics {
             report_never_met(self.filter.iter().flat_map(Expression::never_met));
         }
         if of_variations > 0 {
-            let positions = if of_variations == 1 { "position" } else { "positions" };
-            note!(
-                "epdb: {of_variations} {positions} of variations left out; --variations reads them"
-            );
+            let positions = many(of_variations, "position");
+            note!("epdb: {positions} of variations left out; --variations reads them");
         }
         if behind_null_moves > 0 {
-            let positions = if behind_null_moves == 1 { "position" } else { "positions" };
-            note!("epdb: {behind_null_moves} {positions} after null moves left out");
+            note!("epdb: {} after null moves left out", many(behind_null_moves, "position"));
         }
         if unread_evaluations > 0 {
-            note!("epdb: {unread_evaluations} evaluations in comments could not be read");
+            let evaluations = many(unread_evaluations, "evaluation");
+            note!("epdb: {evaluations} in comments could not be read");
         }
         report_book(&book);
+    }
+}
+
+/// A diagnostic (`--messages json`).
+#[derive(Serialize)]
+struct Found<'d> {
+    severity: &'static str,
+    code: &'static str,
+    /// The source.
+    file: &'d str,
+    /// Number of the line, or of the record in binary sources, from 1.
+    line: u64,
+    /// Byte in the line, from 1.
+    column: usize,
+    message: String,
+}
+
+impl<'d> Found<'d> {
+    fn new(place: &'d Place, found: &Diagnostic, advice: &str) -> Found<'d> {
+        Found {
+            severity: word(found.severity),
+            code: found.code,
+            file: &place.source,
+            line: place.number(),
+            column: found.column,
+            message: format!("{}{advice}", found.message),
+        }
+    }
+}
+
+/// The last object of a run (`--messages json`).
+#[derive(Serialize)]
+struct Summary<'d> {
+    severity: &'static str,
+    games: u64,
+    records: u64,
+    skipped: u64,
+    cut_short: u64,
+    rejected: u64,
+    left_out: u64,
+    /// Number of findings by code.
+    codes: BTreeMap<&'d str, u64>,
+}
+
+impl<'d> Summary<'d> {
+    fn new(codes: &BTreeMap<&'d str, CodeCount>, tally: &Tally) -> Summary<'d> {
+        let Tally { games, records, skipped, cut_short, rejected, left_out, .. } = *tally;
+        let codes = codes.iter().map(|(code, found)| (*code, found.count)).collect();
+        let severity = "summary";
+        Summary { severity, games, records, skipped, cut_short, rejected, left_out, codes }
+    }
+}
+
+const fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
     }
 }
 
@@ -318,13 +396,13 @@ fn report_book(book: &BookFindings) {
     for (count, what) in [
         (
             book.unknown_entries,
-            "book entries belong to positions that could not be reconstructed: `epdb book list` finds more with --source",
+            "without a known position, left out: `epdb book list` finds more with --source",
         ),
-        (book.illegal_entries, "book entries have an illegal move"),
-        (book.disordered_entries, "book entries are out of order; read by key"),
+        (book.illegal_entries, "with an illegal move"),
+        (book.disordered_entries, "out of order; read by key"),
     ] {
         if count > 0 {
-            note!("epdb: {count} {what}");
+            note!("epdb: {} {what}", many(count, "book entry"));
         }
     }
 }

@@ -20,7 +20,7 @@ use super::diagnostics::Diagnostics;
 use super::outcome::Outcome;
 use super::output::open_output_of;
 use super::source::{Reading, Visited};
-use super::terminal::note;
+use super::terminal::{many, note};
 
 /// Game format of the arguments; `None` if the output format holds no games.
 pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<GameFormat> {
@@ -243,7 +243,8 @@ pub(crate) fn read_repertoire(
         .records(|record, _, _| Ok(repertoire.borrow_mut().add_record(&record, min_games)?))?;
     let repertoire = repertoire.into_inner();
     if repertoire.moves_left_out() > 0 {
-        note!("epdb: {} moves after null moves left out", repertoire.moves_left_out());
+        let moves = many(repertoire.moves_left_out(), "move");
+        note!("epdb: {moves} after null moves left out");
     }
     Ok(repertoire)
 }

@@ -13,7 +13,6 @@ use crate::cli::ledgers::LibraryArgs;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_page;
 use crate::cli::{pages, terminal};
-use epdb::text::codes;
 
 /// Show the page of a command, or another page
 #[derive(clap::Args, Clone, Debug)]
@@ -61,7 +60,7 @@ pub(crate) const PAGES: &[Page] = &[
     Page {
         name: "codes",
         about: "the codes of errors and warnings; `epdb help CODE` explains one",
-        text: codes::page,
+        text: pages::codes_page,
     },
 ];
 
@@ -117,7 +116,9 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
 pub(crate) fn with_first_page(cli: Command) -> Command {
     let cli = cli.after_help(pages()).max_term_width(100).disable_help_flag(true);
     let cli = cli.disable_version_flag(true).args(hidden_flags());
-    ["quiet", "color"].into_iter().fold(cli, |cli, id| cli.mut_arg(id, |arg| arg.hide(true)))
+    ["quiet", "color", "messages"]
+        .into_iter()
+        .fold(cli, |cli, id| cli.mut_arg(id, |arg| arg.hide(true)))
 }
 
 /// A command with a short page: shared options are only named, in a list at the end.
@@ -202,9 +203,9 @@ pub(crate) fn pages() -> String {
     let mut text = String::from(
         "The suffix of a file gives its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
          .gz or .zst after those of text. `-` is standard input or output. An argument that names an existing\n\
-         file is that file; any other with a space is a position: a FEN, or moves such as '1. e4 c5'.\n\
-         Every command takes -q (print errors only), -h and --color auto|always|never; `epdb -V` prints the\n\
-         version, `epdb help COMMAND` shows a command with examples. Other pages, by `epdb help PAGE`:\n",
+         file is that file; any other with a space, and moves, are a position: a FEN, or '1. e4 c5'.\n\
+         Every command takes -q (print errors only), -h, --color auto|always|never and --messages text|json;\n\
+         `epdb -V` prints the version, `epdb help COMMAND` a command with examples, `epdb help PAGE` a page:\n",
     );
     for Page { name, about, .. } in PAGES {
         text += &format!("  {name:<12}{about}\n");
@@ -270,7 +271,7 @@ fn unknown(cli: &Command, name: &str) -> anyhow::Error {
         .filter(|(likeness, _)| *likeness > 0.7)
         .map(|(_, known)| format!("; is it `{known}`?"))
         .unwrap_or_default();
-    let text = format!("there is no page about `{name}`{near} see `epdb help`");
+    let text = format!("there is no page about `{name}`{near}; see `epdb help`");
     Usage(text).into()
 }
 

@@ -7,12 +7,13 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use epdb::codec::tally_origin::{TallyLedger, TallyOrigin, TallySource};
+use epdb::library::backsolve::BacksolveCounts;
 use epdb::library::census::CensusTally;
 use epdb::library::census::GameCensus;
 use epdb::library::diff;
 use epdb::library::field::json_operands;
 use epdb::library::sets;
-use epdb::library::tally;
+use epdb::library::tally::{self, TallyCounts};
 use epdb::store::ImportCounts;
 
 use super::pipe::Places;
@@ -195,11 +196,149 @@ impl Library {
     }
 }
 
+/// Counts that libraries store (`stats --json` of libraries).
+#[derive(Serialize)]
+pub(crate) struct LibraryStats {
+    /// All records, one for each position.
+    pub(crate) records: u64,
+    /// Bytes of the files over records.
+    pub(crate) file_bytes_per_record: Option<f64>,
+    /// Origin of the tallies of each library.
+    pub(crate) libraries: Vec<Library>,
+}
+
+impl LibraryStats {
+    /// Builds the object.
+    pub(crate) fn new(
+        records: u64,
+        file_bytes: Option<u64>,
+        libraries: Vec<Library>,
+    ) -> LibraryStats {
+        let file_bytes_per_record = bytes_per_record(file_bytes, records);
+        LibraryStats { records, file_bytes_per_record, libraries }
+    }
+}
+
+/// A bare number (`count --json`).
+#[derive(Serialize)]
+pub(crate) struct Count {
+    /// Records and games.
+    pub(crate) count: u64,
+}
+
+/// Counts of a library that was made (`tally --json`).
+#[derive(Serialize)]
+pub(crate) struct Tallied {
+    file: String,
+    /// Games counted.
+    games: u64,
+    /// Games that were counted before.
+    duplicate_games: u64,
+    /// Games that the options leave out.
+    games_left_out: u64,
+    /// Number of truncated games among them.
+    games_cut_short: u64,
+    /// Games that are not kept, because a move has no byte.
+    games_not_kept: u64,
+    /// Differences between games that were counted before and the copies that came first.
+    merged_games: MergedGames,
+    plies: u64,
+    positions: u64,
+}
+
+impl Tallied {
+    /// Builds the object.
+    pub(crate) fn new(file: String, counts: &TallyCounts, merged: &tally::MergedGames) -> Tallied {
+        Tallied {
+            file,
+            games: counts.games,
+            duplicate_games: counts.duplicates,
+            games_left_out: counts.left_out,
+            games_cut_short: counts.cut_short,
+            games_not_kept: counts.not_kept,
+            merged_games: MergedGames::new(merged),
+            plies: counts.plies,
+            positions: counts.positions,
+        }
+    }
+}
+
+/// A book that was made (`book make --json`).
+#[derive(Serialize)]
+pub(crate) struct BookMade {
+    pub(crate) file: String,
+    pub(crate) entries: u64,
+    pub(crate) positions: u64,
+}
+
+/// Verdict on a file (`verify --json`).
+#[derive(Serialize)]
+pub(crate) struct Verified<'v> {
+    pub(crate) file: &'v str,
+    pub(crate) verdict: &'v str,
+    /// Damage, one text for each place.
+    pub(crate) findings: &'v [String],
+    /// Games that have no checksum.
+    pub(crate) games_without_checksum: u64,
+}
+
+/// Results of a backsolve (`backsolve --dry-run --json`).
+#[derive(Serialize)]
+pub(crate) struct Backsolve<'c> {
+    positions: u64,
+    moves: u64,
+    solved: u64,
+    repetitions: u64,
+    by_rules: u64,
+    by_own_score: u64,
+    unknown: u64,
+    records: u64,
+    changed: u64,
+    new: u64,
+    largest: Vec<ScoreChange<'c>>,
+}
+
+/// A changed `ce`.
+#[derive(Serialize)]
+struct ScoreChange<'c> {
+    fen: &'c str,
+    before: i16,
+    after: i16,
+}
+
+impl<'c> Backsolve<'c> {
+    /// Builds the object.
+    pub(crate) fn new(counts: &'c BacksolveCounts) -> Backsolve<'c> {
+        let largest = counts.largest.iter().map(|change| ScoreChange {
+            fen: &change.position,
+            before: change.before,
+            after: change.after,
+        });
+        Backsolve {
+            positions: counts.positions,
+            moves: counts.moves,
+            solved: counts.solved,
+            repetitions: counts.repetitions,
+            by_rules: counts.facts,
+            by_own_score: counts.own,
+            unknown: counts.unknown,
+            records: counts.records,
+            changed: counts.changed,
+            new: counts.new,
+            largest: largest.collect(),
+        }
+    }
+}
+
+/// Bytes over records; `None` without bytes or without records.
+fn bytes_per_record(bytes: Option<u64>, records: u64) -> Option<f64> {
+    let bytes = bytes.filter(|&bytes| bytes > 0 && records > 0)?;
+    Some(bytes as f64 / records as f64)
+}
+
 impl Stats {
     /// Builds the object.
     pub(crate) fn new(tally: &CensusTally, record_bytes: u64, file_bytes: Option<u64>) -> Stats {
-        let per_record =
-            |bytes: u64| (tally.records > 0).then(|| bytes as f64 / tally.records as f64);
         Stats {
             records: tally.records,
             white_to_move: tally.white_to_move,
@@ -215,8 +354,8 @@ impl Stats {
             unique_boards_and_sides: tally.unique.boards_and_sides,
             unique_boards: tally.unique.boards,
             opcodes: tally.opcodes.iter().map(|(name, &count)| (name.to_string(), count)).collect(),
-            file_bytes_per_record: file_bytes.filter(|&bytes| bytes > 0).and_then(per_record),
-            encoded_bytes_per_record: per_record(record_bytes),
+            file_bytes_per_record: bytes_per_record(file_bytes, tally.records),
+            encoded_bytes_per_record: bytes_per_record(Some(record_bytes), tally.records),
             libraries: Vec::new(),
         }
     }

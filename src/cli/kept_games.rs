@@ -21,7 +21,7 @@ impl KeptGamesOf {
     pub(crate) fn new(files: &[PathBuf]) -> Result<KeptGamesOf> {
         let mut keeping = Vec::new();
         for file in files.iter().filter(|file| file.is_file()) {
-            if source::kept_game_count(file)? > 0 {
+            if source::library_counts(file)?.kept_games > 0 {
                 keeping.push(file.clone());
             }
         }

@@ -42,6 +42,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use command::*;
 use lazy_help::LazyHelp;
 use outcome::{Outcome, report};
+use terminal::MessageForm;
 
 use epdb::library::sets::Keep;
 
@@ -59,6 +60,16 @@ struct Cli {
     /// Print errors only: no warnings, no summaries
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Form of messages on standard error: text, or json for one object per line
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORM",
+        default_value = "text",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    messages: MessageForm,
     /// Colours: auto (on a terminal, unless NO_COLOR is set), always, never
     #[arg(
         id = "color",
@@ -176,11 +187,14 @@ fn execute(args: Vec<OsString>) -> Outcome {
         let parsed = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut cli))?;
         Ok((matches, parsed))
     });
-    let (matches, Cli { command, quiet, .. }) = match parsed {
+    let (matches, Cli { command, quiet, messages, .. }) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return refuse(error),
     };
     let name = called(&cli, &matches).name;
+    if messages == MessageForm::Json {
+        terminal::print_messages_as_json();
+    }
     if quiet {
         terminal::be_quiet();
     }
@@ -197,7 +211,8 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     let Some(place) = spellings::command(args) else { return false };
     let is_plain = |word: &OsString| {
         let word = word.to_string_lossy();
-        ["-q", "--quiet"].contains(&&*word) || word.starts_with("--color") || !word.starts_with('-')
+        let is_global = ["--color", "--messages"].iter().any(|name| word.starts_with(name));
+        ["-q", "--quiet"].contains(&&*word) || is_global || !word.starts_with('-')
     };
     args[1..place].iter().all(is_plain) && cli.find_subcommand(&args[place]).is_some()
 }
@@ -205,14 +220,17 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
 /// Prints the error of a command line that cannot be parsed, or the help that it requests.
 fn refuse(error: clap::Error) -> Outcome {
     let error = shortened(error);
-    let text = error.render().to_string();
-    if text.lines().all(|line| !line.contains(char::is_control)) {
+    if !error.use_stderr() {
         // Failure to print it is ignored, as everywhere.
         error.print().ok();
-    } else {
-        text.lines().for_each(terminal::print_line);
+        return Outcome::Done;
     }
-    if error.exit_code() == 0 { Outcome::Done } else { Outcome::Failed }
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    terminal::print_error(first);
+    rest.lines().for_each(terminal::print_line);
+    Outcome::Failed
 }
 
 /// The same error, with a long value shortened.

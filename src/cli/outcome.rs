@@ -7,7 +7,7 @@ use epdb::archive::ArchiveError;
 use epdb::codec::stream;
 
 use super::signals::was_interrupted;
-use super::terminal::print_line;
+use super::terminal::{self, note};
 
 /// Outcome of a command that ran to its end.
 #[must_use]
@@ -54,7 +54,7 @@ pub(crate) fn message(error: &anyhow::Error) -> String {
 
 /// Prints an error. Failure to print it is ignored.
 pub(crate) fn print_error(error: &anyhow::Error) {
-    print_line(&format!("epdb: error: {}", message(error)));
+    terminal::print_error(&message(error));
 }
 
 /// Exit status.
@@ -78,7 +78,7 @@ pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome 
         Err(error) => {
             print_error(&error);
             if error.is::<Usage>() {
-                print_line(&format!("`epdb help {command}` shows the options and an example"));
+                note!("`epdb help {command}` shows the options and an example");
             }
             Outcome::Failed
         }

@@ -177,7 +177,8 @@ Objects
   dedupe, union --conflicts FILE
              first, second: locations FILE:LINE; operations: opcode, first, second
   stats      records, white_to_move, ..., opcodes: counts by opcode; for games: games, white_wins,
-             ..., tags: counts by tag
+             ..., tags: counts by tag; for libraries without --census: records,
+             file_bytes_per_record, libraries: file, settings, sources ...
   registers  one per record: file, line, fragment (from 1), epd (the position), c, v: arrays of ten, eco, nic;
              null is a register that is not set
   moves      ordinal, san, uci
@@ -189,6 +190,12 @@ Objects
              pentanomial (pairs by points 0, 1/2 ... 2); null without a result
   games      id, uci, san, winner (null for a draw), result, white, black: name, rating; year, month,
              date, event; unknown values are omitted
+  count      count
+  tally      file, games, duplicate_games, games_left_out, ..., plies, positions
+  verify     one per file: file, verdict (sound, not sound, not checked), findings: texts,
+             games_without_checksum
+  backsolve  with --dry-run: positions, moves, solved, ..., largest: fen, before, after
+  book make  file, entries, positions
   perft      place, depth, nodes; expected and agrees if the record has the count
   book list  one per entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
              its position), learn; fen and san are null if the position is unknown
@@ -205,6 +212,11 @@ Objects
   referee    one per player: rank, player, points, games, wins, draws, losses, sonneborn_berger, elo, elo_error,
              nelo, los, pairs (by points 0, 1/2 ... 2), against: player, games, points; null if infinite
   import     file, read, stored, dropped, replaced, merged, conflicts
+
+Messages
+  --messages json prints every message on standard error as an object: severity (error, warning, note),
+  message; findings also have code, file, line, column. The last object of a command that reads has severity
+  summary: games, records, skipped, cut_short, rejected, left_out, codes (findings by code).
 
 Bytes that are not UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.
 ";
@@ -260,6 +272,24 @@ const OPTIONS: [(&str, &str); 14] = [
     (codes::E_PGC_CHARSET, "--translit"),
     (codes::E_PGN_NONCANON, "--profile lenient"),
 ];
+
+/// All codes, a line each, in groups of one reader.
+pub(crate) fn codes_page() -> String {
+    let mut page = String::from(
+        "Codes of errors (E) and warnings (W), by what was read. `epdb help CODE` explains one, with an\n\
+         example and what to do.\n",
+    );
+    let group = |entry: &&Code| entry.code.rfind('-').map_or(entry.code, |end| &entry.code[..end]);
+    let mut entries: Vec<&Code> = codes::ALL.iter().collect();
+    entries.sort_by_key(group);
+    for of_one_reader in entries.chunk_by(|one, next| group(one) == group(next)) {
+        page.push('\n');
+        for Code { code, meaning, .. } in of_one_reader {
+            page += &format!("{code:<18} {meaning}\n");
+        }
+    }
+    page
+}
 
 /// The page of a code, in any letter case.
 pub(crate) fn code_page(code: &str) -> Option<String> {

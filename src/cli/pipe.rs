@@ -27,6 +27,7 @@ use super::terminal::note;
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Pipe {
     /// Files to read; none, or `-`, is standard input
+    #[arg(help_heading = None::<&str>)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,

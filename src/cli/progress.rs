@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::terminal::is_quiet;
+use super::terminal::{is_quiet, many};
 
 /// Shortest interval between updates of the bar.
 const STEP: u64 = 4096;
@@ -36,9 +36,7 @@ impl Progress {
             Some(_) => "{bar:30} {bytes}/{total_bytes}, {msg}, {eta} left",
             None => "{spinner} {msg}, {elapsed}",
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
+        bar.set_style(style(template));
         let started = Instant::now();
         Progress { bar, started, bytes: Arc::default(), records: 0, is_wanted: true }
     }
@@ -73,7 +71,7 @@ impl Progress {
         }
         if !self.bar.is_hidden() {
             self.bar.set_position(self.bytes.load(Ordering::Relaxed));
-            self.bar.set_message(format!("{} records", self.records));
+            self.bar.set_message(many(self.records, "record"));
         }
     }
 }
@@ -82,6 +80,46 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Progress of writing what was read, where that takes long.
+pub(crate) struct Writing {
+    bar: ProgressBar,
+}
+
+impl Writing {
+    /// Shows a bar if there is much to write.
+    pub(crate) fn new(what: &'static str, is_much: bool) -> Writing {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        bar.set_style(style("{spinner} {msg}, {elapsed}"));
+        bar.set_message(what);
+        if is_much && is_watched() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Writing { bar }
+    }
+
+    /// Counts written records, of this many if that is known.
+    pub(crate) fn records(&self, written: u64, all: Option<u64>) {
+        if let Some(all) = all.filter(|_| self.bar.length().is_none()) {
+            self.bar.set_length(all);
+            self.bar.set_style(style("{bar:30} {pos} of {len} positions packed, {eta} left"));
+            self.bar.reset_eta();
+        }
+        self.bar.inc(written);
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The style of a template; a template that cannot be read gives the usual style.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 /// Progress of engines through the records of a file.
@@ -98,9 +136,7 @@ impl Searches {
             Some(_) => "{bar:30} {pos}/{len} records, {msg}, {eta} left",
             None => "{spinner} {pos} records, {msg}, {elapsed}",
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
+        bar.set_style(style(template));
         Searches { bar, started: Instant::now() }
     }
 

@@ -10,6 +10,7 @@ const WITH_PLAYER: [&str; 3] = ["tally", "import", "book"];
 pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     match command(&args).and_then(|place| args[place].to_str()) {
         Some("head") => (with_count(args), None),
+        Some("book") if args.iter().any(|word| word == "help") => (with_help_first(args), None),
         Some(command) if WITH_PLAYER.contains(&command) => with_side(args),
         _ => (args, None),
     }
@@ -19,13 +20,23 @@ pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>)
 pub(crate) fn command(args: &[OsString]) -> Option<usize> {
     let mut places = 1..args.len();
     while let Some(place) = places.next() {
-        if args[place] == "--color" {
+        if args[place] == "--color" || args[place] == "--messages" {
             places.next();
         } else if !args[place].as_encoded_bytes().starts_with(b"-") {
             return Some(place);
         }
     }
     None
+}
+
+/// `book help make` as `help book make`.
+fn with_help_first(mut args: Vec<OsString>) -> Vec<OsString> {
+    if let Some(place) = command(&args)
+        && args.get(place + 1).is_some_and(|word| word == "help")
+    {
+        args.swap(place, place + 1);
+    }
+    args
 }
 
 /// `--color white` as `--side white`.

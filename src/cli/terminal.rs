@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use clap::{ColorChoice, ValueEnum};
+use serde::Serialize;
 
 static COLOR: Mutex<ColorChoice> = Mutex::new(ColorChoice::Auto);
 
@@ -175,19 +176,21 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 pub(crate) struct PrintSettings {
     color: ColorChoice,
     is_quiet: bool,
+    prints_json: bool,
 }
 
 impl PrintSettings {
     /// The settings in force.
     pub(crate) fn current() -> PrintSettings {
         let color = *COLOR.lock().unwrap_or_else(PoisonError::into_inner);
-        PrintSettings { color, is_quiet: is_quiet() }
+        PrintSettings { color, is_quiet: is_quiet(), prints_json: prints_json() }
     }
 
     /// Puts the settings in force again.
     pub(crate) fn restore(self) {
         *COLOR.lock().unwrap_or_else(PoisonError::into_inner) = self.color;
         QUIET.store(self.is_quiet, Ordering::Relaxed);
+        JSON.store(self.prints_json, Ordering::Relaxed);
     }
 }
 
@@ -201,6 +204,34 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// Form of what is printed on standard error.
+#[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum MessageForm {
+    /// Lines for people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Prints all messages as JSON objects.
+pub(crate) fn print_messages_as_json() {
+    JSON.store(true, Ordering::Relaxed);
+}
+
+/// Whether messages are JSON objects.
+pub(crate) fn prints_json() -> bool {
+    JSON.load(Ordering::Relaxed)
+}
+
+/// A message about the whole run (`--messages json`).
+#[derive(Serialize)]
+struct Message<'t> {
+    severity: &'static str,
+    message: &'t str,
+}
+
 /// Prints a summary, a warning or a hint. Failure to print it is ignored.
 pub(crate) fn print_note(text: fmt::Arguments<'_>) {
     if !is_quiet() {
@@ -211,9 +242,36 @@ pub(crate) fn print_note(text: fmt::Arguments<'_>) {
 /// Prints a line on standard error, even with `--quiet`. Control characters, which file names and
 /// data may contain, are escaped.
 pub(crate) fn print_line(text: &str) {
+    if prints_json() {
+        return print_object(&Message { severity: "note", message: text });
+    }
     let err = io::stderr();
     let letters = Letters::of(&err);
     writeln!(err.lock(), "{}", escaped(text, letters)).ok();
+}
+
+/// Prints the error that ends a command.
+pub(crate) fn print_error(text: &str) {
+    match prints_json() {
+        true => print_object(&Message { severity: "error", message: text }),
+        false => print_line(&format!("epdb: error: {text}")),
+    }
+}
+
+/// Prints a JSON object on standard error. Failure to print it is ignored.
+pub(crate) fn print_object(object: &impl Serialize) {
+    if let Ok(line) = serde_json::to_string(object) {
+        writeln!(io::stderr().lock(), "{line}").ok();
+    }
+}
+
+/// A number with its noun, `1 record` or `2 records`.
+pub(crate) fn many<N: fmt::Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        _ if count == N::from(1) => format!("1 {noun}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {noun}s"),
+    }
 }
 
 /// Counts for the end of a summary line, each after a comma; those of 0 are left out.
@@ -238,6 +296,16 @@ mod tests {
         assert_eq!(shown("Zürich.epd"), "Zürich.epd");
         assert_eq!(shown("a\x1b[31m\u{9b}0m\x07\x7f\n\t"), r"a\x1b[31m\u{9b}0m\x07\x7f\n\t");
         assert_eq!(escaped("Zü\u{9b}rich\t♔", Letters::Ascii), "Z??rich\\t?");
+    }
+
+    #[test]
+    fn nouns_agree_with_their_numbers() {
+        let entries = [(0_u64, "0 entries"), (1, "1 entry"), (2, "2 entries")];
+        for (count, expected) in entries {
+            assert_eq!(many(count, "entry"), expected);
+        }
+        assert_eq!((many(1_u64, "ply"), many(3_u64, "ply")), ("1 ply".into(), "3 plies".into()));
+        assert_eq!((many(1_u32, "game"), many(0_u32, "game")), ("1 game".into(), "0 games".into()));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use epdb::library::diff::MatchBy;
 use epdb::library::explore::SortBy;
 use epdb::library::flip::Mirror;
 use epdb::library::join::Meet;
+use epdb::library::question;
 use epdb::library::sets::{By, OnConflict};
 use epdb::model::Color;
 use epdb::model::merge::{BestMoves, Prefer};
@@ -22,7 +23,8 @@ use epdb::source::{FileFormat, TextEncoding, UnknownEncoding};
 use epdb::store::Same;
 use epdb::text::pgn::Charset;
 use epdb::text::{
-    CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ScoreView,
+    CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, ParseOptions, Profile,
+    ScoreView, codes,
 };
 
 /// A type of the library whose values have words on the command line. Types of the library cannot
@@ -227,8 +229,20 @@ pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
         .with_context(|| format!("cannot start {count} threads: reduce --threads"))
 }
 
-/// Whether an argument is a position: it contains a space and no file has this name.
+/// Whether an argument is a position: no file has this name, and it contains a space, or is a move or
+/// another word for a position, such as `startpos`.
 pub(crate) fn is_position(argument: &OsStr) -> bool {
-    let has_blank = argument.to_string_lossy().contains([' ', '\t']);
-    has_blank && !Path::new(argument).exists()
+    let text = argument.to_string_lossy();
+    if text == "-" || Path::new(argument).exists() {
+        return false;
+    }
+    text.contains([' ', '\t']) || is_position_word(&text)
+}
+
+/// Whether a word is a position by itself. Moves that are not legal count, so that the error says so.
+fn is_position_word(word: &str) -> bool {
+    match question::parse(word.as_bytes(), &ParseOptions::new(Profile::Lenient)) {
+        Ok(position) => position.is_some(),
+        Err(error) => [codes::E_MOVE_ILLEGAL, codes::E_MOVE_AMBIG].contains(&error.code),
+    }
 }

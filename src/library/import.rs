@@ -503,7 +503,7 @@ impl Games<'_> {
         self.importer.set_tally_origin(self.origin.clone(), new_games);
         let importer = &mut self.importer;
         let mut collect = |record: &[u8]| Ok(importer.collect_encoded(record)?);
-        self.builder.drain(TallyOrder::Key, &mut |batch| batch.each(&mut collect))?;
+        self.builder.drain(TallyOrder::Key, &mut |batch, _| batch.each(&mut collect))?;
         self.builder.drain_games(&mut |game| Ok(importer.collect_game(game)?))
     }
 }

@@ -21,8 +21,9 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -90,8 +91,9 @@ impl Names {
         Names { by_identity: HashMap::new(), fewest_pieces: u32::MAX, warnings: Vec::new() }
     }
 
-    /// Adds the names of a file, which may be compressed. A position that has a name already gets
-    /// the new one.
+    /// Adds the names of a file, which may be compressed, or of all files of a folder whose names end
+    /// in `.tsv`, `.tsv.gz` or `.tsv.zst`, in the order of their names. A position that has a name
+    /// already gets the new one.
     ///
     /// The file has one name per line, with tabs between the columns. The first line names the
     /// columns: `eco`, `name` and `pgn` (the moves to the position) are required, in any order.
@@ -100,6 +102,10 @@ impl Names {
     /// # Errors
     /// The file or a line cannot be read; names before that line were added.
     pub fn add_file(&mut self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            return tables(path)?.iter().try_for_each(|file| self.add_file(file));
+        }
         self.add_source(Source::open(path, &source_options())?)
     }
 
@@ -193,6 +199,29 @@ impl Names {
     pub fn of_game(&self, game: &Game) -> Option<&OpeningName> {
         self.on_line(game.start(), game.main_line())
     }
+}
+
+/// Whether a file is a table of names, by its first line. False for what cannot be read.
+pub fn is_table(path: impl AsRef<Path>) -> bool {
+    let path = path.as_ref();
+    path.is_file() && Source::open(path, &source_options()).is_ok_and(|it| it.is_opening_table())
+}
+
+/// The tables in a folder.
+fn tables(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |error| Error::new(format!("cannot read {}", folder.display())).because(error);
+    let files = std::fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry?.path()));
+    let mut tables = files.collect::<io::Result<Vec<_>>>().map_err(failed)?;
+    tables.retain(|file| {
+        let name = file.to_string_lossy().to_ascii_lowercase();
+        [".tsv", ".tsv.gz", ".tsv.zst"].iter().any(|suffix| name.ends_with(suffix))
+    });
+    tables.sort_unstable();
+    if tables.is_empty() {
+        let what = format!("no table of openings (.tsv) in the folder {}", folder.display());
+        return Err(Error::new(what));
+    }
+    Ok(tables)
 }
 
 /// Files of an unknown format are read as lines.

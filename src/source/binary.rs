@@ -3,6 +3,7 @@
 use std::io::{BufReader, Read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::item::{Item, Summary, VisitItem};
 use super::local::Local;
@@ -16,16 +17,28 @@ pub(super) struct Records<'o> {
     place: Place,
     count: u64,
     options: &'o SourceOptions,
+    share: Option<Share>,
 }
 
 impl<'o> Records<'o> {
     pub(super) fn new(name: Arc<str>, options: &'o SourceOptions) -> Records<'o> {
-        Records { place: Place::new(name, At::Record(0)), count: 0, options }
+        Records { place: Place::new(name, At::Record(0)), count: 0, options, share: None }
+    }
+
+    /// [`Records::new`] for all records of a file that is not read in order: the bytes that count
+    /// as read are the share of its records.
+    fn of_file(local: &Local, name: Arc<str>, all: u64, options: &'o SourceOptions) -> Records<'o> {
+        let counter = options.bytes_read.clone();
+        let share = counter.map(|counter| Share::new(counter, local.size(), all));
+        Records { share, ..Records::new(name, options) }
     }
 
     pub(super) fn count(&mut self) {
         self.count += 1;
         self.place.at = At::Record(self.count);
+        if let Some(share) = &mut self.share {
+            share.show(self.count);
+        }
     }
 
     /// Passes the next record in its binary form on.
@@ -51,6 +64,36 @@ impl<'o> Records<'o> {
             return visit(Item::LeftOut { record: Some(record), place, raw });
         }
         visit(Item::Record { record, place, raw, game: None })
+    }
+}
+
+/// Bytes of a file that count as read, in proportion to its records.
+struct Share {
+    counter: Arc<AtomicU64>,
+    size: u64,
+    records: u64,
+    /// The bytes added to the counter.
+    added: u64,
+}
+
+impl Share {
+    /// Records between two steps of the counter.
+    const STEP: u64 = 1024;
+
+    /// Starts at the first record of a file of `size` bytes.
+    fn new(counter: Arc<AtomicU64>, size: u64, records: u64) -> Share {
+        Share { counter, size, records, added: 0 }
+    }
+
+    /// Sets the number of records read.
+    fn show(&mut self, read: u64) {
+        if !read.is_multiple_of(Share::STEP) {
+            return;
+        }
+        let bytes = u128::from(self.size) * u128::from(read) / u128::from(self.records.max(read));
+        let bytes = u64::try_from(bytes).unwrap_or(self.size);
+        self.counter.fetch_add(bytes - self.added, Ordering::Relaxed);
+        self.added = bytes;
     }
 }
 
@@ -82,7 +125,7 @@ pub(super) fn read_store<E: From<Error>>(
     let store = local.store(options.memory_bytes)?;
     let reader = store.reader().map_err(|error| local.failed(error))?;
     let mut stored = reader.by_import();
-    let mut records = Records::new(name, options);
+    let mut records = Records::of_file(local, name, reader.len(), options);
     while let Some(next) = stored.next_encoded() {
         let raw = next.map_err(|error| local.failed(error))?.bytes();
         if records.hand_on_encoded(raw, visit)?.is_break() {
@@ -100,7 +143,7 @@ pub(super) fn read_archive<E: From<Error>>(
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let archive = local.archive()?;
-    let mut records = Records::new(name, options);
+    let mut records = Records::of_file(local, name, archive.len(), options);
     for record in archive.iter(0..archive.len()) {
         let record = record.map_err(|error| local.failed(error).in_source(local.name()))?;
         records.count();

@@ -51,7 +51,7 @@ impl EncodedBatch {
 
     /// The number of records.
     #[cfg(feature = "library")]
-    pub(crate) const fn len(&self) -> usize {
+    pub const fn len(&self) -> usize {
         self.ends.len()
     }
 

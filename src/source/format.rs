@@ -263,6 +263,14 @@ fn begins_evaluation(text: &[u8]) -> bool {
     line.starts_with(b"{") && (has(b"\"fen\"") || has(b"\"evals\""))
 }
 
+/// Whether the first line of a text names the columns of a table of openings.
+pub(super) fn begins_opening_table(start: &[u8]) -> bool {
+    let line = &start[..memchr::memchr(b'\n', start).unwrap_or(start.len())];
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let has = |name: &[u8]| line.split(|&it| it == b'\t').any(|column| column.trim_ascii() == name);
+    has(b"eco") && has(b"name") && has(b"pgn")
+}
+
 /// Whether the format can only be found with the whole first line: an object or the header of a
 /// table.
 pub(super) fn is_told_by_line(start: &[u8]) -> bool {

@@ -89,6 +89,11 @@ impl Local {
         &self.path
     }
 
+    /// Bytes of the file; 0 if they cannot be told.
+    pub(super) fn size(&self) -> u64 {
+        self.path.metadata().map_or(0, |found| found.len())
+    }
+
     /// The name that the user gave.
     pub fn name(&self) -> &str {
         &self.name
@@ -133,6 +138,15 @@ impl Local {
     }
 }
 
+/// The numbers of what a store or an archive holds.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct LibraryCounts {
+    /// All records.
+    pub records: u64,
+    /// Games that it keeps for the positions that list them.
+    pub kept_games: u64,
+}
+
 /// A store or an archive, whose ledger and games are read without its records.
 #[derive(Clone, Debug)]
 pub(crate) enum LibraryFile {
@@ -161,20 +175,24 @@ impl LibraryFile {
         }
     }
 
-    /// The number of games that it keeps.
+    /// The numbers of records and of kept games.
     ///
     /// # Errors
     /// As [`LibraryFile::tally_ledger`].
-    pub(super) fn kept_game_count(&self) -> Result<u64> {
+    pub(super) fn counts(&self) -> Result<LibraryCounts> {
         match self {
             LibraryFile::Store(local) => {
                 let store = local.store(MEMORY)?;
                 let reader = store.reader().map_err(|error| local.failed(error))?;
-                reader.kept_game_count().map_err(|error| local.failed(error))
+                let kept_games = reader.kept_game_count().map_err(|error| local.failed(error))?;
+                Ok(LibraryCounts { records: reader.len(), kept_games })
             }
             LibraryFile::Archive(local) => {
-                let count = local.archive()?.kept_game_count();
-                count.map_err(|error| local.failed(error).in_source(local.name()))
+                let archive = local.archive()?;
+                let kept_games = archive.kept_game_count();
+                let kept_games =
+                    kept_games.map_err(|error| local.failed(error).in_source(local.name()))?;
+                Ok(LibraryCounts { records: archive.len(), kept_games })
             }
         }
     }

@@ -48,7 +48,7 @@ pub use format::{Compression, FileFormat};
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Items, Sources};
 pub use lines::Lines;
-pub use local::Local;
+pub use local::{LibraryCounts, Local};
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
@@ -102,12 +102,12 @@ pub fn each_kept_game(
     open(path)?.library().map_or(Ok(()), |library| library.each_kept_game(visit))
 }
 
-/// The number of games that a library keeps.
+/// The numbers of records and of kept games of a store or an archive; any other file has none.
 ///
 /// # Errors
 /// As [`tally_ledger`].
-pub fn kept_game_count(path: impl AsRef<Path>) -> Result<u64> {
-    open(path)?.library().map_or(Ok(0), |library| library.kept_game_count())
+pub fn library_counts(path: impl AsRef<Path>) -> Result<LibraryCounts> {
+    open(path)?.library().map_or(Ok(LibraryCounts::default()), |library| library.counts())
 }
 
 /// The format of a file by its bytes and its name, or else `default`.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::encoding::TextEncoding;
-use super::format::{FileFormat, Foreign};
+use super::format::{FileFormat, Foreign, begins_opening_table};
 use super::input::{self, Input};
 use super::item::{Item, Summary, VisitItem};
 use super::lines::LineKind;
@@ -26,6 +26,8 @@ pub struct Source {
     pub(super) name: Arc<str>,
     content: Content,
     is_file: bool,
+    /// Whether the first line names the columns of a table of openings.
+    is_opening_table: bool,
     /// The path of a file that can be read again, and the file.
     file: Option<(PathBuf, File)>,
     encoding: Option<&'static str>,
@@ -125,6 +127,7 @@ impl Source {
         if let Some(foreign) = Foreign::from_text(&input.start).filter(|_| is_lines) {
             return Err(foreign.refused(path));
         }
+        let is_opening_table = is_lines && begins_opening_table(&input.start);
         let input = match options.encoding.filter(|_| format.is_text() && input.encoding.is_none())
         {
             Some(encoding) => input.decoded(encoding).map_err(|error| {
@@ -147,7 +150,7 @@ impl Source {
             FileFormat::Epa => Content::Archive(Local::new(path, input)?),
         };
         let (name, options) = (path.to_string_lossy().into(), options.clone());
-        Ok(Source { name, content, is_file, file, encoding, options })
+        Ok(Source { name, content, is_file, is_opening_table, file, encoding, options })
     }
 
     /// The name of the source.
@@ -176,6 +179,12 @@ impl Source {
     /// The encoding of a text that is converted to UTF-8.
     pub const fn encoding(&self) -> Option<&'static str> {
         self.encoding
+    }
+
+    /// Whether it is a table of names of openings, which has no records.
+    #[cfg(feature = "library")]
+    pub(crate) const fn is_opening_table(&self) -> bool {
+        self.is_opening_table
     }
 
     /// Calls `read` with all bytes of a file, decompressed and in UTF-8, and rewinds the file.
@@ -267,7 +276,11 @@ impl Source {
     /// ```
     pub fn read<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         self.report_encoding(visit)?;
-        let Source { name, content, options, .. } = self;
+        let Source { name, content, options, is_opening_table, .. } = self;
+        if is_opening_table {
+            let what = "is a table of openings, not of positions: `--openings` reads it";
+            return Err(Error::new(format!("{name} {what}")).into());
+        }
         match content {
             Content::Lines(lines) => lines::read(lines, name, &options, visit),
             Content::Book(input) => book::read(input, name, &options, visit),

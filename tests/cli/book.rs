@@ -56,7 +56,7 @@ fn entries_are_listed_with_their_positions() {
          exf6          5   100.00 %\n"
     );
     assert_eq!((done.out, done.status), (expected, 1));
-    let note = "epdb: a.bin: 1 entries belong to unknown positions, not listed; --all lists them\n";
+    let note = "epdb: a.bin: 1 entry without a known position, not listed; --all lists them\n";
     assert_eq!(done.err, note);
 
     let all = scratch.run(&["book", "list", "--all", "a.bin"]);
@@ -146,9 +146,9 @@ fn odd_entries_are_listed_and_reported() {
     assert_eq!((done.out, done.status), (expected, 0));
     assert_eq!(
         done.err,
-        "epdb: odd.bin: 1 entries are out of order, the first at byte 48; read by key\n\
-         epdb: odd.bin: 1 entries have an illegal move\n\
-         epdb: odd.bin: 1 entries belong to unknown positions, listed by key\n"
+        "epdb: odd.bin: 1 entry out of order, the first at byte 48; read by key\n\
+         epdb: odd.bin: 1 entry with an illegal move\n\
+         epdb: odd.bin: 1 entry without a known position, listed by key\n"
     );
     let info = scratch.run(&["book", "info", "odd.bin", "--json"]);
     let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
@@ -211,7 +211,7 @@ fn of_two_books_weights_are_added_or_the_first_wins() {
     entries.push(other[3]);
     assert_eq!(scratch.read("c.bin"), book(&entries));
     let notes = "epdb: 8 entries; 2 positions of several books added up\n\
-                 epdb: the weights of 1 positions were brought down to 65535\n";
+                 epdb: the weights of 1 position were brought down to 65535\n";
     for call in
         [&["--add", "a.bin", "b.bin", "-o", "c.bin"][..], &["a.bin", "b.bin", "-o", "c.bin"]]
     {
@@ -271,7 +271,7 @@ fn a_book_says_which_games_it_counts() {
     let scratch = Scratch::with("g.pgn", "1. e4 e5 *\n\n1. e4 e5 *\n\n1. d4 -- 2. c4 *\n\n");
     let done = scratch.run(&["book", "make", "g.pgn", "-o", "a.bin"]);
     assert!(done.err.contains("epdb: 2 games counted, 1 counted before; 3 plies"), "{}", done.err);
-    assert!(done.err.contains("epdb: 1 games counted up to their first null move"), "{}", done.err);
+    assert!(done.err.contains("epdb: 1 game counted up to the first null move"), "{}", done.err);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn it_is_kept_up_to_there_and_counted_apart() {
     let scratch = Scratch::with("g.pgn", format!("{WHOLE}{CUT}{BAD}"));
     let args = ["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn", "--repairs", "r.tsv"];
     let done = scratch.run(&args);
-    assert_ends(&done, 1, "1 games, 1 cut short, 1 rejected");
+    assert_ends(&done, 1, "1 game, 1 cut short, 1 rejected");
     let told = "g.pgn:12:1: warning[W-PGN-TRUNCATED]: `Ke3`: no legal move of this position; the rest \
                 of the game is kept as a comment (ply 3)";
     assert!(done.err.contains(told), "{}", done.err);
@@ -34,7 +34,7 @@ fn it_is_kept_up_to_there_and_counted_apart() {
     assert_eq!((again.status, again.out), (0, scratch.text("out.pgn")));
     let crlf = format!("{WHOLE}{CUT}").replace('\n', "\r\n");
     let done = scratch.run_with(&["convert", "-", "-", "--from", "pgn", "--to", "pgn"], crlf);
-    assert_ends(&done, 1, "1 games, 1 cut short, 0 rejected");
+    assert_ends(&done, 1, "1 game, 1 cut short, 0 rejected");
     assert!(done.out.ends_with(KEPT), "{}", done.out);
 }
 
@@ -43,9 +43,9 @@ fn whole_or_cut_games_can_be_selected() {
     let scratch = scratch();
     let convert = ["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn"];
     for (option, status, summary, rejected) in [
-        ("--truncate-games", 0, "1 games, 1 cut short, 0 rejected", CUT),
-        ("--allow-rejects", 0, "1 games, 1 cut short, 0 rejected", CUT),
-        ("--deny-warnings", 1, "1 games, 1 rejected", CUT),
+        ("--truncate-games", 0, "1 game, 1 cut short, 0 rejected", CUT),
+        ("--allow-rejects", 0, "1 game, 1 cut short, 0 rejected", CUT),
+        ("--deny-warnings", 1, "1 game, 1 rejected", CUT),
     ] {
         let done = scratch.run(&[&convert[..], &[option]].concat());
         assert_ends(&done, status, summary);
@@ -53,7 +53,7 @@ fn whole_or_cut_games_can_be_selected() {
     }
     let standard = scratch.run(&[&convert[..], &["--profile", "standard"]].concat());
     assert!(standard.err.contains("error[E-MOVE-ILLEGAL]"), "{}", standard.err);
-    assert_ends(&standard, 1, "1 games, 1 rejected");
+    assert_ends(&standard, 1, "1 game, 1 rejected");
 }
 
 /// A game that the writer cannot write is rejected, and not counted as cut short.
@@ -62,30 +62,30 @@ fn a_game_counts_once() {
     let scratch = scratch();
     let done = scratch.run(&["convert", "g.pgn", "g.pgc", "--rejects", "r.pgn"]);
     assert!(done.err.contains("error[E-PGC-COMMENT]"), "{}", done.err);
-    assert_ends(&done, 1, "1 games, 1 rejected");
+    assert_ends(&done, 1, "1 game, 1 rejected");
     assert_eq!(scratch.text("r.pgn"), CUT);
     assert_ends(
         &scratch.run(&["convert", "g.pgn", "l.pgc", "--lossy"]),
         1,
-        "1 games, 1 cut short, 0 rejected",
+        "1 game, 1 cut short, 0 rejected",
     );
     // Games that are filtered out do not count as cut short.
     let wanted = ["filter", "g.pgn", "--games", "--where", "year >= 2000"];
-    assert_ends(&scratch.run(&wanted), 0, "1 games, 0 rejected, 1 left out by --where");
+    assert_ends(&scratch.run(&wanted), 0, "1 game, 0 rejected, 1 left out by --where");
 }
 
 #[test]
 fn commands_take_the_moves_before_it() {
     let scratch = scratch();
     for (args, summary) in [
-        (&["sort", "g.pgn", "--games"][..], "1 games, 1 cut short, 0 rejected"),
-        (&["dedupe", "g.pgn", "--games"], "1 games, 1 cut short, 0 rejected"),
+        (&["sort", "g.pgn", "--games"][..], "1 game, 1 cut short, 0 rejected"),
+        (&["dedupe", "g.pgn", "--games"], "1 game, 1 cut short, 0 rejected"),
     ] {
         let done = scratch.run(args);
         assert_ends(&done, 1, summary);
         assert!(done.out.contains(KEPT), "{args:?}: {}", done.out);
     }
-    assert_ends(&scratch.run(&["stats", "g.pgn"]), 1, "1 games, 1 cut short, 0 rejected");
+    assert_ends(&scratch.run(&["stats", "g.pgn"]), 1, "1 game, 1 cut short, 0 rejected");
     let positions = "7 records, 0 blank or comment lines, 1 game cut short, 0 rejected";
     for args in [
         &["count", "g.pgn", "--positions", "all"][..],
@@ -136,7 +136,7 @@ fn its_file_is_replaced_only_when_the_game_is_kept() {
 #[test]
 fn tallies_and_books_count_it_only_on_request() {
     let scratch = scratch();
-    let left_out = "1 games counted, 1 left out (1 cut short: --truncate-games counts them)";
+    let left_out = "1 game counted, 1 left out (1 cut short: --truncate-games counts them)";
     let book = ["book", "make", "g.pgn", "-o", "b.bin", "--min-games", "1"];
     for args in
         [&["tally", "g.pgn", "-o", "t.epd"][..], &book, &["import", "t.epdb", "g.pgn", "--tally"]]
@@ -144,7 +144,7 @@ fn tallies_and_books_count_it_only_on_request() {
         let done = scratch.run(&[args, &["--rejects", "r.pgn"]].concat());
         assert_eq!(done.status, 1, "{args:?}: {}", done.err);
         assert!(done.err.contains(left_out), "{args:?}: {}", done.err);
-        assert_ends(&done, 1, "1 games, 1 cut short, 0 rejected");
+        assert_ends(&done, 1, "1 game, 1 cut short, 0 rejected");
         assert_eq!(scratch.text("r.pgn"), CUT, "{args:?}");
     }
     assert!(!scratch.text("t.epd").contains("e4 "), "{}", scratch.text("t.epd"));

@@ -16,7 +16,7 @@ fn normalize_writes_canonical_text_and_reports_repairs() {
     assert_eq!(done.out, format!("{START} bm Nf3 e4; id \"first move\";\n\n# end\n"));
     assert_eq!(done.status, 0);
     assert!(done.err.contains("mess.epd:1:57: warning[W-LEN-UNQUOTED]"), "{}", done.err);
-    assert!(done.err.contains("1 records, 2 blank or comment lines, 0 rejected"), "{}", done.err);
+    assert!(done.err.contains("1 record, 2 blank or comment lines, 0 rejected"), "{}", done.err);
 }
 
 #[test]
@@ -538,4 +538,37 @@ fn damage_of_an_archive_is_reported_with_its_file() {
         assert_eq!(done.status, 2, "{call:?}");
         assert!(done.err.starts_with("epdb: error: a.epa: damaged: "), "{call:?}: {}", done.err);
     }
+}
+
+#[test]
+fn positions_are_given_as_moves_wherever_one_is_taken() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    let after = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
+    let scratch = Scratch::with("a.epd", format!("{start} id \"start\";\n{after} id \"e4\";\n"));
+    for position in ["e4", "1. e4", "e2e4", "startpos moves e2e4"] {
+        let found = scratch.run(&["get", "a.epd", position]);
+        assert_eq!((found.status, found.err.as_str()), (0, ""), "{position}");
+        assert!(found.out.contains("id \"e4\""), "{position}: {}", found.out);
+    }
+    assert!(scratch.run(&["get", "a.epd", "startpos"]).out.contains("id \"start\""));
+    for (position, nodes) in [("startpos", 400), ("e4", 600)] {
+        let counted = scratch.run(&["perft", position, "-d", "2"]);
+        assert!(counted.out.ends_with(&format!("total\t2\t{nodes}\n")), "{}", counted.out);
+    }
+    let moves = scratch.run(&["moves", "1. e4 c5"]).out;
+    assert_eq!(moves.lines().count(), 30);
+    assert_eq!(scratch.run_with(&["moves", "-"], "1. e4 c5\n").out, moves);
+}
+
+#[test]
+fn positions_without_a_record_are_told() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    let scratch = Scratch::with("a.epd", format!("{start}\n"));
+    let one = scratch.run(&["get", "a.epd", "e4"]);
+    assert_eq!((one.status, one.err.as_str()), (1, "epdb: no record of the position\n"));
+    let some = scratch.run(&["get", "a.epd", "e4", "d4", "startpos"]);
+    assert_eq!((some.status, some.err.as_str()), (1, "epdb: no record of 2 of 3 positions\n"));
+    let missing = scratch.run(&["get", "a.epd", "e4", "--missing"]);
+    assert_eq!((missing.status, missing.err.as_str()), (1, ""));
+    assert_eq!(scratch.run(&["get", "a.epd", "e4", "-q"]).err, "");
 }

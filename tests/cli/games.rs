@@ -61,7 +61,7 @@ fn null_moves_stay_in_games_and_end_their_positions() {
     assert_eq!(scratch.text("g.epd").lines().count(), 4);
     let done = scratch.run(&["tally", "g.pgn", "-o", "l.epa", "--keep-games", "2"]);
     assert!(done.err.contains("2 games counted; 2 plies, 3 positions"), "{}", done.err);
-    assert!(done.err.contains("1 games counted up to their first null move"), "{}", done.err);
+    assert!(done.err.contains("1 game counted up to the first null move"), "{}", done.err);
     let kept = scratch.run(&["games", "l.epa", "e4", "-o", "-"]).out;
     assert!(kept.contains("\n1. e4 -- 2. d4 d5 1-0\n"), "{kept}");
     assert_eq!(scratch.run(&["verify", "l.epa"]).status, 0);

@@ -172,7 +172,7 @@ fn outputs_that_cannot_hold_games_report_it() {
     scratch.run(&["pack", "l.epd", "-o", "l.epa"]);
     let done = scratch.run(&["games", "l.epa"]);
     assert_eq!(done.status, 1);
-    assert!(done.err.contains("1 games are listed but missing from the library"), "{}", done.err);
+    assert!(done.err.contains("1 game listed but missing from the library"), "{}", done.err);
     scratch.run(&["tally", "g.pgn", "-o", "n.epa"]);
     let done = scratch.run(&["games", "n.epa"]);
     assert_eq!(done.status, 1);

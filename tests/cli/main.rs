@@ -35,6 +35,7 @@ mod games;
 mod kept_games;
 #[cfg(unix)]
 mod killed;
+mod messages;
 mod name;
 mod obeyed;
 mod openings;

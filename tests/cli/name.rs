@@ -33,7 +33,7 @@ fn positions_in_the_table_get_its_names() {
     assert_eq!((done.status, done.out.as_str()), (0, wanted.as_str()), "{}", done.err);
     assert_eq!(
         done.err,
-        "epdb: 1 positions named, 1 left unchanged (--replace renames them), 1 without a name\n"
+        "epdb: 1 position named, 1 left unchanged (--replace renames them), 1 without a name\n"
     );
     scratch.write("named.epd", &done.out);
     let call = ["name", "--openings", "names.tsv", "--openings", "german.tsv", "named.epd"];
@@ -164,5 +164,40 @@ fn unknown_columns_of_tables_are_named() {
             }
             assert_eq!(done.err.matches("W-LINE-COLUMN").count(), unknown.len(), "{}", done.err);
         }
+    }
+}
+
+#[test]
+fn tables_are_a_folder_or_several_files() {
+    let scratch = scratch();
+    scratch.write("g.pgn", "1. d4 *\n\n1. e4 c5 *\n");
+    std::fs::create_dir(scratch.path("tables")).unwrap();
+    fs::copy(scratch.path("names.tsv"), scratch.path("tables/a.tsv")).unwrap();
+    fs::copy(scratch.path("german.tsv"), scratch.path("tables/b.tsv")).unwrap();
+    fs::write(scratch.path("tables/README"), "no table").unwrap();
+    let calls: [&[&str]; 3] = [
+        &["name", "--openings", "names.tsv", "german.tsv", "g.pgn", "--positions", "final"],
+        &["name", "g.pgn", "--openings", "names.tsv", "german.tsv", "--positions", "final"],
+        &["name", "--openings", "tables", "g.pgn", "--positions", "final"],
+    ];
+    for call in calls {
+        let done = scratch.run(call);
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert!(done.out.contains("Sizilianische") && done.out.contains("Queen's"), "{}", done.out);
+        assert_eq!(done.out.lines().count(), 2);
+    }
+    std::fs::create_dir(scratch.path("empty")).unwrap();
+    let empty = scratch.run(&["name", "--openings", "empty", "g.pgn"]);
+    assert_eq!(empty.status, 2);
+    assert!(empty.err.contains("no table of openings (.tsv) in the folder"), "{}", empty.err);
+}
+
+#[test]
+fn a_table_that_is_read_as_positions_says_what_it_is() {
+    let scratch = scratch();
+    for call in [["normalize", "names.tsv"], ["count", "names.tsv"], ["stats", "names.tsv"]] {
+        let done = scratch.run(&call);
+        assert_eq!(done.status, 2, "{}", done.err);
+        assert!(done.err.contains("names.tsv is a table of openings"), "{}", done.err);
     }
 }

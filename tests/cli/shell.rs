@@ -124,7 +124,7 @@ fn commands_leave_nothing_to_the_next_ones() {
     assert_eq!(done.status, 2);
     let expected = [
         "-:1: this command failed",
-        "no record has this position",
+        "epdb: no record of the position",
         "epdb: error: standard input is used for commands: name a file",
         "-:6: this command failed",
     ];
@@ -206,7 +206,7 @@ fn questions_that_fail_are_located() {
     assert!(done.err.ends_with("\n-:2: this command failed\n"), "{}", done.err);
     // Missing data is reported.
     let done = script(&scratch, &["book.epd"], &["h4", "get"]);
-    assert_eq!((done.err.as_str(), done.status), ("no record has this position\n", 1));
+    assert_eq!((done.err.as_str(), done.status), ("epdb: no record of the position\n", 1));
 }
 
 #[test]

@@ -496,14 +496,14 @@ fn unresolved_entries_of_a_book_are_counted() {
     assert_eq!((done.out, done.status), (format!("{START} bm e4; c0 \"e4 1\";\n"), 1));
     assert_eq!(
         done.err,
-        "epdb: 1 book entries belong to positions that could not be reconstructed: `epdb book list` finds \
-         more with --source\nepdb: 1 book entries have an illegal move\n"
+        "epdb: 1 book entries without a known position, left out: `epdb book list` finds \
+         more with --source\nepdb: 1 book entries with an illegal move\n"
     );
     assert_eq!(scratch.run(&["normalize", "a.bin", "--allow-rejects"]).status, 0);
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.key));
     scratch.write("a.bin", entries.iter().flat_map(Entry::to_bytes).collect::<Vec<u8>>());
     let done = scratch.run(&["normalize", "a.bin"]);
-    assert!(done.err.contains("epdb: 1 book entries are out of order"), "{}", done.err);
+    assert!(done.err.contains("epdb: 1 book entries out of order"), "{}", done.err);
     scratch.write("a.bin", [0_u8; 17]);
     let done = scratch.run(&["normalize", "a.bin"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));
@@ -611,7 +611,7 @@ fn evaluations_of_games_become_scores_on_request() {
         assert_eq!(scores(&[]).0, none);
         let (out, err) = scores(&["--game-evals"]);
         assert_eq!(out, "ce\tacd\n20\t\n-34\t\n125\t18\n\t\n32766\t\n\t\n");
-        assert!(err.contains("epdb: 1 evaluations in comments could not be read\n"), "{err}");
+        assert!(err.contains("epdb: 1 evaluation in comments could not be read\n"), "{err}");
         let (out, _) = scores(&["--game-evals", "--variations"]);
         assert_eq!(out, "ce\tacd\n20\t\n-10\t\n-34\t\n125\t18\n\t\n32766\t\n\t\n");
         let (out, _) = scores(&["--game-evals", "--positions", "4"]);

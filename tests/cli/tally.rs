@@ -317,7 +317,7 @@ fn different_libraries_are_added_only_on_request() {
     scratch.run(&["filter", "g.epa", "--where", "games >= 2", "-o", "pruned.epa"]);
     assert!(scratch.run(&["stats", "pruned.epa"]).out.contains("pruned: --where games >= 2"));
     for (library, what, option) in [
-        ("m.epdb", "shares 1 games with the library before", "--allow-overlap"),
+        ("m.epdb", "shares 1 game with the library before", "--allow-overlap"),
         ("short.epa", "built with `--max-ply 4 --same-game auto`", "--allow-mixed"),
         ("pruned.epa", "pruned (--where games >= 2)", "--allow-mixed"),
         ("silent.epa", "without the digests of its games", "--allow-overlap"),
@@ -334,7 +334,7 @@ fn different_libraries_are_added_only_on_request() {
     scratch.run(&["import", "s.epdb", "g.epa"]);
     assert!(scratch.run(&["stats", "s.epdb"]).out.contains("digests of games"));
     for (args, what) in [
-        (&["import", "s.epdb", "m.epdb", "--on-duplicate", "merge"][..], "shares 1 games"),
+        (&["import", "s.epdb", "m.epdb", "--on-duplicate", "merge"][..], "shares 1 game"),
         (&["import", "s.epdb", "n.epd", "--on-duplicate", "merge"], "does not record"),
         (&["import", "s.epdb", "n.pgn", "--tally", "--max-ply", "4"], "counts with `--max-ply 4"),
         (&["import", "s.epdb", "n.pgn", "--tally", "--same-game", "moves"], "--same-game auto"),
@@ -363,7 +363,7 @@ fn games_that_are_left_out_are_counted_as_such() {
     let scratch = scratch();
     let filter = ["--where", "year == 2001"];
     let done = scratch.run(&[&["tally", "g.pgn", "-o", "l.epa"], &filter[..]].concat());
-    assert!(done.err.contains("1 games counted, 3 left out; "), "{}", done.err);
+    assert!(done.err.contains("1 game counted, 3 left out; "), "{}", done.err);
     let import = [&["import", "s.epdb", "g.pgn", "--tally", "--json"], &filter[..]].concat();
     let done = scratch.run(&import);
     assert!(done.out.contains("\"games_left_out\":3"), "{} {}", done.out, done.err);
@@ -455,7 +455,7 @@ fn short_games_of_others_are_other_games() {
     let players = |nth: usize| format!("[White \"W{nth}\"]\n[Black \"B{nth}\"]\n");
     let games: Vec<String> = (0..20).map(|nth| short_game(&players(nth))).collect();
     assert_eq!(summary(&scratch, &games, "auto"), "20 games counted");
-    let moves = "1 games counted, 19 counted before (19 with other names or rounds)";
+    let moves = "1 game counted, 19 counted before (19 with other names or rounds)";
     assert_eq!(summary(&scratch, &games, "moves"), moves);
     for tag in ["[Round \"2\"]\n", "[UTCTime \"12:00:00\"]\n"] {
         let games = [short_game(&players(0)), short_game(&(players(0) + tag))];
@@ -464,7 +464,7 @@ fn short_games_of_others_are_other_games() {
     let games: Vec<String> = (0..20).map(|nth| long_game(&players(nth))).collect();
     assert_eq!(summary(&scratch, &games, "auto"), moves);
     let games = [long_game(&players(0)), long_game(&players(0))];
-    assert_eq!(summary(&scratch, &games, "auto"), "1 games counted, 1 counted before");
+    assert_eq!(summary(&scratch, &games, "auto"), "1 game counted, 1 counted before");
 }
 
 #[test]
@@ -472,8 +472,8 @@ fn games_with_other_ids_are_other_games() {
     let scratch = Scratch::new();
     let lichess = "[Site \"https://lichess.org/abcdefgh\"]\n";
     for (other, counted) in [
-        ("[GameId \"abcdefgh\"]\n", "1 games counted, 1 counted before"),
-        ("[Site \"https://lichess.org/abcdefgh/black#3\"]\n", "1 games counted, 1 counted before"),
+        ("[GameId \"abcdefgh\"]\n", "1 game counted, 1 counted before"),
+        ("[Site \"https://lichess.org/abcdefgh/black#3\"]\n", "1 game counted, 1 counted before"),
         ("[Site \"https://lichess.org/abcdefgi\"]\n", "2 games counted"),
         ("[GameId \"4711\"]\n", "2 games counted"),
         ("[Link \"https://www.chess.com/game/live/1\"]\n", "2 games counted"),
@@ -486,7 +486,7 @@ fn games_with_other_ids_are_other_games() {
         }
     }
     let games = [long_game(lichess), long_game(""), long_game("[GameId \"7\"]\n")];
-    let moves = "1 games counted, 2 counted before (2 with other ids)";
+    let moves = "1 game counted, 2 counted before (2 with other ids)";
     assert_eq!(summary(&scratch, &games, "moves"), moves);
 }
 
@@ -497,7 +497,7 @@ fn a_game_of_a_site_counts_once_whatever_else_its_copies_say() {
     let copy = format!("[Round \"3\"]\n{}", id.replace("2000", "2500"));
     // The copy has other moves and higher ratings: nothing is taken off for it.
     let games = [short_game(id), long_game(&copy)];
-    let counted = "1 games counted, 1 counted before (1 with other names or rounds, 1 with other \
+    let counted = "1 game counted, 1 counted before (1 with other names or rounds, 1 with other \
                    moves, dates or results)";
     assert_eq!(summary(&scratch, &games, "auto"), counted);
     let start = scratch.run(&["get", "same.epb", START]).out;
@@ -514,7 +514,7 @@ fn an_import_reports_what_it_compares() {
     scratch.write("a.pgn", games.concat());
     scratch.write("b.pgn", games[..2].concat());
     let done = scratch.run(&["import", "l.epdb", "a.pgn", "--tally"]);
-    let counted = "1 games counted, 2 counted before (1 with other names or rounds); ";
+    let counted = "1 game counted, 2 counted before (1 with other names or rounds); ";
     assert!(done.err.contains(counted), "{}", done.err);
     let done = scratch.run(&["import", "l.epdb", "b.pgn", "--tally"]);
     let counted = "0 games counted, 2 counted before (2 by an earlier import, not compared); ";
@@ -551,8 +551,8 @@ fn libraries_share_games_by_the_rule_that_they_were_built_by() {
     }
     for (first, second, refusal) in [
         ("a.epa", "b.epa", None),
-        ("a.epa", "c.epa", Some("shares 1 games with the library before")),
-        ("a.moves.epa", "b.moves.epa", Some("shares 1 games with the library before")),
+        ("a.epa", "c.epa", Some("shares 1 game with the library before")),
+        ("a.moves.epa", "b.moves.epa", Some("shares 1 game with the library before")),
         ("a.epa", "b.moves.epa", Some("built with `--same-game moves --keep-games 3`")),
     ] {
         let done = scratch.run(&["union", first, second, "-o", "u.epa"]);
@@ -561,4 +561,53 @@ fn libraries_share_games_by_the_rule_that_they_were_built_by() {
     }
     let players = scratch.run(&["games", "u.epa", "--tsv"]).out;
     assert!(players.contains("\nAnn\t") && players.contains("\nBob\t"), "{players}");
+}
+
+#[test]
+fn statistics_of_a_library_are_what_it_stores_unless_all_is_counted() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n\n1. e4 c5 0-1\n");
+    for library in ["g.epdb", "g.epa"] {
+        assert_eq!(scratch.run(&["tally", "g.pgn", "-o", library]).status, 0);
+        let stats = scratch.run(&["stats", library]).out;
+        assert!(stats.starts_with("positions                                    4\n"), "{stats}");
+        assert!(stats.contains("built with") && !stats.contains("unique"), "{stats}");
+        let json = scratch.run(&["stats", library, "--json"]).out;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((&json["records"], &json["libraries"][0]["file"]), (&4.into(), &library.into()));
+        assert!(json.get("unique_positions").is_none());
+        let census = scratch.run(&["stats", library, "--census"]).out;
+        assert!(census.contains("unique positions") && census.contains("built with"), "{census}");
+        let some = scratch.run(&["stats", library, "--where", "games > 1"]).out;
+        assert!(some.contains("unique positions"), "{some}");
+    }
+}
+
+#[test]
+fn reports_are_json_objects_if_asked() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n\n1. e4 c5 0-1\n\n1. e4 e5 1-0\n");
+    let object = |args: &[&str]| -> serde_json::Value {
+        let done = scratch.run(args);
+        serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}", done.err))
+    };
+    let tally = object(&["tally", "g.pgn", "-o", "g.epa", "--json"]);
+    assert_eq!((&tally["games"], &tally["duplicate_games"]), (&2.into(), &1.into()));
+    assert_eq!((&tally["plies"], &tally["positions"]), (&4.into(), &4.into()));
+    assert_eq!(object(&["count", "g.epa", "--json"])["count"], 4);
+    assert_eq!(object(&["count", "g.pgn", "--json"])["count"], 3);
+    let book = object(&["book", "make", "g.pgn", "-o", "g.bin", "--min-games", "1", "--json"]);
+    assert_eq!((&book["entries"], &book["positions"]), (&2.into(), &2.into()));
+    let sound = object(&["verify", "g.epa", "--json"]);
+    assert_eq!((&sound["file"], &sound["verdict"]), (&"g.epa".into(), &"sound".into()));
+    let mut bytes = scratch.read("g.epa");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    scratch.write("bad.epa", bytes);
+    let bad = object(&["verify", "bad.epa", "--json"]);
+    assert_eq!(bad["verdict"], "not sound");
+    assert!(bad["findings"].as_array().is_some_and(|found| !found.is_empty()));
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - pv e4;\n\
+                 rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - ce 30;\n";
+    scratch.write("b.epd", start);
+    let solved = object(&["backsolve", "b.epd", "--dry-run", "--json"]);
+    assert_eq!((&solved["records"], &solved["solved"]), (&2.into(), &1.into()), "{solved}");
 }

@@ -174,7 +174,7 @@ fn help_of_a_code() {
     );
     assert!(help.out.contains("Example: ") && help.out.contains("To do: "));
     assert!(scratch.run(&["help", "e-epd-label"]).out.contains("Options: --labels"));
-    assert!(scratch.run(&["help", "codes"]).out.contains("**W-LEN-UTF16**"));
+    assert!(scratch.run(&["help", "codes"]).out.contains("\nW-LEN-UTF16        "));
     assert_eq!(scratch.run(&["help", "E-NO-SUCH"]).status, 2);
 }
 

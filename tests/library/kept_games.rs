@@ -44,7 +44,7 @@ fn built(games: &[&Game], limit: u8, memory: usize, order: TallyOrder) -> Built 
     }
     let mut lists = BTreeMap::new();
     builder
-        .drain(order, &mut |batch| {
+        .drain(order, &mut |batch, _| {
             batch.each(&mut |bytes| {
                 let record = record::decode(bytes)?.0;
                 let board = packed::encode(record.position()).as_bytes().to_vec();

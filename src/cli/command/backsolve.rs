@@ -5,12 +5,13 @@ use std::io::Write;
 use crate::cli::args::MemoryArgs;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::open_output;
+use crate::cli::output::{open_output, print_line};
 use crate::cli::pipe::{Pipe, temporary_directory};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Reading;
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use epdb::library::backsolve::{
     BacksolveCounts, BacksolveOptions, Backsolved, Backsolver, OwnScores,
 };
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     /// Write no records; report what would change, with the 20 largest changes
     #[arg(long, conflicts_with_all = ["output", "to"])]
     dry_run: bool,
+    /// Print the report of --dry-run as a JSON object
+    #[arg(long, requires = "dry_run")]
+    json: bool,
     #[command(flatten)]
     pipe: Pipe,
     #[command(flatten)]
@@ -68,13 +72,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut backsolver = Backsolver::new(options, &temporary_directory(), args.memory.memory_bytes);
     Reading::of(files, read, &mut diagnostics)
         .records(|record, _, _| Ok(backsolver.add(&record)?))?;
-    let written = write_records(backsolver.solve()?, output)?;
+    let written = write_records(backsolver.solve()?, output, args.json)?;
     Ok(diagnostics.finish()?.and(written))
 }
 
 fn write_records(
     mut solved: Backsolved,
     mut output: Option<RecordOutput>,
+    json: bool,
 ) -> anyhow::Result<Outcome> {
     for record in solved.by_ref() {
         let record = record?;
@@ -95,7 +100,10 @@ fn write_records(
             Ok(written)
         }
         None => {
-            print_report(&lines, solved.counts())?;
+            match json {
+                true => print_line(serde_json::to_string(&json::Backsolve::new(solved.counts()))?)?,
+                false => print_report(&lines, solved.counts())?,
+            }
             Ok(Outcome::Done)
         }
     }
@@ -105,12 +113,13 @@ fn summary(counts: &BacksolveCounts) -> [String; 3] {
     let BacksolveCounts { positions, moves, own, facts, solved, repetitions, unknown, .. } = counts;
     let BacksolveCounts { records, changed, new, .. } = counts;
     [
-        format!("{positions} positions, {moves} moves between them"),
+        format!("{}, {} between them", many(*positions, "position"), many(*moves, "move")),
         format!(
-            "{solved} solved by moves, {repetitions} draws by repetition, {facts} by the rules, \
-             {own} by their own score, {unknown} without a value"
+            "{solved} solved by moves, {} by repetition, {facts} by the rules, {own} by their own score, \
+             {unknown} without a value",
+            many(*repetitions, "draw")
         ),
-        format!("{records} records, {changed} with another ce, {new} of them had none"),
+        format!("{}, {changed} with another ce, {new} of them had none", many(*records, "record")),
     ]
 }
 

@@ -17,7 +17,7 @@ use crate::cli::output::check_name;
 use crate::cli::query_reader::parse_root;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, Visited};
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use epdb::library::repertoire::{Tree, TreeOptions};
 use epdb::source::FileFormat;
 
@@ -151,6 +151,7 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
     }
     output.finish()?;
     let Tree { moves, references, .. } = tree;
-    note!("epdb: a tree of {moves} moves; {references} lines refer to the same position elsewhere");
+    let (moves, references) = (many(moves, "move"), many(references, "reference"));
+    note!("epdb: a tree of {moves}; {references} to positions elsewhere in it");
     diagnostics.finish()
 }

@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
 use crate::cli::source::{self, Reading, Visited};
@@ -25,6 +26,9 @@ use epdb::source::{Encode, FileFormat};
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
+    /// Print a JSON object: count
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -45,7 +49,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             .visit_games(|_, _| Ok(Visited::Taken))
             .items(|_| Ok(ControlFlow::Continue(())))?;
     }
-    print_line(stored + diagnostics.tally.records + diagnostics.tally.games)?;
+    let count = stored + diagnostics.tally.records + diagnostics.tally.games;
+    match args.json {
+        true => print_line(serde_json::to_string(&json::Count { count })?)?,
+        false => print_line(count)?,
+    }
     diagnostics.finish()
 }
 

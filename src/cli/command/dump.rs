@@ -11,6 +11,7 @@ use anyhow::Context;
 use crate::cli::args::{MemoryArgs, PositionArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
+use crate::cli::terminal::many;
 use crate::cli::values::word_of;
 use crate::cli::{source, values};
 use epdb::archive::Level;
@@ -102,7 +103,7 @@ fn archive(out: &mut Output, local: &Local) -> anyhow::Result<()> {
         (archive.is_verbatim(), ", verbatim"),
     ];
     let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
-    writeln!(out, "{} records, level {level}{flags}", archive.len())?;
+    writeln!(out, "{}, level {level}{flags}", many(archive.len(), "record"))?;
     writeln!(out, "{:>14} {:>14} {:>10}  part", "offset", "bytes", "a record")?;
     for part in archive.parts() {
         let segment = part.segment.map_or(String::new(), |number| format!(" of segment {number}"));
@@ -139,8 +140,10 @@ fn store(out: &mut Output, local: &Local, args: &Args) -> anyhow::Result<()> {
     let reader = store.reader()?;
     let stats = reader.stats()?;
     writeln!(out, "store of {} bytes, {} of them records", stats.file_bytes, stats.record_bytes)?;
-    writeln!(out, "{} records of {} positions", stats.records, stats.positions)?;
-    writeln!(out, "{} blocks, {} overflow positions", stats.blocks, stats.overflow_positions)?;
+    let positions = many(stats.positions, "position");
+    writeln!(out, "{} of {positions}", many(stats.records, "record"))?;
+    let overflow = many(stats.overflow_positions, "overflow position");
+    writeln!(out, "{}, {overflow}", many(stats.blocks, "block"))?;
     for (number, import) in store.imports()?.iter().enumerate() {
         writeln!(out, "import {number}: {import}")?;
     }

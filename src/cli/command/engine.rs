@@ -11,15 +11,12 @@ use epdb::engine::{MateOptions, Task};
 
 /// Analyse each record with an engine: score, line, best move, depth, nodes, time
 ///
-/// Sets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (time in seconds and in milliseconds) of
-/// every record, and removes the `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of
-/// earlier runs. All other operations stay, including `sm`. `ce` is the last exact score of `pm`;
-/// bounds are not stored. Checkmate and stalemate are recorded without asking the engine: `ce
-/// -32767` and `ce 0` with an empty `pv`. A record whose search fails stays unchanged and gets the
-/// reason as `run_error`; the engine is then restarted. `pfga` is the same command.
-///
-/// --nodes, --depth and --movetime are hard limits: the same effort for each record. --clock is a
-/// soft limit.
+/// Sets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (elapsed time, not processor time) of every
+/// record, and removes the `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of earlier
+/// runs. All other operations stay, including `sm`. `ce` is the last exact score of `pm`. Checkmate
+/// and stalemate are recorded without the engine: `ce -32767` and `ce 0` with an empty `pv`. After a
+/// search that fails the record has the reason as `run_error`, and the engine is restarted. `pfga` is
+/// the same command.
 ///
 /// Records are written in input order. Next to an output file X, the run keeps X.journal (until it
 /// is complete; --resume continues from it) and X.run.json (a description of the run). Analysis is

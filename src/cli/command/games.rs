@@ -11,7 +11,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::search_target::games_are_no_library;
 use crate::cli::source::Visited;
-use crate::cli::terminal::{note, print_line};
+use crate::cli::terminal::{many, note, print_line};
 use crate::cli::{columns, json, query_reader};
 use epdb::codec::query::Query;
 use epdb::library::kept_games::{self, FoundGame, GameObject, known_tag};
@@ -102,7 +102,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         );
     }
     if missing > 0 {
-        print_line(&format!("{source}: {missing} games are listed but missing from the library"));
+        let games = many(missing, "game");
+        print_line(&format!("{source}: {games} listed but missing from the library"));
     }
     Ok(Outcome::different_if(missing > 0))
 }
@@ -130,7 +131,7 @@ fn write_games(path: &Path, args: &Args, found: &[FoundGame]) -> anyhow::Result<
     }
     output.finish()?;
     if path != Path::new("-") {
-        note!("{}: {} games", path.display(), found.len());
+        note!("{}: {}", path.display(), many(found.len() as u64, "game"));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::query_reader::{BatchLimit, QueryReader};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::search_target::SearchTarget;
+use crate::cli::terminal::note;
 use crate::cli::values;
 use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
 use epdb::library::question;
@@ -17,13 +18,14 @@ use epdb::source::{FileFormat, Filter};
 
 /// Find all records of positions, given as arguments, in files (-f) or on standard input
 ///
-/// An argument that names an existing file is a source to search; any other argument with a space
-/// is a position to find. Operations, counters, the form of castling letters and superfluous en
+/// An argument that names an existing file is a source to search; a FEN, and moves such as '1. e4 c5'
+/// are positions to find. Operations, counters, the form of castling letters and superfluous en
 /// passant squares are ignored. Answers come in the order of the positions, then of the sources.
 /// Exit status 1 if some position has no record.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb get book.epdb 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -'
+  epdb get book.epdb '1. e4 c5'
   epdb get book.epdb -f positions.fen --missing
   epdb get book.epdb --tag < positions.fen")]
 pub(crate) struct Args {
@@ -91,9 +93,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         false => BatchLimit { memory_bytes: args.memory.memory_bytes / 2, waits: false },
     };
     let mut asked = QuestionBatch::new();
-    let mut found_all = true;
+    let (mut all, mut absent) = (0, 0);
     while questions.next_batch(&limit, &mut asked, &args.read, &mut diagnostics)? {
-        found_all &= answer(&asked, &sources, args, &mut diagnostics, &mut output)?;
+        all += asked.queries().len();
+        absent += answer(&asked, &sources, args, &mut diagnostics, &mut output)?;
         if !questions.is_waiting()? {
             output.hand_on()?;
         }
@@ -103,7 +106,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let written = output.finish()?;
     let outcome = diagnostics.finish()?.and(written);
-    Ok(if found_all { outcome } else { Outcome::Different })
+    if absent > 0 && !args.missing {
+        match all {
+            1 => note!("epdb: no record of the position"),
+            _ => note!("epdb: no record of {absent} of {all} positions"),
+        }
+    }
+    Ok(if absent == 0 { outcome } else { Outcome::Different })
 }
 
 /// Error if no position is given and a later source is text, which is probably meant as positions.
@@ -119,14 +128,14 @@ fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
     )))
 }
 
-/// Prints the answers in order; returns whether each position had a record.
+/// Prints the answers in order; returns the number of positions without a record.
 fn answer(
     asked: &QuestionBatch,
     sources: &[SearchTarget],
     args: &Args,
     diagnostics: &mut Diagnostics,
     output: &mut RecordOutput,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<usize> {
     let form = match (args.missing, output.is_canonical_text()) {
         (true, _) => AnswerForm::Presence,
         (_, true) => AnswerForm::Text,
@@ -146,8 +155,10 @@ fn answer(
             }
         }
     }
+    let mut absent = 0;
     batch.answer(|place, answer| {
         let tag = args.tag.then(|| asked.number(place));
+        absent += usize::from(matches!(answer, Answer::Missing));
         match answer {
             Answer::Missing if args.missing => {
                 output.write_verbatim(asked.text(place))?;
@@ -157,6 +168,7 @@ fn answer(
             Answer::Text(text) => output.write_line(tag, text)?,
             Answer::Record(record) => output.write_tagged(tag, record)?,
         }
-        Ok(())
-    })
+        anyhow::Ok(())
+    })?;
+    Ok(absent)
 }

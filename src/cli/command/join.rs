@@ -9,7 +9,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Places, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Reading;
-use crate::cli::terminal::{listed_counts, note};
+use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
 use epdb::library::field::parse_opcode;
 use epdb::library::join::{Join, Meet};
@@ -79,6 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         (tally.replaced, "with their analysis replaced"),
     ];
     let others = listed_counts(&others);
-    note!("epdb: {} records matched, {} unmatched{others}", tally.matched, tally.unmatched);
+    let matched = many(tally.matched, "record");
+    note!("epdb: {matched} matched, {} unmatched{others}", tally.unmatched);
     Ok(diagnostics.finish()?.and(written))
 }

@@ -1,7 +1,7 @@
 //! `epdb moves` and `epdb perft`: legal moves of a position, and numbers of move sequences.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,25 +14,29 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::{self, Reading};
-use crate::cli::terminal::note;
+use crate::cli::terminal::{self, many, note};
 use crate::cli::{json, signals, values};
 use epdb::codec::ordinal;
 use epdb::error::Place;
 use epdb::library::perft::{divide, expected, perft as count};
 use epdb::library::question;
-use epdb::model::EpdRecord;
 use epdb::model::rules::Playable;
+use epdb::model::{EpdRecord, Position};
 use epdb::source::Output;
-use epdb::text::san;
+use epdb::text::{ParseOptions, san};
 
 /// List the legal moves of a position: ordinal, SAN and coordinates
 ///
 /// The order is that of PGC move ordinals: ASCII order of SAN. Chess960 castling is written as
 /// the king taking its rook.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example: epdb moves '8/P6k/8/8/8/8/7p/K7 w - -'")]
+#[command(after_help = "Examples:
+  epdb moves '8/P6k/8/8/8/8/7p/K7 w - -'
+  epdb moves '1. e4 c5'
+  echo '8/P6k/8/8/8/8/7p/K7 w - -' | epdb moves -")]
 pub(crate) struct MovesArgs {
-    /// The position, as FEN, EPD or moves from the start such as '1. e4 c5' (in quotes)
+    /// The position, as FEN, EPD or moves from the start such as '1. e4 c5' (in quotes); `-` is the
+    /// first line of standard input
     #[arg(value_name = "POSITION")]
     position: String,
     /// Print one JSON object per line: ordinal, san, uci
@@ -43,9 +47,14 @@ pub(crate) struct MovesArgs {
 }
 
 pub(crate) fn moves(args: &MovesArgs) -> anyhow::Result<Outcome> {
-    let position = question::parse(args.position.as_bytes(), &args.read.options())
-        .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
-        .context("expected a position, found nothing")?;
+    let position = match args.position.as_str() {
+        "-" => position(
+            io::read_to_string(io::stdin().lock())?.lines().next().unwrap_or_default(),
+            "-",
+            &args.read.options(),
+        )?,
+        text => position(text, "POSITION", &args.read.options())?,
+    };
     let Ok(playable) = Playable::new(&position) else {
         anyhow::bail!(
             "moves need one king a side, no pawn on rank 1 or 8, and no king that could be taken"
@@ -67,6 +76,13 @@ pub(crate) fn moves(args: &MovesArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// Parses a position from a place of this name.
+fn position(text: &str, place: &str, options: &ParseOptions) -> anyhow::Result<Position> {
+    question::parse(text.as_bytes(), options)
+        .map_err(|error| anyhow::anyhow!("{place}:1:{error}"))?
+        .with_context(|| format!("{place}: expected a position, found nothing"))
+}
+
 /// Count sequences of legal moves, for one position or for a file
 ///
 /// For a position: the count after each move, then the total. For files: records with counts, in
@@ -78,7 +94,7 @@ pub(crate) fn moves(args: &MovesArgs) -> anyhow::Result<Outcome> {
   epdb perft 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -' --depth 4
   epdb perft perftsuite.epd --depth 5")]
 pub(crate) struct PerftArgs {
-    /// A position in quotes, or files; none, or `-`, is standard input
+    /// A position (FEN or moves, in quotes), or files; none, or `-`, is standard input
     #[arg(value_name = "FEN|FILE")]
     what: Vec<String>,
     /// Depth in plies
@@ -103,9 +119,7 @@ pub(crate) fn perft(args: &PerftArgs) -> anyhow::Result<Outcome> {
 }
 
 fn of_position(args: &PerftArgs, text: &str) -> anyhow::Result<Outcome> {
-    let position = question::parse(text.as_bytes(), &args.read.form.options())
-        .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
-        .ok_or_else(|| anyhow::anyhow!("expected a position, found nothing"))?;
+    let position = position(text, "POSITION", &args.read.form.options())?;
     let playable = Playable::new(&position).map_err(|_| anyhow::anyhow!(NOT_PLAYABLE))?;
     let mut out = open_output(None)?;
     let mut total = 0_u64;
@@ -147,17 +161,18 @@ fn of_files(args: &PerftArgs, names: &[String]) -> anyhow::Result<Outcome> {
     check.batch(&mut batch)?;
     check.out.finish()?;
     let Tally { records, checked, mismatches, not_playable, by_file } = check.tally;
-    note!("epdb: {records} records, {checked} counts checked, {mismatches} differ");
+    let (records, checked) = (many(records, "record"), many(checked, "count"));
+    note!("epdb: {records}, {checked} checked, {mismatches} different");
     if not_playable > 0 {
-        note!("epdb: {not_playable} records not counted: {NOT_PLAYABLE}");
+        note!("epdb: {} not counted: {NOT_PLAYABLE}", many(not_playable, "record"));
     }
     let mut unchecked = 0;
     for file in source::or_stdin(&files) {
         if by_file.get(&*file.to_string_lossy()).is_none_or(|checked| *checked == 0) {
             let (file, depth) = (file.display(), args.depth);
-            eprintln!(
+            terminal::print_line(&format!(
                 "epdb: {file}: nothing to check: no record has a count of depth 1 to {depth}"
-            );
+            ));
             unchecked += 1;
         }
     }

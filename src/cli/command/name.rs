@@ -12,8 +12,8 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, Visited};
-use crate::cli::terminal::note;
-use epdb::library::names::{LineNames, Names, Naming};
+use crate::cli::terminal::{many, note};
+use epdb::library::names::{LineNames, Names, Naming, is_table};
 use epdb::source::Item;
 use epdb::text::{Diagnostic, codes};
 
@@ -26,12 +26,13 @@ use epdb::text::{Diagnostic, codes};
 /// stays unchanged unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  epdb name --openings a.tsv --openings b.tsv book.epd -o named.epd
-  epdb name --openings openings.tsv --openings german.tsv --replace games.pgn -o named.pgn
-Say --openings once for each file. It has a line for each name, with tabs between the columns that its
-first line names: eco, name and pgn, which are the moves, as in the files of lichess-org/chess-openings.")]
+  epdb name --openings chess-openings book.epd -o named.epd
+  epdb name --openings openings/*.tsv games.pgn -o named.pgn
+A table of openings has a line for each name, with tabs between the columns that its first line names:
+eco, name and pgn, which are the moves, as in the files of lichess-org/chess-openings. Later tables
+override earlier ones.")]
 pub(crate) struct Args {
-    /// File of names; later files override earlier ones
+    /// Table of openings, or a folder of them; tables among FILES count too
     #[arg(long, value_name = "FILE", required = true, action = ArgAction::Append)]
     openings: Vec<PathBuf>,
     /// Replace existing codes and names
@@ -52,19 +53,23 @@ struct Counts {
 }
 
 impl Counts {
-    fn report(&self, what: &str) {
+    fn report(&self, noun: &str) {
         let Counts { named, kept, unnamed } = self;
         let why = if *kept > 0 { " (--replace renames them)" } else { "" };
-        note!("epdb: {named} {what} named, {kept} left unchanged{why}, {unnamed} without a name");
+        let named = many(*named, noun);
+        note!("epdb: {named} named, {kept} left unchanged{why}, {unnamed} without a name");
     }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let names = read_names(&args.openings)?;
+    let mut pipe = args.pipe.clone();
+    let tables = pipe.files.extract_if(.., |file| is_table(file));
+    let tables: Vec<PathBuf> = args.openings.iter().cloned().chain(tables).collect();
+    let names = read_names(&tables)?;
     let naming = Naming { replace: args.replace };
-    match args.pipe.games(&args.games)? {
+    match pipe.games(&args.games)? {
         Some(pipe) => name_games(pipe, &names, naming),
-        None => name_records(&args.pipe, &names, naming),
+        None => name_records(&pipe, &names, naming),
     }
 }
 
@@ -90,7 +95,7 @@ fn name_records(pipe: &Pipe, names: &Names, naming: Naming) -> anyhow::Result<Ou
         Ok(ControlFlow::Continue(()))
     })?;
     let written = output.finish()?;
-    counts.report("positions");
+    counts.report("position");
     Ok(diagnostics.finish()?.and(written))
 }
 
@@ -116,7 +121,7 @@ fn name_games(pipe: GamePipe<'_>, names: &Names, naming: Naming) -> anyhow::Resu
             }
         }
     })?;
-    counts.report("games");
+    counts.report("game");
     Ok(outcome)
 }
 

@@ -10,6 +10,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::kept_games::KeptGamesOf;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
+use crate::cli::progress::Writing;
 use crate::cli::source::{self, OpenSource, Reading};
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, values};
@@ -63,6 +64,9 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
+/// More records than this take seconds to be sorted and packed.
+const MANY_RECORDS: u64 = 300_000;
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let options = PackOptions::new()
@@ -102,7 +106,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
         games.each(&mut |game| Ok(writer.keep_game(game)?))?;
     }
+    let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
     writer.finish()?.finish()?;
+    drop(writing);
     let outcome = diagnostics.finish()?;
     // Lines that are no records are kept as they are: nothing is lost.
     Ok(if args.verbatim { Outcome::Done } else { outcome })

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Refuse filters by which a library is not split
     #[arg(long)]
     strict: bool,
-    /// File of opening names, as for `epdb name`; later files override earlier ones
+    /// Table of openings or a folder of them, as for `epdb name`; later ones override earlier ones
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
     /// error, warn, info or debug; debug writes one line per request [default: info]

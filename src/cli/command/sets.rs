@@ -16,7 +16,7 @@ use crate::cli::output::create_file;
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Reading};
-use crate::cli::terminal::{listed_counts, note};
+use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
 use crate::cli::{json, settings};
 use epdb::codec::tally_origin::TallyLedger;
@@ -105,7 +105,8 @@ fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcom
         |dedupe, game, _, bytes| Ok(dedupe.add(game, bytes)?),
         |dedupe| {
             let (games, tally) = dedupe.finish()?;
-            note!("epdb: {} games read, {} duplicates left out", tally.read, tally.duplicates);
+            let duplicates = many(tally.duplicates, "duplicate");
+            note!("epdb: {} read, {duplicates} left out", many(tally.read, "game"));
             Ok(games)
         },
     )
@@ -145,7 +146,7 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
                 (tally.conflicts, "in conflict with another one"),
             ];
             let counts = listed_counts(&counts);
-            note!("epdb: {} records read{counts}", tally.read);
+            note!("epdb: {} read{counts}", many(tally.read, "record"));
             Ok(records)
         },
     )?;

@@ -15,7 +15,7 @@ use crate::cli::source::{Reading, Visited};
 use epdb::library::census::GameCensus;
 use epdb::library::census::{Census, CensusEncode, CensusTally};
 use epdb::model::GameResult;
-use epdb::source::{FileFormat, Item, Output, kept_game_count};
+use epdb::source::{FileFormat, Item, Output, library_counts};
 
 /// Print statistics: records, positions, opcodes; for games, results, tags and moves
 ///
@@ -24,7 +24,8 @@ use epdb::source::{FileFormat, Item, Output, kept_game_count};
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
 /// same squares". epdb finds records by the third: an en passant square counts only where an en
-/// passant capture is legal.
+/// passant capture is legal. Of libraries made by `epdb tally` only what they store about themselves
+/// is printed, unless --census is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb stats book.epd\n         epdb stats suite.epdb --json")]
 pub(crate) struct Args {
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Count all positions and operations of libraries too
+    #[arg(long)]
+    census: bool,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -40,6 +44,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let (libraries, records) = libraries(&args.files)?;
+    let are_libraries = !args.files.is_empty() && libraries.len() == args.files.len();
+    if are_libraries && !args.census && args.read.wanted.filter.is_none() {
+        return print_libraries(args, libraries, records);
+    }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut census = Census::new(std::env::temp_dir(), args.memory.memory_bytes / 2);
     let mut games = GameCensus::default();
@@ -60,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(ControlFlow::Continue(()))
         })?;
     let tally = census.finish()?;
-    let file_bytes = args.files.iter().map(|path| Some(path.metadata().ok()?.len())).sum();
+    let file_bytes = file_bytes(&args.files);
     let mut out = open_output(None)?;
     let no_positions = tally.records == 0 && args.read.form.games.positions.is_none();
     if games.games > 0 || no_positions && args.files.iter().any(|path| is_of_games(path)) {
@@ -74,12 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     }
     let mut stats = json::Stats::new(&tally, tally.encoded_bytes, file_bytes);
-    for file in &args.files {
-        if let Some(ledger) = ledgers::of_file(file)? {
-            let games = kept_game_count(file)?;
-            stats.libraries.push(json::Library::new(file.display().to_string(), ledger, games));
-        }
-    }
+    stats.libraries = libraries;
     if args.json {
         json::line(&mut out, &stats)?;
     } else {
@@ -88,6 +92,46 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     out.finish()?;
     diagnostics.finish()
+}
+
+/// The libraries among files, with what they store about themselves, and the number of their records.
+fn libraries(files: &[PathBuf]) -> anyhow::Result<(Vec<json::Library>, u64)> {
+    let (mut libraries, mut records) = (Vec::new(), 0);
+    for file in files {
+        if let Some(ledger) = ledgers::of_file(file)? {
+            let counts = library_counts(file)?;
+            records += counts.records;
+            let name = file.display().to_string();
+            libraries.push(json::Library::new(name, ledger, counts.kept_games));
+        }
+    }
+    Ok((libraries, records))
+}
+
+/// Bytes of all files; `None` if one of them is no file.
+fn file_bytes(files: &[PathBuf]) -> Option<u64> {
+    files.iter().map(|path| Some(path.metadata().ok()?.len())).sum()
+}
+
+/// Prints what libraries store about themselves.
+fn print_libraries(
+    args: &Args,
+    libraries: Vec<json::Library>,
+    records: u64,
+) -> anyhow::Result<Outcome> {
+    let stats = json::LibraryStats::new(records, file_bytes(&args.files), libraries);
+    let mut out = open_output(None)?;
+    if args.json {
+        json::line(&mut out, &stats)?;
+    } else {
+        writeln!(out, "{:<34}{records:>14}", "positions")?;
+        if let Some(bytes) = stats.file_bytes_per_record {
+            writeln!(out, "{:<34}{bytes:>14.2}", "bytes a position")?;
+        }
+        stats.libraries.iter().try_for_each(|library| print_library(&mut out, library))?;
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
 }
 
 /// Whether the name of a file says that games are in it.

@@ -9,11 +9,13 @@ use clap::ValueEnum;
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
+use crate::cli::json;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{check_name, open_target};
+use crate::cli::output::{check_name, open_output, open_target};
 use crate::cli::places;
+use crate::cli::progress::Writing;
 use crate::cli::settings::{self, flag, value};
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use crate::cli::values::{word, word_of};
 use epdb::archive::PackOptions;
 use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
@@ -26,13 +28,12 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
 ///
-/// Each record has `tally`: the number of games that reached the position and, for each move,
-/// results, ratings and years. Repeated games, and positions repeated within a game, count once.
+/// Each record has `tally`: games, and for each move results, ratings and years. Repeated games count
+/// once.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
-  epdb tally 2023.pgn.zst 2024.pgn.zst -o library.epa --where 'elo_min >= 2400 && year >= 2015'
-  epdb tally mine.pgn -o white.epd --player 'Carlsen, M;Carlsen, Magnus' --side white --max-ply 40")]
+  epdb tally 2024.pgn.zst -o white.epa --player 'Carlsen, M;Carlsen, Magnus' --side white")]
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
     files: Vec<PathBuf>,
@@ -46,6 +47,9 @@ pub(crate) struct Args {
     /// Store no digests of games: games that are added later may be counted twice
     #[arg(long)]
     no_digests: bool,
+    /// Print the counts as a JSON object on standard output
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -86,8 +90,7 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the standard start position
     #[arg(long)]
     standard_only: bool,
-    /// Games that count as one: same id, else same moves, date and result, for short games also
-    /// players (auto, default); or by moves, players or exact
+    /// Games that count as one: auto (id, else moves, date, result), moves, players or exact
     #[arg(long, value_enum, default_value_t = SameArg::Auto, value_name = "WHAT",
           hide_default_value = true, hide_possible_values = true)]
     same_game: SameArg,
@@ -207,6 +210,9 @@ impl TallyArgs {
     }
 }
 
+/// Games of more plies than this take seconds to be written.
+const MANY_PLIES: u64 = 1_000_000;
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let memory_bytes = args.memory.memory_bytes;
@@ -219,10 +225,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(FileFormat::Epa) => TallyOrder::Games,
         _ => TallyOrder::Key,
     };
-    builder.drain(order, &mut |batch| target.write_batch(batch))?;
+    let writing = Writing::new("sorting positions", builder.counts().plies > MANY_PLIES);
+    builder.drain(order, &mut |batch, all| {
+        writing.records(batch.len() as u64, all);
+        target.write_batch(batch)
+    })?;
     builder.drain_games(&mut |game| target.keep_game(game))?;
     target.finish()?;
-    report(args.output.display(), &builder.counts(), &builder.take_merged_games()?);
+    drop(writing);
+    let merged = builder.take_merged_games()?;
+    report(args.output.display(), &builder.counts(), &merged);
+    if args.json {
+        let file = args.output.display().to_string();
+        let mut out = open_output(None)?;
+        json::line(&mut out, &json::Tallied::new(file, &builder.counts(), &merged))?;
+        out.finish()?;
+    }
     diagnostics.finish()
 }
 
@@ -301,17 +319,19 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
     };
     let positions = match positions {
         0 => String::new(),
-        positions => format!(", {positions} positions"),
+        positions => format!(", {}", many(positions, "position")),
     };
-    note!("{target}: {games} games counted{before}{left_out}; {plies} plies{positions}");
+    let (games, plies) = (many(games, "game"), many(plies, "ply"));
+    note!("{target}: {games} counted{before}{left_out}; {plies}{positions}");
     if at_null_move > 0 {
-        note!("{target}: {at_null_move} games counted up to their first null move");
+        note!("{target}: {} counted up to the first null move", many(at_null_move, "game"));
     }
     if wide_moves > 0 {
-        note!("{target}: {wide_moves} moves not counted: their positions have more than 256");
+        let moves = many(wide_moves, "move");
+        note!("{target}: {moves} not counted, of positions with more than 256 moves");
     }
     if not_kept > 0 {
-        note!("{target}: {not_kept} games not kept: they have moves of such positions");
+        note!("{target}: {} not kept, with moves of such positions", many(not_kept, "game"));
     }
 }
 

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
 use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::open_output;
 use crate::cli::source::{OpenSource, Reading, Visited};
+use crate::cli::terminal::many;
 use epdb::archive::ArchiveError;
 use epdb::source::{Content, FileFormat, Output};
 use epdb::store::{self, StoreError, StoreOptions};
@@ -27,6 +29,9 @@ pub(crate) struct Args {
     /// Files to check
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Print one JSON object per file: file, verdict, findings, games_without_checksum
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     form: FormArgs,
     #[command(flatten)]
@@ -42,11 +47,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
     let mut outcome = Outcome::Done;
     for path in &args.files {
-        let mut findings = Findings { name: path.display().to_string(), out: &mut out, count: 0 };
+        let name = path.display().to_string();
+        let text = (!args.json).then_some(&mut out);
+        let mut findings = Findings { name: name.clone(), text, found: Vec::new() };
         let before = diagnostics.tally.not_whole();
         let unchecked = diagnostics.tally.unchecked_games;
         let checked = check(path, args, &mut diagnostics, &mut findings);
-        let is_sound = findings.count == 0 && diagnostics.tally.not_whole() == before;
+        let is_sound = findings.found.is_empty() && diagnostics.tally.not_whole() == before;
         let verdict = match checked {
             Ok(()) if is_sound => "sound",
             Ok(()) => "not sound",
@@ -59,10 +66,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         if !is_sound && outcome == Outcome::Done {
             outcome = Outcome::Different;
         }
-        writeln!(out, "{}: {verdict}", path.display())?;
-        let unchecked = diagnostics.tally.unchecked_games - unchecked;
-        if unchecked > 0 {
-            writeln!(out, "{}: {unchecked} games without a checksum; {UNCHECKED}", path.display())?;
+        let found = findings.found;
+        let games_without_checksum = diagnostics.tally.unchecked_games - unchecked;
+        if args.json {
+            let (file, findings) = (name.as_str(), found.as_slice());
+            let verified = json::Verified { file, verdict, findings, games_without_checksum };
+            json::line(&mut out, &verified)?;
+        } else {
+            writeln!(out, "{name}: {verdict}")?;
+            if games_without_checksum > 0 {
+                let games = many(games_without_checksum, "game");
+                writeln!(out, "{name}: {games} without a checksum; {UNCHECKED}")?;
+            }
         }
         out.hand_on()?;
     }
@@ -71,17 +86,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(if outcome == Outcome::Done { rejects } else { outcome })
 }
 
-/// Error of a file, passed to the caller.
+/// Damage of a file.
 struct Findings<'a> {
     name: String,
-    out: &'a mut Output,
-    count: u64,
+    /// The output, if it is text.
+    text: Option<&'a mut Output>,
+    found: Vec<String>,
 }
 
 impl Findings<'_> {
     fn put(&mut self, finding: impl std::fmt::Display) -> anyhow::Result<()> {
-        self.count += 1;
-        Ok(writeln!(self.out, "{}: {finding}", self.name)?)
+        let finding = finding.to_string();
+        if let Some(out) = &mut self.text {
+            writeln!(out, "{}: {finding}", self.name)?;
+        }
+        self.found.push(finding);
+        Ok(())
     }
 
     /// Turns damage into a finding; any other reason why a file cannot be read is an error.

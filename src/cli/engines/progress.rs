@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::progress::Searches;
 use crate::cli::source;
-use crate::cli::terminal::{note, print_line};
+use crate::cli::terminal::{many, note, print_line};
 use epdb::engine::{Finished, Plan, Task};
 use epdb::error::Place;
 use epdb::model::answer::Verdict;
@@ -107,7 +107,9 @@ impl Counts {
         let Counts { records, failed, solved, problems, defective, mates, other_moves } = self;
         let mut text = match counted {
             Counted::Problems => format!("{solved} of {problems} solved"),
-            Counted::Mates => format!("{mates} mates found in {records} records"),
+            Counted::Mates => {
+                format!("{} found in {}", many(*mates, "mate"), many(*records, "record"))
+            }
             Counted::Records => format!("{records} done"),
         };
         for (count, what) in [(defective, "defective"), (failed, "failed")] {

@@ -16,7 +16,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Reading};
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use crate::cli::{places, values};
 use epdb::engine::{self, Finished, RunningSuite, SearchedSuite, SuiteRun, Task};
 use epdb::error::Place;
@@ -107,7 +107,7 @@ impl EngineRun<'_> {
         match running.recovered() {
             0 => {}
             1 => note!("epdb: 1 record was done before"),
-            count => note!("epdb: {count} records were done before"),
+            count => note!("epdb: {} done before", many(count, "record")),
         }
         let mut progress = ProgressReporter::new(&plan, records);
         let (searched, outcome) = match &verb.games {

@@ -96,11 +96,7 @@ impl Shell {
             _ => {
                 let opened = self.records.paths();
                 let arguments = subcommands::arguments(verb, words, &self.session, opened)?;
-                let outcome = subcommands::run(arguments, self.execute)?;
-                if (verb, outcome) == (Verb::Get, Outcome::Different) {
-                    note!("no record has this position");
-                }
-                Ok(outcome)
+                subcommands::run(arguments, self.execute)
             }
         }
     }

@@ -5,6 +5,7 @@ use std::vec;
 
 use crate::cli::pipe::Findings;
 use crate::cli::signals;
+use crate::cli::terminal::many;
 use epdb::error::Place;
 use epdb::library::kit::Step;
 use epdb::library::registers::RunningRegisters;
@@ -188,7 +189,7 @@ impl Reading {
                 _ => {}
             }
         }
-        anyhow::bail!("there are only {} records", self.count)
+        anyhow::bail!("there are only {}", many(self.count, "record"))
     }
 
     /// The next item, and whether it is of a source of games.

@@ -29,13 +29,17 @@ pub enum Unlike {
     #[error("pruned ({0})")]
     Pruned(String),
     /// Number of games in both libraries.
-    #[error("shares {0} games with the library before: they would count twice")]
+    #[error("shares {} with the library before, which would count twice", games(*_0))]
     Shared(u64),
     /// The common games are unknown.
     #[error(
         "without the digests of its games, or the library before is: games that are in both would count twice"
     )]
     NoDigests,
+}
+
+fn games(count: u64) -> String {
+    if count == 1 { "1 game".to_string() } else { format!("{count} games") }
 }
 
 impl Unlike {

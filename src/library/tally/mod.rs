@@ -13,6 +13,7 @@ mod visits;
 pub use facts::{GameFacts, RATING_GROUPS, Split};
 pub use merged::MergedGames;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use aggregate::{Games, Kept, Place, Sum, Tallied, each_position};
@@ -483,12 +484,13 @@ impl TallyBuilder {
         order: TallyOrder,
         visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
     ) -> Result<TallyCounts> {
-        self.drain(order, visit)?;
+        self.drain(order, &mut |batch, _| visit(batch))?;
         Ok(self.counts)
     }
 
     /// Passes the records of the positions of the games so far, in their binary form, to `visit`,
-    /// and clears them; further games make new records.
+    /// and clears them; further games make new records. `visit` also gets the number of all records,
+    /// if it is known before the last one.
     ///
     /// # Errors
     /// The temporary file cannot be created, written or read, a position was reached by too many
@@ -496,7 +498,7 @@ impl TallyBuilder {
     pub fn drain(
         &mut self,
         order: TallyOrder,
-        visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
+        visit: &mut dyn FnMut(&EncodedBatch, Option<u64>) -> Result<()>,
     ) -> Result<()> {
         self.visit_lines();
         if self.spilled.is_some() || order == TallyOrder::Games {
@@ -504,12 +506,13 @@ impl TallyBuilder {
         }
         let counted = std::mem::take(&mut self.counted);
         let (positions, keeper) = (&mut self.counts.positions, &mut self.keeper);
+        let all = Cell::new(None);
         let mut visit = |batch: &EncodedBatch| {
             *positions += batch.len() as u64;
             if let Some(keeper) = keeper {
                 batch.each(&mut |record| keeper.note(record))?;
             }
-            visit(batch)
+            visit(batch, all.get())
         };
         let limit = self.options.keep_games;
         let Some(sorter) = self.spilled.take() else {
@@ -521,9 +524,12 @@ impl TallyBuilder {
             return out.finish();
         }
         let mut by_place = Sorter::new(&self.directory, self.memory_bytes / 2);
+        let mut records = 0;
         visit_sorted(sorter.finish()?, limit, &mut |place, record| {
+            records += 1;
             Ok(by_place.push(&place.to_bytes(), record)?)
         })?;
+        all.set(Some(records));
         let mut sorted = by_place.finish()?;
         while let Some((_, record)) = sorted.next_entry()? {
             out.push(record)?;

@@ -69,7 +69,7 @@ fn open_games(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
     let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
     OpenLookup::built(&name, options_within(memory_bytes), memory_bytes, |writer| {
         writer.set_tally_ledger(TallyLedger { origin, games: None });
-        builder.drain(TallyOrder::Key, &mut |batch| {
+        builder.drain(TallyOrder::Key, &mut |batch, _| {
             batch.each(&mut |bytes| Ok(writer.push(&record::decode(bytes)?.0)?))
         })?;
         builder.drain_games(&mut |game| Ok(writer.keep_game(game)?))

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use crate::cli::{json, values};
 use epdb::codec::polyglot::{Book, Disorder};
 use epdb::library::book::{BookResolver, Summary};
@@ -120,10 +120,8 @@ impl Info {
 pub(super) fn open(path: &Path) -> anyhow::Result<Book> {
     let book = open_book(path)?;
     if let Some(Disorder { count, first }) = book.disorder() {
-        note!(
-            "epdb: {}: {count} entries are out of order, the first at byte {first}; read by key",
-            path.display()
-        );
+        let (book, entries) = (path.display(), many(count, "entry"));
+        note!("epdb: {book}: {entries} out of order, the first at byte {first}; read by key");
     }
     Ok(book)
 }

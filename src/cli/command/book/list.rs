@@ -11,7 +11,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::source::Reading;
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use crate::cli::values::{self, word_of};
 use crate::cli::{columns, json};
 use epdb::codec::polyglot::{Book, BookMove, Entry};
@@ -182,11 +182,11 @@ impl List<'_> {
             }
         }
         if illegal > 0 {
-            note!("epdb: {book}: {illegal} entries have an illegal move");
+            note!("epdb: {book}: {} with an illegal move", many(illegal, "entry"));
         }
         if unknown > 0 {
             let hint = if self.args.all { "listed by key" } else { "not listed; --all lists them" };
-            note!("epdb: {book}: {unknown} entries belong to unknown positions, {hint}");
+            note!("epdb: {book}: {} without a known position, {hint}", many(unknown, "entry"));
         }
         Ok(unknown == 0 || self.args.all)
     }

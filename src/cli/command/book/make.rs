@@ -8,10 +8,11 @@ use crate::cli::command::book::info::open;
 use crate::cli::command::tally::{TallyArgs, directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::read_repertoire;
+use crate::cli::json;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::open_binary_output;
+use crate::cli::output::{open_binary_output, print_line};
 use crate::cli::source::Reading;
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use epdb::codec::polyglot::{Book, Writer};
 use epdb::codec::record;
 use epdb::library::book::{BookMaker, MakeOptions, Merge, merge as merged, repertoire_entries};
@@ -46,6 +47,9 @@ pub(crate) struct MakeArgs {
     /// Give all moves weight 1
     #[arg(long)]
     uniform: bool,
+    /// Print the numbers of entries and positions as a JSON object on standard output
+    #[arg(long)]
+    json: bool,
     /// Only positions with White to move
     #[arg(long)]
     only_white: bool,
@@ -118,7 +122,7 @@ pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
         report("epdb", &counts, &merged);
     }
     if maker.without_tally() > 0 {
-        note!("epdb: {} records without a tally left out", maker.without_tally());
+        note!("epdb: {} without a tally left out", many(maker.without_tally(), "record"));
     }
     let mut writer = Writer::new(output);
     let mut positions = 0_u64;
@@ -128,19 +132,28 @@ pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
     })?;
     let entries = writer.entries();
     writer.finish()?.finish()?;
-    note!("epdb: {entries} entries of {positions} positions");
+    report_made(args, entries, positions)?;
     if entries == 0 {
         let score = match args.min_score {
             0.0 => String::new(),
             share => format!(" with {}% of the points (--min-score)", 100.0 * share),
         };
         note!(
-            "epdb: the book is empty: no move was played in {} games (--min-games){score}; records of a \
+            "epdb: the book is empty: no move was played in {} (--min-games){score}; records of a \
              repertoire take --repertoire",
-            args.min_games
+            many(args.min_games, "game")
         );
     }
     diagnostics.finish()
+}
+
+fn report_made(args: &MakeArgs, entries: u64, positions: u64) -> anyhow::Result<()> {
+    note!("epdb: {} of {}", many(entries, "entry"), many(positions, "position"));
+    if !args.json {
+        return Ok(());
+    }
+    let file = args.output.display().to_string();
+    print_line(serde_json::to_string(&json::BookMade { file, entries, positions })?)
 }
 
 fn of_repertoire(
@@ -157,7 +170,7 @@ fn of_repertoire(
     }
     let entries = writer.entries();
     writer.finish()?.finish()?;
-    note!("epdb: {entries} entries of a repertoire of {} positions", lines.len());
+    report_made(args, entries, lines.len() as u64)?;
     diagnostics.finish()
 }
 
@@ -202,9 +215,10 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<Outcome> {
     let entries = writer.entries();
     writer.finish()?.finish()?;
     let what = if args.first { "taken from the first" } else { "added up" };
-    note!("epdb: {entries} entries; {shared} positions of several books {what}");
+    let (entries, shared) = (many(entries, "entry"), many(shared, "position"));
+    note!("epdb: {entries}; {shared} of several books {what}");
     if scaled > 0 {
-        note!("epdb: the weights of {scaled} positions were brought down to 65535");
+        note!("epdb: the weights of {} were brought down to 65535", many(scaled, "position"));
     }
     Ok(Outcome::Done)
 }

@@ -66,7 +66,7 @@ pub(crate) struct Args {
     /// Compare each move with another library
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["parents", "depth"])]
     vs: Option<PathBuf>,
-    /// File of opening names, as for `epdb name`; later files override earlier ones
+    /// Table of openings or a folder of them, as for `epdb name`; later ones override earlier ones
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
     #[command(flatten)]

@@ -12,6 +12,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, open_target};
 use crate::cli::pipe::Pipe;
+use crate::cli::terminal::many;
 use epdb::archive::{Archive, ArchiveError, Restored};
 use epdb::new_file::{NewFile, sync_files};
 use epdb::source::{FileFormat, Local, Output, TargetOptions};
@@ -29,9 +30,10 @@ impl RecordRange {
         let (records, end) = (archive.len(), self.end.unwrap_or(archive.len()));
         anyhow::ensure!(
             self.start <= end && end <= records,
-            "--range {}..{} goes beyond the end: the archive has {records} records",
+            "--range {}..{} goes beyond the end: the archive has {}",
             self.start,
             self.end.map_or(String::new(), |end| end.to_string()),
+            many(records, "record"),
         );
         Ok(self.start..end)
     }

@@ -17,7 +17,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
 use crate::cli::settings;
 use crate::cli::source::OpenSource;
-use crate::cli::terminal::{listed_counts, note};
+use crate::cli::terminal::{listed_counts, many, note};
 use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
 use epdb::library::tally::TallyCounts;
 use epdb::library::tally::ledger::{Allowed, Unlike};
@@ -285,6 +285,7 @@ fn print_report(
         (counts.conflicts, "in conflict and kept"),
     ];
     let others = listed_counts(&others);
-    note!("{store}: {} records read from {file}, {} stored{others}", counts.read, counts.stored);
+    let read = many(counts.read, "record");
+    note!("{store}: {read} read from {file}, {} stored{others}", counts.stored);
     Ok(())
 }
