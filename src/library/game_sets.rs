@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::ordered::{Ordered, Reorder};
+use super::ordered::{Grouped, GroupedEntry, Ordered, Reorder};
 use super::same_game::{self, SameGame};
 use crate::error::Result;
 use crate::model::Game;
@@ -88,15 +88,13 @@ impl GameDedupe {
     pub fn finish(self) -> Result<(Ordered, GameTally)> {
         let read = self.sorter.len();
         let mut out = Reorder::new(&self.directory, self.memory_bytes / 2);
-        let mut sorted = self.sorter.finish()?;
-        let (mut last, mut duplicates) = (None, 0);
-        while let Some((key, payload)) = sorted.next_entry()? {
-            if last.as_deref() == Some(key) {
-                duplicates += 1;
-                continue;
+        let mut entries = Grouped::new(self.sorter.finish()?, 0);
+        let mut duplicates = 0;
+        while let Some(GroupedEntry { begins, payload, .. }) = entries.next_entry()? {
+            match begins {
+                true => out.push_payload(payload)?,
+                false => duplicates += 1,
             }
-            last = Some(key.to_vec());
-            out.push_payload(payload)?;
         }
         Ok((out.finish()?, GameTally { read, duplicates }))
     }

@@ -25,6 +25,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::field::{BuiltinField, Field};
 use super::order::push_value;
+use super::ordered::{Grouped, GroupedEntry};
 use super::tally_field::counts_of;
 use super::value::EvalContext;
 use super::value::{Number, Value};
@@ -314,17 +315,17 @@ impl Groups {
     ) -> Result<(), E> {
         self.spill()?;
         let Groups { what, sorter, .. } = self;
-        let mut sorted = sorter.finish().map_err(Error::from)?;
+        let mut entries = Grouped::new(sorter.finish().map_err(Error::from)?, 0);
         let mut open: Option<(Vec<u8>, Vec<Sum>)> = None;
         let mut close = |(group, sums): (Vec<u8>, Vec<Sum>)| {
             let mut row = values(&group);
             row.extend(what.iter().zip(&sums).map(|(what, sum)| what.value(sum)));
             visit(&row)
         };
-        while let Some((_, payload)) = sorted.next_entry().map_err(Error::from)? {
+        while let Some(GroupedEntry { begins, payload, .. }) = entries.next_entry()? {
             let (sums, group) = split(payload, what.len())?;
             match &mut open {
-                Some((known, all)) if known == group => {
+                Some((_, all)) if !begins => {
                     all.iter_mut().zip(&sums).for_each(|(sum, new)| sum.add(new));
                 }
                 _ => {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::ordered::{By, KeyedRecord, Ordered, Origin, Reorder, push_key};
+use super::ordered::{By, Grouped, GroupedEntry, KeyedRecord, Ordered, Origin, Reorder, push_key};
 use super::sets::RecordConflict;
 use crate::error::Result;
 use crate::model::merge::{MergeRules, Merged, merge};
@@ -134,18 +134,14 @@ impl Join {
     ) -> Result<(Ordered, JoinTally)> {
         let mut tally = JoinTally::default();
         let mut out = Reorder::new(&self.directory, self.memory_bytes / 2);
-        let mut sorted = self.sorter.finish()?;
-        let mut key = Vec::new();
+        let mut entries = Grouped::new(self.sorter.finish()?, 1);
         let mut other: Option<KeyedRecord> = None;
-        while let Some((next_key, payload)) = sorted.next_entry()? {
-            let Some((&side, next_key)) = next_key.split_last() else { continue };
-            if key != next_key {
-                key.clear();
-                key.extend_from_slice(next_key);
+        while let Some(GroupedEntry { begins, suffix, payload }) = entries.next_entry()? {
+            if begins {
                 other = None;
             }
             let entry = KeyedRecord::decode(payload)?;
-            if side == OTHER {
+            if *suffix == [OTHER] {
                 other = Some(match other {
                     None => entry,
                     Some(first) => with_more(first, entry, &self.rules, on_conflict),

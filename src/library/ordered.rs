@@ -306,6 +306,45 @@ pub(super) fn changed() -> Error {
     Error::new("the temporary file of a sort was changed")
 }
 
+/// Entries of a sorter in groups of equal keys.
+#[derive(Debug)]
+pub(super) struct Grouped {
+    sorted: Sorted,
+    /// Number of bytes at the end of a key that only order the entries of a group.
+    suffix: usize,
+    /// Key of the group, once there is one.
+    key: Option<Vec<u8>>,
+}
+
+/// An entry of [`Grouped`].
+#[derive(Debug)]
+pub(super) struct GroupedEntry<'g> {
+    /// Whether a group begins with it.
+    pub(super) begins: bool,
+    /// End of its key.
+    pub(super) suffix: &'g [u8],
+    pub(super) payload: &'g [u8],
+}
+
+impl Grouped {
+    pub(super) const fn new(sorted: Sorted, suffix: usize) -> Grouped {
+        Grouped { sorted, suffix, key: None }
+    }
+
+    pub(super) fn next_entry(&mut self) -> Result<Option<GroupedEntry<'_>>> {
+        let Some((key, payload)) = self.sorted.next_entry()? else { return Ok(None) };
+        let len = key.len().checked_sub(self.suffix).ok_or_else(changed)?;
+        let (group, suffix) = key.split_at(len);
+        let begins = self.key.as_deref() != Some(group);
+        if begins {
+            let known = self.key.get_or_insert_default();
+            known.clear();
+            known.extend_from_slice(group);
+        }
+        Ok(Some(GroupedEntry { begins, suffix, payload }))
+    }
+}
+
 /// Collects records by their numbers in the order.
 #[derive(Debug)]
 pub(super) struct Reorder(Sorter);

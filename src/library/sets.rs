@@ -1,7 +1,8 @@
 //! Union, intersection and difference of collections of records, in bounded memory.
 //!
-//! Records are grouped by key, each group is processed, and the results are sorted back into the
-//! order of the input.
+//! Records are grouped by key, in a table in memory or by a sorter. Each operation is one pass over
+//! the entries of the groups, wherever they come from. The results are sorted back into the order of
+//! the input.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -9,7 +10,8 @@ use std::path::PathBuf;
 use super::by_key::{ByKey, List, Number};
 pub use super::ordered::{By, ByLines, Ordered, Origin, key};
 use super::ordered::{
-    KeyedRecord, Reorder, are_alike, changed, fields, is_line, record_of, split_hash, without_line,
+    Grouped, GroupedEntry, KeyedRecord, Reorder, are_alike, changed, fields, is_line, record_of,
+    split_hash, without_line,
 };
 use crate::codec::record;
 use crate::error::{At, Place, Result};
@@ -373,14 +375,19 @@ impl Union {
         let Union { records, only_lines, origins, tally, .. } = self;
         let out = Reorder::new(&directory, memory_bytes / 4);
         let conflicts = Sorter::new(&directory, memory_bytes / 4);
-        let mut groups = Groups { by, rules, policy, conflicts, out, tally };
+        let (first, group) = (Vec::new(), VecDeque::new());
+        let mut groups = Groups { by, rules, policy, conflicts, out, tally, first, group };
         let list = match records {
-            Records::Kept(kept) => Some(groups.take_kept(kept, &origins)?),
+            Records::Kept(kept) => Some(groups.put_kept(kept, &origins)?),
             Records::Sorted(sorter) => {
-                groups.take_sorted(sorter.finish()?)?;
+                let mut entries = Grouped::new(sorter.finish()?, 0);
+                while let Some(GroupedEntry { begins, payload, .. }) = entries.next_entry()? {
+                    groups.put(begins, payload)?;
+                }
                 None
             }
         };
+        groups.close()?;
         let (out, conflicts) = (groups.out.finish()?, Conflicts(groups.conflicts.finish()?));
         let records = match list {
             Some(list) => Ordered::merged_lines(list, only_lines, out),
@@ -433,10 +440,7 @@ fn encoded(by: By, record: &EpdRecord) -> Result<Vec<u8>> {
     Ok(encoded)
 }
 
-/// The records of a key that stay, decoded if there are several.
-#[derive(Default)]
-struct Group(VecDeque<KeyedRecord>);
-
+/// The pass of a [`Union`] over the records of each key.
 struct Groups {
     by: By,
     rules: MergeRules,
@@ -444,37 +448,35 @@ struct Groups {
     conflicts: Sorter,
     out: Reorder,
     tally: UnionStats,
+    /// The first record of the group, encoded; empty before the first group.
+    first: Vec<u8>,
+    /// The records of the group that stay, decoded if there are several.
+    group: VecDeque<KeyedRecord>,
 }
 
 impl Groups {
-    /// Processes the keys with several records; returns the other records.
-    fn take_kept(&mut self, kept: ByKey, origins: &Origins) -> Result<List> {
-        let keyed = |number: Number, out: &mut Vec<u8>| {
-            out.clear();
-            let place = origins.get(number).to_bytes();
-            let encoded = without_line(kept.entry(number));
-            KeyedRecord::join(number.into(), &place, record_of(&encoded), out);
-        };
-        let mut group = Group::default();
-        let (mut first, mut entry) = (Vec::new(), Vec::new());
-        for mut ring in kept.shared_rings() {
-            if self.take_lines(&kept, ring.clone())? {
+    /// Takes the keys with several records; returns the other records.
+    fn put_kept(&mut self, kept: ByKey, origins: &Origins) -> Result<List> {
+        let mut entry = Vec::new();
+        for ring in kept.shared_rings() {
+            if self.put_lines(&kept, ring.clone())? {
                 continue;
             }
-            let Some(number) = ring.next() else { continue };
-            keyed(number, &mut first);
+            let mut begins = true;
             for number in ring {
-                keyed(number, &mut entry);
-                self.take(&mut group, &first, &entry)?;
+                entry.clear();
+                let place = origins.get(number).to_bytes();
+                let encoded = without_line(kept.entry(number));
+                KeyedRecord::join(number.into(), &place, record_of(&encoded), &mut entry);
+                self.put(std::mem::take(&mut begins), &entry)?;
             }
-            self.close(&mut group, &first)?;
         }
         Ok(kept.into_list())
     }
 
-    /// Processes the lines of a key if they differ only in counters, as [`Groups::take`] does;
-    /// returns whether it did.
-    fn take_lines(
+    /// Takes the lines of a key if they differ only in counters, as [`Groups::put`] does; returns
+    /// whether it did.
+    fn put_lines(
         &mut self,
         kept: &ByKey,
         mut ring: impl Iterator<Item = Number> + Clone,
@@ -497,45 +499,25 @@ impl Groups {
         Ok(true)
     }
 
-    /// Processes all keys.
-    fn take_sorted(&mut self, mut sorted: Sorted) -> Result<()> {
-        let (mut key, mut first) = (Vec::new(), Vec::new());
-        let mut group = Group::default();
-        let mut started = false;
-        while let Some((next_key, entry)) = sorted.next_entry()? {
-            if started && next_key == key {
-                self.take(&mut group, &first, entry)?;
-                continue;
-            }
-            if started {
-                self.close(&mut group, &first)?;
-            }
-            started = true;
-            key.clear();
-            key.extend_from_slice(next_key);
-            first.clear();
-            first.extend_from_slice(entry);
+    /// Takes the next record of a group, or the first of the next group.
+    fn put(&mut self, begins: bool, entry: &[u8]) -> Result<()> {
+        if begins {
+            self.close()?;
+            self.first.extend_from_slice(entry);
+            return Ok(());
         }
-        if started {
-            self.close(&mut group, &first)?;
-        }
-        Ok(())
-    }
-
-    /// Adds a record to the group of `first`.
-    fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> Result<()> {
-        if group.0.is_empty() {
+        if self.group.is_empty() {
             let encoded = KeyedRecord::split(entry)?.1;
             let adds_up = self.by != By::Record && has_tally(encoded);
-            if KeyedRecord::split(first)?.1 == encoded && !adds_up {
+            if KeyedRecord::split(&self.first)?.1 == encoded && !adds_up {
                 self.tally.duplicates += 1;
                 return Ok(());
             }
-            group.0.push_back(KeyedRecord::decode(first)?);
+            self.group.push_back(KeyedRecord::decode(&self.first)?);
         }
         let entry = KeyedRecord::decode(entry)?;
         let mut conflict = None;
-        for (place, kept) in group.0.iter_mut().enumerate() {
+        for (place, kept) in self.group.iter_mut().enumerate() {
             let has_tally = entry.record.operands(Opcode::TALLY).is_some();
             if kept.record == entry.record && (self.by == By::Record || !has_tally) {
                 self.tally.duplicates += 1;
@@ -555,32 +537,32 @@ impl Groups {
                 }
             }
         }
-        match conflict.and_then(|(place, opcodes)| Some((group.0.get(place)?, opcodes))) {
+        match conflict.and_then(|(place, opcodes)| Some((self.group.get(place)?, opcodes))) {
             None => self.tally.same_board += 1,
             Some((first, opcodes)) => {
                 self.tally.conflicts += 1;
                 push_conflict(&mut self.conflicts, first, &entry, &opcodes)?;
             }
         }
-        self.settle(group, entry)
+        self.settle(entry)
     }
 
     /// Treats a record that could not be merged.
-    fn settle(&mut self, group: &mut Group, entry: KeyedRecord) -> Result<()> {
+    fn settle(&mut self, entry: KeyedRecord) -> Result<()> {
         let drops = self.by == By::Board;
         match self.policy {
             OnConflict::First => {}
             OnConflict::Last => {
-                let order = group.0.front().map_or(entry.order, |first| first.order);
-                group.0.clear();
-                group.0.push_back(KeyedRecord { order, ..entry });
+                let order = self.group.front().map_or(entry.order, |first| first.order);
+                self.group.clear();
+                self.group.push_back(KeyedRecord { order, ..entry });
             }
             OnConflict::Report
-                if drops && !group.0.iter().any(|kept| same_position(kept, &entry)) => {}
+                if drops && !self.group.iter().any(|kept| same_position(kept, &entry)) => {}
             OnConflict::Report => {
-                group.0.push_back(entry);
-                if group.0.len() > WINDOW
-                    && let Some(oldest) = group.0.pop_front()
+                self.group.push_back(entry);
+                if self.group.len() > WINDOW
+                    && let Some(oldest) = self.group.pop_front()
                 {
                     self.out.push(oldest.order, &oldest.record)?;
                 }
@@ -589,11 +571,13 @@ impl Groups {
         Ok(())
     }
 
-    fn close(&mut self, group: &mut Group, first: &[u8]) -> Result<()> {
-        if group.0.is_empty() {
-            return self.out.push_entry(first);
+    /// Ends the group.
+    fn close(&mut self) -> Result<()> {
+        if self.group.is_empty() && !self.first.is_empty() {
+            self.out.push_entry(&self.first)?;
         }
-        group.0.drain(..).try_for_each(|kept| self.out.push(kept.order, &kept.record))
+        self.first.clear();
+        self.group.drain(..).try_for_each(|kept| self.out.push(kept.order, &kept.record))
     }
 }
 
@@ -767,12 +751,12 @@ impl Selection {
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<Ordered> {
         let out = Reorder::new(&self.directory, self.memory_bytes / 2);
+        let chooser = Chooser::new(self.keep, self.others);
         match self.records {
             Records::Kept(kept) => {
-                let list = select_kept(kept, self.keep, self.others);
-                Ok(Ordered::merged(list, SIDE, out.finish()?))
+                Ok(Ordered::merged(chooser.choose_kept(kept), SIDE, out.finish()?))
             }
-            Records::Sorted(sorter) => select_sorted(sorter.finish()?, self.keep, self.others, out),
+            Records::Sorted(sorter) => chooser.choose_sorted(sorter.finish()?, out),
         }
     }
 }
@@ -817,50 +801,67 @@ fn push_side(
     Ok(sorter.push(&key, &payload)?)
 }
 
-/// The own records that are kept. The numbers of the other collections of a key ascend.
-fn select_kept(kept: ByKey, keep: Keep, others: u32) -> List {
-    let mut stays = vec![false; kept.len()];
-    let mut own = Vec::new();
-    for ring in kept.rings() {
-        own.clear();
-        let (mut found, mut last) = (0, None);
-        for number in ring {
-            match kept.entry(number).split_first_chunk::<SIDE>() {
-                Some(([OTHER, other @ ..], _)) => {
-                    found += u32::from(last != Some(*other));
-                    last = Some(*other);
-                }
-                _ => own.push(number),
-            }
-        }
-        if keep.takes(found, others) {
-            own.iter().for_each(|number| stays[*number as usize] = true);
-        }
-    }
-    kept.into_list_of(|number| stays[number as usize])
+/// The pass of a [`Selection`] over the records of each key: first those of the other collections,
+/// whose numbers ascend, then the own ones.
+struct Chooser {
+    keep: Keep,
+    others: u32,
+    /// Number of other collections that have the key, and the last of them.
+    found: u32,
+    last: Option<[u8; 4]>,
 }
 
-fn select_sorted(mut sorted: Sorted, keep: Keep, others: u32, mut out: Reorder) -> Result<Ordered> {
-    let mut group = Vec::new();
-    let mut found = 0;
-    let mut last_found = Vec::new();
-    while let Some((key, payload)) = sorted.next_entry()? {
-        let Some((side, key)) = key.split_last() else { continue };
-        if group != key {
-            group.clear();
-            group.extend_from_slice(key);
-            found = 0;
-            last_found.clear();
-        }
-        if *side == OTHER {
-            found += u32::from(last_found != payload);
-            last_found.clear();
-            last_found.extend_from_slice(payload);
-        } else if keep.takes(found, others) {
-            out.push_entry(payload)?;
-        }
+impl Chooser {
+    const fn new(keep: Keep, others: u32) -> Chooser {
+        Chooser { keep, others, found: 0, last: None }
     }
-    out.finish()
+
+    /// Takes the next record of a group, or the first of the next group: `other` is the number of
+    /// its collection. Returns whether it is an own record that is kept.
+    fn put(&mut self, begins: bool, other: Option<[u8; 4]>) -> bool {
+        if begins {
+            (self.found, self.last) = (0, None);
+        }
+        if other.is_some() {
+            self.found += u32::from(self.last != other);
+            self.last = other;
+            return false;
+        }
+        self.keep.takes(self.found, self.others)
+    }
+
+    fn choose_kept(mut self, kept: ByKey) -> List {
+        let mut stays = vec![false; kept.len()];
+        let other = |number: &Number| match kept.entry(*number).split_first_chunk::<SIDE>() {
+            Some(([OTHER, other @ ..], _)) => Some(*other),
+            _ => None,
+        };
+        for ring in kept.rings() {
+            let (others, own) = (
+                ring.clone().filter(|it| other(it).is_some()),
+                ring.filter(|it| other(it).is_none()),
+            );
+            let mut begins = true;
+            for number in others.chain(own) {
+                stays[number as usize] = self.put(std::mem::take(&mut begins), other(&number));
+            }
+        }
+        kept.into_list_of(|number| stays[number as usize])
+    }
+
+    fn choose_sorted(mut self, sorted: Sorted, mut out: Reorder) -> Result<Ordered> {
+        let mut entries = Grouped::new(sorted, 1);
+        while let Some(GroupedEntry { begins, suffix, payload }) = entries.next_entry()? {
+            let other = match suffix {
+                [OTHER] => Some(payload.try_into().map_err(|_| changed())?),
+                _ => None,
+            };
+            if self.put(begins, other) {
+                out.push_entry(payload)?;
+            }
+        }
+        out.finish()
+    }
 }
 
 /// Whether two equal records are not duplicates, because their tallies are added.

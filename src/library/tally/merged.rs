@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::codec::tally_origin::{GameDigest, hash_of};
 use crate::error::Result;
-use crate::library::ordered::changed;
+use crate::library::ordered::{Grouped, GroupedEntry, changed};
 use crate::library::same_game::SameGame;
 use crate::library::same_game::SiteId;
 use crate::model::Game;
@@ -76,17 +76,18 @@ impl Comparison {
     }
 }
 
-fn compare(mut sorted: Sorted) -> Result<MergedGames> {
+fn compare(sorted: Sorted) -> Result<MergedGames> {
     let mut merged = MergedGames::default();
-    let mut first: Option<(Vec<u8>, Labels)> = None;
-    while let Some((game, labels)) = sorted.next_entry()? {
-        let labels = Labels::read_from_bytes(labels).map_err(|_| changed())?;
+    let mut entries = Grouped::new(sorted, 0);
+    let mut first: Option<Labels> = None;
+    while let Some(GroupedEntry { begins, payload, .. }) = entries.next_entry()? {
+        let labels = Labels::read_from_bytes(payload).map_err(|_| changed())?;
         match &first {
-            Some((known, first)) if known == game => merged.add(first, &labels),
+            Some(first) if !begins => merged.add(first, &labels),
             _ => {
                 // A game whose first copy is missing was counted by an earlier import.
                 merged.not_compared += u64::from(labels.counts == 0);
-                first = Some((game.to_vec(), labels));
+                first = Some(labels);
             }
         }
     }
