@@ -71,7 +71,7 @@ pub struct CensusTally {
     pub encoded_bytes: u64,
     /// Records by the number of pieces on the board, 0 to 64.
     pub pieces: [u64; 65],
-    /// Records by opcode. Holds at most [`CensusTally::MAX_OPCODES`].
+    /// Records by opcode. Holds at most 65,536 of them.
     pub opcodes: BTreeMap<Opcode, u64>,
     /// Operations of opcodes beyond that limit.
     pub other_operations: u64,
@@ -104,7 +104,7 @@ impl Unique {
 
 impl CensusTally {
     /// Maximum number of opcodes that are counted one by one, to bound the memory.
-    pub const MAX_OPCODES: usize = 1 << 16;
+    const MAX_OPCODES: usize = 1 << 16;
 }
 
 impl Default for CensusTally {

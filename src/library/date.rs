@@ -95,7 +95,7 @@ impl Date {
     }
 
     /// Whether the day is known.
-    pub const fn is_one_day(&self) -> bool {
+    pub(super) const fn is_one_day(&self) -> bool {
         self.first() == self.last()
     }
 }

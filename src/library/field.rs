@@ -301,7 +301,7 @@ impl Field {
     }
 
     /// Whether only the user can know that records have the field: a tag, or a non-standard opcode.
-    pub fn is_private(&self) -> bool {
+    pub(super) fn is_private(&self) -> bool {
         match self {
             Field::Tag(_) | Field::TagOrOperation(..) => true,
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
@@ -556,7 +556,7 @@ fn edit_distance(a: &[u8], b: &[u8]) -> usize {
 }
 
 /// The value of the operands of an opcode.
-pub fn operand_value(opcode: Opcode, operands: &[Operand]) -> Value<'_> {
+fn operand_value(opcode: Opcode, operands: &[Operand]) -> Value<'_> {
     match (Field::Operation(opcode).kind(), operands) {
         (Type::Nothing, _) => Value::Flag(true),
         (Type::Moves, moves) => Value::Moves(moves),

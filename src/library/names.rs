@@ -1,7 +1,7 @@
 //! Names of openings: a code of the Encyclopaedia of Chess Openings and a name, by position.
 //!
 //! [`Names`] is a table that is read from files of lichess-org/chess-openings. A position without a
-//! name gets that of the last named position before it: [`Names::on_line`] for a line of moves,
+//! name gets that of the last named position before it: [`Names::last_on_line`] for a line of moves,
 //! [`LineNames`] for the positions of games. [`Naming`] writes names into records and games.
 //!
 //! ```
@@ -181,7 +181,7 @@ impl Names {
     }
 
     /// The name of the last named position on a line of legal moves.
-    pub fn on_line(
+    pub(super) fn on_line(
         &self,
         start: &Start,
         moves: impl IntoIterator<Item = Move>,

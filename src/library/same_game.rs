@@ -11,7 +11,7 @@ use crate::text::pgn::{self, PgnFormatOptions};
 pub enum SameGame {
     /// The same id of lichess.org or chess.com. Games without such an id have the same moves, date
     /// and result, and the same other id or none. If they have no id and fewer than
-    /// [`SHORT_GAME_PLIES`] plies, the tags White, Black, Round and UTCTime are equal too.
+    /// 20 plies, the tags White, Black, Round and UTCTime are equal too.
     #[default]
     Auto,
     /// The same main line from the same position, the same date (UTCDate if Date has no year), and
@@ -24,7 +24,7 @@ pub enum SameGame {
 }
 
 /// Different games with fewer plies often have the same moves.
-pub const SHORT_GAME_PLIES: usize = 20;
+const SHORT_GAME_PLIES: usize = 20;
 
 /// First bytes of the keys of [`SameGame::Auto`].
 const UNIQUE_ID: u8 = 1;

@@ -307,7 +307,7 @@ pub fn parents<E: From<Error>>(
 ///
 /// # Errors
 /// As [`parents`].
-pub fn parents_of<E: From<Error>>(
+pub(super) fn parents_of<E: From<Error>>(
     positions: &[Position],
     cells: &CellFilter,
     ask: &mut Ask<'_, E>,
@@ -338,7 +338,7 @@ pub fn performance(counts: &GameCounts, mover: Color) -> Option<f64> {
 }
 
 /// The share of the points of a side.
-pub fn score_of(counts: &GameCounts, side: Color) -> Option<f64> {
+fn score_of(counts: &GameCounts, side: Color) -> Option<f64> {
     let white = counts.score_of_white()?;
     Some(if side == Color::White { white } else { 1.0 - white })
 }

@@ -45,7 +45,7 @@ impl Line {
     }
 
     /// The records from the first to the current one.
-    pub fn records_so_far(&self) -> impl Iterator<Item = &EpdRecord> {
+    pub(super) fn records_so_far(&self) -> impl Iterator<Item = &EpdRecord> {
         self.records().take(self.at + 1)
     }
 
@@ -104,7 +104,7 @@ impl Line {
     }
 
     /// Takes all moves back.
-    pub const fn to_start(&mut self) {
+    pub(super) const fn to_start(&mut self) {
         self.at = 0;
     }
 

@@ -104,12 +104,12 @@ impl Repertoire {
     }
 
     /// Whether a side is to move in a position.
-    pub fn is_turn_of(&self, side: Color, node: Node) -> bool {
+    pub(in crate::library) fn is_turn_of(&self, side: Color, node: Node) -> bool {
         self.place(node).position.turn() == side
     }
 
     /// Whether a line ends after a move because the position continues elsewhere.
-    pub fn is_transposition(&self, branch: &Branch) -> bool {
+    pub(super) fn is_transposition(&self, branch: &Branch) -> bool {
         !branch.goes_on && !self.place(branch.to).branches.is_empty()
     }
 

@@ -5,7 +5,7 @@
 //! companions find gaps.
 //!
 //! In records, `bm` has the candidates of the own side, and `pm` the first of several; `am` has its
-//! moves that are marked as bad, and [`REPLIES`] the moves of the other side.
+//! moves that are marked as bad, and `replies` the moves of the other side.
 //!
 //! ```
 //! use epdb::library::repertoire::{Repertoire, TreeOptions};
@@ -34,7 +34,6 @@ mod tree;
 
 pub use graph::{Branch, Evaluation, Node, Place, Repertoire};
 pub use paths::{Paths, numbered};
-pub use records::{NAGS, REPLIES, TRANSPOSES};
 pub use tree::{Tree, TreeOptions};
 
 use std::cmp::Reverse;

@@ -10,11 +10,11 @@ use crate::model::{Color, EpdRecord, Opcode, Operand, Operation};
 use crate::text::{Profile, san};
 
 /// `replies`: the moves of the other side that a repertoire continues with, the main one first.
-pub const REPLIES: Opcode = named("replies");
+const REPLIES: Opcode = named("replies");
 /// `transposes`: moves after which a line ends, because the position continues elsewhere.
-pub const TRANSPOSES: Opcode = named("transposes");
+const TRANSPOSES: Opcode = named("transposes");
 /// `nags`: the Numeric Annotation Glyphs of a position.
-pub const NAGS: Opcode = named("nags");
+const NAGS: Opcode = named("nags");
 
 /// Opcodes of the other properties of a position.
 const REMARKS: [Opcode; 3] = [Opcode::C0, Opcode::CE, NAGS];

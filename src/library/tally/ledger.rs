@@ -53,7 +53,10 @@ impl Unlike {
 ///
 /// # Errors
 /// The difference.
-pub fn check_settings(ledger: &TallyLedger, settings: &str) -> Result<(), Unlike> {
+pub(in crate::library) fn check_settings(
+    ledger: &TallyLedger,
+    settings: &str,
+) -> Result<(), Unlike> {
     let origin = &ledger.origin;
     if let Some(pruned) = &origin.pruned {
         return Err(Unlike::Pruned(pruned.clone()));

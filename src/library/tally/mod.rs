@@ -420,7 +420,7 @@ impl TallyBuilder {
 
     /// Limits the memory.
     #[must_use]
-    pub fn max_memory_bytes(self, memory_bytes: usize) -> TallyBuilder {
+    pub(super) fn max_memory_bytes(self, memory_bytes: usize) -> TallyBuilder {
         TallyBuilder { memory_bytes: self.memory_bytes.min(memory_bytes), ..self }
     }
 
