@@ -1,6 +1,7 @@
 //! Differences between two collections of records.
 
 use std::collections::VecDeque;
+use std::ops::Add;
 use std::path::PathBuf;
 
 use super::ordered::{By, KeyedRecord, Origin, changed, push_key, push_record};
@@ -80,7 +81,7 @@ impl Change {
 /// Counts of a [`Diff`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct DiffTally {
-    /// Records that are equal.
+    /// Records or games that are equal.
     pub equal: u64,
     /// Records that only the old collection has.
     pub removed: u64,
@@ -88,6 +89,26 @@ pub struct DiffTally {
     pub added: u64,
     /// Records that changed.
     pub changed: u64,
+}
+
+impl DiffTally {
+    /// Whether anything differs.
+    pub const fn has_differences(&self) -> bool {
+        self.removed + self.added + self.changed > 0
+    }
+}
+
+impl Add for DiffTally {
+    type Output = DiffTally;
+
+    fn add(self, other: DiffTally) -> DiffTally {
+        DiffTally {
+            equal: self.equal + other.equal,
+            removed: self.removed + other.removed,
+            added: self.added + other.added,
+            changed: self.changed + other.changed,
+        }
+    }
 }
 
 /// Compares two collections in bounded memory.

@@ -12,6 +12,7 @@ pub mod explore;
 pub mod expression;
 pub mod field;
 pub mod flip;
+pub mod game_diff;
 pub mod game_sets;
 pub mod game_tag;
 pub mod group;

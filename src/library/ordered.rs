@@ -46,6 +46,11 @@ impl Origin {
         bytes[4..].copy_from_slice(&self.line.to_be_bytes());
         bytes
     }
+
+    pub(super) fn from_bytes(bytes: &[u8; Origin::LEN]) -> Origin {
+        let number = |bytes: &[u8]| bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte));
+        Origin { source: number(&bytes[..4]) as u32, line: number(&bytes[4..]) }
+    }
 }
 
 /// Appends a key that is equal exactly for equal records. No key is a prefix of another.

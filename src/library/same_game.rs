@@ -69,7 +69,7 @@ impl SameGame {
 }
 
 /// The game as PGN, `%` lines included.
-fn export_format(game: &Game) -> Vec<u8> {
+pub(super) fn export_format(game: &Game) -> Vec<u8> {
     let mut text = Vec::with_capacity(1024);
     // UTF-8 can express every game.
     pgn::format(game, &PgnFormatOptions::new().escapes(true), &mut text).ok();

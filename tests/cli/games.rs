@@ -281,7 +281,8 @@ fn games_are_deduped_and_split() {
             let done =
                 scratch.run(&["dedupe", "g.pgn", "--by", by, "-o", "d.pgn", "--memory", memory]);
             assert_eq!(done.status, 0, "{}", done.err);
-            let told = format!("epdb: 6 games read, {} duplicates left out\n", 6 - kept);
+            let nouns = if kept == 5 { "duplicate" } else { "duplicates" };
+            let told = format!("epdb: 6 games read, {} {nouns} left out\n", 6 - kept);
             assert!(done.err.ends_with(&told), "{}", done.err);
             assert_eq!(scratch.run(&["count", "d.pgn"]).out, format!("{kept}\n"), "{by}");
         }
@@ -578,4 +579,44 @@ fn wrong_usage_is_reported() {
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);
         assert!(!scratch.path("a.pgn").exists() && !scratch.path("a.pgc").exists());
     }
+}
+
+#[test]
+fn games_are_compared_as_games() {
+    let game = |white: &str, result: &str, moves: &str| {
+        format!(
+            "[Event \"Cup\"]\n[White \"{white}\"]\n[Black \"B\"]\n[Result \"{result}\"]\n\n{moves} {result}\n\n"
+        )
+    };
+    let old = [game("a", "1-0", "1. e4 e5"), game("b", "*", "1. d4"), game("c", "0-1", "1. c4 c5")];
+    let new =
+        [game("a", "1-0", "1. e4 e5"), game("c", "1/2-1/2", "1. c4 e5"), game("d", "*", "1. Nf3")];
+    let scratch = Scratch::with("old.pgn", old.concat());
+    scratch.write("new.pgn", new.concat());
+    for memory in ["1K", "1M"] {
+        let done = scratch.run(&["diff", "old.pgn", "new.pgn", "--memory", memory]);
+        assert_eq!(done.status, 1);
+        let lines: Vec<&str> = done.out.lines().collect();
+        assert_eq!(lines.len(), 3, "{}", done.out);
+        assert_eq!(lines[0], "- old.pgn:8: b - B *, ????.??.??, Cup (?)");
+        assert_eq!(
+            lines[1],
+            "! old.pgn:15 new.pgn:8 c - B 0-1, ????.??.??, Cup (?): Result \"0-1\" -> \"1/2-1/2\"; \
+             moves from ply 2 on"
+        );
+        assert!(lines[2].starts_with("+ new.pgn:15: d - B"), "{}", lines[2]);
+        assert!(done.err.contains("epdb: 1 equal, 1 removed, 1 added, 1 changed"), "{}", done.err);
+    }
+    let json = scratch.run(&["diff", "old.pgn", "new.pgn", "--json"]).out;
+    let changed: serde_json::Value = serde_json::from_str(json.lines().nth(1).unwrap()).unwrap();
+    assert_eq!((&changed["kind"], &changed["first_ply"]), (&"changed".into(), &2.into()));
+    assert_eq!(changed["tags"][0]["name"], "Result");
+    scratch.write("noted.pgn", old.concat().replace("1. d4", "1. d4 {plays}"));
+    let noted = scratch.run(&["diff", "old.pgn", "noted.pgn"]).out;
+    assert!(noted.ends_with(": comments, glyphs or variations\n"), "{noted}");
+    let same = scratch.run(&["diff", "old.pgn", "old.pgn"]);
+    assert_eq!((same.status, same.out.as_str()), (0, ""));
+    let positions = scratch.run(&["diff", "old.pgn", "new.pgn", "--positions", "final"]);
+    assert!(positions.out.lines().all(|line| line.contains(" - ") || line.contains("/")));
+    assert_eq!(positions.status, 1);
 }

@@ -84,7 +84,7 @@ fn games_get_tags() {
     let done = scratch.run(&[&call[..], &["-o", "n.pgn"]].concat());
     assert_eq!(
         done.err,
-        "epdb: 1 games named, 1 left unchanged (--replace renames them), 1 without a name\n"
+        "epdb: 1 game named, 1 left unchanged (--replace renames them), 1 without a name\n"
     );
     let named = "B27\tSicilian Defense\tHyperaccelerated\tFianchetto\n";
     assert_eq!(table("n.pgn"), format!("{named}A00\t\told\t\n\t\t\t\n"));

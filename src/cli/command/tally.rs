@@ -28,8 +28,7 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
 ///
-/// Each record has `tally`: games, and for each move results, ratings and years. Repeated games count
-/// once.
+/// Each record has `tally`: for each move games, results, ratings, years. Repeated games count once.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
