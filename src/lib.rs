@@ -34,21 +34,24 @@
 //! Each list has the files to change, most important first. `.github/CONTRIBUTING.md` adds tests, pages and
 //! details, and more kinds of changes. Pages under `formats/` specify each format to the byte.
 //!
-//! - **A new opcode**: a row in `src/model/opcode.rs`; the same row in `formats/epd_record.md`,
-//!   `formats/epd_text.md` and `formats/README.md`. Rules across opcodes are in
+//! - **A new opcode**: a row in `src/model/opcode.rs`; its number in `formats/epd_record.md`, its operands in
+//!   `formats/epd_text.md`, both in the registry of `formats/README.md`, and a sample in
+//!   `formats/golden/epd_record.json`. Rules across opcodes are in
 //!   `src/text/epd/read/consistency.rs`, the merging of two records in `src/model/merge.rs`. Only a new kind of
-//!   operand touches parsers and codecs: `src/text/epd/read/operands.rs`, `src/text/epd/write.rs` and
+//!   operands (beyond integers, moves, strings and the like) touches parsers and codecs: `src/text/epd/read/operands.rs`, `src/text/epd/write.rs` and
 //!   `src/codec/record`.
-//! - **A new column of `epdb table`**: `src/library/field.rs` alone. The same field works in `--where` and
-//!   `sort`. Fields made of game tags are in `src/library/game_tag.rs`.
+//! - **A new column of `epdb table`**: `src/library/field.rs`. The same field works in `--where` and `sort`, and
+//!   `epdb help where` lists it. Fields made of game tags are in `src/library/game_tag.rs`.
 //! - **A new dialect of the explorer**, for clients of another service: a module such as
 //!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers; then
 //!   `src/server/mod.rs` and `src/server/run.rs`, which merges the routes. The answers come from
 //!   `src/library/explore`. Paths are documented in `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a file next to
-//!   `src/archive/blocks/index.rs` or `src/archive/rows/index.rs`; `src/archive/writer.rs` writes it,
-//!   `src/archive/reader/mod.rs` (or `src/archive/reader/segments.rs`) opens it, `src/archive/reader/lookup.rs`
-//!   uses it, and `Archive::verify` in the first of these checks it. Its page is `formats/archive.md`.
+//!   `src/archive/blocks/index.rs` (levels default and max) or `src/archive/rows/index.rs` (level fast);
+//!   `src/archive/writer.rs` writes it; `src/archive/reader/mod.rs` opens a section of the file,
+//!   `src/archive/reader/segments.rs` opens a section of a segment. A lookup that needs it is in
+//!   `src/archive/blocks/lookup.rs` or `src/archive/rows/lookup.rs`. `Archive::verify` in
+//!   `src/archive/reader/mod.rs` checks it. Its page is `formats/archive.md`.
 //! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser next to
 //!   `src/source/lichess`; `src/source/lines.rs` if each line is a record; then one match arm each in
 //!   `src/source/open.rs` (read) and `src/source/target.rs` (write or refuse). Its page is
@@ -106,7 +109,7 @@ pub mod text;
 pub use error::Error;
 
 /// Parses one line of EPD or FEN in the lenient profile and drops warnings.
-/// [`text::epd::parse_line`] returns them.
+/// [`text::epd::parse_line`] returns the warnings too.
 ///
 /// # Errors
 /// The first error of the line. A blank line or a comment is an error too.
