@@ -50,7 +50,7 @@
 //!   `src/archive/blocks/index.rs` (levels default and max) or `src/archive/rows/index.rs` (level fast);
 //!   `src/archive/writer.rs` writes it; `src/archive/reader/mod.rs` opens a section of the file,
 //!   `src/archive/reader/segments.rs` opens a section of a segment. A lookup that needs it is in
-//!   `src/archive/blocks/lookup.rs` or `src/archive/rows/lookup.rs`. `Archive::verify` in
+//!   `src/archive/blocks/lookup.rs` or `src/archive/rows/reader.rs`. `Archive::verify` in
 //!   `src/archive/reader/mod.rs` checks it. Its page is `formats/archive.md`.
 //! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser next to
 //!   `src/source/lichess`; `src/source/lines.rs` if each line is a record; then one match arm each in
