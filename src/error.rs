@@ -193,7 +193,7 @@ impl Error {
     }
 
     /// An error whose text is that of its cause.
-    pub fn from_cause(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+    pub(crate) fn from_cause(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
         Error::new("").because(cause)
     }
 

@@ -4,7 +4,7 @@
 //! and takes its place by [`NewFile::finish`]. One that is dropped before is removed. A process
 //! that handles signals calls [`abandon_all`] before it ends, which removes all of them. What a
 //! process leaves that could do neither (it was killed, or the machine stopped) is removed by the
-//! next one that makes a `NewFile` in that folder or calls [`sweep_once`]: a file under construction is
+//! next one that makes a `NewFile` in that folder or calls `sweep_once`: a file under construction is
 //! locked as long as its owner lives, and one that nobody holds has no owner.
 //!
 //! Errors name the place, never the temporary file.
@@ -254,7 +254,8 @@ impl Abandoned {
 
 /// Removes what processes left in a folder that were killed, unless this process did so before. What cannot be
 /// looked at stays.
-pub fn sweep_once(folder: &Path) {
+#[cfg(feature = "server")]
+pub(crate) fn sweep_once(folder: &Path) {
     std::path::absolute(folder).into_iter().for_each(|folder| unfinished().sweep_once(&folder));
 }
 
@@ -409,7 +410,7 @@ fn advice(kind: io::ErrorKind, elsewhere: &str) -> String {
 ///
 /// Errors name the folder.
 #[derive(Debug)]
-pub struct ScratchFile {
+pub(crate) struct ScratchFile {
     file: File,
     folder: PathBuf,
 }
@@ -419,7 +420,7 @@ impl ScratchFile {
     ///
     /// # Errors
     /// The folder is not there or cannot be written.
-    pub fn create(folder: impl AsRef<Path>) -> io::Result<ScratchFile> {
+    pub(crate) fn create(folder: impl AsRef<Path>) -> io::Result<ScratchFile> {
         let folder = folder.as_ref();
         match tempfile::tempfile_in(folder) {
             Ok(file) => Ok(ScratchFile { file, folder: folder.to_path_buf() }),

@@ -65,11 +65,11 @@ fn run_vectorized<K: Kernel>(kernel: K) -> K::Output {
 
 impl InstructionSet {
     /// The set of every processor of the architecture.
-    pub const PORTABLE: InstructionSet = InstructionSet(Level::Portable);
+    pub(crate) const PORTABLE: InstructionSet = InstructionSet(Level::Portable);
 
     /// The fastest set of this processor, chosen once for each process.
     #[inline]
-    pub fn fastest() -> InstructionSet {
+    pub(crate) fn fastest() -> InstructionSet {
         *FASTEST
     }
 

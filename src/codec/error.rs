@@ -22,7 +22,7 @@ impl DecodeError {
 
     /// The same error when the slice began at byte `base` of something larger.
     #[must_use]
-    pub fn after(self, base: u64) -> DecodeError {
+    pub(crate) fn after(self, base: u64) -> DecodeError {
         DecodeError { offset: base.saturating_add(self.offset), ..self }
     }
 }

@@ -155,7 +155,8 @@ pub fn polyglot_key(position: &Position) -> u64 {
 }
 
 /// The position without an en passant square that does not count for Polyglot.
-pub fn with_polyglot_en_passant(position: &Position) -> Position {
+#[cfg(feature = "library")]
+pub(crate) fn with_polyglot_en_passant(position: &Position) -> Position {
     position.with_en_passant(polyglot_en_passant(position)).unwrap_or(*position)
 }
 

@@ -188,7 +188,8 @@ impl TallyOrigin {
     }
 
     /// Adds what was counted of a file; more of the last one adds to it.
-    pub fn add_source(&mut self, source: TallySource) {
+    #[cfg(feature = "library")]
+    pub(crate) fn add_source(&mut self, source: TallySource) {
         match self.sources.last_mut().filter(|last| last.name == source.name) {
             Some(last) => {
                 last.games = last.games.saturating_add(source.games);
@@ -272,7 +273,8 @@ impl GameDigests {
     }
 
     /// Looks up a game.
-    pub fn find(&self, digest: &GameDigest) -> KnownGame {
+    #[cfg(feature = "library")]
+    pub(crate) fn find(&self, digest: &GameDigest) -> KnownGame {
         let (hash, said) = split(digest);
         match self.0.get(&hash) {
             None => KnownGame::New,
@@ -282,7 +284,8 @@ impl GameDigests {
     }
 
     /// Adds those of another library.
-    pub fn extend(&mut self, others: &GameDigests) {
+    #[cfg(feature = "library")]
+    pub(crate) fn extend(&mut self, others: &GameDigests) {
         for digest in others.iter() {
             self.insert(digest);
         }
@@ -298,19 +301,14 @@ impl GameDigests {
         self.0.len()
     }
 
-    /// Whether none is.
+    /// True if no game is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The digests, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = GameDigest> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = GameDigest> {
         self.0.iter().map(|(hash, said)| joined(hash, *said))
-    }
-
-    /// About how many bytes of memory they take.
-    pub fn memory_used(&self) -> usize {
-        self.0.capacity() * (size_of::<GameDigest>() + 2)
     }
 
     /// All of them, one behind the other, ascending.
@@ -322,7 +320,7 @@ impl GameDigests {
 
     /// Adds digests that stand one behind the other and ascend; false where they do not, or where one
     /// was known with as much or more.
-    pub fn add_bytes(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> bool {
         let (digests, []) = bytes.as_chunks::<16>() else { return false };
         digests.is_sorted_by(|a, b| a[..HASH] < b[..HASH])
             && digests.iter().all(|digest| self.insert(*digest) != KnownGame::Counted)
@@ -336,7 +334,8 @@ impl GameDigests {
 }
 
 /// The digest of a game by the hash of what tells it from others.
-pub fn digest_of(hash: &[u8; 32], said: u32) -> GameDigest {
+#[cfg(feature = "library")]
+pub(crate) fn digest_of(hash: &[u8; 32], said: u32) -> GameDigest {
     joined(&hash[..HASH], said)
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::date::Date;
-use super::game_tag::{TagName, Tags, WELL_KNOWN_TAGS, is_well_known_tag};
+use super::game_tag::{TagName, Tags};
 use super::tally_field::TallyField;
 
 use super::value::{EvalContext, Number, Type, Value, joined};
@@ -14,6 +14,7 @@ use crate::model::{
     CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Operation, Piece, Role,
     StandardOpcode,
 };
+use crate::model::{WELL_KNOWN_TAGS, is_well_known_tag};
 use crate::text::fields::CastlingText;
 use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
 

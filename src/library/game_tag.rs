@@ -6,9 +6,7 @@ use std::sync::Arc;
 use super::date::Date;
 use super::value::EvalContext;
 use super::value::{Number, Type, Value};
-use crate::model::{EpdRecord, Game, Opcode, Operand, Speed, is_tag_name};
-
-pub use crate::model::{WELL_KNOWN_TAGS, is_well_known_tag};
+use crate::model::{EpdRecord, Game, Opcode, Operand, Speed, is_tag_name, is_well_known_tag};
 
 /// The name of a tag, which decides the type of its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,7 +24,7 @@ impl TagName {
     }
 
     /// The type of the values: dates if the name ends in `Date`, numbers if it is `PlyCount` or
-    /// ends in `Elo`, `Rating`, `RatingDiff` or `USCF`, texts if it is one of [`WELL_KNOWN_TAGS`],
+    /// ends in `Elo`, `Rating`, `RatingDiff` or `USCF`, texts if it is a well-known tag,
     /// and otherwise any type.
     pub fn kind(&self) -> Type {
         let name = self.as_str();

@@ -17,7 +17,7 @@ pub struct GameId(pub [u8; GameId::LEN]);
 
 impl GameId {
     /// Its length in bytes.
-    pub const LEN: usize = 8;
+    pub(crate) const LEN: usize = 8;
 }
 
 impl fmt::Display for GameId {

@@ -21,10 +21,11 @@ mod typed;
 pub use board::Board;
 pub use game::{
     BuildError, DOUBLE_FORFEIT, Element, Elements, Game, GameBuilder, GameResult, GameResultError,
-    MAX_TAGS, MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, UNKNOWN_TAG_VALUES,
-    WELL_KNOWN_TAGS, is_tag_name, is_well_known_tag,
+    MAX_TAGS, MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, is_tag_name,
 };
-pub(crate) use game::{is_tag_name_byte, name_without_signs};
+#[cfg(feature = "library")]
+pub(crate) use game::{UNKNOWN_TAG_VALUES, WELL_KNOWN_TAGS};
+pub(crate) use game::{is_tag_name_byte, is_well_known_tag, name_without_signs};
 pub use kept_games::{GameDate, GameId, GameIdError, KeptGame, KeptGames, MAX_KEPT_GAMES};
 pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;
@@ -32,8 +33,7 @@ pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may
 pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation};
 pub use san::{San, SanError};
 pub use square::{Bitboard, Color, Piece, Role, Square, SquareError, Squares};
+pub(crate) use tally::MAX_RATING;
 pub use tally::Speed;
-pub use tally::{
-    Cell, GameCounts, MAX_GAMES, MAX_RATING, MoveTally, Ratings, Tally, TallyOverflow, TallyPart,
-};
+pub use tally::{Cell, GameCounts, MAX_GAMES, MoveTally, Ratings, Tally, TallyOverflow, TallyPart};
 pub use typed::TypedOperand;

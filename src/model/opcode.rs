@@ -229,7 +229,7 @@ impl StandardOpcode {
     }
 
     /// The opcode with this number.
-    pub fn with_number(number: u8) -> Option<&'static StandardOpcode> {
+    pub(crate) fn with_number(number: u8) -> Option<&'static StandardOpcode> {
         let place = *PLACES.get(usize::from(number))?;
         TABLE.get(usize::from(place))
     }

@@ -20,7 +20,7 @@ impl Side {
 
     /// Squares of king and rook after castling to this side, from any start squares:
     /// files g and f, or c and d.
-    pub const fn targets(self, color: Color) -> (Square, Square) {
+    pub(crate) const fn targets(self, color: Color) -> (Square, Square) {
         let rank = color.back_rank();
         match self {
             Side::King => (Square::at(6, rank), Square::at(5, rank)),

@@ -103,7 +103,7 @@ impl Operand {
 
 impl Tally {
     /// The tally that the operands of `tally` are; `None` where they are something else.
-    pub fn from_operands(operands: &[Operand]) -> Option<&Tally> {
+    pub(crate) fn from_operands(operands: &[Operand]) -> Option<&Tally> {
         match operands {
             [Operand::Tally(tally)] => Some(tally),
             _ => None,

@@ -96,7 +96,7 @@ pub struct Cell {
 /// No count of games is larger.
 pub const MAX_GAMES: u64 = 999_999_999_999_999;
 /// Ratings and years lie from 1 to this.
-pub const MAX_RATING: u16 = 9999;
+pub(crate) const MAX_RATING: u16 = 9999;
 
 /// More games than [`MAX_GAMES`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -140,7 +140,7 @@ impl Tally {
     }
 
     /// The games of these cells together.
-    pub fn total_of(&self, is_wanted: impl Fn(&Cell) -> bool) -> TallyPart {
+    pub(crate) fn total_of(&self, is_wanted: impl Fn(&Cell) -> bool) -> TallyPart {
         let mut total = TallyPart::default();
         for part in self.parts.iter().filter(|part| is_wanted(&part.cell)) {
             // What does not fit was not added to the parts either.
@@ -189,7 +189,10 @@ impl Tally {
     /// Reads what stands between the quotes of the operand, in any order of cells and moves;
     /// `move_of` gives the move that a SAN names in the position. `None` when it is no tally, or a move
     /// has none. [`epd::parse_tally`](crate::text::epd::parse_tally) reads the tally of a position.
-    pub fn from_text(text: &[u8], mut move_of: impl FnMut(&San) -> Option<Move>) -> Option<Tally> {
+    pub(crate) fn from_text(
+        text: &[u8],
+        mut move_of: impl FnMut(&San) -> Option<Move>,
+    ) -> Option<Tally> {
         let mut parts: Vec<TallyPart> = Vec::new();
         for item in std::str::from_utf8(text).ok()?.split(", ") {
             match read_head(item) {
@@ -304,7 +307,7 @@ impl GameCounts {
     }
 
     /// Whether a tally can have these counts.
-    pub fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let counts = [self.white, self.draws, self.black, self.unknown];
         let fit = counts.iter().all(|&count| count <= MAX_GAMES) && self.games() <= MAX_GAMES;
         let are_rated = |ratings: Ratings| ratings.games <= self.games() && ratings.is_valid();
@@ -339,7 +342,7 @@ impl Ratings {
 
 impl Cell {
     /// Whether a tally can have such a cell.
-    pub fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let is_year = self.year.is_none_or(|year| (1..=MAX_RATING).contains(&year));
         let is_month = self.month.is_none_or(|month| (1..=12).contains(&month));
         let is_rating = self.rating.is_none_or(|rating| rating <= MAX_RATING);

@@ -143,7 +143,7 @@ impl Sorted {
 
     /// The current record, which [`Sorted::next_entry`] returned; `None` before the first and after
     /// the last.
-    pub fn current(&self) -> Option<(&[u8], &[u8])> {
+    pub(crate) fn current(&self) -> Option<(&[u8], &[u8])> {
         let record = match &self.0 {
             Source::Memory { records, order, next } => {
                 Record::at(records, order.get(next.checked_sub(1)?)?.offset)

@@ -54,7 +54,7 @@ pub struct NotLatin1(pub char);
 ///
 /// # Errors
 /// [`NotLatin1`] with the first such character; nothing is appended then.
-pub fn put_latin1(text: &str, translit: bool, out: &mut Vec<u8>) -> Result<u64, NotLatin1> {
+pub(crate) fn put_latin1(text: &str, translit: bool, out: &mut Vec<u8>) -> Result<u64, NotLatin1> {
     put_bytes(text, translit, out, |c| u8::try_from(c).ok())
 }
 

@@ -59,12 +59,16 @@ impl Diagnostic {
     }
 
     /// The same finding with the setting that would accept the line.
-    pub fn with_setting(self, setting: Setting) -> Diagnostic {
+    pub(crate) fn with_setting(self, setting: Setting) -> Diagnostic {
         Diagnostic { setting: Some(setting), ..self }
     }
 
     /// The same finding with the bytes that the repair changed.
-    pub fn with_repair(self, before: impl Into<Vec<u8>>, after: impl Into<Vec<u8>>) -> Diagnostic {
+    pub(crate) fn with_repair(
+        self,
+        before: impl Into<Vec<u8>>,
+        after: impl Into<Vec<u8>>,
+    ) -> Diagnostic {
         let repair = Repair { before: before.into(), after: after.into() };
         Diagnostic { repair: Some(repair), ..self }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use memchr::{memchr2, memchr2_iter};
+use memchr::memchr2;
 
 use super::codes;
 use super::diagnostic::Diagnostic;
@@ -165,11 +165,17 @@ impl<R: Read> LineReader<R> {
     /// The complete lines in the buffer, but not more than `most`, without reading from the stream. Their
     /// ends go to `ends`, counted from the first byte of the first line plus `before`. Lines over the
     /// limit are left out.
-    pub fn lines_at_hand(&mut self, most: usize, before: usize, ends: &mut Vec<LineEnd>) -> &[u8] {
+    #[cfg(feature = "source")]
+    pub(crate) fn lines_at_hand(
+        &mut self,
+        most: usize,
+        before: usize,
+        ends: &mut Vec<LineEnd>,
+    ) -> &[u8] {
         let most = if self.in_long_line { 0 } else { most };
         let waiting = &self.buffer[self.start..self.filled];
         let (mut end, mut count) = (0, 0);
-        for place in memchr2_iter(b'\r', b'\n', waiting) {
+        for place in memchr::memchr2_iter(b'\r', b'\n', waiting) {
             // The LF of a CR LF was consumed with its CR.
             if place < end {
                 continue;
@@ -196,7 +202,8 @@ impl<R: Read> LineReader<R> {
 
     /// Whether [`LineReader::next_line`] can return a line, or the end of the stream, without reading
     /// from the stream.
-    pub fn is_waiting(&self) -> bool {
+    #[cfg(feature = "source")]
+    pub(crate) fn is_waiting(&self) -> bool {
         let waiting = &self.buffer[self.start..self.filled];
         let end = memchr2(b'\r', b'\n', waiting);
         self.at_end
@@ -208,13 +215,9 @@ impl<R: Read> LineReader<R> {
     ///
     /// # Errors
     /// Errors of the stream.
-    pub fn read_more(&mut self) -> io::Result<()> {
+    #[cfg(feature = "source")]
+    pub(crate) fn read_more(&mut self) -> io::Result<()> {
         if self.at_end { Ok(()) } else { self.fill() }
-    }
-
-    /// The stream.
-    pub const fn get_ref(&self) -> &R {
-        &self.input
     }
 
     /// Copies the whole line that was just reported as too long, with its end, and returns the number of

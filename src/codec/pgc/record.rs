@@ -115,7 +115,7 @@ impl<R: Read> Records<R> {
     }
 
     /// The offset of the next record.
-    pub const fn offset(&self) -> u64 {
+    pub(crate) const fn offset(&self) -> u64 {
         self.offset + self.given as u64
     }
 

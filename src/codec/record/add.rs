@@ -1,11 +1,124 @@
-//! Records that are tallies and nothing else, added as bytes.
+//! Records that are tallies and nothing else: written and added as bytes.
+
+use std::cmp::Reverse;
+use std::sync::LazyLock;
 
 use super::super::item::Cursor;
-use super::kept::take_kept_games;
-use super::operands::{MARKER, MAX_LEN, OPERATIONS};
-use super::tally::{OrdinalTally, put_tallied, put_tallied_games, put_tally, take_tally};
+use super::kept::{put_kept_games, take_kept_games};
+use super::operands::{MARKER, MAX_LEN, NO_MORE_OPERATIONS, OPERATIONS};
+use super::tally::{OrdinalTally, put_tally, take_tally};
 use super::walk::{board_of, kept_games_bytes, tally_bytes};
-use crate::model::KeptGames;
+#[cfg(feature = "library")]
+use crate::codec::packed::PLAIN_MAX;
+use crate::model::{GameCounts, KeptGames, MAX_GAMES, Opcode, StandardOpcode, TallyOverflow};
+
+/// The number of the opcode `tally`, which is looked up for few records only.
+static OPCODE: LazyLock<u8> =
+    LazyLock::new(|| Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
+
+/// The number of the opcode `kept_games`.
+static KEPT_GAMES: LazyLock<u8> =
+    LazyLock::new(|| Opcode::KEPT_GAMES.standard().map_or(0, StandardOpcode::number));
+
+/// Appends the record of a packed identity board with the operation `tally` and no other, whose
+/// operand in its short form `put` appends.
+pub(crate) fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
+    out.push(MARKER | OPERATIONS);
+    out.extend_from_slice(board);
+    out.push(*OPCODE);
+    put(out);
+    out.push(NO_MORE_OPERATIONS);
+}
+
+/// [`put_tallied`] of a board in the plain form and an operand that is short, each with zeros behind
+/// it and its length: it is put together in one place and copied once.
+#[cfg(feature = "library")]
+#[inline]
+pub(crate) fn put_tallied_short<const ROOM: usize>(
+    (board, board_len): (&[u8; PLAIN_MAX], usize),
+    (operand, operand_len): &([u8; ROOM], usize),
+    out: &mut Vec<u8>,
+) {
+    const { assert!(1 + PLAIN_MAX + 1 + ROOM < SHORT) };
+    let mut record = [NO_MORE_OPERATIONS; SHORT];
+    record[0] = MARKER | OPERATIONS;
+    record[1..][..PLAIN_MAX].copy_from_slice(board);
+    let opcode = 1 + board_len.min(PLAIN_MAX);
+    record[opcode] = *OPCODE;
+    record[opcode + 1..][..ROOM].copy_from_slice(operand);
+    let end = opcode + 1 + operand_len.min(&ROOM);
+    record[end] = NO_MORE_OPERATIONS;
+    let start = out.len();
+    out.extend_from_slice(&record);
+    out.truncate(start + end + 1);
+}
+
+/// Room for a short record.
+#[cfg(feature = "library")]
+const SHORT: usize = 64;
+
+/// [`put_tallied`], with the operation `kept_games` beside it.
+pub(crate) fn put_tallied_games(
+    board: &[u8],
+    kept: &KeptGames,
+    out: &mut Vec<u8>,
+    put: impl FnOnce(&mut Vec<u8>),
+) {
+    out.push(MARKER | OPERATIONS);
+    out.extend_from_slice(board);
+    out.push(*KEPT_GAMES);
+    put_kept_games(kept, out);
+    out.push(*OPCODE);
+    put(out);
+    out.push(NO_MORE_OPERATIONS);
+}
+
+impl OrdinalTally {
+    /// Adds the games in which a move was played.
+    ///
+    /// # Errors
+    /// There would be too many.
+    pub(crate) fn add_move(
+        &mut self,
+        ordinal: u8,
+        counts: &GameCounts,
+    ) -> Result<(), TallyOverflow> {
+        match self.moves.iter_mut().find(|(own, _)| *own == ordinal) {
+            Some((_, own)) => *own = own.plus(counts)?,
+            None => self.moves.push((ordinal, *counts)),
+        }
+        Ok(())
+    }
+
+    /// Adds the games of another part, whatever its cell.
+    ///
+    /// # Errors
+    /// There would be too many.
+    pub(crate) fn add(&mut self, other: &OrdinalTally) -> Result<(), TallyOverflow> {
+        let reached = self.reached.checked_add(other.reached);
+        self.reached = reached.filter(|&reached| reached <= MAX_GAMES).ok_or(TallyOverflow)?;
+        other.moves.iter().try_for_each(|(ordinal, counts)| self.add_move(*ordinal, counts))
+    }
+
+    /// The games that are left without those of another part; `None` where it has others.
+    #[must_use]
+    #[cfg(feature = "library")]
+    pub(crate) fn minus(&self, less: &OrdinalTally) -> Option<OrdinalTally> {
+        let mut left = self.clone();
+        left.reached = left.reached.checked_sub(less.reached)?;
+        for (ordinal, counts) in &less.moves {
+            let (_, own) = left.moves.iter_mut().find(|(own, _)| own == ordinal)?;
+            *own = own.minus(counts)?;
+        }
+        left.moves.retain(|(_, counts)| counts.games() > 0);
+        Some(left)
+    }
+
+    /// Puts the moves into their order.
+    pub(crate) fn sort(&mut self) {
+        self.moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
+    }
+}
 
 /// Adds two records of one board that have a tally, and a list of kept games or none, in their short forms
 /// and nothing else; `None` for others, and where there are too many games.

@@ -111,7 +111,7 @@ fn write_usual_text(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
 /// The games that a record in its binary form lists in their short form.
 ///
 /// # Errors
-/// As [`take_kept_games`](kept::take_kept_games), and where these are not the bytes of a record.
+/// [`DecodeError`] if the bytes are not a record, or its list of kept games is not canonical.
 pub fn kept_games_of(record: &[u8]) -> Result<Option<KeptGames>, DecodeError> {
     let bytes = kept_games_bytes(record)?;
     bytes.map(|bytes| kept::take_kept_games(&mut Cursor::new(bytes))).transpose()

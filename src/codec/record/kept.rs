@@ -11,7 +11,7 @@ const DAYS: u32 = 32;
 const MONTHS: u32 = 13;
 
 /// Appends the operand of `kept_games` in its short form.
-pub fn put_kept_games(kept: &KeptGames, out: &mut Vec<u8>) {
+pub(crate) fn put_kept_games(kept: &KeptGames, out: &mut Vec<u8>) {
     out.extend([kept.limit(), kept.games().len() as u8]);
     for KeptGame { rating, date, id } in kept.games() {
         let (year, month, day) = date.parts();
@@ -46,7 +46,7 @@ pub(super) fn skip(cursor: &mut Cursor) -> Result<(), DecodeError> {
 ///
 /// # Errors
 /// [`DecodeError`] for all bytes but those that [`put_kept_games`] writes.
-pub fn take_kept_games(cursor: &mut Cursor) -> Result<KeptGames, DecodeError> {
+pub(crate) fn take_kept_games(cursor: &mut Cursor) -> Result<KeptGames, DecodeError> {
     let start = cursor.clone();
     let corrupt = || start.error(DecodeErrorKind::Corrupt("list of kept games"));
     let (limit, len) = (cursor.int_1()?, usize::from(cursor.int_1()?));

@@ -12,15 +12,19 @@ mod walk;
 
 #[cfg(feature = "store")]
 pub(crate) use add::add_tallied;
+#[cfg(feature = "library")]
+pub(crate) use add::{put_tallied, put_tallied_games, put_tallied_short};
 #[cfg(feature = "archive")]
 pub(crate) use decode::decode_unspelled;
 pub use decode::{decode, kept_games_of, write_text};
 pub use encode::{PlainRecord, encode, encode_plain};
-pub use kept::{put_kept_games, take_kept_games};
-pub use operands::MAX_LEN;
-pub use tally::{OrdinalTally, put_tallied, put_tallied_games, put_tally, take_tally};
 #[cfg(feature = "library")]
-pub(crate) use tally::{put_counts, put_one_game, put_tallied_short};
+pub(crate) use kept::{put_kept_games, take_kept_games};
+pub use operands::MAX_LEN;
+#[cfg(feature = "library")]
+pub(crate) use tally::{OrdinalTally, put_counts, put_one_game, put_tally, take_tally};
 #[cfg(feature = "archive")]
 pub(crate) use walk::board_with_operations;
-pub use walk::{Part, board_of, len_of, tally_bytes, walk};
+#[cfg(feature = "library")]
+pub(crate) use walk::tally_bytes;
+pub use walk::{Part, board_of, len_of, walk};

@@ -1,25 +1,18 @@
 //! Tallies to bytes and back: the short form of the operand of `tally`.
 
-use std::cmp::Reverse;
-use std::sync::LazyLock;
-
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::{Cursor, fold_sign, unfold_sign};
 use super::super::ordinal;
-use super::kept::put_kept_games;
-use super::operands::{MARKER, Moves, NO_MORE_OPERATIONS, OPERATIONS};
-#[cfg(feature = "library")]
-use crate::codec::packed::PLAIN_MAX;
+use super::operands::Moves;
 use crate::model::rules::Playable;
 use crate::model::{
-    Cell, GameCounts, KeptGames, MAX_GAMES, MoveTally, Opcode, Operand, Ratings, San, Speed,
-    StandardOpcode, Tally, TallyOverflow, TallyPart,
+    Cell, GameCounts, MAX_GAMES, MoveTally, Opcode, Operand, Ratings, San, Speed, Tally, TallyPart,
 };
 use crate::text::{epd, san};
 
 /// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct OrdinalTally {
+pub(crate) struct OrdinalTally {
     /// Which games.
     pub cell: Cell,
     /// Number of the games that reached the position.
@@ -51,111 +44,8 @@ const SOME: u8 = 2;
 /// Years are counted from this one.
 const EPOCH: i64 = 2000;
 
-/// The number of the opcode `tally`, which is looked up for few records only.
-static OPCODE: LazyLock<u8> =
-    LazyLock::new(|| Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
-
-/// The number of the opcode `kept_games`.
-static KEPT_GAMES: LazyLock<u8> =
-    LazyLock::new(|| Opcode::KEPT_GAMES.standard().map_or(0, StandardOpcode::number));
-
-/// Appends the record of a packed identity board with the operation `tally` and no other, whose
-/// operand in its short form `put` appends.
-pub fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
-    out.push(MARKER | OPERATIONS);
-    out.extend_from_slice(board);
-    out.push(*OPCODE);
-    put(out);
-    out.push(NO_MORE_OPERATIONS);
-}
-
-/// [`put_tallied`] of a board in the plain form and an operand that is short, each with zeros behind
-/// it and its length: it is put together in one place and copied once.
-#[cfg(feature = "library")]
-#[inline]
-pub(crate) fn put_tallied_short<const ROOM: usize>(
-    (board, board_len): (&[u8; PLAIN_MAX], usize),
-    (operand, operand_len): &([u8; ROOM], usize),
-    out: &mut Vec<u8>,
-) {
-    const { assert!(1 + PLAIN_MAX + 1 + ROOM < SHORT) };
-    let mut record = [NO_MORE_OPERATIONS; SHORT];
-    record[0] = MARKER | OPERATIONS;
-    record[1..][..PLAIN_MAX].copy_from_slice(board);
-    let opcode = 1 + board_len.min(PLAIN_MAX);
-    record[opcode] = *OPCODE;
-    record[opcode + 1..][..ROOM].copy_from_slice(operand);
-    let end = opcode + 1 + operand_len.min(&ROOM);
-    record[end] = NO_MORE_OPERATIONS;
-    let start = out.len();
-    out.extend_from_slice(&record);
-    out.truncate(start + end + 1);
-}
-
-/// Room for a short record.
-#[cfg(feature = "library")]
-const SHORT: usize = 64;
-
-/// [`put_tallied`], with the operation `kept_games` beside it.
-pub fn put_tallied_games(
-    board: &[u8],
-    kept: &KeptGames,
-    out: &mut Vec<u8>,
-    put: impl FnOnce(&mut Vec<u8>),
-) {
-    out.push(MARKER | OPERATIONS);
-    out.extend_from_slice(board);
-    out.push(*KEPT_GAMES);
-    put_kept_games(kept, out);
-    out.push(*OPCODE);
-    put(out);
-    out.push(NO_MORE_OPERATIONS);
-}
-
-impl OrdinalTally {
-    /// Adds the games in which a move was played.
-    ///
-    /// # Errors
-    /// There would be too many.
-    pub fn add_move(&mut self, ordinal: u8, counts: &GameCounts) -> Result<(), TallyOverflow> {
-        match self.moves.iter_mut().find(|(own, _)| *own == ordinal) {
-            Some((_, own)) => *own = own.plus(counts)?,
-            None => self.moves.push((ordinal, *counts)),
-        }
-        Ok(())
-    }
-
-    /// Adds the games of another part, whatever its cell.
-    ///
-    /// # Errors
-    /// There would be too many.
-    pub fn add(&mut self, other: &OrdinalTally) -> Result<(), TallyOverflow> {
-        let reached = self.reached.checked_add(other.reached);
-        self.reached = reached.filter(|&reached| reached <= MAX_GAMES).ok_or(TallyOverflow)?;
-        other.moves.iter().try_for_each(|(ordinal, counts)| self.add_move(*ordinal, counts))
-    }
-
-    /// The games that are left without those of another part; `None` where it has others.
-    #[must_use]
-    pub fn minus(&self, less: &OrdinalTally) -> Option<OrdinalTally> {
-        let mut left = self.clone();
-        left.reached = left.reached.checked_sub(less.reached)?;
-        for (ordinal, counts) in &less.moves {
-            let (_, own) = left.moves.iter_mut().find(|(own, _)| own == ordinal)?;
-            *own = own.minus(counts)?;
-        }
-        left.moves.retain(|(_, counts)| counts.games() > 0);
-        Some(left)
-    }
-
-    /// Puts the moves into their order.
-    pub fn sort(&mut self) {
-        self.moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
-    }
-}
-
 /// Appends the operand of `tally` in its short form; the cells of the parts ascend.
-pub fn put_tally<'p>(parts: impl IntoIterator<Item = &'p OrdinalTally>, out: &mut Vec<u8>) {
+pub(crate) fn put_tally<'p>(parts: impl IntoIterator<Item = &'p OrdinalTally>, out: &mut Vec<u8>) {
     let mut parts = parts.into_iter().peekable();
     while let Some(part) = parts.next() {
         put_part(part, parts.peek().is_some(), out);
@@ -357,7 +247,8 @@ pub(super) fn skip(cursor: &mut Cursor) -> Result<(), DecodeError> {
 ///
 /// # Errors
 /// [`DecodeError`] for all bytes but those that [`put_tally`] writes.
-pub fn take_tally(cursor: &mut Cursor) -> Result<Vec<OrdinalTally>, DecodeError> {
+#[cfg(feature = "store")]
+pub(crate) fn take_tally(cursor: &mut Cursor) -> Result<Vec<OrdinalTally>, DecodeError> {
     let part = |cell, reached, moves| OrdinalTally { cell, reached, moves };
     parts(cursor, |ordinal, counts| Ok((ordinal, counts)), part)
 }

@@ -113,7 +113,8 @@ pub(crate) fn board_with_operations(record: &[u8]) -> Result<Option<&[u8]>, Deco
 ///
 /// # Errors
 /// As [`len_of`].
-pub fn tally_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
+#[cfg(feature = "store")]
+pub(crate) fn tally_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
     short_form(record, Opcode::TALLY)
 }
 

@@ -262,7 +262,7 @@ impl GameBuilder {
     ///
     /// # Errors
     /// [`BuildError::VariationEnd`], [`BuildError::TooLarge`].
-    pub fn dissolve_variation(&mut self) -> Result<(), BuildError> {
+    pub(crate) fn dissolve_variation(&mut self) -> Result<(), BuildError> {
         if self.outer.is_empty() {
             return Err(BuildError::VariationEnd);
         }

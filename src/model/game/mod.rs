@@ -14,14 +14,15 @@ mod tags;
 pub use builder::GameBuilder;
 pub use elements::{Element, Elements};
 pub use lists::{BuildError, MAX_VARIATION_DEPTH};
-use lists::{Lists, Note, NoteKind, Span, Step};
+use lists::{Lists, NoteKind, Span, Step};
 pub use replay::Replay;
 pub use result::{DOUBLE_FORFEIT, GameResult, GameResultError};
-pub use tags::{
-    MAX_TAGS, SEVEN_TAG_ROSTER, UNKNOWN_TAG_VALUES, WELL_KNOWN_TAGS, is_tag_name, is_well_known_tag,
-};
+pub(crate) use tags::UNKNOWN_TAG_VALUES;
+#[cfg(feature = "library")]
+pub(crate) use tags::WELL_KNOWN_TAGS;
+pub use tags::{MAX_TAGS, SEVEN_TAG_ROSTER, is_tag_name};
 use tags::{RESULT, place_in_roster};
-pub(crate) use tags::{is_tag_name_byte, name_without_signs};
+pub(crate) use tags::{is_tag_name_byte, is_well_known_tag, name_without_signs};
 
 use super::position::Position;
 use super::record::Counters;
@@ -46,8 +47,8 @@ impl Start {
 
 /// One game.
 ///
-/// Text is Unicode. The seven roster tags are always there; those that nobody gave say
-/// [`UNKNOWN_TAG_VALUES`].
+/// Text is Unicode. The seven roster tags are always there; those that nobody gave are
+/// `?`, the date `????.??.??`, the result `*`.
 ///
 /// ```
 /// use epdb::model::{Element, GameBuilder, GameResult, Square, rules::Move};
@@ -131,7 +132,7 @@ impl Game {
     }
 
     /// Whether somebody gave any tag a value.
-    pub fn has_tags(&self) -> bool {
+    pub(crate) fn has_tags(&self) -> bool {
         self.roster.iter().any(Option::is_some) || !self.other_tags.is_empty()
     }
 
@@ -149,16 +150,6 @@ impl Game {
             .iter()
             .map(|(name, value)| (self.lists.at(*name), self.lists.at(*value)));
         roster.chain(others)
-    }
-
-    /// Whether the game has no tags but the roster, no variations, NAGs and comments, and begins
-    /// from the start array: the reduced export format says all of it. Escapes do not
-    /// count.
-    pub fn is_reduced(&self) -> bool {
-        let plain = |note: &Note| matches!(note.kind, NoteKind::Escape(_));
-        self.other_tags.is_empty()
-            && self.start == Start::ARRAY
-            && self.lists.notes.iter().all(plain)
     }
 
     /// Whether the game has variations.

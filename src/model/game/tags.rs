@@ -6,7 +6,7 @@ pub const SEVEN_TAG_ROSTER: [&str; 7] =
     ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
 
 /// Values of the roster tags for unknown facts.
-pub const UNKNOWN_TAG_VALUES: [&str; 7] = ["?", "?", "????.??.??", "?", "?", "?", "*"];
+pub(crate) const UNKNOWN_TAG_VALUES: [&str; 7] = ["?", "?", "????.??.??", "?", "?", "?", "*"];
 
 pub(super) const RESULT: usize = 6;
 
@@ -54,7 +54,7 @@ pub(crate) const fn is_tag_name_byte(byte: u8) -> bool {
 pub const MAX_TAGS: usize = 4096;
 
 /// Tags that games often have: these names are never taken for misspelt ones.
-pub const WELL_KNOWN_TAGS: [&str; 41] = [
+pub(crate) const WELL_KNOWN_TAGS: [&str; 41] = [
     "Annotator",
     "Black",
     "BlackElo",
@@ -99,7 +99,7 @@ pub const WELL_KNOWN_TAGS: [&str; 41] = [
 ];
 
 /// Whether games often have a tag of this name.
-pub fn is_well_known_tag(name: &str) -> bool {
+pub(crate) fn is_well_known_tag(name: &str) -> bool {
     let of_white = name.strip_prefix("White").map(|rest| format!("Black{rest}"));
     WELL_KNOWN_TAGS.contains(&of_white.as_deref().unwrap_or(name))
 }

@@ -148,7 +148,7 @@ fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool
 /// Whether a double step can have left the en passant square: the square and the one the
 /// pawn came from are empty, and the pawn stands in front. True when there is no such square.
 #[inline]
-pub fn en_passant_is_possible(position: &Position) -> bool {
+pub(crate) fn en_passant_is_possible(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return true };
     has_stepped_over(position.board(), position.turn(), target)
 }

@@ -16,12 +16,13 @@ pub(crate) use attacks::{
 };
 #[cfg(feature = "shakmaty")]
 pub use conversions::PieceDrop;
-pub use legality::en_passant_is_possible;
+pub(crate) use legality::en_passant_is_possible;
 #[cfg(feature = "source")]
 pub(crate) use legality::is_plainly_legal;
 pub use legality::{Legality, legality};
 pub use legality::{can_mate, is_insufficient_material};
+pub(crate) use playable::PROMOTIONS;
 pub(crate) use playable::castling_rook;
-pub use playable::{Move, MoveTextError, PROMOTIONS};
+pub use playable::{Move, MoveTextError};
 pub use playable::{NotPlayable, Playable, after, en_passant_is_legal, is_zeroing};
 pub(in crate::model) use playable::{after_null_move, play, play_piece};

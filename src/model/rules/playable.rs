@@ -108,7 +108,7 @@ impl Playable {
 
     /// The squares that pieces other than the king may move to at all: without check all but our
     /// own, in check those that end it, in double check none. En passant captures are apart.
-    pub const fn targets(&self) -> Bitboard {
+    pub(crate) const fn targets(&self) -> Bitboard {
         Bitboard(self.targets)
     }
 
@@ -147,7 +147,7 @@ impl Playable {
 
     /// The squares to which the king may legally step.
     #[inline(always)]
-    pub fn king_destinations(&self) -> Bitboard {
+    pub(crate) fn king_destinations(&self) -> Bitboard {
         let board = self.position.board();
         let us = self.position.turn();
         let theirs = board.color(!us).bits();
@@ -174,7 +174,7 @@ impl Playable {
 
     /// The pawns that may legally capture en passant, and the square they go to.
     #[inline]
-    pub fn en_passant(&self) -> Option<(Bitboard, Square)> {
+    pub(crate) fn en_passant(&self) -> Option<(Bitboard, Square)> {
         match self.position.en_passant() {
             Some(target) => self.en_passant_to(target),
             None => None,
@@ -199,7 +199,7 @@ impl Playable {
 
     /// The square of the rook with which the king may castle to a side right now.
     #[inline]
-    pub fn castling(&self, side: Side) -> Option<Square> {
+    pub(crate) fn castling(&self, side: Side) -> Option<Square> {
         if self.checkers != 0 || self.position.castling().is_empty() {
             return None;
         }
@@ -212,7 +212,7 @@ impl Playable {
     }
 
     /// [`Playable::each_move`] for the moves of pieces on some squares.
-    pub fn each_move_from(&self, squares: Bitboard, mut visit: impl FnMut(Move) -> bool) {
+    pub(crate) fn each_move_from(&self, squares: Bitboard, mut visit: impl FnMut(Move) -> bool) {
         let board = self.position.board();
         let us = self.position.turn();
         for role in Role::ALL {
@@ -511,7 +511,7 @@ pub struct Move {
 }
 
 /// The four roles of a promotion in the order of their letters: `B N Q R`.
-pub const PROMOTIONS: [Role; 4] = [Role::Bishop, Role::Knight, Role::Queen, Role::Rook];
+pub(crate) const PROMOTIONS: [Role; 4] = [Role::Bishop, Role::Knight, Role::Queen, Role::Rook];
 
 impl fmt::Display for Move {
     /// The squares, and the letter of a promotion: `e2e4`, `a7a8q`, `e1h1` for castling.

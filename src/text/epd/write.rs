@@ -28,13 +28,6 @@ pub struct Losses {
     pub changed_operations: u64,
 }
 
-impl Losses {
-    /// Whether everything was written, in lines that every reader accepts.
-    pub fn is_none(self) -> bool {
-        self == Losses::default()
-    }
-}
-
 impl AddAssign for Losses {
     fn add_assign(&mut self, other: Losses) {
         self.operations += other.operations;

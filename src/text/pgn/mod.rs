@@ -18,14 +18,16 @@ mod tag_values;
 pub(crate) mod tags;
 mod write;
 
-pub use super::charset::{Charset, NotLatin1, from_latin1, put_latin1};
+pub(crate) use super::charset::put_latin1;
+pub use super::charset::{Charset, NotLatin1, from_latin1};
 pub use collation::{archive_name, collation_key};
 #[cfg(feature = "engine")]
 pub(crate) use evaluation::evaluation_comment;
 pub use language::{Language, UnknownLanguage};
+#[cfg(feature = "source")]
+pub(crate) use positions::evaluations_unread;
 pub use positions::{
-    PositionOptions, Positions, PositionsLeftOut, evaluations_unread, final_position, positions,
-    positions_left_out,
+    PositionOptions, Positions, PositionsLeftOut, final_position, positions, positions_left_out,
 };
 pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
 pub use tags::TagError;

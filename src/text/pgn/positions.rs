@@ -223,7 +223,8 @@ pub fn positions_left_out(game: &Game, options: &PositionOptions) -> PositionsLe
 }
 
 /// Counts the evaluations in comments that [`positions`] finds with these options and cannot read.
-pub fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
+#[cfg(feature = "source")]
+pub(crate) fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
     if !options.evaluations {
         return 0;
     }
