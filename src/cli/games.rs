@@ -1,16 +1,14 @@
 //! Games that are read as games, and their output.
 
-use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use epdb::error::Place;
-use epdb::library::repertoire::Repertoire;
 use epdb::library::sets::Ordered;
 use epdb::library::tally::TallyBuilder;
-use epdb::model::{Color, Game};
+use epdb::model::Game;
 use epdb::source::{FileFormat, GameFormat, Item, Output};
 use epdb::text::Diagnostic;
 use epdb::text::pgn::GameLosses;
@@ -20,7 +18,7 @@ use super::diagnostics::Diagnostics;
 use super::outcome::Outcome;
 use super::output::open_output_of;
 use super::source::{Reading, Visited};
-use super::terminal::{many, note};
+use super::terminal::note;
 
 /// Game format of the arguments; `None` if the output format holds no games.
 pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<GameFormat> {
@@ -222,31 +220,6 @@ pub(crate) fn count_all(
         }
         Ok(builder.take_item(&item, read.form.games.truncate_games)?)
     })
-}
-
-/// Reads a repertoire: all lines of games, and the moves of records; of tallies, the moves played in at least
-/// `min_games` games. Without a side no move is left out for its mark.
-pub(crate) fn read_repertoire(
-    files: &[PathBuf],
-    read: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    side: Option<Color>,
-    min_games: u64,
-    memory_bytes: usize,
-) -> anyhow::Result<Repertoire> {
-    let repertoire = RefCell::new(Repertoire::new(memory_bytes));
-    Reading::of(files, read, diagnostics)
-        .visit_games(|game, _| {
-            repertoire.borrow_mut().add_game(game, side)?;
-            Ok(Visited::Taken)
-        })
-        .records(|record, _, _| Ok(repertoire.borrow_mut().add_record(&record, min_games)?))?;
-    let repertoire = repertoire.into_inner();
-    if repertoire.moves_left_out() > 0 {
-        let moves = many(repertoire.moves_left_out(), "move");
-        note!("epdb: {moves} after null moves left out");
-    }
-    Ok(repertoire)
 }
 
 /// Reports the omissions in games.

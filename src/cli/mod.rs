@@ -24,6 +24,7 @@ mod progress;
 mod query_reader;
 mod record_output;
 mod referee;
+mod repertoire;
 mod search_target;
 mod settings;
 mod shell;

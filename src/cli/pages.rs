@@ -201,9 +201,9 @@ Objects
              its position), learn; fen and san are null if the position is unknown
   book info  one per book: book, entries, positions, reached_by_book_moves, unknown_positions, ...
   repertoire first part: summary, positions, reached, marked, behind_marked, covered (share of the
-             library's games), games, within, never; then one per finding: part (choice, unanswered,
+             library's games), games, within, never, from_set_up; then one per finding: part (choice, unanswered,
              leaf, unreached, own-move, other-move, line-end), games, share, ply, line, move, moves,
-             first (the location of a game), fen; missing values are omitted
+             first (the location of a game), fen, set_up; missing values are omitted
   report     part report: verdict, notes, runs, problems, cooks; then parts run (scored, solved, share,
              interval, points, nodes, ms, ce, solved_within_ms, facts ...), theme, pair (only_first,
              only_second, mcnemar_p, holm_p, points_interval ...) and problem (id, fen, bm, am, cook,

@@ -16,7 +16,8 @@ use epdb::source::{FileFormat, format_of_file};
 use super::outcome::Usage;
 
 /// The arguments that name files to write.
-const OUTPUTS: [&str; 5] = ["output", "rejects", "repairs", "conflicts", "html"];
+const OUTPUTS: [&str; 7] =
+    ["output", "rejects", "repairs", "conflicts", "html", "training", "cards"];
 /// The argument that may name an input; the input is read to its end before it is replaced.
 const RESULT: &str = "output";
 

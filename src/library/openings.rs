@@ -20,6 +20,7 @@
 //! ```
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -122,12 +123,14 @@ impl Opening {
 type Index = u32;
 
 /// Games of an opening between two players that have no counterpart with the colours swapped so far.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 struct Singles {
     /// Whether the player whose name is first had White.
     first_had_white: bool,
-    /// Half points of that player, in the order of the games.
-    half_points: VecDeque<u8>,
+    /// Half points of that player in the earliest game.
+    half_points: u8,
+    /// The same for the other games, in their order.
+    others: VecDeque<u8>,
 }
 
 /// Openings with the results of their games: those of a book in its order, then the others in the order
@@ -141,6 +144,8 @@ pub struct Openings {
     /// The smallest number of pieces in a position of the book. After fewer pieces, no position of a
     /// game is in the book.
     fewest_pieces: u32,
+    /// Start position of the last game, with its opening.
+    last_start: Option<(Position, Index)>,
     players: HashMap<String, u32>,
     singles: HashMap<(Index, u32, u32), Singles>,
     bytes: usize,
@@ -160,6 +165,7 @@ impl Openings {
             all: Vec::new(),
             of_book: 0,
             fewest_pieces: u32::MAX,
+            last_start: None,
             players: HashMap::new(),
             singles: HashMap::new(),
             bytes: 0,
@@ -185,9 +191,16 @@ impl Openings {
     /// The openings do not fit into memory.
     pub fn add_game(&mut self, game: &Game) -> Result<()> {
         let of_book = if game.has_tag("FEN") { None } else { self.last_of_book(game) };
-        let opening = match of_book {
-            Some(index) => index,
-            None => self.add(&game.start().position)?,
+        let start = &game.start().position;
+        let opening = match (of_book, self.last_start) {
+            (Some(index), _) => index,
+            // The games of a pair follow each other.
+            (None, Some((last, index))) if last == *start => index,
+            (None, _) => {
+                let index = self.add(start)?;
+                self.last_start = Some((*start, index));
+                index
+            }
         };
         let counts = &mut self.all[opening as usize];
         let (white_has, count) = match game.result() {
@@ -259,21 +272,31 @@ impl Openings {
         let (first, second) = if is_first_white { (white, black) } else { (black, white) };
         let first_has = if is_first_white { white_has } else { 2 - white_has };
         let key = (opening, self.player(first)?, self.player(second)?);
-        let singles = self.singles.entry(key).or_default();
-        if singles.first_had_white != is_first_white
-            && let Some(before) = singles.half_points.pop_front()
-        {
-            self.all[opening as usize].pairs[usize::from(before + first_has)] += 1;
-            if singles.half_points.is_empty() {
-                self.singles.remove(&key);
+        let mut entry = match self.singles.entry(key) {
+            Entry::Occupied(entry) => entry,
+            Entry::Vacant(entry) => {
+                entry.insert(Singles {
+                    first_had_white: is_first_white,
+                    half_points: first_has,
+                    others: VecDeque::new(),
+                });
+                return self.take_memory(SINGLE_BYTES);
+            }
+        };
+        let singles = entry.get_mut();
+        if singles.first_had_white == is_first_white {
+            singles.others.push_back(first_has);
+            return self.take_memory(1);
+        }
+        self.all[opening as usize].pairs[usize::from(singles.half_points + first_has)] += 1;
+        match singles.others.pop_front() {
+            Some(next) => singles.half_points = next,
+            None => {
+                entry.remove();
                 self.bytes = self.bytes.saturating_sub(SINGLE_BYTES);
             }
-            return Ok(());
         }
-        singles.first_had_white = is_first_white;
-        singles.half_points.push_back(first_has);
-        let is_new = singles.half_points.len() == 1;
-        self.take_memory(if is_new { SINGLE_BYTES } else { 1 })
+        Ok(())
     }
 
     fn player(&mut self, name: &str) -> Result<u32> {

@@ -26,14 +26,14 @@ fn a_repertoire_is_reported() {
     let scratch = scratch();
     let done = scratch.run(&["repertoire", "lines.pgn", "--side", "white"]);
     let expected = "9 positions, 7 reached\n\
-        1 moves marked as bad, 2 positions behind them only\n\n\
-        More than one candidate: 1 positions\n  1. e4 c5: Nf3 c3\n\n\
+        1 move marked as bad, 2 positions behind it only\n\n\
+        More than one candidate: 1 position\n  1. e4 c5: Nf3 c3\n\n\
         Lines that end without an evaluation: 2\n  1. e4 c5 2. Nf3\n  1. e4 c5 2. c3\n\n\
         Not reached: 0 positions\n";
     assert_eq!((done.status, done.out.as_str()), (0, expected), "{}", done.err);
     // Black's own candidate is one; what Black may meet are several.
     let black = scratch.run(&["repertoire", "lines.pgn", "--side", "black", "-n", "0"]);
-    let part = "More than one candidate: 1 positions\n  and 1 more\n";
+    let part = "More than one candidate: 1 position\n  and 1 more\n";
     assert!(black.out.contains(part), "{}", black.out);
     let piped = scratch.run_with(&["repertoire", "--side", "white", "--from", "pgn"], LINES);
     assert_eq!((piped.out.as_str(), piped.status), (expected, 0));
@@ -44,20 +44,16 @@ fn a_repertoire_goes_through_any_format_and_comes_back() {
     let scratch = scratch();
     let straight = scratch.run(&["convert", "sample.pgn", "straight.pgn", "--tree"]);
     assert_eq!(straight.status, 0, "{}", straight.err);
-    let note = "epdb: a tree of 65 moves; 1 lines refer to the same position elsewhere\n";
+    let note = "epdb: a tree of 65 moves; 1 reference to positions elsewhere in it\n";
     assert!(straight.err.ends_with(note), "{}", straight.err);
-    // NAGs of moves are not in records, but for the marks of own bad moves.
-    let unmarked = movetext(&scratch.text("straight.pgn"));
-    let unmarked = unmarked.replace(" $6", " $2").replace("Nxe4 $2", "Nxe4").replace(" $4", "");
-    let unmarked = unmarked.replace(" $1 4...", "").replace(" $5 4...", "");
+    let straight = movetext(&scratch.text("straight.pgn"));
     for name in ["r.epd", "r.epb", "r.epa", "r.epdb"] {
         let done = scratch.run(&["repertoire", "sample.pgn", "--side", "white", "-o", name]);
         assert_eq!((done.status, done.out.as_str()), (0, ""), "{}", done.err);
-        assert!(done.err.contains("epdb: 65 positions, 1 moves marked as bad\n"), "{}", done.err);
-        assert!(done.err.contains("epdb: 4 NAGs of moves left out\n"), "{}", done.err);
+        assert!(done.err.contains("epdb: 65 positions, 1 move marked as bad\n"), "{}", done.err);
         let tree = scratch.run(&["-q", "convert", name, "tree.pgn", "--tree"]);
         assert_eq!((tree.status, tree.err.as_str()), (0, ""));
-        assert_eq!(movetext(&scratch.text("tree.pgn")), unmarked, "{name}");
+        assert_eq!(movetext(&scratch.text("tree.pgn")), straight, "{name}");
         let report =
             |name: &str| scratch.run(&["repertoire", name, "--side", "white", "--tsv"]).out;
         let sorted = |text: String| {
@@ -72,7 +68,7 @@ fn a_repertoire_goes_through_any_format_and_comes_back() {
     let expected = [format!("{START} bm e4;"), format!("{E4} c0 \"always\"; replies e5 c5;")];
     assert_eq!(first, expected);
     let third = records.out.lines().find(|line| line.contains("2p5")).unwrap();
-    assert!(third.ends_with("w KQkq - am Qh5; bm Nf3 c3; pm Nf3;"), "{third}");
+    assert!(third.ends_with("w KQkq - am Qh5; bm Nf3 c3; glyphs Qh5$4; pm Nf3;"), "{third}");
 }
 
 #[test]
@@ -139,12 +135,12 @@ fn moves_of_a_library_without_an_answer_are_reported() {
         scratch.run(&["tally", "games.pgn", "-o", name]);
         let call = ["repertoire", "lines.pgn", "--side", "white", "--against", name];
         let done = scratch.run(&call);
-        let part = "\nWithout an answer: 1 moves; 50.0 % of the games are covered\n\
+        let part = "\nWithout an answer: 1 move; 50.0 % of the games are covered\n\
                     \x20   games    share  line\n\
                     \x20       2   50.0 %  1. e4 c6\n";
         assert!(done.out.contains(part) && done.status == 0, "{}", done.out);
         let tsv = scratch.run(&[&call[..], &["--tsv"]].concat()).out;
-        let row = format!("unanswered\t2\t0.5000\t1\t1. e4\tc6\te5 c5\t\t{E4}");
+        let row = format!("unanswered\t2\t0.5000\t1\t1. e4\tc6\te5 c5\t\t{E4}\t");
         assert!(tsv.lines().any(|line| line == row), "{tsv}");
     }
     let none =
@@ -222,7 +218,7 @@ fn a_book_has_the_own_candidates_only() {
     let make = ["book", "make", "--repertoire", "lines.pgn", "--side", "white", "-o", "w.bin"];
     let done = scratch.run(&make);
     assert_eq!(done.status, 0, "{}", done.err);
-    assert!(done.err.contains("epdb: 4 entries of a repertoire of 9 positions"), "{}", done.err);
+    assert!(done.err.contains("epdb: 4 entries of 9 positions"), "{}", done.err);
     let list = |args: &[&str]| {
         let tsv = scratch.run(&[&["book", "list", "w.bin", "--tsv"], args].concat()).out;
         let row = |line: &str| line.split('\t').skip(4).take(2).collect::<Vec<_>>().join(" ");
@@ -303,4 +299,170 @@ fn lines_continue_from_the_moves_of_the_root() {
     assert!(done.out.contains("\t1. e4 c5 2. Nf3 d6\t"), "{}", done.out);
     let refused = scratch.run(&[&args[..6], &["-o", "r.epd"]].concat());
     assert_eq!(refused.status, 2, "{}", refused.err);
+}
+
+/// A study of lichess: names, orientation, shapes, glyphs, a set-up position.
+const STUDY: &str = "[Event \"Study: Open\"]
+[Site \"?\"]
+[Date \"2026.11.26\"]
+[Round \"?\"]
+[White \"?\"]
+[Black \"?\"]
+[Result \"*\"]
+[ChapterName \"Open\"]
+[Orientation \"white\"]
+
+{The \"first\" chapter} {[%cal Ge2e4]} 1. e4 $1 1... e5 (1... c5 $5 2. Nf3 $6 (2. c3 $3)) 2. Nf3
+{[%csl Gd4,Re5][%cal Gf3e5] the 'point'} 2... Nc6 $6 3. Bb5 $13 *
+
+[Event \"Study: Ending\"]
+[Site \"?\"]
+[Date \"2026.11.26\"]
+[Round \"?\"]
+[White \"?\"]
+[Black \"?\"]
+[Result \"*\"]
+[ChapterName \"Ending\"]
+[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 3 40\"]
+[Orientation \"white\"]
+[SetUp \"1\"]
+
+40. Kd2 {[%csl Gd2]} 40... Kd7 (40... Kf7 $2) 41. Kd3 *
+
+[Event \"Study: Again\"]
+[Site \"?\"]
+[Date \"2026.11.26\"]
+[Round \"?\"]
+[White \"?\"]
+[Black \"?\"]
+[Result \"*\"]
+[ChapterName \"Again\"]
+[Orientation \"white\"]
+
+{The third} 1. d4 d5 *
+
+";
+
+#[test]
+fn a_study_comes_back_chapter_by_chapter() {
+    let scratch = Scratch::with("study.pgn", STUDY);
+    let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+    let tree = ["study.pgn", "straight.pgn", "--tree", "--chapters"];
+    let straight = scratch.run(&[&["convert"], &tree[..]].concat());
+    assert_eq!(straight.status, 0, "{}", straight.err);
+    let note = "epdb: 3 chapters of 14 moves; 0 references to positions elsewhere in it\n";
+    assert!(straight.err.ends_with(note), "{}", straight.err);
+    assert_eq!(words(&scratch.text("straight.pgn")), words(STUDY));
+    for name in ["r.epd", "r.epb", "r.epa", "r.epdb"] {
+        let done = scratch.run(&["repertoire", "study.pgn", "--chapters", "-o", name]);
+        assert_eq!((done.status, done.out.as_str()), (0, ""), "{name}: {}", done.err);
+        assert!(done.err.contains("epdb: 17 positions, 1 move marked as bad\n"), "{}", done.err);
+        let back = scratch.run(&["convert", name, "back.pgn", "--tree", "--chapters"]);
+        assert_eq!(back.status, 0, "{name}: {}", back.err);
+        assert_eq!(words(&scratch.text("back.pgn")), words(STUDY), "{name}");
+    }
+    let bare = scratch.run(&["repertoire", "study.pgn", "--chapters"]);
+    assert!(bare.status == 2 && bare.err.contains("--chapters is for records"), "{}", bare.err);
+    let root = ["convert", "r.epd", "back.pgn", "--tree", "--chapters", "--root", "e4"];
+    assert_eq!(scratch.run(&root).status, 2);
+    scratch.write("plain.epd", format!("{START} bm e4;\n"));
+    let plain = scratch.run(&["convert", "plain.epd", "back.pgn", "--tree", "--chapters"]);
+    assert!(plain.status == 2 && plain.err.contains("has no chapter"), "{}", plain.err);
+}
+
+#[test]
+fn the_side_is_that_of_the_orientation() {
+    let scratch = Scratch::with("study.pgn", STUDY);
+    let named = scratch.run(&["repertoire", "study.pgn", "--side", "white"]);
+    let tagged = scratch.run(&["repertoire", "study.pgn"]);
+    assert_eq!((tagged.status, tagged.out.as_str()), (0, named.out.as_str()), "{}", tagged.err);
+    let black = STUDY.replacen("\"white\"", "\"black\"", 1);
+    scratch.write("both.pgn", &black);
+    let both = scratch.run(&["repertoire", "both.pgn"]);
+    let message = "both.pgn:14 is for White and both.pgn:1 is for Black";
+    assert!(both.status == 2 && both.err.contains(message), "{}", both.err);
+    let chapters = scratch.run(&["repertoire", "both.pgn", "--chapters", "--to", "epd"]);
+    assert_eq!(chapters.status, 0, "{}", chapters.err);
+    let first = chapters.out.lines().next().unwrap();
+    assert!(first.contains("replies e4;") && first.contains("Orientation \"black\""), "{first}");
+    scratch.write("none.pgn", LINES);
+    for call in [&["none.pgn"][..], &["none.pgn", "--chapters", "--to", "epd"]] {
+        let none = scratch.run(&[&["repertoire"], call].concat());
+        assert!(none.status == 2 && none.err.contains("Orientation tag"), "{}", none.err);
+    }
+    let mixed = scratch.run(&["repertoire", "study.pgn", "none.pgn"]);
+    let message = "study.pgn:1 has an Orientation tag and none.pgn:1 has none";
+    assert!(mixed.status == 2 && mixed.err.contains(message), "{}", mixed.err);
+}
+
+#[test]
+fn set_up_chapters_are_reported_from_their_own_start() {
+    let scratch = Scratch::with("study.pgn", STUDY);
+    let done = scratch.run(&["repertoire", "study.pgn"]);
+    let begin =
+        "16 positions, 15 reached\n5 positions reached only from 1 set-up position of games\n";
+    assert!(done.out.starts_with(begin), "{}", done.out);
+    assert!(done.out.contains("\nNot reached: 0 positions\n"), "{}", done.out);
+    let leaf = "  1. Kd2 Kf7 from 4k3/8/8/8/8/8/4P3/4K3 w - -\n";
+    assert!(done.out.contains(leaf), "{}", done.out);
+    // Records know the set-up position too.
+    scratch.run(&["repertoire", "study.pgn", "-o", "r.epd"]);
+    let records = scratch.run(&["repertoire", "r.epd", "--side", "white"]);
+    assert!(records.out.starts_with(begin), "{}", records.out);
+    let rooted = scratch.run(&["repertoire", "study.pgn", "--root", "e4"]);
+    assert!(rooted.out.contains("Not reached: "), "{}", rooted.out);
+    let tree = scratch.run(&["convert", "study.pgn", "t.pgn", "--tree"]);
+    let note = "epdb: the tree leaves out lines from 1 set-up position: --chapters keeps them\n";
+    assert!(tree.err.contains(note), "{}", tree.err);
+}
+
+// README: `repertoire LINES`
+#[test]
+fn lines_and_cards_are_written_for_trainers() {
+    let scratch = scratch();
+    let games = "1. e4 c5 1-0 1. e4 c6 1-0 1. e4 c6 0-1 1. e4 e5 2. Nf3 Nc6 *\n";
+    scratch.write("games.pgn", games);
+    scratch.run(&["tally", "games.pgn", "-o", "lib.epa"]);
+    let call = ["repertoire", "lines.pgn", "--side", "white"];
+    let training = ["--against", "lib.epa", "--training", "t.pgn", "--cards", "c.tsv"];
+    let done = scratch.run(&[&call[..], &training].concat());
+    assert_eq!((done.status, done.out.as_str()), (0, ""), "{}", done.err);
+    assert!(done.err.contains("t.pgn: 3 lines of play, 50.0 % of the games\n"), "{}", done.err);
+    let text = scratch.text("t.pgn");
+    let games: Vec<String> = text.split("[Event ").skip(1).map(movetext).collect();
+    let expected = [
+        "{1 in 4 games; 25.0 % are covered so far} 1. e4 {always} 1... e5 2. Nf3 $14 *",
+        "{1 in 8 games; 37.5 % are covered so far} 1. e4 {always} 1... c5 2. Nf3 *",
+        "{1 in 8 games; 50.0 % are covered so far} 1. e4 {always} 1... c5 2. c3 *",
+    ];
+    assert_eq!(games, expected);
+    assert!(text.starts_with("[Event \"Line 1 of 3\"]\n"), "{text}");
+    assert!(text.contains("[Orientation \"white\"]\n"), "{text}");
+    let cards = scratch.text("c.tsv");
+    let lines: Vec<&str> = cards.lines().collect();
+    assert_eq!(
+        lines[..5],
+        [
+            "#separator:tab",
+            "#html:false",
+            "#columns:FEN\tAnswer\tLine\tComment\tID",
+            "#guid column:5",
+            &format!("{START} 0 1\te4\t\talways\tepdb-463b96181691fc9c"),
+        ]
+    );
+    assert!(lines[5..].iter().any(|line| line.contains("\tNf3 or c3\t1. e4 c5\t\t")), "{cards}");
+    assert_eq!(lines.len(), 4 + 3, "{cards}");
+    // Ids stay if the repertoire grows, and comments have no commands.
+    let more = LINES
+        .replace("{always}", "{\"best\" [%csl Ge4] by test} d5 (1... e6 2. d4)")
+        .replace("e5 (1... c5", "(1... e5) (1... c5")
+        .replace(") 2. Nf3 $14", ") 2. exd5");
+    scratch.write("lines.pgn", more);
+    let again = scratch.run(&[&call[..], &["--cards", "c.tsv"]].concat());
+    assert_eq!(again.status, 0, "{}", again.err);
+    let again = scratch.text("c.tsv");
+    let first = format!("{START} 0 1\te4\t\t\"\"\"best\"\" by test\"\tepdb-463b96181691fc9c");
+    assert_eq!(again.lines().nth(4), Some(first.as_str()), "{again}");
+    let alone = scratch.run(&[&call[..], &["--training", "t.pgn"]].concat());
+    assert_eq!(alone.status, 2, "{}", alone.err);
 }

@@ -10,15 +10,16 @@ use crate::cli::args::{
 use crate::cli::command::import;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{GameOutput, GamePipe, game_format, read_repertoire};
+use crate::cli::games::{GameOutput, GamePipe, game_format};
 use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::check_name;
 use crate::cli::query_reader::parse_root;
 use crate::cli::record_output::RecordOutput;
+use crate::cli::repertoire::{self, Sides};
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
-use epdb::library::repertoire::{Tree, TreeOptions};
+use epdb::library::repertoire::TreeOptions;
 use epdb::source::FileFormat;
 
 /// Convert a file to another format, chosen by the suffixes of both names
@@ -40,8 +41,8 @@ pub(crate) struct Args {
     /// File to write; `-` is standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// Format of OUT, if its name does not show it
-    #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
+    /// Format of OUT, if its name does not show it: epd, fen, epb, epdb, epa, pgn or pgc
+    #[arg(long, value_parser = written_formats(), value_name = "FORMAT", hide_possible_values = true)]
     to: Option<FileFormat>,
     #[command(flatten)]
     tree: TreeArgs,
@@ -64,6 +65,10 @@ struct TreeArgs {
     /// replies, sm, tally, am; main or most-played moves first)
     #[arg(long)]
     tree: bool,
+    /// Write a game per chapter instead, with its tags: per game of the input, or per number in the
+    /// operation chapter of records (`epdb repertoire --chapters`)
+    #[arg(long, requires = "tree", conflicts_with = "root")]
+    chapters: bool,
     /// Root position of the tree [default: the start position]
     #[arg(long, value_name = "POSITION", requires = "tree")]
     root: Option<String>,
@@ -132,26 +137,50 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
     let Some(format) = game_format(to, &args.games) else {
         return Err(Usage("--tree writes a game: the output must be .pgn or .pgc".into()).into());
     };
-    let TreeArgs { root, depth, once, min_games, .. } = &args.tree;
+    let TreeArgs { root, depth, once, min_games, chapters, .. } = &args.tree;
     let root = *parse_root(root.as_deref(), &args.read.form)?.end();
     let memory_bytes = args.memory.memory_bytes / 2;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let files = std::slice::from_ref(&args.input);
-    let lines =
-        read_repertoire(files, &args.read, &mut diagnostics, None, *min_games, memory_bytes)?;
+    let sides = &mut Sides::none();
     let options = TreeOptions {
         depth: depth.unwrap_or(usize::MAX),
         once: *once,
         max_moves: memory_bytes as u64 / TREE_MOVE_BYTES,
     };
-    let tree = lines.tree(&root, &options)?;
+    let trees = match chapters {
+        true => {
+            let read = repertoire::read_chapters;
+            let chapters =
+                read(files, &args.read, &mut diagnostics, sides, *min_games, memory_bytes)?;
+            chapters.all().map(|(_, chapter)| chapter.tree(&options)).collect::<Result<_, _>>()?
+        }
+        false => {
+            let read = repertoire::read;
+            let lines = read(files, &args.read, &mut diagnostics, sides, *min_games, memory_bytes)?;
+            let set_up = lines.set_up().filter(|position| **position != root.identity()).count();
+            if set_up > 0 {
+                note!(
+                    "epdb: the tree leaves out lines from {}: --chapters keeps them",
+                    many(set_up as u64, "set-up position")
+                );
+            }
+            vec![lines.tree(&root, &options)?]
+        }
+    };
     let mut output = GameOutput::open(Some(&args.output), format)?;
-    if let Visited::Refused(refusal) = output.write(&tree.game)? {
-        anyhow::bail!("{}: {}", args.output.display(), refusal.message);
+    for tree in &trees {
+        if let Visited::Refused(refusal) = output.write(&tree.game)? {
+            anyhow::bail!("{}: {}", args.output.display(), refusal.message);
+        }
     }
     output.finish()?;
-    let Tree { moves, references, .. } = tree;
-    let (moves, references) = (many(moves, "move"), many(references, "reference"));
-    note!("epdb: a tree of {moves}; {references} to positions elsewhere in it");
+    let moves = many(trees.iter().map(|tree| tree.moves).sum::<u64>(), "move");
+    let references = many(trees.iter().map(|tree| tree.references).sum::<u64>(), "reference");
+    let whole = match chapters {
+        true => many(trees.len() as u64, "chapter"),
+        false => "a tree".into(),
+    };
+    note!("epdb: {whole} of {moves}; {references} to positions elsewhere in it");
     diagnostics.finish()
 }

@@ -11,7 +11,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, Visited};
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use crate::cli::{columns, json};
 use epdb::library::expression::{Expression, ExpressionError};
 use epdb::library::openings::{Opening, Openings};
@@ -142,24 +142,20 @@ fn report(openings: &Openings) {
     let pairs: u64 = openings.all().iter().map(Opening::pair_count).sum();
     note!(
         "epdb: {}, {} of {}",
-        counted(games(openings.all()), "game"),
-        counted(pairs, "pair"),
-        counted(played as u64, "opening")
+        many(games(openings.all()), "game"),
+        many(pairs, "pair"),
+        many(played as u64, "opening")
     );
     if book.is_empty() {
         return;
     }
     let unplayed = book.iter().filter(|opening| opening.games() == 0).count();
     if unplayed > 0 {
-        note!("epdb: {} of the book without games", counted(unplayed as u64, "opening"));
+        note!("epdb: {} of the book without games", many(unplayed as u64, "opening"));
     }
     if games(others) > 0 {
-        note!("epdb: {} with openings outside of the book", counted(games(others), "game"));
+        note!("epdb: {} with openings outside of the book", many(games(others), "game"));
     }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn is_wanted(args: &Args, record: &EpdRecord, opening: &Opening) -> bool {
@@ -183,7 +179,7 @@ fn write(
         }
     }
     let outcome = output.finish()?;
-    note!("epdb: {written} of {} written", counted(all as u64, "opening"));
+    note!("epdb: {written} of {} written", many(all as u64, "opening"));
     Ok(outcome)
 }
 

@@ -44,7 +44,11 @@ impl Repertoire {
     /// The repertoire does not fit into memory.
     pub fn add_game(&mut self, game: &Game, side: Option<Color>) -> Result<()> {
         let start = &game.start().position;
-        let root = Some(Step { node: self.add(start)?, by: None });
+        let node = self.add(start)?;
+        if *start != Position::START {
+            self.add_set_up(node);
+        }
+        let root = Some(Step { node, by: None });
         if Playable::new(start).is_err() {
             return Ok(());
         }
@@ -100,6 +104,10 @@ impl Repertoire {
         let branch = &mut self.places[from as usize].branches[place];
         branch.is_avoided |= is_own && BAD.contains(&nag);
         insert(&mut branch.nags, nag);
+    }
+
+    pub(super) fn add_move_nag(&mut self, node: Node, place: usize, nag: u8) {
+        insert(&mut self.places[node as usize].branches[place].nags, nag);
     }
 
     pub(super) fn add_nag(&mut self, node: Node, nag: u8) {

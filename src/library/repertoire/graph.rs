@@ -55,6 +55,8 @@ pub struct Repertoire {
     pub(super) other_operations: u64,
     /// Number of moves after null moves.
     pub(super) moves_left_out: u64,
+    /// Set-up positions that games begin from.
+    pub(super) set_up: Vec<Node>,
 }
 
 /// Memory of a position with its index entry, in bytes.
@@ -70,6 +72,7 @@ impl Repertoire {
             memory_bytes,
             other_operations: 0,
             moves_left_out: 0,
+            set_up: Vec::new(),
         }
     }
 
@@ -91,6 +94,23 @@ impl Repertoire {
     /// A position by its index.
     pub fn place(&self, node: Node) -> &Place {
         &self.places[node as usize]
+    }
+
+    /// Set-up positions that games begin from, in the order of the games.
+    pub fn set_up(&self) -> impl Iterator<Item = &Position> {
+        self.set_up.iter().map(|&node| &self.place(node).position)
+    }
+
+    /// Estimated memory, in bytes.
+    pub(super) const fn memory_used(&self) -> usize {
+        self.bytes
+    }
+
+    /// Marks a position as a set-up one that a game begins from.
+    pub(super) fn add_set_up(&mut self, node: Node) {
+        if !self.set_up.contains(&node) {
+            self.set_up.push(node);
+        }
     }
 
     /// The index of a position, if it is present.

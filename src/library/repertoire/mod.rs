@@ -26,14 +26,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod chapters;
 mod games;
 mod graph;
 mod paths;
 mod records;
+mod training;
 mod tree;
 
+pub use chapters::{Chapter, Chapters, orientation};
 pub use graph::{Branch, Evaluation, Node, Place, Repertoire};
 pub use paths::{Paths, numbered};
+pub use records::record_tag;
+pub use training::{Card, TrainingLine};
 pub use tree::{Tree, TreeOptions};
 
 use std::cmp::Reverse;
@@ -75,6 +80,8 @@ pub struct Finding {
     pub position: Position,
     /// A line to it; `None` if there is none.
     pub line: Option<Vec<San>>,
+    /// The set-up position that the line begins from; `None` if it begins from the first root.
+    pub set_up: Option<Position>,
     /// The move of the games.
     pub mv: Option<San>,
     /// The moves of the repertoire.
@@ -91,9 +98,9 @@ pub struct Finding {
 impl Repertoire {
     /// Choices, leaves and unreached positions, each in the order of the positions. Positions that
     /// only bad moves reach are left out: nobody should reach them.
-    pub fn report(&self, side: Color, root: &Position) -> Vec<Finding> {
-        let paths = Paths::from_play(self, root, side);
-        let branches = Paths::from_branches(self, root);
+    pub fn report(&self, side: Color, roots: &[Position]) -> Vec<Finding> {
+        let paths = Paths::from_play(self, roots, side);
+        let branches = Paths::from_branches(self, roots);
         let is_choice =
             |node: &Node| self.is_turn_of(side, *node) && self.candidates(*node).count() > 1;
         let choices = paths.reached().iter().copied().filter(is_choice);
@@ -128,8 +135,12 @@ impl Repertoire {
     pub(super) fn finding(&self, part: Part, node: Node, paths: &Paths) -> Finding {
         let position = self.place(node).position;
         let line = paths.reaches(node).then(|| paths.line(self, node));
+        let root = line.is_some().then(|| paths.root(node));
+        let set_up = root.filter(|root| paths.reached().first() != Some(root));
+        let set_up = set_up.map(|root| self.place(root).position);
         let moves = self.names(node, self.candidates(node));
-        Finding { part, position, line, mv: None, moves, games: None, share: None, first: None }
+        let (mv, games, share, first) = (None, None, None, None);
+        Finding { part, position, line, set_up, mv, moves, games, share, first }
     }
 
     /// The SAN of moves of a position.
@@ -169,28 +180,30 @@ enum End {
 }
 
 impl Repertoire {
-    /// The positions that `side` can reach with the other side to move.
-    pub fn of_other_side(&self, root: &Position, side: Color) -> Vec<Node> {
-        let reached = Paths::from_play(self, root, side);
+    /// The positions that `side` can reach from some roots with the other side to move.
+    pub fn of_other_side(&self, roots: &[Position], side: Color) -> Vec<Node> {
+        let reached = Paths::from_play(self, roots, side);
         let is_other = |node: &Node| !self.is_turn_of(side, *node);
         reached.reached().iter().copied().filter(is_other).collect()
     }
 
     /// The coverage of games from the positions of [`of_other_side`](Self::of_other_side). A line
-    /// that ends is covered: moves after its end are not gaps. Moves with fewer than `min_games`
+    /// that ends is covered: moves after its end are not gaps. Shares are those of the games from the
+    /// first root that the repertoire has. Moves with fewer than `min_games`
     /// games are left out.
     pub fn coverage(
         &self,
-        root: &Position,
+        roots: &[Position],
         side: Color,
         tallies: &HashMap<Node, TallyPart>,
         min_games: u64,
     ) -> Coverage {
-        let paths = Paths::from_play(self, root, side);
+        let paths = Paths::from_play(self, roots, side);
         let played: HashMap<Node, Vec<Played>> =
             tallies.iter().map(|(&node, tally)| (node, self.played(node, tally))).collect();
         let known = played.values().any(|moves| !moves.is_empty());
-        let lost = self.find(root).map(|root| self.lost(root, side, &played)).unwrap_or_default();
+        let root = paths.reached().first();
+        let lost = root.map(|&root| self.lost(root, side, &played)).unwrap_or_default();
         let all = lost.values().sum::<f64>();
         let mut unanswered = Vec::new();
         for &node in paths.reached().iter().filter(|&&node| self.goes_on(node)) {
@@ -292,9 +305,9 @@ pub struct Departures<'r> {
 }
 
 impl<'r> Departures<'r> {
-    /// Starts without games; a side plays the repertoire from a position on.
-    pub fn new(repertoire: &'r Repertoire, root: &Position, side: Color) -> Departures<'r> {
-        let paths = Paths::from_play(repertoire, root, side);
+    /// Starts without games; a side plays the repertoire from some positions on.
+    pub fn new(repertoire: &'r Repertoire, roots: &[Position], side: Color) -> Departures<'r> {
+        let paths = Paths::from_play(repertoire, roots, side);
         let (by_move, ends) = (BTreeMap::new(), GameEnds::default());
         Departures { repertoire, side, paths, by_move, ends }
     }

@@ -25,44 +25,60 @@ enum Last {
 }
 
 impl Paths {
-    /// The line to the root only.
-    fn from(repertoire: &Repertoire, root: Node) -> Paths {
-        let mut last = vec![None; repertoire.len()];
-        last[root as usize] = Some(Last::Root);
-        Paths { last, reached: vec![root] }
+    /// No lines.
+    fn none(repertoire: &Repertoire) -> Paths {
+        Paths { last: vec![None; repertoire.len()], reached: Vec::new() }
     }
 
-    /// The positions that a side can reach by its candidates, whatever the other side plays. Empty
-    /// if the repertoire does not have the root.
-    pub fn from_play(repertoire: &Repertoire, root: &Position, side: Color) -> Paths {
-        let Some(root) = repertoire.find(root) else {
-            return Paths { last: vec![None; repertoire.len()], reached: Vec::new() };
-        };
-        let mut paths = Paths::from(repertoire, root);
-        let mut next = 0;
-        while let Some(&node) = paths.reached.get(next) {
-            next += 1;
+    /// The line to the root only.
+    fn from(repertoire: &Repertoire, root: Node) -> Paths {
+        let mut paths = Paths::none(repertoire);
+        paths.begin(root);
+        paths
+    }
+
+    /// Begins lines at a root, unless a line reaches it.
+    fn begin(&mut self, root: Node) {
+        if self.last[root as usize].is_none() {
+            self.last[root as usize] = Some(Last::Root);
+            self.reached.push(root);
+        }
+    }
+
+    /// The positions that a side can reach by its candidates, whatever the other side plays. Lines
+    /// begin at the first root that the repertoire has, and at each further one that no line reaches.
+    pub fn from_play(repertoire: &Repertoire, roots: &[Position], side: Color) -> Paths {
+        Paths::from_roots(repertoire, roots, |paths, node| {
             for branch in repertoire.candidates(node) {
                 paths.reach(branch.to, node, branch.mv);
             }
             if !repertoire.is_turn_of(side, node) {
                 paths.reach_by_any_move(repertoire, node);
             }
-        }
-        paths
+        })
     }
 
     /// All positions that branches lead to, also those marked as bad.
-    pub fn from_branches(repertoire: &Repertoire, root: &Position) -> Paths {
-        let Some(root) = repertoire.find(root) else {
-            return Paths { last: vec![None; repertoire.len()], reached: Vec::new() };
-        };
-        let mut paths = Paths::from(repertoire, root);
-        let mut next = 0;
-        while let Some(&node) = paths.reached.get(next) {
-            next += 1;
+    pub fn from_branches(repertoire: &Repertoire, roots: &[Position]) -> Paths {
+        Paths::from_roots(repertoire, roots, |paths, node| {
             for branch in &repertoire.place(node).branches {
                 paths.reach(branch.to, node, branch.mv);
+            }
+        })
+    }
+
+    fn from_roots(
+        repertoire: &Repertoire,
+        roots: &[Position],
+        follow: impl Fn(&mut Paths, Node),
+    ) -> Paths {
+        let mut paths = Paths::none(repertoire);
+        let mut next = 0;
+        for root in roots.iter().filter_map(|root| repertoire.find(root)) {
+            paths.begin(root);
+            while let Some(&node) = paths.reached.get(next) {
+                next += 1;
+                follow(&mut paths, node);
             }
         }
         paths
@@ -123,6 +139,15 @@ impl Paths {
     /// Whether the line to a position ends with this move from that node.
     pub(super) fn ends_with(&self, node: Node, from: Node, mv: Move) -> bool {
         self.last[node as usize] == Some(Last::Move(from, mv))
+    }
+
+    /// The root of the line to a reached position.
+    pub fn root(&self, node: Node) -> Node {
+        let mut node = node;
+        while let Some(Last::Move(from, _)) = self.last[node as usize] {
+            node = from;
+        }
+        node
     }
 
     /// The moves to a reached position.

@@ -15,9 +15,19 @@ const REPLIES: Opcode = named("replies");
 const TRANSPOSES: Opcode = named("transposes");
 /// `nags`: the Numeric Annotation Glyphs of a position.
 const NAGS: Opcode = named("nags");
+/// `glyphs`: moves with the Numeric Annotation Glyphs that judge them, as in `Nf3$1 Qh5$4`. A bad move in
+/// `am` has `$2` by default. It has all moves if the other operations do not tell their order.
+const GLYPHS: Opcode = named("glyphs");
+/// `remarks`: the comments of a position after the first one, which is `c0`. In comments, two
+/// apostrophes stand for a quotation mark, which a string cannot have.
+const REMARKS: Opcode = named("remarks");
 
-/// Opcodes of the other properties of a position.
-const REMARKS: [Opcode; 3] = [Opcode::C0, Opcode::CE, NAGS];
+/// `chapter`: the number of the chapter that a record is part of. The record of its first position has
+/// its tags as `ptp`.
+pub(super) const CHAPTER: Opcode = named("chapter");
+
+/// Opcodes of the properties of a position.
+const PROPERTIES: [Opcode; 3] = [Opcode::C0, Opcode::CE, NAGS];
 /// Opcodes of candidates, the main ones first.
 const CANDIDATES: [Opcode; 4] = [Opcode::PM, Opcode::BM, REPLIES, Opcode::SM];
 
@@ -30,42 +40,76 @@ const fn named(name: &str) -> Opcode {
 
 impl Repertoire {
     /// Adds a record. Candidates are `pm`, `bm`, `replies`, `sm` and the moves of its tally with at
-    /// least `min_games` games; `am` has moves marked as bad. `c0`, `ce` with `acd`, and `nags` are
-    /// properties of the position. A record whose tally has no such move is ignored if it has
+    /// least `min_games` games; `am` has moves marked as bad. `c0`, `remarks`, `ce` with `acd`,
+    /// and `nags` are properties of the position; `glyphs` are those of its moves. A game begins from a
+    /// position whose `ptp` has `SetUp`. A record whose tally has no such move is ignored if it has
     /// nothing else.
     ///
     /// # Errors
     /// The repertoire does not fit into memory.
     pub fn add_record(&mut self, record: &EpdRecord, min_games: u64) -> Result<()> {
-        let (candidates, avoided, ends) = match Playable::new(record.position()) {
+        let (candidates, avoided, ends, ordered) = match Playable::new(record.position()) {
             Ok(playable) => (
                 candidates(&playable, record, min_games),
                 moves_of(&playable, record, Opcode::AM),
                 moves_of(&playable, record, TRANSPOSES),
+                order_of_glyphs(&playable, record),
             ),
             Err(_) => Default::default(),
         };
         let has_tally = record.operands(Opcode::TALLY).is_some();
-        let is_silent = !REMARKS.iter().any(|&opcode| record.operands(opcode).is_some());
+        let is_silent = !PROPERTIES.iter().any(|&opcode| record.operands(opcode).is_some());
         if has_tally && is_silent && candidates.is_empty() && avoided.is_empty() {
             return Ok(());
         }
         let is_other = |operation: &&Operation| !is_read(operation.opcode);
         self.other_operations += record.operations().iter().filter(is_other).count() as u64;
         let node = self.add(record.position())?;
-        self.add_remarks(node, record)?;
-        for mv in candidates.iter().chain(&avoided) {
+        self.add_properties(node, record)?;
+        if record_tag(record, "SetUp").is_some_and(|value| value == b"1") {
+            self.add_set_up(node);
+        }
+        let all: Vec<Move> = candidates.iter().chain(&avoided).copied().collect();
+        let has_order = all.iter().all(|mv| ordered.contains(mv));
+        let ordered = ordered.iter().filter(|mv| has_order && all.contains(mv));
+        for mv in ordered.chain(&all) {
             let place = self.add_move(node, *mv)?;
             let branch = &mut self.places[node as usize].branches[place];
             branch.goes_on |= !ends.contains(mv);
             branch.is_avoided |= avoided.contains(mv);
         }
+        self.add_glyphs(node, record);
         Ok(())
     }
 
-    fn add_remarks(&mut self, node: Node, record: &EpdRecord) -> Result<()> {
-        if let Some(comment) = record.text_of(Opcode::C0) {
-            self.add_comment(node, &String::from_utf8_lossy(&comment))?;
+    /// Whether `pm`, `bm`, `replies` and `am` tell the order of the moves. Moves in `bm` and `am` are
+    /// sorted.
+    fn is_ordered(&self, place: &Place, side: Color) -> bool {
+        let is_avoided = |branch: &Branch| branch.is_avoided;
+        let avoided = place.branches.iter().filter(|branch| branch.is_avoided).count();
+        let candidates = place.branches.len() - avoided;
+        place.branches.is_sorted_by_key(is_avoided)
+            && avoided <= 1
+            && (place.position.turn() != side || candidates <= 2)
+    }
+
+    /// Adds the judgements of moves that the position has.
+    fn add_glyphs(&mut self, node: Node, record: &EpdRecord) {
+        let Ok(playable) = Playable::new(record.position()) else { return };
+        for operand in record.operands(GLYPHS).unwrap_or_default() {
+            let text = operand.text();
+            let mv = move_of_glyphs(&playable, &text);
+            let place = self.place(node).branches.iter().position(|it| Some(it.mv) == mv);
+            let Some(place) = place else { continue };
+            let nags = text.split(|byte| *byte == b'$').skip(1).filter_map(number);
+            nags.for_each(|nag| self.add_move_nag(node, place, nag));
+        }
+    }
+
+    fn add_properties(&mut self, node: Node, record: &EpdRecord) -> Result<()> {
+        let others = record.operands(REMARKS).unwrap_or_default().iter().map(Operand::text);
+        for comment in record.text_of(Opcode::C0).into_iter().chain(others) {
+            self.add_comment(node, &unquoted(&comment))?;
         }
         let ce = record.integer(Opcode::CE).and_then(|ce| i32::try_from(ce).ok());
         if let Some(ce) = ce {
@@ -79,8 +123,7 @@ impl Repertoire {
         Ok(())
     }
 
-    /// The records of all positions, in order of insertion. Judgements of moves are not included,
-    /// except marks of bad own moves ([`Repertoire::judged_moves`]).
+    /// The records of all positions, in order of insertion.
     pub fn records(&self, side: Color) -> impl Iterator<Item = EpdRecord> {
         self.nodes().map(move |node| self.record(node, side))
     }
@@ -90,15 +133,7 @@ impl Repertoire {
         self.other_operations
     }
 
-    /// Number of NAGs of moves, which records cannot express.
-    pub fn judged_moves(&self) -> usize {
-        let is_told = |branch: &Branch, nag: &u8| branch.is_avoided && BAD.contains(nag);
-        let left_out =
-            |branch: &Branch| branch.nags.iter().filter(|nag| !is_told(branch, nag)).count();
-        self.places.iter().flat_map(|place| &place.branches).map(left_out).sum()
-    }
-
-    fn record(&self, node: Node, side: Color) -> EpdRecord {
+    pub(super) fn record(&self, node: Node, side: Color) -> EpdRecord {
         let place = self.place(node);
         let mut record = EpdRecord::new(place.position);
         let mut set = |opcode, operands: Vec<Operand>| {
@@ -116,6 +151,9 @@ impl Repertoire {
             let ends = place.branches.iter().filter(|branch| self.is_transposition(branch));
             set(Opcode::AM, avoided.collect());
             set(TRANSPOSES, tokens(&ends.map(operand).collect::<Vec<_>>()));
+            let is_ordered = self.is_ordered(place, side);
+            let judged = place.branches.iter().filter(|it| !is_ordered || has_glyphs(it));
+            set(GLYPHS, judged.map(|branch| glyphs(&playable, branch)).collect());
             if place.position.turn() == side {
                 if let [first, _, ..] = &candidates[..] {
                     set(Opcode::PM, vec![first.clone()]);
@@ -125,21 +163,65 @@ impl Repertoire {
                 set(REPLIES, tokens(&candidates));
             }
         }
-        set_remarks(place, &mut set);
+        set_properties(place, &mut set);
+        if self.set_up.contains(&node) {
+            set(Opcode::PTP, vec![Operand::token("SetUp"), Operand::string("1")]);
+        }
         record
     }
 }
 
 /// Whether a repertoire keeps an operation.
 fn is_read(opcode: Opcode) -> bool {
-    let others = [Opcode::AM, TRANSPOSES, Opcode::ACD, Opcode::TALLY];
-    [&REMARKS[..], &CANDIDATES, &others].iter().any(|read| read.contains(&opcode))
+    let others =
+        [Opcode::AM, TRANSPOSES, GLYPHS, REMARKS, Opcode::ACD, Opcode::TALLY, Opcode::PTP, CHAPTER];
+    [&PROPERTIES[..], &CANDIDATES, &others].iter().any(|read| read.contains(&opcode))
 }
 
-fn set_remarks(place: &Place, set: &mut impl FnMut(Opcode, Vec<Operand>)) {
-    if !place.comments.is_empty() {
-        set(Opcode::C0, vec![Operand::string(place.comments.join(" / ").replace('"', "'"))]);
-    }
+/// Whether a move has NAGs that the other operations do not tell.
+fn has_glyphs(branch: &Branch) -> bool {
+    !branch.nags.is_empty() && !(branch.is_avoided && branch.nags == BAD[..1])
+}
+
+/// A move with the NAGs that judge it.
+fn glyphs(playable: &Playable, branch: &Branch) -> Operand {
+    let nags: Vec<String> = branch.nags.iter().map(|nag| format!("${nag}")).collect();
+    Operand::token(format!("{}{}", san::format(playable, branch.mv), nags.concat()))
+}
+
+/// The move of an operand of `glyphs`.
+fn move_of_glyphs(playable: &Playable, text: &[u8]) -> Option<Move> {
+    let san = text.split(|byte| *byte == b'$').next()?;
+    Some(san::parse(playable, san, Profile::Lenient).ok()?.mv)
+}
+
+/// The moves of `glyphs`.
+fn order_of_glyphs(playable: &Playable, record: &EpdRecord) -> Vec<Move> {
+    let operands = record.operands(GLYPHS).unwrap_or_default();
+    operands.iter().filter_map(|operand| move_of_glyphs(playable, &operand.text())).collect()
+}
+
+/// A comment as a string operand.
+pub(super) fn quoted(comment: &str) -> Operand {
+    Operand::string(comment.replace('"', "''"))
+}
+
+/// The comment of a string operand.
+pub(super) fn unquoted(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).replace("''", "\"")
+}
+
+/// The value of a tag in `ptp`.
+pub fn record_tag(record: &EpdRecord, name: &str) -> Option<Vec<u8>> {
+    let (pairs, _) = record.operands(Opcode::PTP)?.as_chunks();
+    let found = pairs.iter().find(|[tag, _]| tag.text() == name.as_bytes());
+    found.map(|[_, value]| value.text())
+}
+
+fn set_properties(place: &Place, set: &mut impl FnMut(Opcode, Vec<Operand>)) {
+    let mut comments = place.comments.iter().map(|comment| quoted(comment));
+    set(Opcode::C0, comments.next().into_iter().collect());
+    set(REMARKS, comments.collect());
     if let Some(Evaluation { ce, depth }) = place.evaluation {
         set(Opcode::CE, vec![Operand::Integer(ce.into())]);
         set(
@@ -155,7 +237,7 @@ fn tokens(moves: &[Operand]) -> Vec<Operand> {
     moves.iter().map(|mv| Operand::token(mv.text())).collect()
 }
 
-fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+pub(super) fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 

@@ -1,10 +1,10 @@
 //! Repertoires as one game with variations.
 
 use super::games::{BAD, REFERENCE, REFERENCE_TO_START};
-use super::graph::{Branch, Node, Repertoire};
+use super::graph::{Branch, Node, Place, Repertoire};
 use super::paths::{Paths, numbered};
 use crate::error::{Error, Result};
-use crate::model::{BuildError, Counters, Game, GameBuilder, Position, Start};
+use crate::model::{BuildError, Counters, Game, GameBuilder, GameResult, Position, Start};
 
 /// Options of a tree.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -44,11 +44,23 @@ impl Repertoire {
     /// # Errors
     /// The repertoire does not have the position, or the tree is too large.
     pub fn tree(&self, root: &Position, options: &TreeOptions) -> Result<Tree> {
+        let counters = Counters { halfmove_clock: 0, fullmove_number: 1 };
+        self.tree_with_tags(&Start { position: root.identity(), counters }, &[], options)
+    }
+
+    /// [`Repertoire::tree`] for a game with these tags.
+    pub(super) fn tree_with_tags(
+        &self,
+        start: &Start,
+        tags: &[(String, String)],
+        options: &TreeOptions,
+    ) -> Result<Tree> {
+        let root = &start.position;
         let node = self
             .find(root)
             .ok_or_else(|| Error::new(format!("the position is not in the repertoire: {root}")))?;
         let mut game = GameBuilder::new();
-        begin(&mut game, &self.place(node).position).map_err(Error::from_cause)?;
+        begin(&mut game, start, tags).map_err(Error::from_cause)?;
         let mut writer = Writer {
             repertoire: self,
             paths: Paths::from_lines(self, node),
@@ -67,18 +79,54 @@ impl Repertoire {
     }
 }
 
-fn begin(game: &mut GameBuilder, position: &Position) -> Result<(), BuildError> {
-    if *position == Position::START {
-        return Ok(());
+pub(super) fn begin(
+    game: &mut GameBuilder,
+    start: &Start,
+    tags: &[(String, String)],
+) -> Result<(), BuildError> {
+    if *start != Start::ARRAY {
+        let Start { position, counters } = start;
+        let Counters { halfmove_clock, fullmove_number } = counters;
+        game.set_start(*start);
+        game.set_tag("SetUp", "1")?;
+        game.set_tag("FEN", &format!("{position} {halfmove_clock} {fullmove_number}"))?;
+        if position.is_chess960() {
+            game.set_tag("Variant", "Chess960")?;
+        }
     }
-    let counters = Counters { halfmove_clock: 0, fullmove_number: 1 };
-    game.set_start(Start { position: *position, counters });
-    game.set_tag("SetUp", "1")?;
-    game.set_tag("FEN", &format!("{position} 0 1"))?;
-    if position.is_chess960() {
-        game.set_tag("Variant", "Chess960")?;
+    for (name, value) in tags {
+        match name.as_str() {
+            "SetUp" | "FEN" => {}
+            "Result" => {
+                let result = GameResult::from_text(value.as_bytes()).unwrap_or_default();
+                game.set_result(result)?;
+            }
+            _ => game.set_tag(name, value)?,
+        }
     }
     Ok(())
+}
+
+/// Writes the judgements of the last move.
+pub(super) fn judge(game: &mut GameBuilder, branch: &Branch) -> Result<(), BuildError> {
+    for &nag in &branch.nags {
+        game.add_nag(nag)?;
+    }
+    if branch.is_avoided && !branch.nags.iter().any(|nag| BAD.contains(nag)) {
+        game.add_nag(BAD[0])?;
+    }
+    Ok(())
+}
+
+/// Writes the properties of a position.
+pub(super) fn remark(game: &mut GameBuilder, place: &Place) -> Result<(), BuildError> {
+    if game.has_move() {
+        place.nags.iter().try_for_each(|nag| game.add_nag(*nag))?;
+    }
+    if let Some(evaluation) = &place.evaluation {
+        game.add_comment(&evaluation.command(place.position.turn()))?;
+    }
+    place.comments.iter().try_for_each(|comment| game.add_comment(comment))
 }
 
 /// A step of the output.
@@ -180,12 +228,7 @@ impl Writer<'_> {
         let branch = &self.repertoire.place(node).branches[place];
         self.game.play(branch.mv)?;
         self.push(branch.to);
-        for &nag in &branch.nags {
-            self.game.add_nag(nag)?;
-        }
-        if branch.is_avoided && !branch.nags.iter().any(|nag| BAD.contains(nag)) {
-            self.game.add_nag(BAD[0])?;
-        }
+        judge(&mut self.game, branch)?;
         self.remark(branch.to)?;
         let has_more = !self.repertoire.place(branch.to).branches.is_empty();
         if has_more && !self.is_followed(node, branch) {
@@ -203,14 +246,7 @@ impl Writer<'_> {
 
     /// Writes the properties of a position.
     fn remark(&mut self, node: Node) -> Result<(), BuildError> {
-        let place = self.repertoire.place(node);
-        if self.game.has_move() {
-            place.nags.iter().try_for_each(|nag| self.game.add_nag(*nag))?;
-        }
-        if let Some(evaluation) = &place.evaluation {
-            self.game.add_comment(&evaluation.command(place.position.turn()))?;
-        }
-        place.comments.iter().try_for_each(|comment| self.game.add_comment(comment))
+        remark(&mut self.game, self.repertoire.place(node))
     }
 
     /// Whether the moves follow the position of the branch that was just written.

@@ -7,10 +7,10 @@ use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::command::book::info::open;
 use crate::cli::command::tally::{TallyArgs, directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::read_repertoire;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_binary_output, print_line};
+use crate::cli::repertoire::{self, Sides};
 use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
 use epdb::codec::polyglot::{Book, Writer};
@@ -163,7 +163,9 @@ fn of_repertoire(
     output: Output,
 ) -> anyhow::Result<Outcome> {
     let MakeArgs { files, read, memory, uniform, .. } = args;
-    let lines = read_repertoire(files, read, &mut diagnostics, Some(side), 1, memory.memory_bytes)?;
+    let mut sides = Sides::of(side);
+    let lines =
+        repertoire::read(files, read, &mut diagnostics, &mut sides, 1, memory.memory_bytes)?;
     let mut writer = Writer::new(output);
     for entry in &repertoire_entries(&lines, side, *uniform) {
         writer.write(entry)?;

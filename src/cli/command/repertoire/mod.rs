@@ -1,54 +1,56 @@
 //! `epdb repertoire`: content and gaps of a repertoire.
 
+mod export;
 mod print;
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use foldhash::{HashMap, HashMapExt};
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::read_repertoire;
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::query_reader::parse_root;
 use crate::cli::record_output::RecordOutput;
+use crate::cli::repertoire::{self, Sides};
 use crate::cli::search_target::SearchTarget;
 use crate::cli::source::{Reading, Visited};
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use epdb::codec::query::Query;
 use epdb::library::explore::{CellFilter, Entry};
 use epdb::library::game_tag::names_player;
 use epdb::library::repertoire::{Departures, Finding, GameEnds, Node, Paths, Repertoire};
 use epdb::model::{Color, Position, TallyPart};
+use export::{Study, TrainerArgs};
 use print::{Form, Report};
 
 /// Report the content of a repertoire and its gaps
 ///
-/// Lines are games with variations, or the moves in pm, bm, replies, sm and tally of records;
-/// transpositions are merged. Your own moves marked $2, $4 or $6, or am, are not candidates.
-/// Reported are positions with several candidates of your side, lines that end without an
-/// evaluation ([%eval], ce, a NAG from $10 on), and positions that are not reached by candidates
-/// and the other side's moves.
+/// Lines are games with variations, or the moves in pm, bm, replies, sm and tally of records. Your
+/// own moves marked $2, $4 or $6, or am, are no candidates. Reported are positions with several
+/// candidates of your side, lines that end without an evaluation ([%eval], ce, a NAG from $10 on),
+/// and positions that are not reached. --tsv and --json print the report for programs.
 ///
-/// With -o the repertoire is written instead, one record per position: candidates as bm (the first
-/// of several also as pm), marked moves as am, the other side's moves as replies, comments as c0.
+/// With -o FILE the repertoire is written instead, one record per position; with --chapters, game
+/// by game with its tags. `epdb convert --tree` makes a game, or with --chapters games, of it again.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Examples:
+#[command(
+    mut_arg("output", |output| output.help_heading("Writing")),
+    after_help = "Examples:
   epdb repertoire white.pgn --side white --against library.epa --games mine.pgn
-  epdb repertoire white.pgn --side white -o white.epd")]
+  epdb repertoire study.pgn --against library.epa --training lines.pgn --cards anki.tsv"
+)]
 pub(crate) struct Args {
     /// Games with variations, or records with moves; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Side that the repertoire is for, white or black
+    /// Side that the repertoire is for, white or black [default: that of the Orientation tags]
     #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR", hide_possible_values = true)]
-    side: Color,
-    /// Root position of the repertoire [default: the start position]
+    side: Option<Color>,
+    /// Root position [default: the start position and set-up positions of games]
     #[arg(long, value_name = "POSITION", conflicts_with_all = ["output", "to"])]
     root: Option<String>,
-    /// Report moves of the other side in this library that have no answer, and the share of games
-    /// that are answered throughout, if all candidates are played equally often
+    /// Report moves of the other side in this library without an answer, and the share of games covered
     #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
     against: Option<PathBuf>,
     /// Only tally moves played in at least N games
@@ -60,6 +62,11 @@ pub(crate) struct Args {
     /// Only games in which this player has the side; separate spellings with semicolons
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
     player: Vec<String>,
+    #[command(flatten)]
+    trainers: TrainerArgs,
+    /// With -o: keep each game by itself as a chapter
+    #[arg(long)]
+    chapters: bool,
     #[command(flatten)]
     form: Form,
     #[command(flatten)]
@@ -73,44 +80,102 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let Args { files, read, side, memory, .. } = args;
-    let line = parse_root(args.root.as_deref(), &read.form)?;
-    let root = *line.end();
+    let Args { files, read, memory, min_games, .. } = args;
     let mut diagnostics = Diagnostics::new(&read.form)?;
-    let is_written = args.output.output.is_some() || args.output.to.is_some();
-    let mut output = match is_written {
-        true => Some(RecordOutput::open_library(&args.output, &args.write, memory.memory_bytes)?),
-        false => None,
-    };
-    let lines = read_repertoire(
-        files,
-        read,
-        &mut diagnostics,
-        Some(*side),
-        args.min_games,
-        memory.memory_bytes / 2,
-    )?;
-    if let Some(mut output) = output.take() {
-        for record in lines.records(*side) {
-            output.write(&record)?;
-        }
-        let written = output.finish()?;
-        note!("epdb: {} positions, {} moves marked as bad", lines.len(), marked(&lines));
-        if lines.judged_moves() > 0 {
-            note!("epdb: {} NAGs of moves left out", lines.judged_moves());
-        }
-        if lines.other_operations() > 0 {
-            note!("epdb: {} other operations left out", lines.other_operations());
-        }
-        return Ok(diagnostics.finish()?.and(written));
+    let mut sides = Sides::named_or_tagged(args.side);
+    if args.output.output.is_some() || args.output.to.is_some() {
+        let output = RecordOutput::open_library(&args.output, &args.write, memory.memory_bytes)?;
+        return write_records(args, output, sides, diagnostics);
     }
-    let mut report = args.report(&lines, &root, &mut diagnostics)?;
-    report.begin_with(line.moves());
-    if lines.find(&root).is_none() {
+    if args.chapters {
+        return Err(Usage(
+            "--chapters is for records: name a file for them, as in -o r.epd".into(),
+        )
+        .into());
+    }
+    let line = parse_root(args.root.as_deref(), &read.form)?;
+    let memory = memory.memory_bytes / 2;
+    let lines = repertoire::read(files, read, &mut diagnostics, &mut sides, *min_games, memory)?;
+    let study = Study { lines: &lines, roots: args.roots(&lines, *line.end()), side: sides.one()? };
+    if !study.roots.iter().any(|root| lines.find(root).is_some()) {
+        let root = line.end();
         note!("epdb: the repertoire does not have the position {root}; --root names another");
     }
+    if args.trainers.is_given() {
+        let tallies = args.tallies(&study, &mut diagnostics)?;
+        export::write(&args.trainers, &study, line.moves(), &tallies, memory)?;
+        return diagnostics.finish();
+    }
+    let mut report = args.report(&study, &mut diagnostics)?;
+    report.begin_with(line.moves());
     print::print(&args.form, &report)?;
     diagnostics.finish()
+}
+
+/// Writes the repertoire as records.
+fn write_records(
+    args: &Args,
+    mut output: RecordOutput,
+    mut sides: Sides,
+    mut diagnostics: Diagnostics,
+) -> anyhow::Result<Outcome> {
+    let Args { files, read, memory, min_games, .. } = args;
+    let memory = memory.memory_bytes / 2;
+    let mut totals = Totals::default();
+    if args.chapters {
+        let chapters = repertoire::read_chapters(
+            files,
+            read,
+            &mut diagnostics,
+            &mut sides,
+            *min_games,
+            memory,
+        )?;
+        for (number, chapter) in chapters.all() {
+            let side = args.side.or(chapter.orientation()).ok_or_else(|| {
+                let name = chapter.name();
+                Usage(format!(
+                    "chapter {number} ({name}) has no Orientation tag: name the side, as in --side white"
+                ))
+            })?;
+            chapter.records(number, side).try_for_each(|record| output.write(&record))?;
+            totals.add(&chapter.lines);
+        }
+    } else {
+        let lines =
+            repertoire::read(files, read, &mut diagnostics, &mut sides, *min_games, memory)?;
+        let side =
+            if lines.is_empty() { args.side.unwrap_or(Color::White) } else { sides.one()? };
+        lines.records(side).try_for_each(|record| output.write(&record))?;
+        totals.add(&lines);
+    }
+    let written = output.finish()?;
+    totals.report();
+    Ok(diagnostics.finish()?.and(written))
+}
+
+/// Counts of written repertoires.
+#[derive(Default)]
+struct Totals {
+    positions: u64,
+    marked: u64,
+    other_operations: u64,
+}
+
+impl Totals {
+    fn add(&mut self, lines: &Repertoire) {
+        self.positions += lines.len() as u64;
+        self.marked += marked(lines) as u64;
+        self.other_operations += lines.other_operations();
+    }
+
+    fn report(&self) {
+        let (positions, marked) = (many(self.positions, "position"), many(self.marked, "move"));
+        note!("epdb: {positions}, {marked} marked as bad");
+        if self.other_operations > 0 {
+            note!("epdb: {} left out", many(self.other_operations, "other operation"));
+        }
+    }
 }
 
 fn marked(lines: &Repertoire) -> usize {
@@ -119,33 +184,40 @@ fn marked(lines: &Repertoire) -> usize {
 }
 
 impl Args {
-    fn report(
-        &self,
-        lines: &Repertoire,
-        root: &Position,
-        diagnostics: &mut Diagnostics,
-    ) -> anyhow::Result<Report> {
-        let played = Paths::from_play(lines, root, self.side);
-        let branches = Paths::from_branches(lines, root);
+    /// The root that was named, or else the start position and the set-up positions of games.
+    fn roots(&self, lines: &Repertoire, root: Position) -> Vec<Position> {
+        let set_up = lines.set_up().filter(|_| self.root.is_none());
+        std::iter::once(root).chain(set_up.copied()).collect()
+    }
+
+    fn report(&self, study: &Study<'_>, diagnostics: &mut Diagnostics) -> anyhow::Result<Report> {
+        let Study { lines, roots, side } = study;
+        let (lines, side) = (*lines, *side);
+        let played = Paths::from_play(lines, roots, side);
+        let branches = Paths::from_branches(lines, roots);
         let is_behind = |node: &Node| !played.reaches(*node) && branches.reaches(*node);
         let coverage = match &self.against {
             Some(_) => {
-                let tallies = self.tallies(lines, root, diagnostics)?;
-                Some(lines.coverage(root, self.side, &tallies, self.min_games))
+                let tallies = self.tallies(study, diagnostics)?;
+                Some(lines.coverage(roots, side, &tallies, self.min_games))
             }
             None => None,
         };
         let games = match self.games.is_empty() {
             true => None,
-            false => Some(self.departures(lines, root, diagnostics)?),
+            false => Some(self.departures(study, diagnostics)?),
         };
+        let first = played.reached().first();
+        let is_set_up = |node: &&Node| first != Some(&played.root(**node));
         Ok(Report {
-            side: self.side,
+            side,
             positions: lines.len(),
             reached: played.reached().len(),
+            set_up: roots.len() - 1,
+            from_set_up: played.reached().iter().filter(is_set_up).count(),
             behind_marked: lines.nodes().filter(is_behind).count(),
             marked: marked(lines),
-            findings: lines.report(self.side, root),
+            findings: lines.report(side, roots),
             coverage,
             games,
         })
@@ -158,17 +230,17 @@ impl Args {
         read
     }
 
-    /// Library data of the positions in which the other side is to move.
+    /// Library data of the positions in which the other side is to move; none without a library.
     fn tallies(
         &self,
-        lines: &Repertoire,
-        root: &Position,
+        study: &Study<'_>,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<HashMap<Node, TallyPart>> {
-        let path = self.against.as_deref().context("a library")?;
+        let Study { lines, roots, side } = study;
+        let Some(path) = &self.against else { return Ok(HashMap::new()) };
         let (read, memory_bytes) = (self.read_all(), self.memory.memory_bytes / 2);
         let library = SearchTarget::open(path, &read, memory_bytes)?;
-        let nodes = lines.of_other_side(root, self.side);
+        let nodes = lines.of_other_side(roots, *side);
         let queries: Vec<Query> =
             nodes.iter().map(|&node| Query::from(&lines.place(node).position)).collect();
         let records = library.records(&queries, &read, memory_bytes, diagnostics)?;
@@ -183,12 +255,11 @@ impl Args {
 
     fn departures(
         &self,
-        lines: &Repertoire,
-        root: &Position,
+        study: &Study<'_>,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<(GameEnds, Vec<Finding>)> {
-        let mut departures = Departures::new(lines, root, self.side);
-        let name = if self.side == Color::White { "White" } else { "Black" };
+        let mut departures = Departures::new(study.lines, &study.roots, study.side);
+        let name = if study.side == Color::White { "White" } else { "Black" };
         Reading::of(&self.games, &self.read_all(), diagnostics).games(|game, place| {
             let player = game.tag(name).unwrap_or_default().as_bytes();
             let is_wanted = |name: &String| names_player(player, name.trim().as_bytes());

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::cli::output::open_output;
+use crate::cli::terminal::many;
 use crate::cli::{columns, json};
 use epdb::library::repertoire::{Coverage, Finding, GameEnds, Part, numbered};
 use epdb::model::{Color, San};
@@ -20,10 +21,10 @@ pub(super) struct Form {
     #[arg(short = 'n', long, alias = "lines", value_name = "N", conflicts_with_all = ["output", "to"])]
     limit: Option<usize>,
     /// Print a table separated by tabs
-    #[arg(long, conflicts_with_all = ["json", "output", "to"])]
+    #[arg(long, hide_long_help = true, conflicts_with_all = ["json", "output", "to"])]
     tsv: bool,
     /// Print one JSON object per finding
-    #[arg(long, conflicts_with_all = ["output", "to"])]
+    #[arg(long, hide_long_help = true, conflicts_with_all = ["output", "to"])]
     json: bool,
 }
 
@@ -32,6 +33,10 @@ pub(super) struct Report {
     pub(super) side: Color,
     pub(super) positions: usize,
     pub(super) reached: usize,
+    /// Set-up positions that games begin from.
+    pub(super) set_up: usize,
+    /// Positions that are reached only from these.
+    pub(super) from_set_up: usize,
     /// Positions that only moves marked as bad lead to.
     pub(super) behind_marked: usize,
     pub(super) marked: usize,
@@ -56,7 +61,7 @@ impl Report {
         let unanswered = self.coverage.iter_mut().flat_map(|coverage| &mut coverage.unanswered);
         let departures = self.games.iter_mut().flat_map(|(_, findings)| findings);
         for finding in self.findings.iter_mut().chain(unanswered).chain(departures) {
-            if let Some(line) = &mut finding.line {
+            if let Some(line) = finding.line.as_mut().filter(|_| finding.set_up.is_none()) {
                 line.splice(..0, moves.iter().copied());
             }
         }
@@ -104,10 +109,17 @@ fn beginner(finding: &Finding) -> Color {
 }
 
 fn print_text(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> {
-    let Report { positions, reached, behind_marked, marked, .. } = report;
-    writeln!(out, "{positions} positions, {reached} reached")?;
+    let Report { positions, reached, set_up, from_set_up, behind_marked, marked, .. } = report;
+    writeln!(out, "{}, {reached} reached", many(*positions, "position"))?;
+    if *set_up > 0 {
+        let (from_set_up, set_up) =
+            (many(*from_set_up, "position"), many(*set_up, "set-up position"));
+        writeln!(out, "{from_set_up} reached only from {set_up} of games")?;
+    }
     if *marked > 0 {
-        writeln!(out, "{marked} moves marked as bad, {behind_marked} positions behind them only")?;
+        let behind = many(*behind_marked, "position");
+        let them = if *marked == 1 { "it" } else { "them" };
+        writeln!(out, "{} marked as bad, {behind} behind {them} only", many(*marked, "move"))?;
     }
     for part in PARTS {
         let findings = report.part(part);
@@ -138,37 +150,50 @@ fn heading(report: &Report, part: Part, count: usize) -> String {
     let own = if report.side == Color::White { "White" } else { "Black" };
     let other = if report.side == Color::White { "Black" } else { "White" };
     match part {
-        Part::Choice => format!("More than one candidate: {count} positions"),
+        Part::Choice => format!("More than one candidate: {}", many(count, "position")),
         Part::Unanswered => {
             let share = report.coverage.as_ref().and_then(|Coverage { share, .. }| *share);
             let share = match share {
                 Some(share) => format!("{:.1} % of the games are covered", 100.0 * share),
                 None => "the library has none of the positions".to_string(),
             };
-            format!("Without an answer: {count} moves; {share}")
+            format!("Without an answer: {}; {share}", many(count, "move"))
         }
         Part::Leaf => format!("Lines that end without an evaluation: {count}"),
-        Part::Unreached => format!("Not reached: {count} positions"),
+        Part::Unreached => format!("Not reached: {}", many(count, "position")),
         Part::OwnMove => {
             let GameEnds { games, within, never } =
                 report.games.as_ref().map(|(ends, _)| *ends).unwrap_or_default();
+            let (end, come) = (verb(within, "end"), verb(never, "come"));
             format!(
-                "Games: {games}; {within} end within the repertoire, {never} never come to it\n\
-                 Left by a move of {own}: {count} moves"
+                "Games: {games}; {within} {end} within the repertoire, {never} never {come} to it\n\
+                 Left by a move of {own}: {}",
+                many(count, "move")
             )
         }
-        Part::OtherMove => format!("Left by a move of {other} without an answer: {count} moves"),
-        Part::LineEnd => format!("Left where a line ends: {count} moves"),
+        Part::OtherMove => {
+            format!("Left by a move of {other} without an answer: {}", many(count, "move"))
+        }
+        Part::LineEnd => format!("Left where a line ends: {}", many(count, "move")),
     }
+}
+
+/// The verb that agrees with a count.
+fn verb(count: u64, plural: &str) -> String {
+    format!("{plural}{}", if count == 1 { "s" } else { "" })
 }
 
 /// Text of a finding.
 fn text(finding: &Finding) -> String {
-    let Finding { part, position, line, mv, moves, games, share, .. } = finding;
+    let Finding { part, position, line, set_up, mv, moves, games, share, .. } = finding;
     let Some(line) = line else { return position.to_string() };
     let begins = beginner(finding);
     let whole: Vec<San> = line.iter().chain(mv).copied().collect();
     let whole = if whole.is_empty() { "start".into() } else { numbered(begins, &whole) };
+    let whole = match set_up {
+        Some(set_up) => format!("{whole} from {set_up}"),
+        None => whole,
+    };
     let games = games.map(|games| format!("{games:>7}  ")).unwrap_or_default();
     let share = share.map(|share| format!("{:>5.1} %  ", 100.0 * share)).unwrap_or_default();
     match part {
@@ -187,9 +212,10 @@ fn rows<'r>(form: &Form, report: &'r Report) -> impl Iterator<Item = &'r Finding
 }
 
 fn print_tsv(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> {
-    writeln!(out, "part\tgames\tshare\tply\tline\tmove\tmoves\tfirst\tfen")?;
+    writeln!(out, "part\tgames\tshare\tply\tline\tmove\tmoves\tfirst\tfen\tset_up")?;
     for finding in rows(form, report) {
-        let Row { part, games, share, ply, line, mv, moves, first, fen } = Row::new(finding);
+        let Row { part, games, share, ply, line, mv, moves, first, fen, set_up } =
+            Row::new(finding);
         let number = |number: Option<u64>| number.map(|it| it.to_string()).unwrap_or_default();
         let fields = [
             part.to_string(),
@@ -201,6 +227,7 @@ fn print_tsv(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> {
             moves.join(" "),
             first.unwrap_or_default().to_string(),
             fen,
+            set_up.unwrap_or_default(),
         ];
         columns::write_row(&fields, out)?;
     }
@@ -218,6 +245,9 @@ struct Summary {
     part: &'static str,
     positions: usize,
     reached: usize,
+    /// Positions that are reached only from set-up positions of games.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_set_up: Option<usize>,
     marked: usize,
     behind_marked: usize,
     /// Of the games of the library.
@@ -238,6 +268,7 @@ impl Summary {
             part: "summary",
             positions: report.positions,
             reached: report.reached,
+            from_set_up: Some(report.from_set_up).filter(|_| report.set_up > 0),
             marked: report.marked,
             behind_marked: report.behind_marked,
             covered: report.coverage.as_ref().and_then(|coverage| coverage.share),
@@ -268,6 +299,9 @@ struct Row<'f> {
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<&'f str>,
     fen: String,
+    /// The set-up position that the line begins from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_up: Option<String>,
 }
 
 impl<'f> Row<'f> {
@@ -283,6 +317,7 @@ impl<'f> Row<'f> {
             moves: finding.moves.iter().map(San::to_string).collect(),
             first: finding.first.as_deref(),
             fen: finding.position.to_string(),
+            set_up: finding.set_up.map(|position| position.to_string()),
         }
     }
 }

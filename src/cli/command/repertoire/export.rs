@@ -1,0 +1,169 @@
+//! Files for trainers: lines of play as games, and positions as cards.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use foldhash::HashMap;
+
+use crate::cli::games::GameOutput;
+use crate::cli::outcome::Usage;
+use crate::cli::output::open_other_output;
+use crate::cli::source::Visited;
+use crate::cli::terminal::{many, note};
+use epdb::codec::key;
+use epdb::library::repertoire::{Card, Node, Repertoire, TrainingLine, numbered};
+use epdb::model::{Color, Position, San, TallyPart};
+use epdb::source::{FileFormat, GameFormat};
+
+use epdb::text::pgn::{Charset, PgnFormatOptions};
+
+/// Bytes that a line of play may take.
+const LINE_BYTES: usize = 512;
+
+/// Files for trainers.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct TrainerArgs {
+    /// Write the lines of play as games, most frequent in the library first, each with its share
+    #[arg(long, value_name = "FILE", requires = "against", conflicts_with_all = ["output", "to"])]
+    training: Option<PathBuf>,
+    /// Write each position of your side with its answer, line and comment as a table for Anki
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
+    cards: Option<PathBuf>,
+}
+
+impl TrainerArgs {
+    /// Whether a file was asked for.
+    pub(super) const fn is_given(&self) -> bool {
+        self.training.is_some() || self.cards.is_some()
+    }
+}
+
+/// A repertoire with its roots and its side.
+pub(super) struct Study<'r> {
+    pub(super) lines: &'r Repertoire,
+    pub(super) roots: Vec<Position>,
+    pub(super) side: Color,
+}
+
+/// Writes the files; `moves` lead to the first root.
+pub(super) fn write(
+    args: &TrainerArgs,
+    study: &Study<'_>,
+    moves: &[San],
+    tallies: &HashMap<Node, TallyPart>,
+    memory: usize,
+) -> anyhow::Result<()> {
+    let Study { lines, roots, side } = study;
+    let played = lines.training_lines(roots, *side, tallies, memory / LINE_BYTES)?;
+    if let Some(path) = &args.training {
+        write_games(path, study, &played)?;
+    }
+    if let Some(path) = &args.cards {
+        write_cards(path, study, moves, &lines.cards(&played, *side))?;
+    }
+    Ok(())
+}
+
+fn write_games(path: &Path, study: &Study<'_>, lines: &[TrainingLine]) -> anyhow::Result<()> {
+    let is_pgn = path == Path::new("-") || FileFormat::from_name(path) == Some(FileFormat::Pgn);
+    if !is_pgn {
+        let message = format!("{}: lines of play are games: use the suffix .pgn", path.display());
+        return Err(Usage(message).into());
+    }
+    let format = PgnFormatOptions::new().charset(Charset::Utf8);
+    let mut output = GameOutput::open(Some(path), GameFormat::Pgn(format))?;
+    let mut covered = 0.0;
+    for (place, line) in lines.iter().enumerate() {
+        covered += line.share;
+        let own = if study.side == Color::White { "white" } else { "black" };
+        let tags = [
+            ("Event", format!("Line {} of {}", place + 1, lines.len())),
+            ("Round", (place + 1).to_string()),
+            ("Orientation", own.to_string()),
+        ];
+        let tags = tags.map(|(name, value)| (name.to_string(), value));
+        let game = study.lines.line_game(line, &tags, &comment(line.share, covered))?;
+        if let Visited::Refused(refusal) = output.write(&game)? {
+            anyhow::bail!("{}: line {}: {}", path.display(), place + 1, refusal.message);
+        }
+    }
+    output.finish()?;
+    let lines = many(lines.len() as u64, "line");
+    note!("{}: {lines} of play, {:.1} % of the games", path.display(), 100.0 * covered);
+    Ok(())
+}
+
+/// The frequency of a line, and the share of all games that it covers together with those before it.
+fn comment(share: f64, covered: f64) -> String {
+    if share == 0.0 {
+        return "in no game of the library".into();
+    }
+    let every = 1.0 / share;
+    let every = if every < 9.95 { format!("{every:.1}") } else { format!("{every:.0}") };
+    let every = every.strip_suffix(".0").map_or(every.clone(), str::to_string);
+    let games = if every == "1" { "game" } else { "games" };
+    format!("1 in {every} {games}; {:.1} % are covered so far", 100.0 * covered)
+}
+
+const COLUMNS: [&str; 5] = ["FEN", "Answer", "Line", "Comment", "ID"];
+
+/// Writes cards with the header lines of Anki's manual, "Importing: text files". The id is that of a
+/// note, so that cards that are imported again replace themselves.
+fn write_cards(
+    path: &Path,
+    study: &Study<'_>,
+    moves: &[San],
+    cards: &[Card],
+) -> anyhow::Result<()> {
+    let mut out = open_other_output(Some(path), "a table of cards")?;
+    let columns = COLUMNS.join("\t");
+    write!(
+        out,
+        "#separator:tab\n#html:false\n#columns:{columns}\n#guid column:{}\n",
+        COLUMNS.len()
+    )?;
+    for card in cards {
+        let root = card.set_up.as_ref().unwrap_or(&study.roots[0]);
+        let line = match card.set_up {
+            Some(_) => card.line.clone(),
+            None => moves.iter().chain(&card.line).copied().collect(),
+        };
+        let begins = match card.set_up.is_none() && moves.len() % 2 == 1 {
+            true => !root.turn(),
+            false => root.turn(),
+        };
+        let answers: Vec<String> = card.answers.iter().map(San::to_string).collect();
+        let fullmoves = card.counters.fullmove_number as usize + moves.len() / 2;
+        let fields = [
+            format!("{} {} {fullmoves}", card.position, card.counters.halfmove_clock),
+            answers.join(" or "),
+            numbered(begins, &line),
+            without_commands(&card.comments.join(" ")),
+            format!("epdb-{:016x}", key::position_key(&card.position)),
+        ];
+        writeln!(out, "{}", fields.map(|field| quoted(&field)).join("\t"))?;
+    }
+    out.finish()?;
+    note!("{}: {}", path.display(), many(cards.len() as u64, "card"));
+    Ok(())
+}
+
+/// A comment without commands such as `[%csl Gd4]`.
+fn without_commands(comment: &str) -> String {
+    let mut text = String::new();
+    let mut rest = comment;
+    while let Some((before, command)) = rest.split_once("[%") {
+        text += before;
+        rest = command.split_once(']').map_or("", |(_, behind)| behind);
+    }
+    text += rest;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A field as Anki reads it: in quotes if it has quotes.
+fn quoted(field: &str) -> String {
+    match field.contains('"') {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.to_string(),
+    }
+}

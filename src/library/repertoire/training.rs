@@ -1,0 +1,211 @@
+//! Lines of play of a repertoire, for training.
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::graph::{Branch, Node, Repertoire};
+use super::tree::{begin, judge, remark};
+use super::{End, MAX_PLIES};
+use crate::error::{Error, Result};
+use crate::model::rules::Move;
+use crate::model::{
+    BuildError, Color, Counters, Game, GameBuilder, Position, Replay, San, Start, TallyPart,
+};
+use crate::text::san;
+
+/// A line from a root to the end of the repertoire.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TrainingLine {
+    /// The first position.
+    pub root: Node,
+    /// The positions with the moves made there.
+    pub moves: Vec<(Node, Move)>,
+    /// Share of the games from the first root that play the line, 0 to 1: the own side plays all its
+    /// candidates equally often, and the other side plays as in the library. Where the library has none
+    /// of its moves, it plays all of them equally often. 0 from other roots.
+    pub share: f64,
+}
+
+/// A position in which the own side has to move.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Card {
+    /// The position.
+    pub position: Position,
+    /// Its counters on the most frequent line to it.
+    pub counters: Counters,
+    /// That line, from the first position of the repertoire.
+    pub line: Vec<San>,
+    /// The set-up position that the line begins from; `None` if it begins from the first root.
+    pub set_up: Option<Position>,
+    /// The candidates, the main one first.
+    pub answers: Vec<San>,
+    /// Comments of the position, and of that after the main candidate.
+    pub comments: Vec<String>,
+}
+
+impl Repertoire {
+    /// The lines of play of a side, the most frequent first. A line ends where it comes back to one of
+    /// its own positions.
+    ///
+    /// # Errors
+    /// There are more than `max_lines` lines.
+    pub fn training_lines(
+        &self,
+        roots: &[Position],
+        side: Color,
+        tallies: &HashMap<Node, TallyPart>,
+        max_lines: usize,
+    ) -> Result<Vec<TrainingLine>> {
+        let mut lines = Vec::new();
+        let mut share = 1.0;
+        for root in roots.iter().filter_map(|root| self.find(root)) {
+            let mut moves: Vec<(Node, Move)> = Vec::new();
+            let mut open = vec![(0, None, root, share)];
+            while let Some((len, last, node, share)) = open.pop() {
+                moves.truncate(len);
+                moves.extend(last);
+                let is_repeated = moves.iter().any(|(before, _)| *before == node);
+                let next = match is_repeated || moves.len() >= MAX_PLIES {
+                    true => Vec::new(),
+                    false => self.next_moves(node, side, tallies),
+                };
+                if next.is_empty() && !moves.is_empty() {
+                    if lines.len() == max_lines {
+                        return Err(Error::new(format!(
+                            "the repertoire has more than {max_lines} lines of play"
+                        )));
+                    }
+                    lines.push(TrainingLine { root, moves: moves.clone(), share });
+                }
+                let len = moves.len();
+                let steps = next.iter().rev();
+                open.extend(
+                    steps.map(|(mv, to, part)| (len, Some((node, *mv)), *to, share * part)),
+                );
+            }
+            share = 0.0;
+        }
+        lines.sort_by(|one, other| other.share.total_cmp(&one.share));
+        Ok(lines)
+    }
+
+    /// The moves of a position, with the positions after them and the shares of the games that play
+    /// them.
+    fn next_moves(
+        &self,
+        node: Node,
+        side: Color,
+        tallies: &HashMap<Node, TallyPart>,
+    ) -> Vec<(Move, Node, f64)> {
+        let own: Vec<&Branch> = self.candidates(node).collect();
+        let each = 1.0 / own.len() as f64;
+        let played = match tallies.get(&node).filter(|_| !self.is_turn_of(side, node)) {
+            Some(tally) if !own.is_empty() => self.played(node, tally),
+            _ => Vec::new(),
+        };
+        let all: u64 = played.iter().map(|one| one.games).sum();
+        if all == 0 {
+            return own.iter().map(|branch| (branch.mv, branch.to, each)).collect();
+        }
+        let part = |games: u64| games as f64 / all as f64;
+        let games_of = |mv: Move| played.iter().find(|one| one.mv == mv).map_or(0, |one| one.games);
+        let mut next: Vec<(Move, Node, f64)> =
+            own.iter().map(|branch| (branch.mv, branch.to, part(games_of(branch.mv)))).collect();
+        // Transpositions into the repertoire.
+        for one in &played {
+            if let End::Answered(to) = one.end
+                && self.goes_on(to)
+                && !own.iter().any(|branch| branch.mv == one.mv)
+            {
+                next.push((one.mv, to, part(one.games)));
+            }
+        }
+        next
+    }
+
+    /// A line as a game with these tags, a comment before the first move, and the comments and NAGs of
+    /// the repertoire.
+    ///
+    /// # Errors
+    /// The tags or comments cannot be part of a game.
+    pub fn line_game(
+        &self,
+        line: &TrainingLine,
+        tags: &[(String, String)],
+        comment: &str,
+    ) -> Result<Game> {
+        self.build(line, tags, comment).map_err(Error::from_cause)
+    }
+
+    fn build(
+        &self,
+        line: &TrainingLine,
+        tags: &[(String, String)],
+        comment: &str,
+    ) -> Result<Game, BuildError> {
+        let mut game = GameBuilder::new();
+        begin(&mut game, &self.start(line.root), tags)?;
+        game.add_comment(comment)?;
+        remark(&mut game, self.place(line.root))?;
+        let ends = line.moves.iter().skip(1).map(|(node, _)| Some(*node)).chain([None]);
+        for (&(node, mv), end) in line.moves.iter().zip(ends) {
+            game.play(mv)?;
+            let branch = self.place(node).branches.iter().find(|branch| branch.mv == mv);
+            if let Some(branch) = branch {
+                judge(&mut game, branch)?;
+            }
+            if let Some(end) = end.or(branch.map(|branch| branch.to)) {
+                remark(&mut game, self.place(end))?;
+            }
+        }
+        game.finish()
+    }
+
+    fn start(&self, root: Node) -> Start {
+        let counters = Counters { halfmove_clock: 0, fullmove_number: 1 };
+        Start { position: self.place(root).position, counters }
+    }
+
+    /// The positions of lines in which a side has to move, those that most games reach first.
+    pub fn cards(&self, lines: &[TrainingLine], side: Color) -> Vec<Card> {
+        let mut shares: HashMap<Node, (f64, usize, usize)> = HashMap::new();
+        for (number, line) in lines.iter().enumerate() {
+            for (ply, (node, _)) in line.moves.iter().enumerate() {
+                if self.is_turn_of(side, *node) {
+                    shares.entry(*node).or_insert((0.0, number, ply)).0 += line.share;
+                }
+            }
+        }
+        let mut nodes: Vec<_> = shares.into_iter().collect();
+        nodes.sort_by(|(_, one), (_, other)| {
+            let order = other.0.total_cmp(&one.0);
+            order.then(one.2.cmp(&other.2)).then(one.1.cmp(&other.1))
+        });
+        let first = lines.first().map(|line| line.root);
+        let card = |(node, (_, number, ply)): (Node, (f64, usize, usize))| {
+            let line = &lines[number];
+            let mut replay = Replay::new(&self.start(line.root))?;
+            let mut moves = Vec::new();
+            for (_, mv) in &line.moves[..ply] {
+                moves.push(san::format(&replay.playable(), *mv));
+                replay.play(*mv);
+            }
+            let place = self.place(node);
+            let after = self.candidates(node).next().map(|branch| self.place(branch.to));
+            let comments = place.comments.iter().chain(after.iter().flat_map(|it| &it.comments));
+            Some(Card {
+                position: place.position,
+                counters: Counters {
+                    halfmove_clock: replay.halfmove_clock(),
+                    fullmove_number: replay.fullmove_number(),
+                },
+                line: moves,
+                set_up: Some(line.root)
+                    .filter(|root| Some(*root) != first)
+                    .map(|root| self.place(root).position),
+                answers: self.names(node, self.candidates(node)),
+                comments: comments.cloned().collect(),
+            })
+        };
+        nodes.into_iter().filter_map(card).collect()
+    }
+}
