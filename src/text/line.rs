@@ -46,8 +46,8 @@ impl PositionLine {
     /// blank line or a comment.
     ///
     /// # Errors
-    /// The error of the EPD reader. If the text begins with a move, the error of the first word that is
-    /// not a legal move.
+    /// The error of the EPD reader. If the text begins with a move, legal or not, the error of the first
+    /// word that is not a legal move.
     pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, Diagnostic> {
         if let Some(place) = moves_behind(text, options) {
             let Some(mut line) = parse_epd_line(&text[..place.start], options)? else {
@@ -61,11 +61,12 @@ impl PositionLine {
             Err(error) => error,
         };
         let mut line = PositionLine::new(Position::START);
-        let played = line.play(text, 0, options.profile);
-        if line.moves.is_empty() {
-            return Err(error);
+        match line.play(text, 0, options.profile) {
+            Err(found) if line.moves.is_empty() && found.code != codes::E_MOVE_ILLEGAL => {
+                Err(error)
+            }
+            played => played.map(|()| Some(line)),
         }
-        played.map(|()| Some(line))
     }
 
     /// Parses moves from the start array, with or without move numbers.
@@ -103,11 +104,27 @@ impl PositionLine {
 
     /// Plays the moves of a text from a byte on.
     fn play(&mut self, text: &[u8], from: usize, profile: Profile) -> Result<(), Diagnostic> {
-        each_move(*self.end(), text, from, profile, &mut |read| {
+        let played = each_move(*self.end(), text, from, profile, &mut |read| {
             self.moves.push(read.san);
             self.coordinates.push(read.mv);
             self.after.push(*read.after.position());
-        })
+        });
+        played.map_err(|error| self.with_position(text, error))
+    }
+
+    /// The error of a move that is not legal, with the position.
+    fn with_position(&self, text: &[u8], error: Diagnostic) -> Diagnostic {
+        let word = text.get(error.column.saturating_sub(1)..).unwrap_or_default();
+        let Some(mv) = word.split(u8::is_ascii_whitespace).next() else { return error };
+        if error.code != codes::E_MOVE_ILLEGAL {
+            return error;
+        }
+        let position = match *self.end() == Position::START {
+            true => "the start position".to_string(),
+            false => self.end().to_string(),
+        };
+        let message = format!("{} is not legal in {position}", shown(mv));
+        Diagnostic::error(error.code, error.column, message)
     }
 }
 
