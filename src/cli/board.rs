@@ -1,5 +1,8 @@
 //! A board in the terminal.
 
+use std::io::{self, IsTerminal};
+
+use super::terminal::{self, Letters};
 use epdb::model::{Color, Piece, Position, Role, Square};
 
 /// Style of a board.
@@ -12,8 +15,12 @@ pub(crate) struct BoardStyle {
 }
 
 impl BoardStyle {
-    /// Style for every terminal and file.
-    pub(crate) const PLAIN: BoardStyle = BoardStyle { symbols: false, colours: false };
+    /// Style for standard output.
+    pub(crate) fn of_stdout() -> BoardStyle {
+        let shows = io::stdout().is_terminal();
+        let symbols = shows && Letters::of_terminal() == Letters::All;
+        BoardStyle { symbols, colours: terminal::wants_color(shows) }
+    }
 }
 
 /// The board as lines, seen from one side, without the end of the last line.

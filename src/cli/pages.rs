@@ -182,10 +182,11 @@ Objects
   registers  one per record: file, line, fragment (from 1), epd (the position), c, v: arrays of ten, eco, nic;
              null is a register that is not set
   moves      ordinal, san, uci
-  explore    white, draws, black, unknown, reached, moves: uci (castling: king takes rook), san,
-             averageRating (of the mover), averageOpponentRating, performance, white, draws, black,
-             unknown, years, ce, reached, operations, moves; parents: fen, uci, san, white, draws,
-             black, reached; operations; opening (may be null); other unknown values are omitted
+  explore    white, draws, black, unknown, reached, weight (of all moves of a book), moves: uci (castling:
+             king takes rook), san, averageRating and performance (of the mover), averageOpponentRating,
+             white, draws, black, unknown, weight, years, ce (for the mover), reached, operations, moves;
+             parents: fen, uci, san, white, draws, black, weight, reached; operations; opening (may be
+             null); other unknown values are omitted
   openings   one per opening: fen, games, pairs, wins, draws, losses (of White), unknown, score, draw_rate,
              pentanomial (pairs by points 0, 1/2 ... 2); null without a result
   games      id, uci, san, winner (null for a draw), result, white, black: name, rating; year, month,

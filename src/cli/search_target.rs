@@ -8,8 +8,9 @@ use anyhow::Context;
 use epdb::codec::query::Query;
 use epdb::error::Error;
 use epdb::library::lookup::{Answer, BatchLookup, LookupOptions};
+use epdb::library::tally::{Split, TallyBuilder, TallyOptions};
 use epdb::model::EpdRecord;
-use epdb::source::{FileFormat, Filter, OpenLookup};
+use epdb::source::{FileFormat, Filter, Item, OpenLookup};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
@@ -19,6 +20,8 @@ use super::source::{OpenSource, Reading};
 pub(crate) enum SearchTarget {
     /// A store or an archive, which looks up each position.
     Lookup(Box<OpenLookup>),
+    /// A library of games that were counted, without those for which `--where` is false.
+    Counted(Box<OpenLookup>),
     /// Any other source, which is read once for all positions.
     Scan(Box<Scanned>),
 }
@@ -31,22 +34,67 @@ pub(crate) struct Scanned {
     pub(crate) format: FileFormat,
 }
 
-/// Error for a source of games.
-pub(crate) fn games_are_no_library(path: &Path) -> anyhow::Error {
-    let path = path.display();
-    anyhow::anyhow!(
-        "{path} contains games and is not a library: make one with `epdb tally {path} -o LIBRARY`"
-    )
+/// Counts a few games for lookups; more of them take time, and belong into a library.
+pub(crate) struct GameCounter<'p> {
+    path: &'p Path,
+    builder: TallyBuilder,
+    games: u64,
+}
+
+/// Maximum number of games that are counted for a lookup.
+const MAX_COUNTED: u64 = 100_000;
+
+impl<'p> GameCounter<'p> {
+    /// A counter of the games of a file, within about `memory_bytes`.
+    pub(crate) fn new(
+        path: &'p Path,
+        keep_games: Option<u8>,
+        memory_bytes: usize,
+    ) -> GameCounter<'p> {
+        let split = Split { year: true, month: true, speed: true, rating: true };
+        let options = TallyOptions { split, keep_games, ..TallyOptions::default() };
+        let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory_bytes / 2);
+        builder.begin_source(&path.display().to_string());
+        GameCounter { path, builder, games: 0 }
+    }
+
+    /// Counts a game.
+    pub(crate) fn take(&mut self, item: &Item<'_>, counts_cut_short: bool) -> anyhow::Result<()> {
+        self.games += u64::from(matches!(item, Item::Game { .. }));
+        let path = self.path.display();
+        anyhow::ensure!(
+            self.games <= MAX_COUNTED,
+            "{path} contains more than {MAX_COUNTED} games: make a library with `epdb tally {path} -o LIBRARY`"
+        );
+        Ok(self.builder.take_item(item, counts_cut_short)?)
+    }
+
+    /// The library of the games.
+    pub(crate) fn finish(self, memory_bytes: usize) -> anyhow::Result<OpenLookup> {
+        let name = self.path.display().to_string();
+        Ok(self.builder.into_lookup(&name, "--by month,speed,rating".to_string(), memory_bytes)?)
+    }
 }
 
 impl SearchTarget {
-    /// Opens a source; lookups in stores and archives use about `memory` bytes.
+    /// Opens a source; lookups in stores and archives use about `memory_bytes`.
     pub(crate) fn open(
         path: &Path,
         args: &ReadArgs,
         memory_bytes: usize,
     ) -> anyhow::Result<SearchTarget> {
-        let opened = OpenSource::open(path, args.source_options(false))?;
+        SearchTarget::of_open(
+            path,
+            OpenSource::open(path, args.source_options(false))?,
+            memory_bytes,
+        )
+    }
+
+    fn of_open(
+        path: &Path,
+        opened: OpenSource,
+        memory_bytes: usize,
+    ) -> anyhow::Result<SearchTarget> {
         let format = opened.source.format();
         if matches!(format, FileFormat::Epdb | FileFormat::Epa) {
             let opened = OpenLookup::new(opened.source, memory_bytes)?;
@@ -55,6 +103,25 @@ impl SearchTarget {
         let opened = RefCell::new((!opened.source.is_file()).then_some(opened));
         let path = path.to_path_buf();
         Ok(SearchTarget::Scan(Box::new(Scanned { path, opened, format })))
+    }
+
+    /// [`SearchTarget::open`], but games are counted.
+    pub(crate) fn open_or_count(
+        path: &Path,
+        args: &ReadArgs,
+        memory_bytes: usize,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<SearchTarget> {
+        let takes_games = args.form.games.positions.is_none();
+        let opened = OpenSource::open(path, args.source_options(takes_games))?;
+        if !takes_games || !opened.source.format().is_of_games() {
+            return SearchTarget::of_open(path, opened, memory_bytes);
+        }
+        let mut counter = GameCounter::new(path, None, memory_bytes);
+        let truncates = args.form.games.truncate_games;
+        let reading = Reading::of_open(opened, args, diagnostics);
+        reading.all_games(|item| counter.take(&item, truncates))?;
+        Ok(SearchTarget::Counted(Box::new(counter.finish(memory_bytes)?)))
     }
 }
 
@@ -73,6 +140,7 @@ impl SearchTarget {
         let mut batch = BatchLookup::new(queries, options);
         match self {
             SearchTarget::Lookup(source) => batch.search(&**source, source.name(), filter)?,
+            SearchTarget::Counted(source) => batch.search(&**source, source.name(), None)?,
             SearchTarget::Scan(source) => {
                 batch.scan(|take| source.read(args, diagnostics, take))?
             }

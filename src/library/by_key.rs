@@ -1,8 +1,12 @@
 //! Entries in memory, grouped by key.
 
 use std::hint::black_box;
+use std::ops::{Deref, DerefMut};
 
-use hashbrown::HashTable;
+use memmap2::MmapMut;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::simd::prefetch;
 
 /// Number of entries in a group.
 const GROUP: usize = 1 << 13;
@@ -21,32 +25,70 @@ const NONE: Number = Number::MAX;
 ///
 /// The caller knows the key of an entry.
 ///
-/// The bytes lie in regions, which are freed while the entries are written out. An open-addressed
-/// table with prefetching, in huge pages, made whole commands 4 to 6 % faster, and was four times as
-/// long.
+/// The table is open-addressed and written here, since a batch of keys is prefetched together
+/// (`prefetch`, `touch`): that hides most cache misses, and no general table offers it. The bytes
+/// lie in regions, which are freed while the entries are written out.
 #[derive(Debug)]
 pub(super) struct ByKey {
     /// The bytes of the entries. A group lies in one region.
-    regions: Vec<Vec<u8>>,
+    regions: Vec<Region>,
     /// All groups but the last are full.
     groups: Vec<Group>,
-    /// The last entry of each ring.
-    rings: HashTable<Ring>,
+    /// The last entry of each ring, at its hash or the next free slot. Slots are plain numbers:
+    /// pages of zeros cost nothing until they are used.
+    slots: Large<u64>,
+    rings: usize,
     memory_bytes: usize,
     /// Bytes used by all regions but the last.
     full_regions: usize,
 }
 
-/// A ring in the table, with its hash, so that most keys touch memory once.
+/// A slot holds the hash, so that most keys touch memory once.
 #[derive(Copy, Clone, Debug)]
-struct Ring {
+struct Slot {
     hash: u32,
     last: Number,
 }
 
-/// The hash for the table, which uses the highest and the lowest bits.
-const fn spread(hash: u32) -> u64 {
-    (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+/// A slot without an entry.
+const FREE: u64 = 0;
+
+impl Slot {
+    /// `last` is less than [`NONE`].
+    const fn to_number(self) -> u64 {
+        (self.hash as u64) << 32 | (self.last + 1) as u64
+    }
+
+    /// The last entry of a free slot is [`NONE`].
+    const fn from_number(number: u64) -> Slot {
+        Slot { hash: (number >> 32) as u32, last: (number as u32).wrapping_sub(1) }
+    }
+}
+
+/// Capacity for bytes, and their number.
+#[derive(Debug)]
+struct Region {
+    bytes: Large<u8>,
+    len: usize,
+}
+
+impl Region {
+    fn with_room(len: usize) -> Region {
+        Region { bytes: Large::zeros(len), len: 0 }
+    }
+
+    const fn memory_used(&self) -> usize {
+        match self.bytes {
+            Large::Owned(_) => self.len,
+            Large::Mapped(_) => self.len.next_multiple_of(HUGE_PAGE),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let end = self.len + bytes.len();
+        self.bytes[self.len..end].copy_from_slice(bytes);
+        self.len = end;
+    }
 }
 
 /// Entries whose bytes follow each other.
@@ -83,14 +125,9 @@ impl Group {
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Place {
     hash: u32,
+    slot: usize,
     /// The last entry of the key, if there is one.
     pub(super) last: Option<Number>,
-}
-
-impl Ring {
-    const fn spread(&self) -> u64 {
-        spread(self.hash)
-    }
 }
 
 impl ByKey {
@@ -99,20 +136,22 @@ impl ByKey {
 
     /// An empty table that uses at most about `memory_bytes`.
     pub(super) fn new(memory_bytes: usize) -> ByKey {
-        let (regions, groups) = (vec![Vec::new()], vec![Group::default()]);
-        ByKey { regions, groups, rings: HashTable::new(), memory_bytes, full_regions: 0 }
+        let regions = vec![Region::with_room(0)];
+        let groups = vec![Group::default()];
+        ByKey { regions, groups, slots: Large::zeros(64), rings: 0, memory_bytes, full_regions: 0 }
     }
 
     /// Reserves capacity for about this many keys and bytes, if that leaves most of the memory
     /// free. The table must be empty.
     pub(super) fn expect(&mut self, keys: usize, bytes: usize) {
-        // The table has a free place for every seven taken ones, and a power of two of places.
-        let places = keys.saturating_mul(8) / 7;
-        let most = self.memory_bytes / (8 * (size_of::<Ring>() + 1));
-        if places.checked_next_power_of_two().is_some_and(|places| places <= most) {
-            self.rings.reserve(keys, Ring::spread);
+        let most = self.memory_bytes / (8 * size_of::<Slot>());
+        let slots = (keys.min(most) / 3 * 4).next_power_of_two();
+        if slots > self.slots.len() && slots <= most {
+            self.slots = Large::zeros_at_hand(slots);
         }
-        self.regions = vec![Vec::with_capacity(bytes.min(self.longest_region()))];
+        // One huge page is faster than many small ones.
+        let bytes = if bytes < HUGE_PAGE / 4 { bytes } else { bytes.max(HUGE_PAGE) };
+        self.regions = vec![Region::with_room(bytes.min(self.longest_region()))];
     }
 
     /// The number of entries.
@@ -126,12 +165,12 @@ impl ByKey {
 
     /// Number of bytes used by the table.
     pub(super) fn memory_used(&self) -> usize {
-        let bytes = self.full_regions + self.last_region().len();
+        let bytes = self.full_regions + self.last_region().memory_used();
         let entries = self.groups.len() * GROUP * size_of::<Entry>();
-        bytes + entries + self.rings.allocation_size()
+        bytes + entries + self.slots.len() * size_of::<Slot>()
     }
 
-    fn last_region(&self) -> &Vec<u8> {
+    fn last_region(&self) -> &Region {
         &self.regions[self.regions.len() - 1]
     }
 
@@ -144,24 +183,34 @@ impl ByKey {
     pub(super) fn has_room(&self, entries: usize, bytes: usize) -> bool {
         // A group that moves to another region exists twice.
         let last_group = self.last_group().len() + bytes;
-        let bytes = self.full_regions + self.last_region().len() + last_group;
-        // A full table exists three times while it grows.
-        let grows = self.rings.len() + entries > self.rings.capacity();
-        let rings = if grows { 3 } else { 1 } * self.rings.allocation_size();
+        let page = if self.longest_region() < HUGE_PAGE { 0 } else { HUGE_PAGE };
+        let bytes = self.full_regions + self.last_region().memory_used() + last_group + page;
+        // Full slots exist three times while they grow.
+        let grows = 4 * (self.rings + entries) > 3 * self.slots.len();
+        let slots = if grows { 3 } else { 1 } * size_of::<Slot>() * self.slots.len();
         let entries_end = self.len() + entries;
         let entries = size_of::<Entry>() * (entries + GROUP * self.groups.len());
-        bytes + entries + rings < self.memory_bytes
+        bytes + entries + slots < self.memory_bytes
             && last_group < u32::MAX as usize
             && entries_end < NONE as usize
     }
 
-    /// Reads the rings and entries of these hashes. The reads are independent, so the cache misses
+    /// Prefetches the slots of these hashes.
+    pub(super) fn prefetch(&self, hashes: impl Iterator<Item = u32>) {
+        let slots: &[u64] = &self.slots;
+        let mask = slots.len() - 1;
+        hashes.for_each(|hash| prefetch(&slots[hash as usize & mask]));
+    }
+
+    /// Reads the slots and entries of these hashes. The reads are independent, so the cache misses
     /// overlap.
     pub(super) fn touch(&self, hashes: impl Iterator<Item = u32>) {
+        let slots: &[u64] = &self.slots;
+        let mask = slots.len() - 1;
         let mut lasts = [NONE; ByKey::TOGETHER];
         for (last, hash) in lasts.iter_mut().zip(hashes) {
-            let ring = self.rings.find(spread(hash), |ring| ring.hash == hash);
-            *last = ring.map_or(NONE, |ring| ring.last);
+            let slot = Slot::from_number(slots[hash as usize & mask]);
+            *last = if slot.hash == hash { slot.last } else { NONE };
         }
         let known = lasts.iter().filter(|last| **last != NONE);
         black_box(
@@ -171,8 +220,19 @@ impl ByKey {
 
     /// Finds a key by its hash; `has_key` compares it with an entry.
     pub(super) fn find(&self, hash: u32, has_key: impl Fn(&[u8]) -> bool) -> Place {
-        let is_same = |ring: &Ring| ring.hash == hash && has_key(self.entry(ring.last));
-        Place { hash, last: self.rings.find(spread(hash), is_same).map(|ring| ring.last) }
+        let slots: &[u64] = &self.slots;
+        let mask = slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            let Slot { hash: other, last } = Slot::from_number(slots[slot]);
+            if last == NONE {
+                return Place { hash, slot, last: None };
+            }
+            if other == hash && has_key(self.entry(last)) {
+                return Place { hash, slot, last: Some(last) };
+            }
+            slot = (slot + 1) & mask;
+        }
     }
 
     /// Inserts an entry, in parts, at a place that was just found.
@@ -186,17 +246,14 @@ impl ByKey {
         self.make_room(parts.iter().map(|part| part.len()).sum());
         let (last_region, last_group) = (self.regions.len() - 1, self.groups.len() - 1);
         let region = &mut self.regions[last_region];
-        parts.iter().for_each(|part| region.extend_from_slice(part));
+        parts.iter().for_each(|part| region.push(part));
         let group = &mut self.groups[last_group];
         // has_room made sure of this.
-        group.entries.push(Entry { end: (region.len() - group.start) as u32, next });
-        let (hash, ring) = (spread(place.hash), Ring { hash: place.hash, last: number });
-        match place.last {
-            Some(last) => {
-                let known = self.rings.find_mut(hash, |ring| ring.last == last);
-                known.into_iter().for_each(|known| *known = ring);
-            }
-            None => drop(self.rings.insert_unique(hash, ring, Ring::spread)),
+        group.entries.push(Entry { end: (region.len - group.start) as u32, next });
+        self.slots[place.slot] = Slot { hash: place.hash, last: number }.to_number();
+        self.rings += usize::from(place.last.is_none());
+        if 4 * self.rings > 3 * self.slots.len() {
+            self.grow();
         }
     }
 
@@ -204,7 +261,7 @@ impl ByKey {
     pub(super) fn replace(&mut self, number: Number, bytes: &[u8]) {
         let (group, place) = (&self.groups[number as usize / GROUP], number as usize % GROUP);
         let entry = group.start_of(place)..group.entries[place].end as usize;
-        self.regions[group.region][group.start..][entry].copy_from_slice(bytes);
+        self.regions[group.region].bytes[group.start..][entry].copy_from_slice(bytes);
     }
 
     /// Reserves capacity for an entry in the last group and region.
@@ -212,10 +269,10 @@ impl ByKey {
     fn make_room(&mut self, bytes: usize) {
         let (region, last) = (self.regions.len() - 1, self.groups.len() - 1);
         if self.groups[last].entries.len() == GROUP {
-            let start = self.regions[region].len();
+            let start = self.regions[region].len;
             self.groups.push(Group { region, start, entries: Vec::with_capacity(GROUP) });
         }
-        if self.regions[region].len() + bytes > self.regions[region].capacity() {
+        if self.regions[region].len + bytes > self.regions[region].bytes.len() {
             self.add_region(bytes);
         }
     }
@@ -228,15 +285,29 @@ impl ByKey {
         let (before, group) = (&mut self.regions[region], &mut self.groups[last]);
         let start = std::mem::take(&mut group.start);
         group.region = region + 1;
-        let needed = before.len() - start + bytes;
-        let usual = (2 * before.capacity()).clamp(FIRST_REGION, longest);
-        let mut next = Vec::with_capacity(usual.max(needed + needed / 2));
-        next.extend_from_slice(&before[start..]);
+        let needed = before.len - start + bytes;
+        let usual = (2 * before.bytes.len()).clamp(FIRST_REGION, longest);
+        let mut next = Region::with_room(usual.max(needed + needed / 2));
+        next.push(&before.bytes[start..before.len]);
         match start {
-            0 => *before = Vec::new(),
-            _ => self.full_regions += before.len(),
+            0 => *before = Region::with_room(0),
+            _ => self.full_regions += before.memory_used(),
         }
         self.regions.push(next);
+    }
+
+    fn grow(&mut self) {
+        let mask = 2 * self.slots.len() - 1;
+        let mut grown = Large::zeros_at_hand(mask + 1);
+        let slots: &mut [u64] = &mut grown;
+        for taken in self.slots.iter().filter(|slot| **slot != FREE) {
+            let mut slot = Slot::from_number(*taken).hash as usize & mask;
+            while slots[slot] != FREE {
+                slot = (slot + 1) & mask;
+            }
+            slots[slot] = *taken;
+        }
+        self.slots = grown;
     }
 
     /// The bytes of an entry.
@@ -247,7 +318,7 @@ impl ByKey {
 
     /// The bytes of a region from the start of a group.
     fn bytes_of(&self, group: &Group) -> &[u8] {
-        &self.regions[group.region][group.start..]
+        &self.regions[group.region].bytes[group.start..]
     }
 
     fn entry_mut(&mut self, number: Number) -> &mut Entry {
@@ -295,7 +366,7 @@ impl ByKey {
 
     /// Drops the keys and all entries that are not alone.
     pub(super) fn into_list(mut self) -> List {
-        self.rings = HashTable::new();
+        self.slots = Large::zeros(0);
         List { entries: self, next: 0 }
     }
 
@@ -368,7 +439,100 @@ impl List {
         }
         if let Some(before) = groups[group].region.checked_sub(1).and_then(|it| regions.get_mut(it))
         {
-            *before = Vec::new();
+            *before = Region::with_room(0);
+        }
+    }
+}
+
+/// The usual size of a huge page. A smaller buffer needs none.
+pub(super) const HUGE_PAGE: usize = 2 << 20;
+
+/// Minimum size of a page.
+const PAGE: usize = 4 << 10;
+
+/// Numbers that are zero at first, in huge pages if they are many: page faults take longer than
+/// filling a page.
+#[derive(Debug)]
+pub(super) enum Large<T> {
+    Owned(Vec<T>),
+    Mapped(MmapMut),
+}
+
+impl<T: Copy + FromBytes> Large<T> {
+    /// Zeros, at least this many.
+    pub(super) fn zeros(len: usize) -> Large<T> {
+        let bytes = len * size_of::<T>();
+        let pages = bytes.next_multiple_of(HUGE_PAGE);
+        let mapped = if bytes < HUGE_PAGE { None } else { MmapMut::map_anon(pages).ok() };
+        match mapped {
+            None => Large::Owned(vec![T::new_zeroed(); len]),
+            Some(map) => {
+                // Huge pages are only faster.
+                #[cfg(target_os = "linux")]
+                map.advise(memmap2::Advice::HugePage).ok();
+                Large::Mapped(map)
+            }
+        }
+    }
+}
+
+impl<T: Copy + FromBytes + IntoBytes + Immutable> Large<T> {
+    /// [`Large::zeros`] with all pages present. A page that is read before it is written faults
+    /// twice, and the second fault interrupts all processors.
+    pub(super) fn zeros_at_hand(len: usize) -> Large<T> {
+        let mut numbers = Large::zeros(len);
+        for first in numbers.iter_mut().step_by(PAGE / size_of::<T>()) {
+            *black_box(first) = T::new_zeroed();
+        }
+        numbers
+    }
+}
+
+impl<T: FromBytes + Immutable> Deref for Large<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Large::Owned(numbers) => numbers,
+            // A map is aligned to pages and has whole numbers.
+            Large::Mapped(map) => <[T]>::ref_from_bytes(map).unwrap_or_default(),
+        }
+    }
+}
+
+impl<T: FromBytes + IntoBytes + Immutable> DerefMut for Large<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Large::Owned(numbers) => numbers,
+            Large::Mapped(map) => <[T]>::mut_from_bytes(map).unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_large {
+    use super::*;
+
+    const IN_HUGE_PAGE: usize = HUGE_PAGE / size_of::<u64>();
+
+    #[test]
+    fn all_are_there_and_can_be_changed() {
+        for (len, there) in [
+            (0, 0),
+            (1, 1),
+            (1000, 1000),
+            (IN_HUGE_PAGE, IN_HUGE_PAGE),
+            (IN_HUGE_PAGE + 1, 2 * IN_HUGE_PAGE),
+        ] {
+            let mut numbers = Large::<u64>::zeros_at_hand(len);
+            assert!(numbers.len() == there && numbers.iter().all(|number| *number == 0));
+            if let Some(last) = numbers.last_mut() {
+                *last = u64::MAX;
+            }
+            assert_eq!(
+                numbers.iter().map(|number| number.count_ones()).sum::<u32>(),
+                if len > 0 { 64 } else { 0 }
+            );
         }
     }
 }
@@ -458,12 +622,12 @@ mod tests {
             entries.expect(keys, keys);
             entries
         };
-        assert!(expecting(1 << 20, 3000).rings.capacity() >= 3000);
+        assert_eq!(expecting(1 << 20, 3000).slots.len(), 4096);
         for memory_bytes in [0, 1 << 10, 1 << 20, 1 << 24] {
             for keys in [0, 1, 1000, usize::MAX] {
                 let expecting = expecting(memory_bytes, keys);
-                assert!(expecting.rings.allocation_size() <= memory_bytes / 8 + 512);
-                assert!(expecting.last_region().capacity() <= memory_bytes / 8);
+                assert!(expecting.slots.len() * size_of::<Slot>() <= memory_bytes / 8 + 512);
+                assert!(expecting.last_region().bytes.len() <= memory_bytes / 8);
             }
         }
         let mut entries = expecting(1 << 20, 10);

@@ -220,12 +220,17 @@ impl Records {
         matches!(self, Records::Kept(kept) if !kept.has_room(records.count(), bytes))
     }
 
-    /// Loads the cache lines of these records.
-    fn touch(&self, records: EncodedRecords<'_>) {
+    /// Loads the cache lines of these records, and prefetches those of the next ones.
+    fn touch(&self, records: EncodedRecords<'_>, next: Option<&EncodedRecords<'_>>) {
         if let Records::Kept(kept) = self {
-            kept.touch(records.iter().map(|encoded| split_hash(encoded).0));
+            kept.touch(hashes(records));
+            next.into_iter().for_each(|next| kept.prefetch(hashes(*next)));
         }
     }
+}
+
+fn hashes(records: EncodedRecords<'_>) -> impl Iterator<Item = u32> {
+    records.iter().map(|encoded| split_hash(encoded).0)
 }
 
 /// Maximum number of different records of one position in memory.
@@ -282,14 +287,15 @@ impl Union {
     /// As [`Union::add`].
     pub fn add_encoded(&mut self, records: EncodedRecords<'_>, first: Origin) -> Result<()> {
         let mut place = first;
-        for records in records.chunks(ByKey::TOGETHER) {
+        let mut chunks = records.chunks(ByKey::TOGETHER).peekable();
+        while let Some(records) = chunks.next() {
             if self.is_full(records) && self.keeps_lines {
                 self.replace_lines();
             }
             if self.is_full(records) {
                 self.spill()?;
             }
-            self.records.touch(records);
+            self.records.touch(records, chunks.peek());
             for encoded in records.iter() {
                 self.take_entry(place, encoded)?;
                 place.line += 1;
@@ -688,11 +694,12 @@ impl Selection {
         records: EncodedRecords<'_>,
         take: impl Fn(&mut Selection, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        for records in records.chunks(ByKey::TOGETHER) {
+        let mut chunks = records.chunks(ByKey::TOGETHER).peekable();
+        while let Some(records) = chunks.next() {
             if self.records.is_full(records, 0) {
                 self.spill()?;
             }
-            self.records.touch(records);
+            self.records.touch(records, chunks.peek());
             records.iter().try_for_each(|encoded| take(self, encoded))?;
         }
         Ok(())

@@ -98,7 +98,7 @@ fn weight_of(entry: &Entry, playable: &Playable, mv: Move) -> String {
 }
 
 /// The registers for comments, in order.
-const COMMENTS: [Opcode; 10] = [
+pub(crate) const COMMENTS: [Opcode; 10] = [
     Opcode::C0,
     Opcode::C1,
     Opcode::C2,

@@ -40,6 +40,7 @@ mod target;
 
 use std::path::Path;
 
+pub(crate) use book::COMMENTS;
 pub use book::open_book;
 pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
 pub use encoded_batch::EncodedBatch;

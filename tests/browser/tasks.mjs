@@ -178,7 +178,7 @@ const tasks = {
     await it.says("moves", "This position is not in suite.");
     await it.lineIs("e4");
     await it.says("moves", "Look in ");
-    assert.deepEqual(await it.page.locator(".others button").allTextContents(), ["masters", "mine"]);
+    assert.deepEqual(await it.page.locator(".others button").allTextContents(), ["masters", "mine", "book"]);
     await it.page.getByRole("button", { name: "masters" }).click();
     await it.until("it is there", () => location.hash === "#source=masters&play=e2e4" && document.querySelector("#moves tbody"));
   },
@@ -508,6 +508,22 @@ const tasks = {
     await it.says("browse", "Record 1 of 2");
     await it.page.getByRole("radio", { name: "masters" }).check({ force: true });
     await it.until("games are not read so", () => document.querySelector("#browse").hidden);
+  },
+
+  async "read an opening book"(open) {
+    const it = await open("#source=book");
+    await it.says("moves", "Weight");
+    const heads = await it.page.locator("#moves thead th").evaluateAll((all) => all.map((head) => head.className));
+    assert.deepEqual(heads, ["san", "weight"]);
+    const rows = (await it.page.locator("#moves tbody td.weight").allInnerTexts()).map((row) => row.trim());
+    // The last move is none of the book, and leads to one of its positions.
+    assert.equal(rows.pop(), "–");
+    assert.ok(rows.length > 1 && rows.every((row) => /^\d+\s+\d+\.\d%$/.test(row)), rows.join("|"));
+    const weights = rows.map((row) => parseInt(row, 10));
+    assert.deepEqual(weights, [...weights].sort((a, b) => b - a));
+    assert.equal(parseInt(await it.page.locator("#moves tfoot td.weight").innerText(), 10), weights.reduce((sum, weight) => sum + weight));
+    await it.page.locator("#moves tbody tr").first().click();
+    await it.says("parents", "weight ");
   },
 
   async "open a game"(open) {

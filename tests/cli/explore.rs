@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assert_cmd::cargo::cargo_bin;
 use epdb::model::rules::{Playable, after};
 use epdb::model::{EpdRecord, Position};
 use serde_json::Value;
 
 use crate::scratch::{Done, Scratch};
+use crate::terminal::Terminal;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
@@ -78,15 +80,15 @@ fn moves_have_their_games_and_those_that_reached_the_next_position() {
     let scratch = library();
     let expected = explore(&scratch, &["lib.epdb", "--tsv"]);
     assert_eq!(expected.status, 0, "{}", expected.err);
-    assert_eq!(column(&expected, "move"), ["e4", "Nf3", "g3", "Σ"]);
-    assert_eq!(column(&expected, "games"), ["2", "1", "1", "4"]);
-    assert_eq!(column(&expected, "share"), ["0.5000", "0.2500", "0.2500", "1.0000"]);
-    assert_eq!(column(&expected, "score"), ["0.0000", "1.0000", "0.5000", "0.5000"]);
-    assert_eq!(column(&expected, "unknown"), ["1", "", "", "1"]);
-    assert_eq!(column(&expected, "elo"), ["", "2400", "2500", "2450"]);
-    assert_eq!(column(&expected, "perf"), ["", "3000", "2300", "2250"]);
-    assert_eq!(column(&expected, "years"), ["2021", "2019", "2020", "2019-2021"]);
-    assert_eq!(column(&expected, "reached"), ["2", "1", "1", "4"]);
+    assert_eq!(column(&expected, "move"), ["e4", "Nf3", "g3"]);
+    assert_eq!(column(&expected, "games"), ["2", "1", "1"]);
+    assert_eq!(column(&expected, "share"), ["0.5000", "0.2500", "0.2500"]);
+    assert_eq!(column(&expected, "mover_score"), ["0.0000", "1.0000", "0.5000"]);
+    assert_eq!(column(&expected, "unknown"), ["1", "", ""]);
+    assert_eq!(column(&expected, "elo"), ["", "2400", "2500"]);
+    assert_eq!(column(&expected, "perf"), ["", "3000", "2300"]);
+    assert_eq!(column(&expected, "years"), ["2021", "2019", "2020"]);
+    assert_eq!(column(&expected, "reached"), ["2", "1", "1"]);
     for name in ["lib.epa", "lib.epb", "lib.epd"] {
         assert_eq!(explore(&scratch, &[name, "--tsv"]).out, expected.out, "{name}");
     }
@@ -152,9 +154,7 @@ fn rows_are_sorted_and_filtered() {
     let scratch = library();
     let moves = |args: &[&str]| {
         let done = explore(&scratch, &[&["lib.epa", "--tsv"], args].concat());
-        let mut moves = column(&done, "move");
-        assert_eq!(moves.pop().unwrap(), "Σ");
-        moves.join(" ")
+        column(&done, "move").join(" ")
     };
     assert_eq!(moves(&["--sort", "name"]), "Nf3 e4 g3");
     assert_eq!(moves(&["--sort", "score"]), "Nf3 g3 e4");
@@ -174,7 +174,7 @@ fn rows_are_sorted_and_filtered() {
 fn a_tree_continues_from_the_moves() {
     let scratch = library();
     let done = explore(&scratch, &["lib.epdb", "--depth", "3", "--tsv", "e4", "d5"]);
-    assert_eq!(column(&done, "move"), ["e5", "e5 f5", "e5 f5 exf6", "Σ"]);
+    assert_eq!(column(&done, "move"), ["e5", "e5 f5", "e5 f5 exf6"]);
     let text = explore(&scratch, &["lib.epdb", "--depth", "2", "e4", "d5"]).out;
     assert!(text.contains("\n  f5 "), "{text}");
     for source in ["lib.epb", "lib.epd"] {
@@ -197,21 +197,18 @@ fn children_are_known_without_a_tally_and_evaluations_are_seen_by_the_mover() {
          rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - ce 32766;\n",
     );
     let none = explore(&scratch, &["a.epd", "--tsv"]);
-    assert_eq!((column(&none, "move"), none.status), (vec!["Σ".to_string()], 0));
+    assert_eq!((column(&none, "move"), none.status), (Vec::<String>::new(), 0));
     let done = explore(&scratch, &["a.epd", "--children", "--tsv", "--sort", "ce"]);
-    assert_eq!(column(&done, "move"), ["e4", "d4", "Σ"]);
-    assert_eq!(column(&done, "ce"), ["25", "-32765", ""]);
-    assert_eq!(column(&done, "operations"), ["ce -25;", "ce 32766;", ""]);
+    assert_eq!(column(&done, "move"), ["e4", "d4"]);
+    assert_eq!(column(&done, "ce"), ["25", "-32765"]);
+    assert_eq!(column(&done, "operations"), ["ce -25;", "ce 32766;"]);
     let text = explore(&scratch, &["a.epd"]).out;
     assert!(text.ends_with("\nce 30;\nid \"start\";\n"), "{text}");
     // The position itself is not there.
     let text = scratch.text("a.epd");
     scratch.write("b.epd", text.split_once('\n').unwrap().1);
     let done = explore(&scratch, &["b.epd", "--children", "--tsv"]);
-    assert_eq!(
-        (column(&done, "move"), done.status),
-        (["d4", "e4", "Σ"].map(String::from).to_vec(), 1)
-    );
+    assert_eq!((column(&done, "move"), done.status), (["d4", "e4"].map(String::from).to_vec(), 1));
 }
 
 #[test]
@@ -253,12 +250,12 @@ fn games_are_chosen_where_the_library_tells_them_apart() {
         assert_eq!(done.status, 0, "{}", done.err);
         column(&done, "move").join(" ")
     };
-    assert_eq!(moves(&[]), "e4 Nf3 g3 Σ");
-    assert_eq!(moves(&["--since", "2020"]), "e4 g3 Σ");
-    assert_eq!(moves(&["--until", "2020-06"]), "Nf3 Σ");
-    assert_eq!(moves(&["--since", "2021-01"]), "Σ", "the month is not known");
-    assert_eq!(moves(&["--speeds", "rapid,classical"]), "g3 Σ");
-    assert_eq!(moves(&["--ratings", "2200"]), "Nf3 g3 Σ");
+    assert_eq!(moves(&[]), "e4 Nf3 g3");
+    assert_eq!(moves(&["--since", "2020"]), "e4 g3");
+    assert_eq!(moves(&["--until", "2020-06"]), "Nf3");
+    assert_eq!(moves(&["--since", "2021-01"]), "", "the month is not known");
+    assert_eq!(moves(&["--speeds", "rapid,classical"]), "g3");
+    assert_eq!(moves(&["--ratings", "2200"]), "Nf3 g3");
     for (source, args, word) in [
         ("lib.epa", ["--since", "2020"], "year"),
         ("lib.epdb", ["--speeds", "blitz"], "speed"),
@@ -358,7 +355,7 @@ fn another_library_is_compared() {
         .skip(1)
         .map(|line| {
             let cells = cells(line);
-            ["move", "games", "vs", "vs_share", "vs_score"]
+            ["move", "games", "vs", "vs_share", "vs_mover_score"]
                 .map(|it| cells[column(it)].clone())
                 .to_vec()
         })
@@ -369,7 +366,6 @@ fn another_library_is_compared() {
             ["d4", "1", "0", "0.0000", ""],
             ["e4", "1", "2", "0.6667", "0.5000"],
             ["c4", "", "1", "0.3333", "0.5000"],
-            ["Σ", "2", "3", "1.0000", "0.5000"],
         ]
     );
     let json = scratch.run(&["explore", "g.epdb", "--vs", "h.epa", "--json"]).out;
@@ -383,9 +379,117 @@ fn another_library_is_compared() {
 }
 
 #[test]
-fn games_are_no_library() {
-    let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n");
-    let done = scratch.run(&["explore", "g.pgn", "e4"]);
-    assert_eq!((done.status, done.out.as_str()), (2, ""));
-    assert!(done.err.contains("make one with `epdb tally g.pgn -o LIBRARY`"), "{}", done.err);
+fn games_are_counted_at_once() {
+    let scratch = library();
+    let expected = explore(&scratch, &["lib.epdb", "--tsv"]);
+    let counted = explore(&scratch, &["games.pgn", "--tsv"]);
+    assert_eq!((counted.status, counted.out), (0, expected.out), "{}", counted.err);
+    let piped = scratch
+        .run_with(&["explore", "-", "e4", "--tsv", "--from", "pgn"], scratch.read("games.pgn"));
+    assert_eq!(column(&piped, "move"), ["d5", "f5"], "{}", piped.err);
+    let some = explore(&scratch, &["games.pgn", "--tsv", "--where", "WhiteElo == 2400"]);
+    assert_eq!(column(&some, "move"), ["Nf3"], "{}", some.err);
+    assert_eq!(explore(&scratch, &["games.pgn", "--tsv", "--since", "2020"]).status, 0);
+    let done = scratch.run(&["games", "games.pgn", "g3", "--json"]);
+    assert!(done.out.contains("\"san\":\"g6\"") && done.status == 0, "{}{}", done.out, done.err);
+    scratch.write("many.pgn", "1. e4 *\n\n".repeat(100_001));
+    for command in ["explore", "games"] {
+        let done = scratch.run(&[command, "many.pgn"]);
+        assert_eq!((done.status, done.out.as_str()), (2, ""));
+        let advice = "many.pgn contains more than 100000 games: make a library with `epdb tally";
+        assert!(done.err.contains(advice), "{}", done.err);
+    }
+}
+
+#[test]
+fn a_move_that_is_not_legal_is_named() {
+    let scratch = library();
+    for (moves, told) in [
+        (&["e5"][..], "`e5` is not legal in the start position"),
+        (&["Ke2"], "`Ke2` is not legal in the start position"),
+        (&["e4", "Ke3"], "`Ke3` is not legal in rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b"),
+        (&["xyz"], "has 1 of the four fields"),
+    ] {
+        let done = explore(&scratch, &[&["lib.epa"], moves].concat());
+        assert_eq!((done.status, done.out.as_str()), (2, ""));
+        assert!(done.err.contains(told), "{}", done.err);
+    }
+}
+
+/// The score is the mover's wherever it is shown, and by it moves are sorted.
+#[test]
+fn the_score_is_that_of_the_mover() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n\n1. e4 c5 0-1\n\n1. e4 c5 1/2-1/2\n");
+    let tsv = explore(&scratch, &["g.pgn", "e4", "--sort", "score", "--tsv"]);
+    assert_eq!(column(&tsv, "move"), ["c5", "e5"]);
+    assert_eq!(column(&tsv, "mover_score"), ["0.7500", "0.0000"]);
+    let text = explore(&scratch, &["g.pgn", "e4"]).out;
+    assert!(text.contains(" mover%"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("c5")).unwrap();
+    assert!(row.contains("75.0%"), "{text}");
+    let parents = ["g.pgn", "e4", "c5", "--parents", "--tsv"];
+    assert_eq!(column(&explore(&scratch, &parents), "mover_score"), ["0.7500"]);
+}
+
+#[test]
+fn a_rating_is_rounded_as_in_json() {
+    let game =
+        |elo: u16| format!("[WhiteElo \"{elo}\"]\n[BlackElo \"{elo}\"]\n\n1. e4 e5 1/2-1/2\n\n");
+    let scratch = Scratch::with("g.pgn", game(2400) + &game(2401));
+    let two = explore(&scratch, &["g.pgn", "--tsv"]);
+    let json = explore(&scratch, &["g.pgn", "--json"]).out;
+    for (name, member) in [("elo", "averageRating"), ("perf", "performance")] {
+        assert!(
+            json.contains(&format!("\"{member}\":{}", column(&two, name)[0])),
+            "{name}: {json}"
+        );
+    }
+}
+
+#[test]
+fn a_book_has_weights_and_shares() {
+    let scratch = library();
+    let done = scratch.run(&["book", "make", "games.pgn", "-o", "book.bin", "--min-games", "1"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let tsv = explore(&scratch, &["book.bin", "--tsv"]);
+    assert_eq!(tsv.status, 0, "{}", tsv.err);
+    let weights: Vec<u64> = column(&tsv, "weight").iter().map(|it| it.parse().unwrap()).collect();
+    assert!(weights.len() > 1 && weights.is_sorted_by(|one, next| one >= next), "{weights:?}");
+    let shares: f64 = column(&tsv, "share").iter().map(|it| it.parse::<f64>().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 0.001);
+    assert!(column(&tsv, "games").iter().all(String::is_empty));
+    let text = explore(&scratch, &["book.bin"]).out;
+    let all: u64 = weights.iter().sum();
+    assert!(text.contains(&format!("of an opening book, all weights {all}\n")), "{text}");
+    assert!(!text.contains("games"), "{text}");
+    let json = explore(&scratch, &["book.bin", "--json"]).out;
+    assert!(json.contains(&format!("\"weight\":{all},\"moves\":[{{\"uci\"")), "{json}");
+    // A comment that is no list of weights is none.
+    scratch.write("c.epd", format!("{START} c0 \"e4 is best\";\n"));
+    assert!(!explore(&scratch, &["c.epd", "--json"]).out.contains("weight"));
+}
+
+#[test]
+fn a_terminal_has_colours_and_gets_what_has_room() {
+    let scratch = library();
+    for (columns, has_elo) in [(200, true), (60, false)] {
+        let args = ["explore", "lib.epdb"];
+        let (program, folder) = (cargo_bin("epdb"), scratch.path(""));
+        let shown = Terminal::start_wide(columns, &program, &args, &folder, "").expect("Σ");
+        assert!(shown.contains("\x1b[48;5;180m"), "{shown}");
+        assert_eq!(shown.contains("\x1b[38;5;231m█"), has_elo, "{shown}");
+        assert_eq!(shown.contains(" elo"), has_elo, "{shown}");
+        assert!(shown.contains("mover%") && shown.contains("games"), "{shown}");
+        let rows = shown.lines().filter(|line| line.contains('%') || line.contains('█'));
+        for row in rows {
+            let plain = row.split('\x1b').enumerate().map(|(place, part)| match place {
+                0 => part,
+                _ => part.split_once('m').map_or("", |(_, text)| text),
+            });
+            let plain: String = plain.collect();
+            assert!(plain.trim_end().chars().count() <= columns.into(), "{plain}");
+        }
+    }
+    assert!(explore(&scratch, &["lib.epdb", "--color", "always"]).out.contains("\x1b[38;5;231m█"));
+    assert!(!explore(&scratch, &["lib.epdb"]).out.contains('\x1b'));
 }

@@ -185,7 +185,7 @@ fn outputs_that_cannot_hold_games_report_it() {
         let done = scratch.run(&["tally", "g.pgn", "-o", "w.epa", "--keep-games", wrong]);
         assert_eq!(done.status, 2, "{wrong}");
     }
-    assert_eq!(scratch.run(&["games", "g.pgn"]).status, 2);
+    assert_eq!(white(&scratch, &["g.pgn"]), ["Bob", "Ann"]);
 }
 
 #[test]
@@ -214,14 +214,9 @@ fn invalid_lists_are_refused_or_kept_as_noop() {
 }
 
 #[test]
-fn explaining_how_a_library_is_made_from_games() {
+fn explaining_how_a_book_is_made_from_games() {
     let scratch = Scratch::new();
     scratch.write("g.pgn", "1. e4 e5 *\n");
-    for command in ["games", "explore"] {
-        let done = scratch.run(&[command, "g.pgn", "e4"]);
-        assert_eq!(done.status, 2, "{command} {}", done.err);
-        assert!(done.err.contains("make one with `epdb tally g.pgn -o LIBRARY`"), "{}", done.err);
-    }
     let done = scratch.run(&["convert", "g.pgn", "g.bin"]);
     assert!(done.err.contains("`epdb book make`") && done.status == 2, "{}", done.err);
 }

@@ -91,7 +91,9 @@ fn served() -> (Scratch, Running) {
     let args = ["tally", "games.pgn", "-o", "games.epa", "--by", "month", "--keep-games", "3"];
     let done = scratch.run(&args);
     assert_eq!(done.status, 0, "{}", done.err);
-    let sources = ["masters=games.epa", "mine=own.pgn", "suite.epd", "fischer.epd"];
+    let done = scratch.run(&["book", "make", "games.pgn", "-o", "book.bin", "--min-games", "1"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let sources = ["masters=games.epa", "mine=own.pgn", "suite.epd", "fischer.epd", "book.bin"];
     let args = [&sources[..], &["--openings", "names.tsv"]].concat();
     let running = Running::start(&scratch, &args);
     (scratch, running)

@@ -27,8 +27,19 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts a program in a folder, which is also its home; `no_color` is what `NO_COLOR` says.
     pub(crate) fn start(program: &Path, args: &[&str], folder: &Path, no_color: &str) -> Terminal {
+        Terminal::start_wide(200, program, args, folder, no_color)
+    }
+
+    /// [`Terminal::start`] with a number of columns.
+    pub(crate) fn start_wide(
+        columns: u16,
+        program: &Path,
+        args: &[&str],
+        folder: &Path,
+        no_color: &str,
+    ) -> Terminal {
         let (pty, pts) = open().unwrap();
-        pty.resize(Size::new(50, 200)).unwrap();
+        pty.resize(Size::new(50, columns)).unwrap();
         let child = Command::new(program)
             .args(args)
             .current_dir(folder)

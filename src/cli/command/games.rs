@@ -1,6 +1,7 @@
 //! `epdb games`: the games behind a position.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -9,28 +10,28 @@ use crate::cli::args::{GameWriteArgs, MemoryArgs};
 use crate::cli::games::{GameOutput, game_format};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
-use crate::cli::search_target::games_are_no_library;
+use crate::cli::search_target::GameCounter;
 use crate::cli::source::Visited;
 use crate::cli::terminal::{many, note, print_line};
 use crate::cli::{columns, json, query_reader};
 use epdb::codec::query::Query;
 use epdb::library::kept_games::{self, FoundGame, GameObject, known_tag};
-use epdb::model::{GameDate, KeptGame, KeptGames};
-use epdb::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions};
+use epdb::model::{GameDate, KeptGame, KeptGames, MAX_KEPT_GAMES};
+use epdb::source::{FileFormat, Item, Lookup, OpenLookup, Source, SourceOptions};
 use epdb::text::{ParseOptions, Profile};
 
 /// Show the games that reached a position, and the moves played there
 ///
-/// Needs a library made with `tally --keep-games`. Such a library stores, for each position, the
-/// games with the highest mean rating and the latest games, with tags and moves. Exit status 1 if
-/// there are no games.
+/// Needs a library made with `tally --keep-games`, or up to 100,000 games, which are counted. Such a
+/// library stores, for each position, the games with the highest mean rating and the latest games,
+/// with tags and moves. Exit status 1 if there are no games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb games library.epa
   epdb games library.epdb e4 c5 Nf3 --sort date -n 5
   epdb games library.epa '1. d4 f5' -o dutch.pgn")]
 pub(crate) struct Args {
-    /// The library: a store or an archive
+    /// The library: a store or an archive; or games
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
@@ -70,11 +71,7 @@ enum SortBy {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let options = ParseOptions::new(Profile::Lenient);
     let position = *query_reader::parse_position(&args.position, &options)?.end();
-    let source = Source::open(&args.source, &SourceOptions::new())?;
-    if source.format().is_of_games() {
-        return Err(games_are_no_library(&args.source));
-    }
-    let library = OpenLookup::new(source, args.memory.memory_bytes)?;
+    let library = open(args)?;
     let records = library.matches(&Query::from(&position));
     let records = records.map(|found| Ok(found?.1)).collect::<anyhow::Result<Vec<_>>>()?;
     let source = args.source.display();
@@ -106,6 +103,28 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         print_line(&format!("{source}: {games} listed but missing from the library"));
     }
     Ok(Outcome::different_if(missing > 0))
+}
+
+/// Opens the library, or counts games.
+fn open(args: &Args) -> anyhow::Result<OpenLookup> {
+    let (path, memory) = (&args.source, args.memory.memory_bytes);
+    let source = Source::open(path, &SourceOptions::new())?;
+    if !source.format().is_of_games() {
+        return Ok(OpenLookup::new(source, memory)?);
+    }
+    let wanted = args.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_KEPT_GAMES.into()) as u8;
+    let mut counter = GameCounter::new(path, Some(wanted), memory);
+    let mut rejected = 0;
+    source.read(&mut |item| {
+        rejected += u64::from(matches!(item, Item::Rejected { is_more: false, .. }));
+        counter.take(&item, false)?;
+        anyhow::Ok(ControlFlow::Continue(()))
+    })?;
+    if rejected > 0 {
+        let (path, games) = (path.display(), if rejected == 1 { "game" } else { "games" });
+        note!("{path}: {rejected} {games} cannot be read; `epdb verify {path}` says why");
+    }
+    counter.finish(memory)
 }
 
 fn chosen(listed: &KeptGames, sort: SortBy) -> Vec<&KeptGame> {

@@ -149,7 +149,9 @@ fn answer(
     let mut batch = BatchLookup::new(asked.queries(), options);
     for source in sources {
         match source {
-            SearchTarget::Lookup(source) => batch.search(&**source, source.name(), filter)?,
+            SearchTarget::Lookup(source) | SearchTarget::Counted(source) => {
+                batch.search(&**source, source.name(), filter)?;
+            }
             SearchTarget::Scan(source) => {
                 batch.scan(|take| source.read(&args.read, diagnostics, take))?
             }

@@ -9,7 +9,7 @@ use crate::cli::board::BoardStyle;
 use crate::cli::outcome::Outcome;
 use crate::cli::shell::{self, ExecuteCommand, Shell, script};
 use crate::cli::source::END_OF_INPUT;
-use crate::cli::terminal::{self, Letters, note};
+use crate::cli::terminal::note;
 use crate::cli::values;
 
 /// Explore positions interactively: play moves, look positions up, write records
@@ -55,9 +55,10 @@ pub(crate) fn run(args: &Args, execute: ExecuteCommand) -> anyhow::Result<Outcom
     // The first command does not decide for those after it.
     values::start_threads(None)?;
     let shows = io::stdout().is_terminal();
-    let has_symbols = shows && Letters::of_terminal() == Letters::All;
-    let symbols = args.pieces.map_or(has_symbols, |pieces| pieces == Pieces::Symbols);
-    let look = BoardStyle { symbols, colours: terminal::wants_color(shows) };
+    let mut look = BoardStyle::of_stdout();
+    if let Some(pieces) = args.pieces {
+        look.symbols = pieces == Pieces::Symbols;
+    }
     let is_typed = args.commands.is_empty() && shows && io::stdin().is_terminal();
     let mut shell = Shell::new(&args.sources, look, is_typed, execute)?;
     if is_typed {

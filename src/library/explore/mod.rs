@@ -37,7 +37,8 @@ use crate::model::{
     Color, EpdRecord, GameCounts, Opcode, Operand, Operation, Position, San, Tally, TallyPart,
     score,
 };
-use crate::text::san;
+use crate::source::COMMENTS;
+use crate::text::{Profile, san};
 
 pub use cells::{CellFilter, YearMonth, YearMonthError, parse_rating_group};
 pub use parents::{Predecessor, predecessors};
@@ -97,8 +98,8 @@ impl ExploreOptions {
     }
 }
 
-/// By what moves are ordered: the largest first. Those that are equal stand by games, then by name;
-/// those that lack it, last.
+/// By what moves are ordered: the largest first. Those that are equal stand by games, by weight, then
+/// by name; those that lack it, last.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SortBy {
     /// Games with the move.
@@ -146,6 +147,8 @@ pub struct Explored {
     pub rows: Vec<MoveRow>,
     /// Moves without a row, because of the limit or the minimum number of games.
     pub left_out: usize,
+    /// The sum of the weights of all moves, if the position is of an opening book.
+    pub weight: Option<u64>,
 }
 
 /// A move of a position.
@@ -157,6 +160,8 @@ pub struct MoveRow {
     pub san: San,
     /// The games in which it was played.
     pub counts: GameCounts,
+    /// Its weight in an opening book.
+    pub weight: Option<u64>,
     /// Whether the position after the move has records.
     pub has_child: bool,
     /// Operations of these records without tallies, if [`ExploreOptions::children`] are included.
@@ -181,6 +186,8 @@ pub struct ParentRow {
     pub san: San,
     /// The games in which it was played there.
     pub counts: GameCounts,
+    /// Its weight in an opening book.
+    pub weight: Option<u64>,
     /// Number of games that reached that position; `None` without a tally.
     pub reached: Option<u64>,
 }
@@ -324,7 +331,8 @@ pub(super) fn parents_of<E: From<Error>>(
         let of_move = games.as_ref().and_then(|games| games.moves.iter().find(|one| one.mv == mv));
         let counts = of_move.map(|one| one.counts).unwrap_or_default();
         let reached = games.map(|games| games.reached);
-        rows.push(ParentRow { position, mv, san, counts, reached });
+        let weight = entry.weights(&playable).iter().find(|(of, _)| *of == mv).map(|(_, it)| *it);
+        rows.push(ParentRow { position, mv, san, counts, weight, reached });
     }
     Ok(rows)
 }
@@ -338,7 +346,7 @@ pub fn performance(counts: &GameCounts, mover: Color) -> Option<f64> {
 }
 
 /// The share of the points of a side.
-fn score_of(counts: &GameCounts, side: Color) -> Option<f64> {
+pub fn score_of(counts: &GameCounts, side: Color) -> Option<f64> {
     let white = counts.score_of_white()?;
     Some(if side == Color::White { white } else { 1.0 - white })
 }
@@ -368,6 +376,23 @@ impl Entry {
         Ok((!records.is_empty()).then_some(entry))
     }
 
+    /// The moves of an opening book with their weights, from the comments of a record without tally:
+    /// `c0 "e4 120, d4 80 learn 3";`. Empty if the comments are anything else.
+    fn weights(&self, playable: &Playable) -> Vec<(Move, u64)> {
+        let comments = self.operations.iter().filter(|it| COMMENTS.contains(&it.opcode));
+        let texts = comments.flat_map(|comment| &comment.operands).map(Operand::text);
+        let all = String::from_utf8(texts.collect::<Vec<Vec<u8>>>().join(&b", "[..]));
+        let all = all.unwrap_or_default();
+        let weight = |entry: &str| {
+            let (name, weight) = entry.split_once(' ')?;
+            let weight = weight.split_once(" learn ").map_or(weight, |(weight, _)| weight);
+            let read = san::parse(playable, name.as_bytes(), Profile::Strict).ok()?;
+            Some((read.mv, weight.parse().ok()?))
+        };
+        let is_book = self.tally.is_none() && !all.is_empty();
+        is_book.then(|| all.split(", ").map(weight).collect()).flatten().unwrap_or_default()
+    }
+
     /// The games of a selection; `None` without a tally.
     pub fn games(&self, cells: &CellFilter) -> Option<TallyPart> {
         self.tally.as_ref().map(|tally| tally.total_of(|cell| cells.takes(cell)))
@@ -383,8 +408,10 @@ impl Explored {
     /// The entry of a position, without the positions after its moves.
     fn new(position: Position, entry: Option<Entry>, options: &ExploreOptions) -> Explored {
         let games = entry.as_ref().and_then(|entry| entry.games(&options.cells));
-        let mut rows = Vec::new();
+        let (mut rows, mut weights) = (Vec::new(), Vec::new());
         if let Ok(playable) = Playable::new(&position) {
+            weights = entry.as_ref().map(|entry| entry.weights(&playable)).unwrap_or_default();
+            let weight_of = |mv| weights.iter().find(|(of, _)| *of == mv).map(|(_, it)| *it);
             let played = games.iter().flat_map(|games| &games.moves);
             let played = played.map(|one| (one.mv, one.counts));
             let counts: Vec<(Move, GameCounts)> = match options.children {
@@ -393,20 +420,25 @@ impl Explored {
                     let counts = |mv| played.get(&mv).copied().unwrap_or_default();
                     ordinal::list(&playable).into_iter().map(|mv| (mv, counts(mv))).collect()
                 }
-                false => played.filter(|(mv, _)| playable.is_legal(*mv)).collect(),
+                false => {
+                    let weighted = weights.iter().map(|(mv, _)| (*mv, GameCounts::default()));
+                    played.chain(weighted).filter(|(mv, _)| playable.is_legal(*mv)).collect()
+                }
             };
             rows.extend(counts.into_iter().map(|(mv, counts)| {
                 let after = after(playable.position(), mv);
-                MoveRow::new(mv, san::format(&playable, mv), counts, after)
+                let row = MoveRow::new(mv, san::format(&playable, mv), counts, after);
+                MoveRow { weight: weight_of(mv), ..row }
             }));
         }
-        Explored { position, entry, games, rows, left_out: 0 }
+        let weight = weights.iter().map(|(_, weight)| *weight).reduce(u64::saturating_add);
+        Explored { position, entry, games, rows, left_out: 0, weight }
     }
 
     /// Removes the rows that the options exclude, and sorts the others.
     fn settle(&mut self, options: &ExploreOptions) {
         let (rows, mover) = (&mut self.rows, self.position.turn());
-        rows.retain(|row| row.counts.games() > 0 || row.has_child);
+        rows.retain(|row| row.counts.games() > 0 || row.weight.is_some() || row.has_child);
         let all = rows.len();
         rows.retain(|row| row.counts.games() >= options.min_games);
         rows.sort_by(|one, other| options.sort.compare(one, other, mover));
@@ -439,8 +471,8 @@ impl MoveRow {
     }
 
     fn new(mv: Move, san: San, counts: GameCounts, after: Position) -> MoveRow {
-        let (operations, reached, ce, next) = (Vec::new(), None, None, None);
-        MoveRow { mv, san, counts, has_child: false, operations, reached, ce, next, after }
+        let (weight, operations, reached, ce, next) = (None, Vec::new(), None, None, None);
+        MoveRow { mv, san, counts, weight, has_child: false, operations, reached, ce, next, after }
     }
 
     /// Adds the records of the position after the move.
@@ -493,6 +525,7 @@ impl SortBy {
         };
         let key = |row: &MoveRow| value(row).unwrap_or(f64::NEG_INFINITY);
         let by_games = other.counts.games().cmp(&one.counts.games());
+        let by_games = by_games.then(other.weight.cmp(&one.weight));
         match self {
             SortBy::Name => by_name,
             _ => key(other).total_cmp(&key(one)).then(by_games).then(by_name),

@@ -61,6 +61,9 @@ pub struct PositionObject {
     /// Games that reached it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
+    /// The sum of the weights of its moves in an opening book.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u64>,
     /// The counts of another library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vs: Option<OtherResults>,
@@ -129,6 +132,9 @@ pub struct MoveObject {
     /// Results of the games.
     #[serde(flatten)]
     pub results: Results,
+    /// The weight in an opening book.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u64>,
     /// The game, if there is only one and it is known.
     pub game: Option<GameObject>,
     /// The name of the position after the move.
@@ -165,6 +171,9 @@ pub struct ParentObject {
     /// Results of the games with the move.
     #[serde(flatten)]
     pub results: Results,
+    /// The weight of the move in an opening book.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u64>,
     /// Games that reached the position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
@@ -177,6 +186,7 @@ impl PositionObject {
         PositionObject {
             results: Results::new(&explored.counts()),
             reached: explored.games.as_ref().map(|games| games.reached),
+            weight: explored.weight,
             moves: moves(shown, explored),
             parents: parents.map(|rows| rows.iter().map(ParentObject::new).collect()),
             operations: explored
@@ -208,7 +218,8 @@ fn moves(shown: &Shown<'_>, explored: &Explored) -> Vec<MoveObject> {
     let others = shown.other.iter().flat_map(|other| explored.rows_only_in(other));
     moves.extend(others.map(|row| {
         let mut unknown = row.clone();
-        (unknown.counts, unknown.reached, unknown.ce) = (GameCounts::default(), None, None);
+        (unknown.counts, unknown.weight) = (GameCounts::default(), None);
+        (unknown.reached, unknown.ce) = (None, None);
         MoveObject::new(shown, &unknown, mover)
     }));
     moves
@@ -237,6 +248,7 @@ impl MoveObject {
             average_opponent_rating: counts.opponents.mean().map(|mean| mean.round() as u64),
             performance: performance(counts, mover).map(|rating| rating.round() as i64),
             results: Results::new(counts),
+            weight: row.weight,
             game: None,
             opening: shown.names.get(row.leads_to()).map(OpeningObject::new),
             vs: shown.other.map(same),
@@ -256,6 +268,7 @@ impl ParentObject {
             uci: row.mv.to_string(),
             san: row.san.to_string(),
             results: Results::new(&row.counts),
+            weight: row.weight,
             reached: row.reached,
         }
     }

@@ -23,7 +23,11 @@ use merged::{Comparison, Labels};
 use rayon::prelude::*;
 use visits::{Line, PART_BITS, Role, Visits, Which};
 
-use crate::codec::tally_origin::{GameDigests, KnownGame, TallyScope, TallySource, digest_of};
+use crate::archive::{Level, PackOptions};
+use crate::codec::record;
+use crate::codec::tally_origin::{
+    GameDigests, KnownGame, TallyLedger, TallyOrigin, TallyScope, TallySource, digest_of,
+};
 use crate::error::Result;
 use crate::library::game_tag::names_player;
 use crate::library::ordered::changed;
@@ -31,7 +35,7 @@ use crate::library::same_game::SameGame;
 use crate::library::same_game::SiteId;
 use crate::model::rules::Move;
 use crate::model::{Color, Game, KeptGame, Start};
-use crate::source::{EncodedBatch, Item};
+use crate::source::{EncodedBatch, Item, OpenLookup};
 use crate::spill::{Sorted, Sorter};
 
 /// Options of counting.
@@ -535,6 +539,30 @@ impl TallyBuilder {
             out.push(record)?;
         }
         out.finish()
+    }
+
+    /// A library of the games in a temporary file, for lookups within about `memory_bytes`. `name` is its
+    /// name in errors, `settings` the options with which the games were counted.
+    ///
+    /// # Errors
+    /// Errors of temporary files.
+    pub fn into_lookup(
+        mut self,
+        name: &str,
+        settings: String,
+        memory_bytes: usize,
+    ) -> Result<OpenLookup> {
+        let scope = Some(self.options.scope());
+        let (sources, _) = self.take_games();
+        let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
+        let options = PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2);
+        OpenLookup::built(name, options, memory_bytes, |writer| {
+            writer.set_tally_ledger(TallyLedger { origin, games: None });
+            self.drain(TallyOrder::Key, &mut |batch, _| {
+                batch.each(&mut |bytes| Ok(writer.push(&record::decode(bytes)?.0)?))
+            })?;
+            self.drain_games(&mut |game| Ok(writer.keep_game(game)?))
+        })
     }
 
     /// Passes the games that positions list, and that were added since the last call, to `visit`,

@@ -40,6 +40,13 @@ export const columns = [
     total: (all) => count(all.games),
   },
   {
+    key: "weight", head: "Weight", below: "in the book",
+    about: "The weight of the move in the opening book, and its share of all weights.",
+    value: (move) => move.weight,
+    cell: (weight, move, all) => [count(weight), all.weight ? h("small", {}, percent(weight / all.weight, 1)) : null],
+    total: (all) => (all.weight === undefined ? "" : count(all.weight)),
+  },
+  {
     key: "reached", head: "Reached", below: "any way",
     about: "Games that reached the position behind the move, by this move or by any other order of moves.",
     value: (move) => move.reached,

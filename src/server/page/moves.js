@@ -9,7 +9,7 @@ import { isShownElsewhere } from "./opcodes.js";
 let order = { key: null, direction: "descending" };
 
 /** The columns that come first where there is not the room for all, and whether all are asked for. */
-const firstColumns = ["san", "games", "results", "score"];
+const firstColumns = ["san", "games", "weight", "results", "score"];
 let isWide = false;
 
 const filters = ["since", "until", "speeds", "ratings"];
@@ -60,7 +60,7 @@ export const showMoves = (answer, actions) => {
     h("caption", { class: "unseen" }, `Moves for ${turn === "white" ? "White" : "Black"}`),
     h("thead", {}, h("tr", {}, shown.map((column) => head(column, again)))),
     h("tbody", { onkeydown: rove({ ArrowUp: -1, ArrowDown: 1 }), onmouseleave: () => actions.point(null) }, rows),
-    all.games > 0 && h("tfoot", {}, h("tr", {}, sums(shown, all, turn, moves.length))));
+    (all.games > 0 || all.weight > 0) && h("tfoot", {}, h("tr", {}, sums(shown, all, turn, moves.length))));
   const scrolled = place.querySelector(".scroller")?.scrollLeft ?? 0;
   const scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "Moves" }, table);
   place.replaceChildren(...(hasMore ? [widen(again)] : []), scroller);
@@ -80,6 +80,7 @@ const widen = (again) => h("button", {
 const totals = (answer) => ({
   games: answer.moves.reduce((sum, move) => sum + gamesOf(move), 0),
   counts: answer,
+  weight: answer.weight,
   reached: answer.reached,
 });
 

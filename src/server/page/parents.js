@@ -31,7 +31,8 @@ const row = (parent, { fen, before, most, hasTwin }, { goToParent, point }) => {
   const games = gamesOf(parent);
   const isOnLine = before !== null && identity(before) === identity(parent.fen);
   const number = numbering(fen, -1).text;
-  const words = games ? `${count(games)} ${games === 1 ? "time" : "times"}` : "in no game counted";
+  const words = games ? `${count(games)} ${games === 1 ? "time" : "times"}`
+    : parent.weight === undefined ? "in no game counted" : `weight ${count(parent.weight)}`;
   const bar = h("span", { class: "track", "aria-hidden": "true" }, wide(h("i"), (games / most) * 100));
   const note = [
     hasTwin && `from ${parent.uci.slice(0, 2)}`,

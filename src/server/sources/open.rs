@@ -6,10 +6,8 @@ use std::path::Path;
 
 use super::served::{Origin, Served};
 use crate::archive::{Level, PackOptions};
-use crate::codec::record;
-use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::error::{Error, Result};
-use crate::library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
+use crate::library::tally::{Split, TallyBuilder, TallyOptions};
 use crate::server::settings::SourceSpec;
 use crate::source::{FileFormat, Item, OpenLookup, Source, SourceOptions};
 use crate::text::{Diagnostic, Severity, codes};
@@ -50,7 +48,6 @@ fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
 fn open_games(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
     let split = Split { year: true, month: true, speed: true, rating: true };
     let options = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
-    let scope = Some(options.scope());
     let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory_bytes / 2);
     let name = source.name().to_string();
     builder.begin_source(&name);
@@ -64,16 +61,8 @@ fn open_games(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
         Ok::<_, Error>(ControlFlow::Continue(()))
     })?;
     findings.log(&name);
-    let (sources, _) = builder.take_games();
     let settings = format!("--by month,speed,rating --keep-games {KEPT_GAMES}");
-    let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
-    OpenLookup::built(&name, options_within(memory_bytes), memory_bytes, |writer| {
-        writer.set_tally_ledger(TallyLedger { origin, games: None });
-        builder.drain(TallyOrder::Key, &mut |batch, _| {
-            batch.each(&mut |bytes| Ok(writer.push(&record::decode(bytes)?.0)?))
-        })?;
-        builder.drain_games(&mut |game| Ok(writer.keep_game(game)?))
-    })
+    builder.into_lookup(&name, settings, memory_bytes)
 }
 
 /// An archive of the records of a text, a stream or a book.

@@ -3,7 +3,6 @@
 mod table;
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
@@ -11,7 +10,7 @@ use crate::cli::command::name::read_names;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::search_target::{SearchTarget, games_are_no_library};
+use crate::cli::search_target::SearchTarget;
 use crate::cli::terminal::print_line;
 use crate::cli::values::word_of;
 use crate::cli::{json, query_reader};
@@ -24,18 +23,21 @@ use epdb::text::PositionLine;
 
 /// Show the moves of a position in a library, with their results
 ///
-/// Each row is a move: number and share of games; White's wins, draws and losses; White's score;
-/// mean ratings of the mover and of the opponents; the mover's performance (opponents + 400 log10(s
-/// / (1 - s)), where s is the mover's score, at most 800 away); years; ce after the move, from the
-/// mover's point of view; and reached, the number of games that reached that position by any moves.
-/// Exit status 1 if the position is not found.
+/// Each row is a move: number and share of games; White's wins, draws and losses; the mover's score
+/// (mover_score, on a terminal mover%); mean ratings of the mover and of the opponents; the mover's
+/// performance (opponents + 400 log10(s / (1 - s)), where s is the mover's score, at most 800 away);
+/// years; ce after the move, from the mover's point of view; and reached, the number of games that
+/// reached that position by any moves. A move of an opening book has its weight and its share of all
+/// weights. Columns for which a terminal has no room are left out. Exit status 1 if the position is
+/// not found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb explore library.epa
   epdb explore library.epdb e4 c5 Nf3 --sort score --min-games 20
   epdb explore library.epdb 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -' --parents")]
 pub(crate) struct Args {
-    /// The library: a store, an archive, or any other source of records
+    /// The library: a store, an archive, any other source of records, or up to 100,000 games, which
+    /// are counted
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
@@ -144,27 +146,28 @@ fn no_more(queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
 }
 
 fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
-    let mut out = open_output(None)?;
     let Shown { explored, parents, .. } = *shown;
-    let is_empty = explored.entry.is_none() && explored.rows.is_empty();
-    match (args.json, args.tsv, parents) {
-        (true, ..) => json::line(&mut out, &PositionObject::new(shown))?,
-        (_, true, Some(parents)) => table::parents(parents).write_tsv(&mut out)?,
-        (_, true, None) => table::moves(shown).write_tsv(&mut out)?,
-        (.., None) if is_empty && shown.other.is_none() => {}
-        (.., parents) => {
-            table::write_head(shown, &mut out)?;
-            match parents {
-                Some(parents) => table::parents(parents).write_text(&mut out)?,
-                None => table::moves(shown).write_text(&mut out)?,
-            }
-            if explored.left_out > 0 && parents.is_none() {
-                writeln!(out, "{} more moves", explored.left_out)?;
-            }
-            table::write_operations(explored, &mut out)?;
+    let table = || parents.map_or_else(|| table::moves(shown), table::parents);
+    if args.json || args.tsv {
+        let mut out = open_output(None)?;
+        match args.json {
+            true => json::line(&mut out, &PositionObject::new(shown))?,
+            false => table().write_tsv(&mut out)?,
         }
+        return Ok(out.finish()?);
     }
-    Ok(out.finish()?)
+    let is_empty = explored.entry.is_none() && explored.rows.is_empty();
+    if is_empty && parents.is_none() && shown.other.is_none() {
+        return Ok(());
+    }
+    let mut text = String::new();
+    table::add_head(shown, &mut text);
+    table().add_text(&mut text);
+    if explored.left_out > 0 && parents.is_none() {
+        text += &format!("{} more moves\n", explored.left_out);
+    }
+    table::add_operations(explored, &mut text);
+    table::print(explored, &text)
 }
 
 /// Message that a position was not found, with the nearest earlier position on the line.
@@ -208,27 +211,22 @@ impl<'a> Searcher<'a> {
         args: &'a Args,
         diagnostics: &'a mut Diagnostics,
     ) -> anyhow::Result<Searcher<'a>> {
-        let source = SearchTarget::open(source, &args.read, args.memory.memory_bytes)?;
-        if let SearchTarget::Scan(scanned) = &source
-            && scanned.format.is_of_games()
-            && args.read.form.games.positions.is_none()
-        {
-            return Err(games_are_no_library(&scanned.path));
-        }
+        let memory = args.memory.memory_bytes;
+        let source = SearchTarget::open_or_count(source, &args.read, memory, diagnostics)?;
         Ok(Searcher { source, args, diagnostics, known: HashMap::new() })
     }
 
     /// Whether the source can be searched again.
     fn can_ask_on(&self) -> bool {
         match &self.source {
-            SearchTarget::Lookup(_) => true,
+            SearchTarget::Lookup(_) | SearchTarget::Counted(_) => true,
             SearchTarget::Scan(source) => source.can_be_read_again(),
         }
     }
 
     /// Finds all records of the line in advance if the source can be read only once.
     fn prepare(&mut self, line: &PositionLine) -> anyhow::Result<()> {
-        if matches!(self.source, SearchTarget::Lookup(_)) {
+        if !matches!(self.source, SearchTarget::Scan(_)) {
             return Ok(());
         }
         let mut queries = explore::neighbourhood(line.end());

@@ -4,19 +4,48 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::cli::board::{self, BoardStyle};
 use crate::cli::columns;
+use crate::cli::output::open_page;
+use crate::cli::terminal::{Letters, Lines, wants_color};
 use epdb::library::explore::object::Shown;
-use epdb::library::explore::{Explored, MoveRow, ParentRow, performance};
+use epdb::library::explore::{Explored, MoveRow, ParentRow, performance, score_of};
 use epdb::library::names::OpeningName;
 use epdb::model::{Color, GameCounts, Operation, San};
 use epdb::source::Output;
+use ratatui::crossterm::terminal;
 
-/// Width of the bar of results, in characters.
-const BAR: u64 = 20;
+/// Width of the bar of results, in characters, and its width where there is little room.
+const BAR: usize = 20;
+const SHORT_BAR: usize = 10;
+
+/// Characters of the bar of results, for games that White won, drawn games, and games that Black won, with
+/// their colours.
+const BAR_PARTS: [(char, u8); 3] = [('█', 231), ('▒', 246), ('░', 240)];
+
+/// Columns that a terminal without room for all of them does not get, the first ones first.
+const DROPPED: [&[&str]; 15] = [
+    &["operations"],
+    &["vs_white", "vs_draws", "vs_black"],
+    &["vs_reached"],
+    &["vs_share"],
+    &["unknown"],
+    &["years"],
+    &["opp"],
+    &["elo"],
+    &[""],
+    &["perf"],
+    &["name"],
+    &["ce"],
+    &["reached"],
+    &["white", "draws", "black"],
+    &["vs_mover_score", "share"],
+];
 
 /// Rows under the names of columns. A column without a name is only shown to a person.
 pub(super) struct Table {
     names: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
+    /// All rows together, which only a person gets.
+    sum: Option<Vec<Cell>>,
 }
 
 /// Content of a cell.
@@ -41,16 +70,17 @@ enum Cell {
 /// Beside them, where another library is asked, what it knows of the same moves; moves that only it
 /// knows come last.
 pub(super) fn moves(shown: &Shown<'_>) -> Table {
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 18] = [
         "move",
         "games",
+        "weight",
         "share",
         "white",
         "draws",
         "black",
         "unknown",
         "",
-        "score",
+        "mover_score",
         "elo",
         "opp",
         "perf",
@@ -61,7 +91,7 @@ pub(super) fn moves(shown: &Shown<'_>) -> Table {
         "operations",
     ];
     const OTHER: [&str; 7] =
-        ["vs", "vs_share", "vs_white", "vs_draws", "vs_black", "vs_score", "vs_reached"];
+        ["vs", "vs_share", "vs_white", "vs_draws", "vs_black", "vs_mover_score", "vs_reached"];
     let Shown { explored, other, .. } = *shown;
     let mut rows = Vec::new();
     add_moves(shown, explored, &mut Vec::new(), &mut rows);
@@ -75,7 +105,7 @@ pub(super) fn moves(shown: &Shown<'_>) -> Table {
     }
     let (all, mover) = (explored.counts(), explored.position.turn());
     let mut sum = vec![Cell::Text("Σ".into())];
-    sum.extend(cells_of(&all, &all, mover));
+    sum.extend(cells_of(&all, &all, [explored.weight; 2], mover));
     let reached = explored.games.as_ref().map(|games| games.reached);
     sum.extend([Cell::Nothing, Cell::of(reached, Cell::Count), Cell::Nothing, Cell::Nothing]);
     let mut names = NAMES.to_vec();
@@ -84,8 +114,14 @@ pub(super) fn moves(shown: &Shown<'_>) -> Table {
         sum.extend(other_cells(other, &other.counts(), reached));
         names.extend(OTHER);
     }
-    rows.push(sum);
-    Table { names, rows }
+    if explored.weight.is_none() {
+        const WEIGHT: usize = 2;
+        names.remove(WEIGHT);
+        for row in rows.iter_mut().chain([&mut sum]) {
+            row.remove(WEIGHT);
+        }
+    }
+    Table { names, rows, sum: Some(sum) }
 }
 
 /// Cells of another library about a move.
@@ -98,7 +134,7 @@ fn other_cells(other: &Explored, counts: &GameCounts, reached: Option<u64>) -> [
         Cell::Count(counts.white),
         Cell::Count(counts.draws),
         Cell::Count(counts.black),
-        Cell::of(counts.score_of_white(), Cell::Share),
+        Cell::of(score_of(counts, other.position.turn()), Cell::Share),
         Cell::of(reached, Cell::Count),
     ]
 }
@@ -112,10 +148,11 @@ fn add_moves(
 ) {
     let all = explored.counts();
     for row in &explored.rows {
-        let MoveRow { san, counts, operations, reached, ce, next, .. } = row;
+        let MoveRow { san, counts, weight, operations, reached, ce, next, .. } = row;
         line.push(*san);
         let mut cells = vec![Cell::Line(line.clone())];
-        cells.extend(cells_of(counts, &all, explored.position.turn()));
+        let weights = [*weight, explored.weight];
+        cells.extend(cells_of(counts, &all, weights, explored.position.turn()));
         let name = shown.names.get(row.leads_to()).map(shown_name);
         cells.push(Cell::of(*ce, Cell::Ce));
         cells.push(Cell::of(*reached, Cell::Count));
@@ -145,7 +182,7 @@ fn shown_name(name: &OpeningName) -> String {
 /// The table of the positions from which a move leads to a position.
 pub(super) fn parents(parents: &[ParentRow]) -> Table {
     const NAMES: [&str; 8] =
-        ["position", "move", "games", "white", "draws", "black", "score", "reached"];
+        ["position", "move", "games", "white", "draws", "black", "mover_score", "reached"];
     let row = |row: &ParentRow| {
         let counts = &row.counts;
         vec![
@@ -155,30 +192,42 @@ pub(super) fn parents(parents: &[ParentRow]) -> Table {
             Cell::Count(counts.white),
             Cell::Count(counts.draws),
             Cell::Count(counts.black),
-            Cell::of(counts.score_of_white(), Cell::Share),
+            Cell::of(score_of(counts, row.position.turn()), Cell::Share),
             Cell::of(row.reached, Cell::Count),
         ]
     };
-    Table { names: NAMES.to_vec(), rows: parents.iter().map(row).collect() }
+    Table { names: NAMES.to_vec(), rows: parents.iter().map(row).collect(), sum: None }
 }
 
-/// Cells from the number of games to the years.
-fn cells_of(counts: &GameCounts, all: &GameCounts, mover: Color) -> Vec<Cell> {
-    let share = |games: u64| games as f64 / all.games() as f64;
+/// Cells from the number of games to the years. The weight of a move of a book, and that of all moves, take
+/// the place of its games.
+fn cells_of(
+    counts: &GameCounts,
+    all: &GameCounts,
+    [weight, all_weights]: [Option<u64>; 2],
+    mover: Color,
+) -> Vec<Cell> {
+    let count = |games| Cell::of(all_weights.is_none().then_some(games), Cell::Count);
+    let (part, whole) = match all_weights {
+        Some(all) => (weight, all),
+        None => (Some(counts.games()), all.games()),
+    };
+    let share = part.filter(|_| whole > 0).map(|part| part as f64 / whole as f64);
     let unknown = (counts.unknown > 0).then_some(counts.unknown);
     let years = counts.years.map(|(first, last)| match first == last {
         true => first.to_string(),
         false => format!("{first}-{last}"),
     });
     vec![
-        Cell::Count(counts.games()),
-        Cell::of((all.games() > 0).then(|| share(counts.games())), Cell::Share),
-        Cell::Count(counts.white),
-        Cell::Count(counts.draws),
-        Cell::Count(counts.black),
+        count(counts.games()),
+        Cell::of(weight, Cell::Count),
+        Cell::of(share, Cell::Share),
+        count(counts.white),
+        count(counts.draws),
+        count(counts.black),
         Cell::of(unknown, Cell::Count),
         Cell::Bar(*counts),
-        Cell::of(counts.score_of_white(), Cell::Share),
+        Cell::of(score_of(counts, mover), Cell::Share),
         Cell::of(counts.elo.mean(), Cell::Rating),
         Cell::of(counts.opponents.mean(), Cell::Rating),
         Cell::of(performance(counts, mover), Cell::Rating),
@@ -191,15 +240,15 @@ impl Cell {
         value.map_or(Cell::Nothing, cell)
     }
 
-    /// Text for people.
-    fn text(&self) -> String {
+    /// Text for people, with bars of this width.
+    fn text(&self, width: usize) -> String {
         match self {
             Cell::Share(share) => format!("{:.1}%", 100.0 * share),
             Cell::Line(line) => {
                 let last = line.last().map(San::to_string).unwrap_or_default();
                 format!("{:indent$}{last}", "", indent = 2 * line.len().saturating_sub(1))
             }
-            Cell::Bar(counts) => bar(counts),
+            Cell::Bar(counts) => bar(counts, width),
             other => other.plain(),
         }
     }
@@ -211,7 +260,8 @@ impl Cell {
             Cell::Text(text) => text.clone(),
             Cell::Count(count) => count.to_string(),
             Cell::Share(share) => format!("{share:.4}"),
-            Cell::Rating(rating) => format!("{rating:.0}"),
+            // As in JSON: halves are rounded away from zero.
+            Cell::Rating(rating) => format!("{:.0}", rating.round()),
             Cell::Ce(ce) => ce.to_string(),
             Cell::Line(line) => line.iter().map(San::to_string).collect::<Vec<_>>().join(" "),
             Cell::Bar(_) => String::new(),
@@ -224,15 +274,37 @@ impl Cell {
 }
 
 /// White's share of the games in full blocks, drawn games in half-tones, Black's in light ones.
-fn bar(counts: &GameCounts) -> String {
+fn bar(counts: &GameCounts, width: usize) -> String {
     let known = counts.white + counts.draws + counts.black;
     if known == 0 {
         return String::new();
     }
-    let rounded = |games: u64| (games as f64 * BAR as f64 / known as f64).round() as usize;
+    let rounded = |games: u64| (games as f64 * width as f64 / known as f64).round() as usize;
     let (white, lighter) = (rounded(counts.white), rounded(counts.white + counts.draws));
-    let black = BAR as usize - lighter;
-    "█".repeat(white) + &"▒".repeat(lighter - white) + &"░".repeat(black)
+    let lengths = [white, lighter - white, width - lighter];
+    BAR_PARTS
+        .iter()
+        .zip(lengths)
+        .map(|((part, _), length)| part.to_string().repeat(length))
+        .collect()
+}
+
+/// A text with its bars in colours.
+fn with_colors(text: &str) -> String {
+    let mut colored = String::with_capacity(2 * text.len());
+    let mut current = None;
+    for character in text.chars() {
+        let color = BAR_PARTS.iter().find(|(part, _)| *part == character).map(|(_, color)| *color);
+        if color != current {
+            match color {
+                Some(color) => colored += &format!("\x1b[38;5;{color}m"),
+                None => colored += "\x1b[0m",
+            }
+            current = color;
+        }
+        colored.push(character);
+    }
+    colored
 }
 
 impl Table {
@@ -249,45 +321,86 @@ impl Table {
         Ok(())
     }
 
-    /// The columns that have something in them, below their names.
-    pub(super) fn write_text(&self, out: &mut Output) -> io::Result<()> {
-        let texts: Vec<Vec<String>> =
-            self.rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect();
-        let is_left = |column: usize| self.rows.iter().any(|row| row[column].is_left());
-        columns::write_columns(&self.names, &texts, is_left, out)
+    /// Adds the columns that have something in them, below their names. A terminal gets those for which it
+    /// has room.
+    pub(super) fn add_text(&self, out: &mut String) {
+        let width = io::stdout().is_terminal().then(terminal::size).and_then(Result::ok);
+        *out += &self.text(width.map_or(usize::MAX, |(columns, _)| columns.into()));
     }
-}
 
-/// The position, on a terminal as a board, and its games.
-pub(super) fn write_head(shown: &Shown<'_>, out: &mut Output) -> io::Result<()> {
-    let explored = shown.explored;
-    if io::stdout().is_terminal() {
-        writeln!(out, "{}\n", board::text(&explored.position, Color::White, BoardStyle::PLAIN))?;
-    }
-    writeln!(out, "{}", explored.position)?;
-    if let Some(name) = shown.opening {
-        writeln!(out, "{}", shown_name(name))?;
-    }
-    match &explored.games {
-        Some(games) => {
-            writeln!(out, "{} games, reached by {}\n", games.games(), games.reached)
+    /// The table in lines of a width.
+    fn text(&self, width: usize) -> String {
+        let lines = |bar, dropped: &[&[&str]]| {
+            let kept = |place: &usize| !dropped.iter().any(|it| it.contains(&self.names[*place]));
+            let columns: Vec<usize> = (0..self.names.len()).filter(kept).collect();
+            let names = columns.iter().map(|&column| match self.names[column] {
+                "mover_score" => "mover%",
+                "vs_mover_score" => "vs_mover%",
+                name => name,
+            });
+            let names: Vec<&str> = names.collect();
+            let rows: Vec<&Vec<Cell>> = self.rows.iter().chain(&self.sum).collect();
+            let texts = rows
+                .iter()
+                .map(|row| columns.iter().map(|&column| row[column].text(bar)).collect());
+            let texts: Vec<Vec<String>> = texts.collect();
+            let is_left = |place: usize| rows.iter().any(|row| row[columns[place]].is_left());
+            let mut text = Vec::new();
+            // Writing into memory does not fail.
+            columns::write_columns(&names, &texts, is_left, &mut text).unwrap_or(());
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        let fits = |text: &String| text.lines().all(|line| line.chars().count() <= width);
+        let choices = std::iter::once(lines(BAR, &[]))
+            .chain((0..=DROPPED.len()).map(|count| lines(SHORT_BAR, &DROPPED[..count])));
+        let mut narrowest = String::new();
+        for text in choices {
+            narrowest = text;
+            if fits(&narrowest) {
+                break;
+            }
         }
-        None => writeln!(out, "no tally\n"),
+        narrowest
     }
 }
 
-/// The operations of the position, a line each.
-pub(super) fn write_operations(explored: &Explored, out: &mut Output) -> io::Result<()> {
-    let operations = explored.entry.as_ref().map(|entry| &entry.operations);
-    let Some(operations) = operations.filter(|operations| !operations.is_empty()) else {
-        return Ok(());
-    };
-    writeln!(out)?;
-    for operation in operations {
-        out.write_all(text_of(std::slice::from_ref(operation)).as_bytes())?;
-        writeln!(out)?;
+/// Adds the position and its games.
+pub(super) fn add_head(shown: &Shown<'_>, out: &mut String) {
+    let explored = shown.explored;
+    *out += &format!("{}\n", explored.position);
+    if let Some(name) = shown.opening {
+        *out += &format!("{}\n", shown_name(name));
     }
-    Ok(())
+    *out += &match (&explored.games, explored.weight) {
+        (Some(games), _) => format!("{} games, reached by {}\n\n", games.games(), games.reached),
+        (None, Some(weight)) => format!("of an opening book, all weights {weight}\n\n"),
+        (None, None) => "no tally\n\n".to_string(),
+    };
+}
+
+/// Adds the operations of the position, a line each.
+pub(super) fn add_operations(explored: &Explored, out: &mut String) {
+    for (place, operation) in explored.entry.iter().flat_map(|entry| &entry.operations).enumerate()
+    {
+        *out += if place == 0 { "\n" } else { "" };
+        *out += &text_of(std::slice::from_ref(operation));
+        out.push('\n');
+    }
+}
+
+/// Prints a text, on a terminal below the board, with bars in colours.
+pub(super) fn print(explored: &Explored, text: &str) -> anyhow::Result<()> {
+    let (stdout, mut out) = (io::stdout(), open_page());
+    let is_terminal = stdout.is_terminal();
+    let mut text = text.to_string();
+    if is_terminal {
+        let board = board::text(&explored.position, Color::White, BoardStyle::of_stdout());
+        writeln!(out, "{board}\n")?;
+        text = Lines::new(Letters::of(&stdout)).escaped(text.as_bytes());
+    }
+    let text = if wants_color(is_terminal) { with_colors(&text) } else { text };
+    out.write_all(text.as_bytes())?;
+    Ok(out.finish()?)
 }
 
 fn text_of(operations: &[Operation]) -> String {
