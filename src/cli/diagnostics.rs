@@ -296,7 +296,7 @@ impl Diagnostics {
         }
         let Tally { rejected, cut_short, book, .. } = self.tally;
         let is_cut = cut_short > 0 && !self.takes_cut_short;
-        // Positions that no search found are told, and nothing can be done about them.
+        // Positions that no search found are reported, but nothing can be done about them.
         let is_known = book.unknown_entries == 0 || !self.deny_warnings;
         let is_whole = rejected == 0 && is_known && !is_cut;
         Ok(Outcome::different_if(!is_whole && !self.allow_rejects))

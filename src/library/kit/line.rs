@@ -104,7 +104,7 @@ impl Line {
     }
 
     /// Takes all moves back.
-    pub(super) const fn to_start(&mut self) {
+    pub(super) const fn go_to_start(&mut self) {
         self.at = 0;
     }
 

@@ -176,7 +176,7 @@ impl Session {
             Verb::Back => self.line.back(count(verb, operands)?).map(|()| Reply::POSITION),
             Verb::Forward => self.line.forward(count(verb, operands)?).map(|()| Reply::POSITION),
             Verb::Start => {
-                self.line.to_start();
+                self.line.go_to_start();
                 Ok(Reply::POSITION)
             }
             Verb::Set => self.set(operands),
