@@ -42,10 +42,10 @@
 //!   `src/codec/record`.
 //! - **A new column of `epdb table`**: `src/library/field.rs`. The same field works in `--where` and `sort`, and
 //!   `epdb help where` lists it. Fields made of game tags are in `src/library/game_tag.rs`.
-//! - **A new dialect of the explorer**, for clients of another service: a module such as
-//!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers; then
-//!   `src/server/mod.rs` and `src/server/run.rs`, which merges the routes. The answers come from
-//!   `src/library/explore`. Paths are documented in `src/server/api/openapi.json`.
+//! - **A new dialect of the explorer**, for clients of another service: a module like
+//!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers, which call
+//!   `src/library/explore`; then `src/server/mod.rs` and `src/server/run.rs`, which merges the routes. Paths are
+//!   documented in `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a file next to
 //!   `src/archive/blocks/index.rs` (levels default and max) or `src/archive/rows/index.rs` (level fast);
 //!   `src/archive/writer.rs` writes it; `src/archive/reader/mod.rs` opens a section of the file,

@@ -11,6 +11,7 @@ use epdb::library::backsolve::BacksolveCounts;
 use epdb::library::census::CensusTally;
 use epdb::library::census::GameCensus;
 use epdb::library::diff;
+use epdb::library::duplicates::DuplicateRecord;
 use epdb::library::field::json_operands;
 use epdb::library::sets;
 use epdb::library::tally::{self, TallyCounts};
@@ -216,6 +217,35 @@ impl LibraryStats {
     ) -> LibraryStats {
         let file_bytes_per_record = bytes_per_record(file_bytes, records);
         LibraryStats { records, file_bytes_per_record, libraries }
+    }
+}
+
+/// Two records of one position (`dedupe --list --json`).
+#[derive(Serialize)]
+pub(crate) struct Duplicate {
+    /// The place of the first: file, colon, line.
+    first: String,
+    first_id: Option<String>,
+    other: String,
+    other_id: Option<String>,
+}
+
+impl Duplicate {
+    /// Builds the object.
+    pub(crate) fn new(
+        first: &DuplicateRecord,
+        other: &DuplicateRecord,
+        places: &Places,
+    ) -> Duplicate {
+        let id = |record: &DuplicateRecord| {
+            record.id.as_deref().map(|id| String::from_utf8_lossy(id).into_owned())
+        };
+        Duplicate {
+            first: places.shown(first.place),
+            first_id: id(first),
+            other: places.shown(other.place),
+            other_id: id(other),
+        }
     }
 }
 

@@ -176,6 +176,7 @@ Objects
              changes: texts, operations: opcode, old, new)
   dedupe, union --conflicts FILE
              first, second: locations FILE:LINE; operations: opcode, first, second
+  dedupe, union --list  first, first_id, other, other_id: locations and ids of records of one position
   stats      records, white_to_move, ..., opcodes: counts by opcode; for games: games, white_wins,
              ..., tags: counts by tag; for libraries without --census: records,
              file_bytes_per_record, libraries: file, settings, sources ...

@@ -7,6 +7,7 @@ mod by_key;
 pub mod census;
 pub mod date;
 pub mod diff;
+pub mod duplicates;
 pub mod edit;
 pub mod explore;
 pub mod expression;

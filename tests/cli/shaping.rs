@@ -756,3 +756,33 @@ fn groups_have_totals() {
     assert_eq!(out(&scratch, &["table", "--group-by", "stm", "g.epb"]), "stm\tcount\nb\t3\nw\t2\n");
     assert_eq!(scratch.run(&["table", "--columns", "stm", "--agg", "count", "g.epb"]).status, 2);
 }
+
+#[test]
+fn duplicates_are_listed_with_places_and_ids() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+    let scratch = Scratch::with(
+        "a.epd",
+        format!("{start} w KQkq - bm e4; id \"A.1\";\n8/8/8/4k3/8/1K6/8/8 b - - id \"A.2\";\n"),
+    );
+    scratch.write(
+        "b.epd",
+        format!("{start} b KQkq - id \"B.1\";\n{start} w KQkq - bm d4; id \"B.2\";\n{start} w KQkq - 0 1\n"),
+    );
+    let wanted = "#first\tfirst id\tother\tother id\n\
+                  a.epd:1\tA.1\tb.epd:2\tB.2\na.epd:1\tA.1\tb.epd:3\t\n";
+    for memory in ["1K", "1M"] {
+        let done = scratch.run(&["dedupe", "--list", "a.epd", "b.epd", "--memory", memory]);
+        assert_eq!((done.out.as_str(), done.status), (wanted, 0), "{}", done.err);
+        assert!(
+            done.err.contains("1 position of several records, 2 records beside"),
+            "{}",
+            done.err
+        );
+    }
+    let boards = scratch.run(&["union", "--list", "a.epd", "b.epd", "--by", "board"]);
+    assert_eq!(boards.out.lines().count(), 4, "{}", boards.out);
+    let json = scratch.run(&["dedupe", "--list", "a.epd", "b.epd", "--json"]).out;
+    let row: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!((&row["first_id"], &row["other"]), (&"A.1".into(), &"b.epd:2".into()));
+    assert_eq!(scratch.run(&["dedupe", "a.epd", "--json"]).status, 2);
+}

@@ -12,7 +12,7 @@ use crate::cli::diagnostics::{Diagnostics, write_field};
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::Outcome;
-use crate::cli::output::create_file;
+use crate::cli::output::{create_file, open_other_output};
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Reading};
@@ -20,6 +20,7 @@ use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
 use crate::cli::{json, settings};
 use epdb::codec::tally_origin::TallyLedger;
+use epdb::library::duplicates::{DuplicateFinder, DuplicateRecord};
 use epdb::library::game_sets::{GameDedupe, GamesBy};
 use epdb::library::sets::{By, Conflicts, Keep, OnConflict, RecordConflict, Selection, Union};
 use epdb::model::Operand;
@@ -37,6 +38,7 @@ use epdb::source::{Encode, Output};
 #[command(after_help = "Examples:
   epdb dedupe book.epd -o unique.epd
   epdb union wac1.epd wac2.epd --bm union --prefer deepest
+  epdb dedupe --list wac1.epd wac2.epd
   epdb union 2023.pgn 2024.pgn --by moves -o games.pgn")]
 pub(crate) struct DedupeArgs {
     /// Records that are merged: same position (default), same board, or equal in everything. Games:
@@ -47,11 +49,14 @@ pub(crate) struct DedupeArgs {
     /// keep one
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
+    /// Write no records but a list: place and id of the first record of a position, and of each other
+    #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
+    list: bool,
     /// Write the conflicts to this file: both locations, the opcode, both values
     #[arg(long, value_name = "FILE.tsv")]
     conflicts: Option<PathBuf>,
-    /// Write one JSON object per conflict
-    #[arg(long, requires = "conflicts")]
+    /// Write one JSON object per conflict, or per row of the list
+    #[arg(long)]
     json: bool,
     /// Exit status 1 if there are conflicts
     #[arg(long)]
@@ -79,6 +84,13 @@ enum SameArg {
 }
 
 pub(crate) fn dedupe(args: &DedupeArgs) -> anyhow::Result<Outcome> {
+    anyhow::ensure!(
+        !args.json || args.list || args.conflicts.is_some(),
+        "--json is the form of --list or of --conflicts FILE"
+    );
+    if args.list {
+        return list_duplicates(args);
+    }
     match args.pipe.games(&args.games)? {
         Some(games) => dedupe_games(args, games),
         None => dedupe_records(args),
@@ -112,15 +124,67 @@ fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcom
     )
 }
 
-fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
-    let by = match args.by.unwrap_or(SameArg::Position) {
+/// Lists the records that share a position.
+fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
+    let Pipe { files, read, output, .. } = &args.pipe;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
+    let mut out = open_other_output(output.output.as_deref(), "a list of duplicates")?;
+    let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
+    let mut finder = DuplicateFinder::new(record_key(args)?, directory, memory_bytes);
+    let mut places = Places::default();
+    Reading::of(files, read, &mut diagnostics)
+        .records(|record, place, _| Ok(finder.add(&record, places.number(place))?))?;
+    if !args.json {
+        out.write_all(b"#first\tfirst id\tother\tother id\n")?;
+    }
+    let (mut positions, mut others) = (0_u64, 0_u64);
+    for group in finder.finish()? {
+        let group = group?;
+        let Some((first, rest)) = group.split_first() else { continue };
+        positions += 1;
+        for other in rest {
+            others += 1;
+            match args.json {
+                true => json::line(&mut out, &json::Duplicate::new(first, other, &places))?,
+                false => write_duplicate(&mut out, first, other, &places)?,
+            }
+        }
+    }
+    out.finish()?;
+    let (positions, others) = (many(positions, "position"), many(others, "record"));
+    note!("epdb: {positions} of several records, {others} beside the first");
+    diagnostics.finish()
+}
+
+fn write_duplicate(
+    out: &mut Output,
+    first: &DuplicateRecord,
+    other: &DuplicateRecord,
+    places: &Places,
+) -> anyhow::Result<()> {
+    for (record, end) in [(first, b"\t"), (other, b"\n")] {
+        write_field(out, places.shown(record.place).as_bytes())?;
+        out.write_all(b"\t")?;
+        write_field(out, record.id.as_deref().unwrap_or_default())?;
+        out.write_all(end)?;
+    }
+    Ok(())
+}
+
+/// The property that records of one group share.
+fn record_key(args: &DedupeArgs) -> anyhow::Result<By> {
+    Ok(match args.by.unwrap_or(SameArg::Position) {
         SameArg::Position => By::Position,
         SameArg::Board => By::Board,
         SameArg::Record => By::Record,
         SameArg::Moves | SameArg::Players | SameArg::Exact => anyhow::bail!(
             "records are compared --by position, board or record; for games use --games, or an output named .pgn or .pgc"
         ),
-    };
+    })
+}
+
+fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
+    let by = record_key(args)?;
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
     let (records, bytes) = source::expected(&args.pipe.files);
     // Half of the memory is for records, and lines take half more with what is known of them.

@@ -1,0 +1,125 @@
+//! Records of one position, as a list of their places.
+
+use std::path::PathBuf;
+
+use super::ordered::{By, Origin, changed, push_key};
+use crate::error::Result;
+use crate::model::{EpdRecord, Opcode};
+use crate::spill::{Sorted, Sorter};
+
+/// A record of a position that several records have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DuplicateRecord {
+    /// The place.
+    pub place: Origin,
+    /// The `id`, if there is one.
+    pub id: Option<Vec<u8>>,
+}
+
+/// Lists the records that share a position, in bounded memory.
+///
+/// ```
+/// use epdb::library::duplicates::DuplicateFinder;
+/// use epdb::library::sets::{By, Origin};
+/// let mut finder = DuplicateFinder::new(By::Position, std::env::temp_dir(), 1 << 20);
+/// for (line, id) in [(1, "a"), (2, "b")] {
+///     let text = format!("8/8/8/4k3/8/1K6/8/8 b - - id \"{id}\";");
+///     finder.add(&epdb::parse_epd(text.as_bytes())?, Origin { source: 0, line })?;
+/// }
+/// let mut duplicates = finder.finish()?;
+/// let group = duplicates.next().transpose()?.expect("one position");
+/// assert_eq!(group.iter().map(|record| record.place.line).collect::<Vec<_>>(), [1, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DuplicateFinder {
+    by: By,
+    directory: PathBuf,
+    memory_bytes: usize,
+    sorter: Sorter,
+}
+
+impl DuplicateFinder {
+    /// A finder that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    pub fn new(by: By, directory: impl Into<PathBuf>, memory_bytes: usize) -> DuplicateFinder {
+        let directory = directory.into();
+        let sorter = Sorter::new(&directory, memory_bytes / 2);
+        DuplicateFinder { by, directory, memory_bytes, sorter }
+    }
+
+    /// Adds the next record.
+    ///
+    /// # Errors
+    /// The temporary file cannot be created or written.
+    pub fn add(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
+        let mut key = Vec::new();
+        push_key(self.by, record, &mut key)?;
+        let id = record.text_of(Opcode::ID);
+        let mut payload = place.to_bytes().to_vec();
+        payload.push(u8::from(id.is_some()));
+        payload.extend_from_slice(id.as_deref().unwrap_or_default());
+        Ok(self.sorter.push(&key, &payload)?)
+    }
+
+    /// Ends the input.
+    ///
+    /// # Errors
+    /// A temporary file cannot be created, written or read.
+    pub fn finish(self) -> Result<Duplicates> {
+        let mut out = Sorter::new(&self.directory, self.memory_bytes / 2);
+        let mut sorted = self.sorter.finish()?;
+        let (mut key, mut first, mut members) = (Vec::new(), Vec::new(), 0_u64);
+        while let Some((next_key, payload)) = sorted.next_entry()? {
+            if members == 0 || key != next_key {
+                key.clear();
+                key.extend_from_slice(next_key);
+                first = payload.to_vec();
+                members = 1;
+                continue;
+            }
+            let place = first.get(..Origin::LEN).ok_or_else(changed)?;
+            if members == 1 {
+                out.push(&[place, &0_u64.to_be_bytes()].concat(), &first)?;
+            }
+            out.push(&[place, &members.to_be_bytes()].concat(), payload)?;
+            members += 1;
+        }
+        Ok(Duplicates { sorted: out.finish()?, waiting: None })
+    }
+}
+
+/// The positions with several records, in the order of their first records; each with its records in
+/// the order of the input.
+#[derive(Debug)]
+pub struct Duplicates {
+    sorted: Sorted,
+    /// The first record of the next group.
+    waiting: Option<DuplicateRecord>,
+}
+
+impl Iterator for Duplicates {
+    type Item = Result<Vec<DuplicateRecord>>;
+
+    fn next(&mut self) -> Option<Result<Vec<DuplicateRecord>>> {
+        self.next_group().transpose()
+    }
+}
+
+impl Duplicates {
+    fn next_group(&mut self) -> Result<Option<Vec<DuplicateRecord>>> {
+        let mut group: Vec<_> = self.waiting.take().into_iter().collect();
+        while let Some((key, payload)) = self.sorted.next_entry()? {
+            let (place, rest) = payload.split_first_chunk().ok_or_else(changed)?;
+            let (&has_id, id) = rest.split_first().ok_or_else(changed)?;
+            let id = (has_id != 0).then(|| id.to_vec());
+            let record = DuplicateRecord { place: Origin::from_bytes(place), id };
+            let is_first = key.ends_with(&0_u64.to_be_bytes());
+            if is_first && !group.is_empty() {
+                self.waiting = Some(record);
+                break;
+            }
+            group.push(record);
+        }
+        Ok(Some(group).filter(|group| !group.is_empty()))
+    }
+}
