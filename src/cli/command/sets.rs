@@ -32,12 +32,10 @@ use epdb::source::{Encode, Output};
 /// record with all of them, at the place of the first. Records that contradict each other (in bm,
 /// am, id, ...) all stay and are reported. Counters and superfluous en passant squares are ignored.
 ///
-/// With .pgn or .pgc output, or with --games, games are compared as games and the first of equal
-/// games is kept.
+/// For .pgn or .pgc output, or with --games, the first of equal games is kept.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb dedupe book.epd -o unique.epd
-  epdb union wac1.epd wac2.epd --bm union --prefer deepest
   epdb dedupe --list wac1.epd wac2.epd
   epdb union 2023.pgn 2024.pgn --by moves -o games.pgn")]
 pub(crate) struct DedupeArgs {
