@@ -180,7 +180,7 @@ fn is_read(opcode: Opcode) -> bool {
 
 /// Whether a move has NAGs that the other operations do not tell.
 fn has_glyphs(branch: &Branch) -> bool {
-    !branch.nags.is_empty() && !(branch.is_avoided && branch.nags == BAD[..1])
+    !(branch.nags.is_empty() || branch.is_avoided && branch.nags == BAD[..1])
 }
 
 /// A move with the NAGs that judge it.
