@@ -88,7 +88,7 @@ pub(crate) struct Reading<'r> {
 
 enum Sources<'r> {
     Paths(&'r [PathBuf]),
-    Open(Source),
+    Open(Box<Source>),
 }
 
 impl<'r> Reading<'r> {
@@ -108,7 +108,7 @@ impl<'r> Reading<'r> {
         args: &'r ReadArgs,
         diagnostics: &'r mut Diagnostics,
     ) -> Reading<'r> {
-        Reading::new(Sources::Open(opened.source), opened.progress, args, diagnostics)
+        Reading::new(Sources::Open(Box::new(opened.source)), opened.progress, args, diagnostics)
     }
 
     fn new(
@@ -180,7 +180,7 @@ impl<'r> Reading<'r> {
         let options = options.count_bytes(Arc::clone(progress.bytes()));
         let mut counter = Counter::new(args, diagnostics, &mut progress, self.visit_game);
         let paths = match sources {
-            Sources::Open(source) => return counter.read(source, &mut visit).map(drop),
+            Sources::Open(source) => return counter.read(*source, &mut visit).map(drop),
             Sources::Paths(paths) => or_stdin(paths),
         };
         for path in paths {
