@@ -71,10 +71,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             })
             .records(|record, place, _| {
                 let place = places.borrow_mut().number(place);
-                Ok(match is_new {
+                match is_new {
                     true => diff.add_new(&record, place)?,
                     false => diff.add_old(&record, place)?,
-                })
+                }
+                Ok(())
             })?;
     }
     let (differences, of_records) = diff.finish()?;
@@ -163,7 +164,7 @@ fn write_game(
     difference: &GameDifference,
     places: &Places,
 ) -> anyhow::Result<()> {
-    Ok(match difference {
+    match difference {
         GameDifference::Removed(place, game) => {
             writeln!(out, "- {}: {}", places.shown(*place), title(game))?;
         }
@@ -175,7 +176,8 @@ fn write_game(
             let changes = what_changed_in_game(change).join("; ");
             writeln!(out, "! {old} {new} {}: {changes}", title(&change.old))?;
         }
-    })
+    }
+    Ok(())
 }
 
 fn what_changed_in_game(change: &GameChange) -> Vec<String> {
