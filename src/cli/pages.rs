@@ -99,7 +99,7 @@ empty or ? is missing.
                               or 'YYYY', which mean a day, a month, a year: Date == '1992',
                               Date < '1992.06'. A comparison that depends on a missing part is
                               false: 1992.??.?? is neither < nor >= '1992.06', but < '1993'.
-Other tags are numbers if they look like one. speed is that of lichess.org, by the time for forty
+Other tags are numbers if they look like one. speed is the category of lichess.org, from the time for forty
 moves: ultraBullet below 30 seconds, bullet below 3 minutes, blitz below 8, rapid below 25,
 classical below 6 hours, correspondence. If games are read as games (--games, count, stats, .pgn or
 .pgc output), the fields of positions are those of the last position.

@@ -39,7 +39,7 @@ struct Header {
     payload: U32,
     /// Records in the payload.
     records: U32,
-    /// Records of the stream before this frame: in the end frame all there are.
+    /// Records of the stream before this frame: in the end frame the number of all records.
     records_before: U64,
     /// CRC32C of all fields above and the payload.
     checksum: U32,

@@ -136,7 +136,7 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
     ("check", BuiltinField::Check, "the side to move is in check"),
     ("mate", BuiltinField::Mate, "it is checkmated"),
     ("stalemate", BuiltinField::Stalemate, "it is stalemated"),
-    ("chess960", BuiltinField::Chess960, "castling that only Chess960 knows"),
+    ("chess960", BuiltinField::Chess960, "castling rights that only Chess960 has"),
     (
         "reached",
         BuiltinField::Tally(TallyField::Reached),

@@ -25,7 +25,7 @@ pub struct Strength {
     pub superiority: f64,
 }
 
-/// A value, and the half of its interval of 95 %.
+/// A value, and half the width of its 95 % interval.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct Estimate {
     /// The value; `None` where it has no bound, as where all games were won.

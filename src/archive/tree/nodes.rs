@@ -186,7 +186,7 @@ impl Nodes {
         (0..).zip(self.symbols.iter().copied()).filter(|(_, symbols)| !symbols.is_none())
     }
 
-    /// Place of a child that is not in its home pair, or 0, and its children.
+    /// The children of a node, and the place of the child outside of its home pair (0 if there is none).
     #[cold]
     fn elsewhere(&self, children: Children, home: usize, context: u32) -> (u32, Children) {
         let mut number = home;

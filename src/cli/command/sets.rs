@@ -28,7 +28,7 @@ use epdb::source::{Encode, Output};
 
 /// Merge the records of each position, in one file or in several
 ///
-/// Equal records become one, with added tallies. Records with different operations become one
+/// Equal records become one, their tallies added together. Records with different operations become one
 /// record with all of them, at the place of the first. Records that contradict each other (in bm,
 /// am, id, ...) all stay and are reported. Counters and superfluous en passant squares are ignored.
 ///
@@ -40,7 +40,7 @@ use epdb::source::{Encode, Output};
   epdb union 2023.pgn 2024.pgn --by moves -o games.pgn")]
 pub(crate) struct DedupeArgs {
     /// Records that are merged: same position (default), same board, or equal in everything. Games:
-    /// same moves, also same players, date and result (default), or exact
+    /// moves; players, which is moves, players, date and result (default); or exact
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
     /// Action for records of one position that contradict each other: report them and keep all, or

@@ -93,10 +93,10 @@ pub(crate) struct TallyArgs {
     #[arg(long, value_enum, default_value_t = SameArg::Auto, value_name = "WHAT",
           hide_default_value = true, hide_possible_values = true)]
     same_game: SameArg,
-    /// Count games again that occur more than once
+    /// Count every copy of a repeated game
     #[arg(long, conflicts_with = "same_game")]
     keep_duplicates: bool,
-    /// Count positions and moves again that are repeated within a game
+    /// Count every occurrence of a position or move within a game
     #[arg(long)]
     count_repeats: bool,
     /// Keep N of the best rated and N of the latest games of each position, for `epdb games`

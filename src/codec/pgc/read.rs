@@ -439,7 +439,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// An escape, or one that carries something or a part of it.
+    /// Adds an escape: an own one, or the beginning or a part of an extension that it carries.
     fn escape(&mut self, text: &[u8]) -> Result<(), PgcErrorKind> {
         if let (Some(more), Some(_)) = (text.strip_prefix(extension::MORE), self.carried) {
             self.text.extend_from_slice(more);

@@ -161,9 +161,9 @@ pub struct BacksolveCounts {
     pub unknown: u64,
     /// Records that were returned.
     pub records: u64,
-    /// Records of these with another `ce` than before.
+    /// Number of these records whose `ce` changed.
     pub changed: u64,
-    /// Records of these without a `ce` before.
+    /// Number of these records that had no `ce` before.
     pub new: u64,
     /// The largest changes, the largest first.
     pub largest: Vec<ScoreChange>,

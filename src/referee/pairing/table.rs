@@ -33,7 +33,7 @@ pub(super) fn pairing_state(
     schedule.end(vec![0; players])
 }
 
-/// The Berger tables (FIDE Handbook, C.05, annex 1). Of an odd number one player is free in each round.
+/// The Berger tables (FIDE Handbook, C.05, annex 1). With an odd number of players, one has a bye in each round.
 pub(super) fn round_robin(players: usize) -> Rounds {
     let even = players + players % 2;
     let last = even - 1;

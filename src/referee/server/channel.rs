@@ -32,7 +32,7 @@ pub(super) struct Channel {
 
 struct Outgoing {
     line: Vec<u8>,
-    /// For whom it is to be told that it was written.
+    /// Who is told that it was written.
     told_for: Option<ChannelId>,
 }
 
