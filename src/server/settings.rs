@@ -46,6 +46,7 @@ pub struct ServerSettings {
     /// Files of names of openings, of which later ones override.
     pub openings: Vec<PathBuf>,
     /// Approximate memory for sources and cached answers, in bytes.
+    #[serde(rename = "memory")]
     pub memory_bytes: usize,
     /// Verbosity of the log.
     pub log_level: LogLevel,

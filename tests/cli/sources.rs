@@ -505,7 +505,7 @@ fn unresolved_entries_of_a_book_are_counted() {
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.key));
     scratch.write("a.bin", entries.iter().flat_map(Entry::to_bytes).collect::<Vec<u8>>());
     let done = scratch.run(&["normalize", "a.bin"]);
-    assert!(done.err.contains("epdb: 1 book entries out of order"), "{}", done.err);
+    assert!(done.err.contains("epdb: 1 book entry out of order"), "{}", done.err);
     scratch.write("a.bin", [0_u8; 17]);
     let done = scratch.run(&["normalize", "a.bin"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_digests: bool,
     /// Print the counts as a JSON object on standard output
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&str>)]
     json: bool,
     #[command(flatten)]
     read: ReadArgs,

@@ -32,7 +32,7 @@ pub(super) struct Channel {
 
 struct Outgoing {
     line: Vec<u8>,
-    /// Who is told that it was written.
+    /// The channel that learns that the line was written.
     told_for: Option<ChannelId>,
 }
 

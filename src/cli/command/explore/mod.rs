@@ -36,8 +36,7 @@ use epdb::text::PositionLine;
   epdb explore library.epdb e4 c5 Nf3 --sort score --min-games 20
   epdb explore library.epdb 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -' --parents")]
 pub(crate) struct Args {
-    /// The library: a store, an archive, any other source of records, or up to 100,000 games, which
-    /// are counted
+    /// The library: a store, an archive, other records, or up to 100,000 games, which are counted
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
