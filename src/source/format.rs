@@ -256,7 +256,7 @@ impl Foreign {
     }
 }
 
-/// Whether a text begins with an object that has a member of an evaluated position, in any order.
+/// Whether a text begins with an object that has any member of an evaluated position.
 fn begins_evaluation(text: &[u8]) -> bool {
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
     let has = |member: &[u8]| memchr::memmem::find(line, member).is_some();

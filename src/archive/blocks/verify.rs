@@ -50,7 +50,7 @@ impl BlockReader {
         Ok(())
     }
 
-    /// True if a block of the index is in a segment that has separators instead.
+    /// True if a block of the index is in a segment that has separators instead of an index.
     fn is_separated(&self, block: u64) -> bool {
         let after = self.segments().partition_point(|segment| segment.first_index_block <= block);
         after.checked_sub(1).is_some_and(|place| self.segments()[place].is_sorted())

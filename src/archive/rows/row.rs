@@ -67,7 +67,7 @@ impl FastRow {
         self.rest.get() & ((1 << REST_BITS) - 1)
     }
 
-    /// Place in the heap of a record that is there.
+    /// Place of a record that is stored in the heap.
     #[inline]
     pub(super) fn place(&self) -> Option<u64> {
         let rest = self.rest();

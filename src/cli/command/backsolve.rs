@@ -19,7 +19,7 @@ use epdb::library::backsolve::{
 /// Propagate scores from the ends of lines back to earlier positions
 ///
 /// Sets `ce` of every record to the value of its best move: the value of the position after that
-/// move, if it is among the records, from the other side's point of view. Mates are one ply longer.
+/// move, if it is among the records, from the other side's point of view. Each step back makes a mate one ply longer.
 /// Checkmate, stalemate and insufficient material have the values of the rules; endless play is a
 /// draw. While some legal moves lead to unknown values, the record's own score is a lower bound.
 ///

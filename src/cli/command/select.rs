@@ -28,7 +28,7 @@ use epdb::text::pgn;
 
 /// Sort records or games by fields, or games in archive order
 ///
-/// With --by, sorts records; games if the output is .pgn or .pgc, or with --games. Text is in
+/// With --by, sorts records, or games if the output is .pgn or .pgc, or with --games. Text is in
 /// natural order (WAC.2 before WAC.10). Records that lack a field come last. Records that are equal
 /// in all fields keep their order. See `epdb help where` for the fields; `position` groups records
 /// by position.

@@ -28,9 +28,10 @@ use print::{Form, Report};
 /// Report the content of a repertoire and its gaps
 ///
 /// Lines are games with variations, or the moves in pm, bm, replies, sm and tally of records. Your
-/// own moves marked $2, $4 or $6, or am, are no candidates. Reported are positions with several
-/// candidates of your side, lines that end without an evaluation ([%eval], ce, a NAG from $10 on),
-/// and positions that are not reached. --tsv and --json print the report for programs.
+/// own moves marked $2, $4 or $6, or listed in am, are no candidates. The report lists positions
+/// with several candidates of your side, lines that end without an evaluation ([%eval], ce, a NAG
+/// from $10 on), and positions that are not reached. --tsv and --json print the report for
+/// programs.
 ///
 /// With -o FILE the repertoire is written instead, one record per position; with --chapters, game
 /// by game with its tags. `epdb convert --tree` makes a game, or with --chapters games, of it again.
@@ -53,7 +54,7 @@ pub(crate) struct Args {
     /// Report moves of the other side in this library without an answer, and the share of games covered
     #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
     against: Option<PathBuf>,
-    /// Only tally moves played in at least N games
+    /// Of tallies, only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     min_games: u64,
     /// Report where these games leave the repertoire, and by whose move
