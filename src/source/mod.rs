@@ -40,6 +40,7 @@ mod target;
 
 use std::path::Path;
 
+#[cfg(feature = "library")]
 pub(crate) use book::COMMENTS;
 pub use book::open_book;
 pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
