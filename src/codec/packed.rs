@@ -267,7 +267,7 @@ pub(crate) struct PlainCodes {
     pub(crate) double_steps: u64,
     /// White's rooks that may castle, and Black's.
     pub(crate) castling_rooks: [u64; 2],
-    /// Black's kings that are not to move.
+    /// Black's king when White is to move.
     waiting_kings: u64,
     roles: [u64; 6],
     white: u64,

@@ -165,7 +165,7 @@ impl<R: Read> LineReader<R> {
     /// The complete lines in the buffer, but not more than `most`, without reading from the stream. Their
     /// ends go to `ends`, counted from the first byte of the first line plus `before`. Lines over the
     /// limit are left out.
-    #[cfg(feature = "source")]
+    #[cfg(any(feature = "source", test))]
     pub(crate) fn lines_at_hand(
         &mut self,
         most: usize,

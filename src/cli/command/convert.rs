@@ -78,7 +78,7 @@ struct TreeArgs {
     /// Write the continuation of a position once; elsewhere a comment points to it
     #[arg(long, requires = "tree")]
     once: bool,
-    /// Only tally moves played in at least N games
+    /// Of tallies, only moves played in at least N games
     #[arg(
         long,
         value_name = "N",

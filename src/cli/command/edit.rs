@@ -13,9 +13,9 @@ use epdb::model::Opcode;
 
 /// Change the operations of records
 ///
-/// The order is: --keep, --drop, --rename, --set, --number. Counters count as the operations hmvc
-/// and fmvn. A record that cannot be changed as requested is written unchanged and reported (exit
-/// status 1).
+/// The order is: --keep, --drop, --rename, --set, --number. Counters are treated as the operations
+/// hmvc and fmvn. A record that cannot be changed as requested is written unchanged and reported
+/// (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb edit --set 'c0=checked by hand' --drop acd,acn suite.epd

@@ -18,8 +18,8 @@ use epdb::source::{FileFormat, Filter};
 
 /// Find all records of positions, given as arguments, in files (-f) or on standard input
 ///
-/// An argument that names an existing file is a source to search; a FEN, and moves such as '1. e4 c5'
-/// are positions to find. Operations, counters, the form of castling letters and superfluous en
+/// An argument that names an existing file is a source to search; a FEN or moves such as '1. e4 c5' are
+/// positions to find. Operations, counters, the form of castling letters and superfluous en
 /// passant squares are ignored. Answers come in the order of the positions, then of the sources.
 /// Exit status 1 if some position has no record.
 #[derive(clap::Args, Clone, Debug)]

@@ -6,7 +6,7 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Role, Side, Square};
 
 /// A move as books have it: two squares and a promotion in 16 bits. Castling is the king taking its
-/// own rook, as in [`Move`]. Of what position it is a move the bits do not say.
+/// own rook, as in [`Move`]. The bits do not say of which position it is a move.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BookMove(u16);
 

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Discard the state of an interrupted import and import its file from the start
     #[arg(long)]
     pub(super) restart: bool,
-    /// Import files again that were imported before
+    /// Import files even if they were imported before
     #[arg(long)]
     pub(super) again: bool,
     /// Print one JSON object per file
