@@ -6,6 +6,7 @@
 //! use epdb::library::explore::{ExploreOptions, explore};
 //! use epdb::library::names::Names;
 //! use epdb::model::Position;
+//! use epdb::source::Lookup;
 //! # use epdb::archive::{Archive, ArchiveWriter, PackOptions};
 //! # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
 //! # let line = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - tally \"reached 3, e4 +2=1-0\";";
