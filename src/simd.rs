@@ -18,6 +18,12 @@ pub struct InstructionSet(Level);
 /// The kind of an [`InstructionSet`]. A level by itself proves nothing.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Level {
+    /// Vectors of 64 bytes; table lookups by gather instructions.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Gathers,
+    /// Vectors of 64 bytes; table lookups by single loads.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
     /// Vectors of 32 bytes; bits are gathered and scattered by `pext` and `pdep`.
     #[cfg(target_arch = "x86_64")]
     Avx2Bits,
@@ -90,6 +96,9 @@ impl InstructionSet {
     pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
         with_instructions!(
             self,
+            // SAFETY: a set of this level is made only where its instructions are detected; each
+            // level of AVX-512 has those of AVX2 and BMI2 too.
+            avx512(_GATHERS) => unsafe { run_vectorized(kernel) },
             // SAFETY: a set of this level is made only where its instructions are detected.
             lanes => unsafe { run_vectorized(kernel) },
             portable => kernel.run(),
@@ -99,6 +108,10 @@ impl InstructionSet {
     /// The name of the set.
     pub const fn name(self) -> &'static str {
         match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512Gathers => "AVX-512, gathers",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => "AVX-512",
             #[cfg(target_arch = "x86_64")]
             Level::Avx2Bits => "AVX2, BMI2",
             #[cfg(target_arch = "x86_64")]
@@ -112,16 +125,19 @@ impl InstructionSet {
 
 /// Chooses an implementation by the level of an [`InstructionSet`].
 ///
+/// The arm `avx512` covers both levels of AVX-512; its constant is true for the level with gathers.
 /// The arm `bits` is for AVX2 with fast `pext` and `pdep`; without it `lanes` is taken. Arms of other
 /// architectures are not compiled. Calls of functions with target features need `unsafe` in the arm.
 macro_rules! with_instructions {
     (
         $set:expr,
+        avx512($gathers:ident) => $avx512:expr,
         lanes => $lanes:expr,
         portable => $portable:expr $(,)?
     ) => {
         $crate::simd::with_instructions!(
             $set,
+            avx512($gathers) => $avx512,
             bits => $lanes,
             lanes => $lanes,
             portable => $portable,
@@ -129,11 +145,22 @@ macro_rules! with_instructions {
     };
     (
         $set:expr,
+        avx512($gathers:ident) => $avx512:expr,
         bits => $bits:expr,
         lanes => $lanes:expr,
         portable => $portable:expr $(,)?
     ) => {
         match $crate::simd::InstructionSet::level($set) {
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Level::Avx512Gathers => {
+                const $gathers: bool = true;
+                $avx512
+            }
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Level::Avx512 => {
+                const $gathers: bool = false;
+                $avx512
+            }
             #[cfg(target_arch = "x86_64")]
             $crate::simd::Level::Avx2Bits => $bits,
             #[cfg(target_arch = "x86_64")]
@@ -167,11 +194,26 @@ fn vector_levels() -> Vec<Level> {
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("popcnt");
-    match (has_avx2, has_fast_pext()) {
-        (true, true) => vec![Level::Avx2Bits, Level::Avx2],
-        (true, false) => vec![Level::Avx2, Level::Avx2Bits],
-        (false, _) => Vec::new(),
+    let has_avx512 = has_avx2
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vbmi2");
+    let mut levels = Vec::new();
+    if has_avx512 {
+        levels.extend([Level::Avx512, Level::Avx512Gathers]);
+        if has_fast_gathers() {
+            levels.reverse();
+        }
     }
+    if has_avx2 {
+        levels.extend(match has_fast_pext() {
+            true => [Level::Avx2Bits, Level::Avx2],
+            false => [Level::Avx2, Level::Avx2Bits],
+        });
+    }
+    levels
 }
 
 /// True if `pext` and `pdep` take one step. On processors of AMD before Zen 3 they take one step for
@@ -187,6 +229,13 @@ fn has_fast_pext() -> bool {
 fn is_of_vendor(name: &[u8; 12]) -> bool {
     let vendor = std::arch::x86_64::__cpuid(0);
     [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == name
+}
+
+/// True if a gather takes less time than single loads: on processors of Intel with AVX-512. AMD's
+/// split a gather into many small steps.
+#[cfg(target_arch = "x86_64")]
+fn has_fast_gathers() -> bool {
+    is_of_vendor(b"GenuineIntel")
 }
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]

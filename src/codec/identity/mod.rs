@@ -4,6 +4,8 @@
 //! It accepts usual lines: at most 32 pieces, `KQkq` of the outermost rooks, one blank between fields.
 //! For other lines it returns `None`; the text reader then reads them and makes the diagnostics.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod back_ranks;
 #[cfg(any(
     target_arch = "x86_64",
@@ -70,6 +72,8 @@ fn read_with<const HAS_KEY: bool>(instructions: InstructionSet, line: &[u8]) -> 
     with_instructions!(
         instructions,
         // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(GATHERS) => unsafe { avx512::read::<GATHERS, HAS_KEY>(line) },
+        // SAFETY: as above.
         lanes => unsafe { lanes::read(line) },
         portable => read_bytewise(line),
     )
@@ -159,6 +163,8 @@ fn write_usual(
     with_instructions!(
         instructions,
         // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { avx512::write(instructions, board, beside, out) },
+        // SAFETY: as above.
         lanes => unsafe { lanes::write(board, beside, out) },
         portable => write_anywhere(instructions, board, beside, out),
     )

@@ -13,6 +13,8 @@ mod usual;
 pub(crate) use castling::side_letter;
 pub(crate) use castling::{CLASSIC, CastlingText};
 pub(crate) use line::{CounterText, Line, Placement, room_behind, write_behind};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use placement::avx512;
 #[cfg(any(
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")

@@ -14,6 +14,8 @@ pub(crate) fn gather_codes(board: &CodeBits, instructions: InstructionSet) -> u1
     with_instructions!(
         instructions,
         // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { gather_by_pext(board) },
+        // SAFETY: as above.
         bits => unsafe { gather_by_pext(board) },
         // SAFETY: as above.
         lanes => unsafe { super::lanes::gather_codes(board) },
@@ -29,6 +31,8 @@ pub(crate) fn scatter_codes(occupied: u64, codes: u128, instructions: Instructio
     with_instructions!(
         instructions,
         // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { scatter_by_pdep(occupied, codes) },
+        // SAFETY: as above.
         bits => unsafe { scatter_by_pdep(occupied, codes) },
         // SAFETY: as above.
         lanes => unsafe { super::lanes::scatter_codes(occupied, codes) },

@@ -1,11 +1,11 @@
 //! Parser and writer of the placement field in vectors of 32 bytes, four ranks of eight bytes each.
 //!
-//! This file is the same for all processors; [`avx2`] and [`neon`] have the single operations. The
-//! first rank is the lowest lane, and the prefix sums of the characters' widths give the file of each
-//! piece. There is no instruction that compresses a vector, so a table of shuffles moves the pieces of
-//! each rank together. The writer does the same as the loop over bytes, with one shuffle for each rank.
-//! No vector is passed to a function of the standard library, because those are not compiled for it.
-//! Vectors of 64 bytes (AVX-512) were tried: no command gained 10 % by them.
+//! This file is the same for all processors; [`avx2`] and [`neon`] have the single operations. As in
+//! [`avx512`](super::avx512), the first rank is the lowest lane, and the prefix sums of the characters'
+//! widths give the file of each piece. There is no instruction that compresses a vector, so a table of
+//! shuffles moves the pieces of each rank together. The writer does the same as the loop over bytes, with
+//! one shuffle for each rank. No vector is passed to a function of the standard library, because those
+//! are not compiled for it.
 //!
 //! The safe twins are `read_bytewise` in `read` and `pieces_bytewise` and `letters_bytewise` in `write`;
 //! `cargo bench --bench codec` shows the gain.
@@ -286,8 +286,8 @@ pub(super) fn scatter_codes(occupied: u64, codes: u128) -> CodeBits {
     CodeBits { occupied, bits: [squares(1), squares(2), squares(4), squares(8)] }
 }
 
-/// The codes of at most 32 pieces in the order of their squares, one by one: some processors that have
-/// these vectors have no `pext` and `pdep`, or slow ones.
+/// The codes of at most 32 pieces in the order of their squares, one by one: `pext` and `pdep` are slow
+/// on many processors that have these vectors and no larger ones.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn gather_codes(board: &CodeBits) -> u128 {

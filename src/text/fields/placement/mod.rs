@@ -2,8 +2,10 @@
 //!
 //! One table has the meaning of each byte of the field, and one the shape of each rank ([`tables`]).
 //! Parser and writer have a safe loop over bytes and, on machines with the instructions, twins in vectors
-//! ([`lanes`]), which are chosen at run time ([`crate::simd`]). Tests compare all of them.
+//! ([`avx512`], [`lanes`]), which are chosen at run time ([`crate::simd`]). Tests compare all of them.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
 mod gather_scatter;
 mod hash;
 #[cfg(any(

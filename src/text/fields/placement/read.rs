@@ -249,6 +249,8 @@ mod tests {
         with_instructions!(
             instructions,
             // SAFETY: a set of this level is made only where its instructions are detected.
+            avx512(GATHERS) => unsafe { super::super::avx512::read_packed::<GATHERS>(line, &NUMBERS) },
+            // SAFETY: as above.
             lanes => unsafe { super::super::lanes::read(line, &NUMBERS) },
             portable => None,
         )

@@ -250,6 +250,12 @@ impl Letters {
         Letters { codes, pairs }
     }
 
+    /// The letter of a code.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const fn of(&self, code: u8) -> u8 {
+        self.codes[code as usize & 15]
+    }
+
     /// The letters by square of codes, two a byte.
     #[cfg(feature = "archive")]
     pub(super) fn by_square(&self, codes: &[[u8; 16]; 2]) -> [u8; 64] {

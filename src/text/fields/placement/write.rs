@@ -18,6 +18,8 @@ pub(crate) fn write_pieces(
     let len = with_instructions!(
         instructions,
         // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { super::avx512::write_pieces(occupied, codes, letters, text) },
+        // SAFETY: as above.
         lanes => Some(unsafe { super::lanes::write_packed(occupied, codes, letters, text) }),
         portable => None,
     );
@@ -37,6 +39,8 @@ pub(crate) fn write_letters(
     let len = with_instructions!(
         instructions,
         // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { super::avx512::write_letters(occupied, letters, text) },
+        // SAFETY: as above.
         lanes => Some(unsafe { super::lanes::write_letters(occupied, letters, text) }),
         portable => None,
     );
@@ -61,6 +65,8 @@ pub(crate) fn write_ranks(
     let len = with_instructions!(
         instructions,
         // SAFETY: a set of this level is made only where its instructions are detected.
+        avx512(_GATHERS) => unsafe { super::avx512::write_ranks(occupied, &codes, letters, text) },
+        // SAFETY: as above.
         lanes => Some(unsafe { super::lanes::write_ranks(occupied, &codes, letters, text) }),
         portable => None,
     );
