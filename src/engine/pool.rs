@@ -129,7 +129,10 @@ impl Pool {
         }
         let number = self.sent;
         self.sent += 1;
-        self.jobs.send(Job { number, what: record }).map_err(|_| gone())?;
+        if self.jobs.send(Job { number, what: record }).is_err() {
+            // The threads have ended with an error, which is still to be received.
+            return self.wait(emit).and(Err(gone().into()));
+        }
         self.emit_ready(emit)
     }
 
