@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Add;
 use std::path::PathBuf;
 
-use super::ordered::{By, KeyedRecord, Origin, changed, push_key, push_record};
+use super::ordered::{By, Origin, changed, decode, push_key, push_record};
 use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::spill::{Sorted, Sorter};
@@ -21,28 +21,28 @@ pub enum MatchBy {
     Record,
 }
 
-/// One difference.
+/// One difference, of records or of [games](super::game_diff).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Difference {
-    /// A record that only the old collection has.
-    Removed(Origin, EpdRecord),
-    /// A record that only the new collection has.
-    Added(Origin, EpdRecord),
-    /// Two versions of one record.
-    Changed(Change),
+pub enum Difference<T = EpdRecord> {
+    /// A record or game that only the old collection has.
+    Removed(Origin, T),
+    /// A record or game that only the new collection has.
+    Added(Origin, T),
+    /// Two versions of one record or game.
+    Changed(Box<Change<T>>),
 }
 
-/// Two versions of a record.
+/// Two versions of a record or game.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Change {
+pub struct Change<T = EpdRecord> {
     /// Place of the old version.
     pub old_place: Origin,
     /// Place of the new version.
     pub new_place: Origin,
     /// The old version.
-    pub old: EpdRecord,
+    pub old: T,
     /// The new version.
-    pub new: EpdRecord,
+    pub new: T,
 }
 
 /// An operation that differs.
@@ -78,7 +78,7 @@ impl Change {
     }
 }
 
-/// Counts of a [`Diff`].
+/// Counts of a comparison.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct DiffTally {
     /// Records or games that are equal.
@@ -132,26 +132,14 @@ impl Add for DiffTally {
 #[derive(Debug)]
 pub struct Diff {
     by: MatchBy,
-    directory: PathBuf,
-    memory_bytes: usize,
-    sorter: Sorter,
-    lens: [u64; 2],
+    versions: Versions,
 }
-
-/// The first byte of a payload: the collection of the record.
-const OLD: u8 = 0;
-const NEW: u8 = 1;
-
-/// Maximum number of unmatched records of one key in memory.
-const WINDOW: usize = 1024;
 
 impl Diff {
     /// A comparison that uses about `memory_bytes`, and beyond them temporary files in
     /// `directory`.
     pub fn new(by: MatchBy, directory: impl Into<PathBuf>, memory_bytes: usize) -> Diff {
-        let directory = directory.into();
-        let sorter = Sorter::new(&directory, memory_bytes / 2);
-        Diff { by, directory, memory_bytes, sorter, lens: [0; 2] }
+        Diff { by, versions: Versions::new(directory, memory_bytes) }
     }
 
     /// Adds the next record of the old collection.
@@ -159,7 +147,7 @@ impl Diff {
     /// # Errors
     /// The temporary file cannot be created or written.
     pub fn add_old(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
-        self.add(OLD, record, place)
+        self.add(record, place, false)
     }
 
     /// Adds the next record of the new collection.
@@ -167,34 +155,25 @@ impl Diff {
     /// # Errors
     /// The temporary file cannot be created or written.
     pub fn add_new(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
-        self.add(NEW, record, place)
+        self.add(record, place, true)
     }
 
-    /// The sort key: the key that pairs records, then the record in the form that is compared, so
-    /// that equal records are adjacent.
-    fn add(&mut self, side: u8, record: &EpdRecord, place: Origin) -> Result<()> {
-        let compared = compared_form(record);
-        let mut key = Vec::new();
+    fn add(&mut self, record: &EpdRecord, place: Origin, is_new: bool) -> Result<()> {
+        let compared = encoded(&compared_form(record))?;
+        let mut pairing = Vec::new();
         match (self.by, record.text_of(Opcode::ID)) {
             (MatchBy::Id, Some(id)) => {
-                key.push(b'i');
-                key.extend(id.iter().flat_map(|&byte| [1, byte]));
-                key.push(0);
+                pairing.push(b'i');
+                pairing.extend(id.iter().flat_map(|&byte| [1, byte]));
+                pairing.push(0);
             }
             (MatchBy::Id, None) | (MatchBy::Position, _) => {
-                key.push(b'p');
-                push_key(By::Position, record, &mut key)?;
+                pairing.push(b'p');
+                push_key(By::Position, record, &mut pairing)?;
             }
-            (MatchBy::Record, _) => push_record(&compared, &mut key)?,
+            (MatchBy::Record, _) => pairing.extend_from_slice(&compared),
         }
-        let key_len = (key.len() as u32).to_be_bytes();
-        push_record(&compared, &mut key)?;
-        let mut payload = vec![side];
-        payload.extend_from_slice(&key_len);
-        let order = &mut self.lens[usize::from(side)];
-        KeyedRecord::encode(*order, place, record, &mut payload)?;
-        *order += 1;
-        Ok(self.sorter.push(&key, &payload)?)
+        self.versions.add(pairing, &compared, place, &encoded(record)?, is_new)
     }
 
     /// Ends the input.
@@ -202,39 +181,14 @@ impl Diff {
     /// # Errors
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<(Differences, DiffTally)> {
-        let out = Sorter::new(&self.directory, self.memory_bytes / 2);
-        let mut pairing = Pairing { out, tally: DiffTally::default(), lone: VecDeque::new() };
-        let mut sorted = self.sorter.finish()?;
-        let mut equal = Vec::new();
-        let mut whole_key = Vec::new();
-        let mut key_len = 0;
-        while let Some((next_key, payload)) = sorted.next_entry()? {
-            let (next_len, side, entry) = split(payload)?;
-            if whole_key != next_key {
-                pairing.take(&mut equal)?;
-                let same_group =
-                    next_len == key_len && whole_key.get(..key_len) == next_key.get(..next_len);
-                if !same_group {
-                    pairing.close()?;
-                }
-                whole_key.clear();
-                whole_key.extend_from_slice(next_key);
-                key_len = next_len;
-            }
-            // Equal records are paired at once, so only one side waits.
-            match equal.last() {
-                Some((waiting, _)) if *waiting != side => {
-                    equal.pop();
-                    pairing.tally.equal += 1;
-                }
-                _ if equal.len() < WINDOW => equal.push((side, KeyedRecord::decode(entry)?)),
-                _ => pairing.alone(side, KeyedRecord::decode(entry)?)?,
-            }
-        }
-        pairing.take(&mut equal)?;
-        pairing.close()?;
-        Ok((Differences(pairing.out.finish()?), pairing.tally))
+        self.versions.finish(decode)
     }
+}
+
+fn encoded(record: &EpdRecord) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    push_record(record, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// A record in a uniform spelling.
@@ -246,111 +200,188 @@ fn compared_form(record: &EpdRecord) -> EpdRecord {
     compared
 }
 
-fn split(payload: &[u8]) -> Result<(usize, u8, &[u8])> {
-    match payload {
-        [side, a, b, c, d, entry @ ..] => {
-            Ok((u32::from_be_bytes([*a, *b, *c, *d]) as usize, *side, entry))
+/// The items of two collections, whatever they are.
+#[derive(Debug)]
+pub(super) struct Versions {
+    directory: PathBuf,
+    memory_bytes: usize,
+    sorter: Sorter,
+    /// Numbers of the old and the new items.
+    lens: [u64; 2],
+}
+
+/// Maximum number of items of one pairing that wait for their other version.
+const WINDOW: usize = 1024;
+
+/// An item: its number in its collection, its place, its content.
+#[derive(Debug)]
+struct Version {
+    is_new: bool,
+    entry: Vec<u8>,
+}
+
+/// The length of the number and the place of an entry.
+const HEADER: usize = 8 + Origin::LEN;
+
+impl Versions {
+    /// A comparison that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    pub(super) fn new(directory: impl Into<PathBuf>, memory_bytes: usize) -> Versions {
+        let directory = directory.into();
+        let sorter = Sorter::new(&directory, memory_bytes / 2);
+        Versions { directory, memory_bytes, sorter, lens: [0; 2] }
+    }
+
+    /// Adds the next item of a collection. Items of the same `pairing` are versions of one another, those
+    /// that are `compared` equal are equal, and `content` comes back with a difference.
+    ///
+    /// # Errors
+    /// The temporary file cannot be created or written.
+    pub(super) fn add(
+        &mut self,
+        pairing: Vec<u8>,
+        compared: &[u8],
+        place: Origin,
+        content: &[u8],
+        is_new: bool,
+    ) -> Result<()> {
+        let pairing_len = (pairing.len() as u32).to_be_bytes();
+        let mut key = pairing;
+        key.extend_from_slice(compared);
+        let len = &mut self.lens[usize::from(is_new)];
+        let order = len.to_be_bytes();
+        *len += 1;
+        let (side, place) = ([u8::from(is_new)], place.to_bytes());
+        let payload = [&side[..], &pairing_len, &order, &place, content].concat();
+        Ok(self.sorter.push(&key, &payload)?)
+    }
+
+    /// Ends the input. `decode` reads a content.
+    ///
+    /// # Errors
+    /// A temporary file cannot be created, written or read.
+    pub(super) fn finish<T>(self, decode: Decode<T>) -> Result<(Differences<T>, DiffTally)> {
+        let out = Sorter::new(&self.directory, self.memory_bytes / 2);
+        let mut pairing = Pairing { out, tally: DiffTally::default(), waiting: VecDeque::new() };
+        let mut sorted = self.sorter.finish()?;
+        let mut equal: Vec<Version> = Vec::new();
+        let (mut last_key, mut last_len) = (Vec::new(), 0);
+        while let Some((key, payload)) = sorted.next_entry()? {
+            let (&[side], rest) = payload.split_first_chunk().ok_or_else(changed)?;
+            let (len, entry) = rest.split_first_chunk().ok_or_else(changed)?;
+            let len = u32::from_be_bytes(*len) as usize;
+            if last_key != key {
+                pairing.take(&mut equal)?;
+                if len != last_len || last_key.get(..last_len) != key.get(..len) {
+                    pairing.close()?;
+                }
+                last_key.clear();
+                last_key.extend_from_slice(key);
+                last_len = len;
+            }
+            let version = Version { is_new: side != 0, entry: entry.to_vec() };
+            // Equal items are paired at once, so only those of one collection wait.
+            match equal.last() {
+                Some(waiting) if waiting.is_new != version.is_new => {
+                    equal.pop();
+                    pairing.tally.equal += 1;
+                }
+                _ if equal.len() < WINDOW => equal.push(version),
+                _ => pairing.alone(&version)?,
+            }
         }
-        _ => Err(changed()),
+        pairing.take(&mut equal)?;
+        pairing.close()?;
+        Ok((Differences { sorted: pairing.out.finish()?, decode }, pairing.tally))
     }
 }
 
-/// Pairs the records of one key.
+/// Pairs the items of one pairing that have no equal one.
 struct Pairing {
     out: Sorter,
     tally: DiffTally,
-    /// Records of one side that wait for the other side.
-    lone: VecDeque<(u8, KeyedRecord)>,
+    /// Items of one collection that wait for the other.
+    waiting: VecDeque<Version>,
 }
 
 impl Pairing {
-    /// Adds records without an equal one.
-    fn take(&mut self, records: &mut Vec<(u8, KeyedRecord)>) -> Result<()> {
-        for (side, entry) in records.drain(..) {
-            if let Some((waiting, _)) = self.lone.front()
-                && *waiting != side
-                && let Some((_, partner)) = self.lone.pop_front()
-            {
-                let (old, new) = if side == NEW { (partner, entry) } else { (entry, partner) };
-                self.changed(&old, &new)?;
+    /// Adds items without an equal one.
+    fn take(&mut self, versions: &mut Vec<Version>) -> Result<()> {
+        for version in versions.drain(..) {
+            let is_other = |first: &mut Version| first.is_new != version.is_new;
+            if let Some(partner) = self.waiting.pop_front_if(is_other) {
+                let pair = if version.is_new { [partner, version] } else { [version, partner] };
+                self.tally.changed += 1;
+                self.put(false, &pair[0].entry, &pair[1].entry)?;
                 continue;
             }
-            self.lone.push_back((side, entry));
-            if self.lone.len() > WINDOW
-                && let Some((side, entry)) = self.lone.pop_front()
+            self.waiting.push_back(version);
+            if self.waiting.len() > WINDOW
+                && let Some(first) = self.waiting.pop_front()
             {
-                self.alone(side, entry)?;
+                self.alone(&first)?;
             }
         }
         Ok(())
     }
 
     fn close(&mut self) -> Result<()> {
-        while let Some((side, entry)) = self.lone.pop_front() {
-            self.alone(side, entry)?;
-        }
-        Ok(())
+        std::mem::take(&mut self.waiting).iter().try_for_each(|version| self.alone(version))
     }
 
-    fn changed(&mut self, old: &KeyedRecord, new: &KeyedRecord) -> Result<()> {
-        self.tally.changed += 1;
-        let mut payload = Vec::new();
-        KeyedRecord::encode(old.order, old.place, &old.record, &mut payload)?;
-        let len = payload.len() as u32;
-        KeyedRecord::encode(new.order, new.place, &new.record, &mut payload)?;
-        payload.extend_from_slice(&len.to_be_bytes());
-        Ok(self.out.push(&key(OLD, old.order), &payload)?)
+    fn alone(&mut self, version: &Version) -> Result<()> {
+        let tally = &mut self.tally;
+        *(if version.is_new { &mut tally.added } else { &mut tally.removed }) += 1;
+        self.put(version.is_new, &version.entry, &[])
     }
 
-    fn alone(&mut self, side: u8, entry: KeyedRecord) -> Result<()> {
-        *(if side == OLD { &mut self.tally.removed } else { &mut self.tally.added }) += 1;
-        let mut payload = Vec::new();
-        KeyedRecord::encode(entry.order, entry.place, &entry.record, &mut payload)?;
-        payload.extend_from_slice(&[0; 4]);
-        Ok(self.out.push(&key(side, entry.order), &payload)?)
+    /// Adds one entry, or two after each other and the length of the first.
+    fn put(&mut self, is_added: bool, first: &[u8], second: &[u8]) -> Result<()> {
+        let order = first.get(..8).ok_or_else(changed)?;
+        let len = if second.is_empty() { 0 } else { first.len() as u32 };
+        let key = [&[u8::from(is_added)][..], order].concat();
+        Ok(self.out.push(&key, &[first, second, &len.to_be_bytes()].concat())?)
     }
 }
 
-fn key(side: u8, order: u64) -> Vec<u8> {
-    [&[side][..], &order.to_be_bytes()].concat()
-}
+/// Reads the content of an item.
+type Decode<T> = fn(&[u8]) -> Result<T>;
 
-/// The differences: removed and changed records in the order of the old collection, then added
-/// ones in the order of the new.
+/// The differences: what was removed and changed in the order of the old collection, then what was added
+/// in the order of the new.
 #[derive(Debug)]
-pub struct Differences(Sorted);
+pub struct Differences<T = EpdRecord> {
+    sorted: Sorted,
+    decode: Decode<T>,
+}
 
-impl Iterator for Differences {
-    type Item = Result<Difference>;
+impl<T> Iterator for Differences<T> {
+    type Item = Result<Difference<T>>;
 
-    fn next(&mut self) -> Option<Result<Difference>> {
+    fn next(&mut self) -> Option<Result<Difference<T>>> {
         self.read_next().transpose()
     }
 }
 
-impl Differences {
-    fn read_next(&mut self) -> Result<Option<Difference>> {
-        let Some((key, payload)) = self.0.next_entry()? else { return Ok(None) };
-        let changed = || Error::new("a temporary file was changed");
+impl<T> Differences<T> {
+    fn read_next(&mut self) -> Result<Option<Difference<T>>> {
+        let Some((key, payload)) = self.sorted.next_entry()? else { return Ok(None) };
+        let read = |entry: &[u8]| {
+            let (header, content) = entry.split_first_chunk::<HEADER>().ok_or_else(changed)?;
+            let place = header.last_chunk().ok_or_else(changed)?;
+            Ok::<_, Error>((Origin::from_bytes(place), (self.decode)(content)?))
+        };
         let (entries, len) = payload.split_last_chunk::<4>().ok_or_else(changed)?;
         let len = u32::from_be_bytes(*len) as usize;
         if len == 0 {
-            let KeyedRecord { place, record, .. } = KeyedRecord::decode(entries)?;
-            let is_old = key.first() == Some(&OLD);
-            return Ok(Some(if is_old {
-                Difference::Removed(place, record)
-            } else {
-                Difference::Added(place, record)
+            let (place, item) = read(entries)?;
+            return Ok(Some(match key.first() {
+                Some(1) => Difference::Added(place, item),
+                _ => Difference::Removed(place, item),
             }));
         }
         let (old, new) = entries.split_at_checked(len).ok_or_else(changed)?;
-        let (old, new) = (KeyedRecord::decode(old)?, KeyedRecord::decode(new)?);
-        Ok(Some(Difference::Changed(Change {
-            old_place: old.place,
-            new_place: new.place,
-            old: old.record,
-            new: new.record,
-        })))
+        let ((old_place, old), (new_place, new)) = (read(old)?, read(new)?);
+        Ok(Some(Difference::Changed(Box::new(Change { old_place, new_place, old, new }))))
     }
 }
 

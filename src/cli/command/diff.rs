@@ -15,8 +15,10 @@ use crate::cli::pipe::{Places, shown_operation, temporary_directory};
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
-use epdb::library::diff::{Change, ChangedOperation, Diff, DiffTally, Difference, MatchBy};
-use epdb::library::game_diff::{ChangedTag, GameChange, GameDiff, GameDifference};
+use epdb::library::diff::{
+    Change, ChangedOperation, Diff, DiffTally, Difference, Differences, MatchBy,
+};
+use epdb::library::game_diff::{ChangedTag, GameDiff};
 use epdb::model::{EpdRecord, Game, Opcode, Operand};
 use epdb::source::Output;
 use epdb::text::pgn::{self, PgnFormatOptions};
@@ -79,21 +81,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             })?;
     }
     let (differences, of_records) = diff.finish()?;
-    for difference in differences {
-        let difference = difference?;
-        match args.json {
-            true => json::line(&mut out, &Object::new(&difference, &places))?,
-            false => write_text(&mut out, &difference, &places)?,
-        }
-    }
+    write_all(&mut out, differences, args.json, &places)?;
     let (differences, of_games) = game_diff.finish()?;
-    for difference in differences {
-        let difference = difference?;
-        match args.json {
-            true => json::line(&mut out, &GameObject::new(&difference, &places))?,
-            false => write_game(&mut out, &difference, &places)?,
-        }
-    }
+    write_all(&mut out, differences, args.json, &places)?;
     out.finish()?;
     let tally = of_records + of_games;
     let DiffTally { equal, removed, added, changed } = tally;
@@ -102,41 +92,163 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(if tally.has_differences() { Outcome::Different } else { outcome })
 }
 
-fn write_text(out: &mut Output, difference: &Difference, places: &Places) -> anyhow::Result<()> {
-    match difference {
-        Difference::Removed(place, record) => {
-            writeln!(out, "- {}: {}", places.shown(*place), text(record))?;
-        }
-        Difference::Added(place, record) => {
-            writeln!(out, "+ {}: {}", places.shown(*place), text(record))?;
-        }
-        Difference::Changed(change) => {
-            let (old, new) = (places.shown(change.old_place), places.shown(change.new_place));
-            let name = match change.old.text_of(Opcode::ID) {
-                Some(id) => format!(" \"{}\"", String::from_utf8_lossy(&id)),
-                None => String::new(),
-            };
-            writeln!(out, "! {old} {new}{name}: {}", what_changed(change).join("; "))?;
+fn write_all<T: Compared>(
+    out: &mut Output,
+    differences: Differences<T>,
+    as_json: bool,
+    places: &Places,
+) -> anyhow::Result<()> {
+    for difference in differences {
+        let difference = difference?;
+        match as_json {
+            true => json::line(out, &Object::new(&difference, places))?,
+            false => write_text(out, &difference, places)?,
         }
     }
     Ok(())
 }
 
-/// `bm Qg6 -> bm Qg7`, one text an operation.
-fn what_changed(change: &Change) -> Vec<String> {
-    let mut changes = Vec::new();
-    if change.is_of_position() {
-        changes.push(format!("{} -> {}", fields(&change.old), fields(&change.new)));
+fn write_text<T: Compared>(
+    out: &mut Output,
+    difference: &Difference<T>,
+    places: &Places,
+) -> anyhow::Result<()> {
+    match difference {
+        Difference::Removed(place, item) => {
+            writeln!(out, "- {}: {}", places.shown(*place), item.line())?;
+        }
+        Difference::Added(place, item) => {
+            writeln!(out, "+ {}: {}", places.shown(*place), item.line())?;
+        }
+        Difference::Changed(change) => {
+            let (old, new) = (places.shown(change.old_place), places.shown(change.new_place));
+            let (name, changes) = (change.old.name(), T::changes(change).join("; "));
+            writeln!(out, "! {old} {new}{name}: {changes}")?;
+        }
     }
-    for ChangedOperation { opcode, old, new } in change.operations() {
-        let shown = |operands: &Option<Vec<Operand>>| shown_operation(opcode, operands.as_deref());
-        changes.push(match (&old, &new) {
-            (None, _) => format!("added {}", shown(&new)),
-            (_, None) => format!("removed {}", shown(&old)),
-            _ => format!("{} -> {}", shown(&old), shown(&new)),
-        });
+    Ok(())
+}
+
+/// A difference (`diff --json`).
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Object<T: Compared> {
+    Removed {
+        place: String,
+        #[serde(flatten)]
+        item: T::Whole,
+    },
+    Added {
+        place: String,
+        #[serde(flatten)]
+        item: T::Whole,
+    },
+    Changed {
+        old_place: String,
+        new_place: String,
+        old: String,
+        new: String,
+        changes: Vec<String>,
+        #[serde(flatten)]
+        details: T::Details,
+    },
+}
+
+impl<T: Compared> Object<T> {
+    fn new(difference: &Difference<T>, places: &Places) -> Object<T> {
+        match difference {
+            Difference::Removed(place, item) => {
+                Object::Removed { place: places.shown(*place), item: T::whole(item.text()) }
+            }
+            Difference::Added(place, item) => {
+                Object::Added { place: places.shown(*place), item: T::whole(item.text()) }
+            }
+            Difference::Changed(change) => Object::Changed {
+                old_place: places.shown(change.old_place),
+                new_place: places.shown(change.new_place),
+                old: change.old.text(),
+                new: change.new.text(),
+                changes: T::changes(change),
+                details: T::details(change),
+            },
+        }
     }
-    changes
+}
+
+/// Records or games that are compared.
+trait Compared: Sized {
+    /// The member of a JSON object that has the text.
+    type Whole: Serialize;
+    /// The members of a JSON object that say what changed.
+    type Details: Serialize;
+
+    /// The whole text.
+    fn text(&self) -> String;
+    /// The line that stands for it in a list.
+    fn line(&self) -> String;
+    /// Its name in the line of a change, after a space; empty without a name.
+    fn name(&self) -> String;
+    /// The changes, one text each.
+    fn changes(change: &Change<Self>) -> Vec<String>;
+    fn whole(text: String) -> Self::Whole;
+    fn details(change: &Change<Self>) -> Self::Details;
+}
+
+#[derive(Serialize)]
+struct WholeRecord {
+    record: String,
+}
+
+#[derive(Serialize)]
+struct ChangedOperations {
+    operations: Vec<json::ChangedOperation>,
+}
+
+impl Compared for EpdRecord {
+    type Whole = WholeRecord;
+    type Details = ChangedOperations;
+
+    fn text(&self) -> String {
+        let mut text = Vec::new();
+        epd::format(self, &FormatOptions::default(), &mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn line(&self) -> String {
+        self.text()
+    }
+
+    fn name(&self) -> String {
+        self.text_of(Opcode::ID)
+            .map_or(String::new(), |id| format!(" \"{}\"", String::from_utf8_lossy(&id)))
+    }
+
+    /// `bm Qg6 -> bm Qg7`, one text an operation.
+    fn changes(change: &Change) -> Vec<String> {
+        let mut changes = Vec::new();
+        if change.is_of_position() {
+            changes.push(format!("{} -> {}", fields(&change.old), fields(&change.new)));
+        }
+        for ChangedOperation { opcode, old, new } in change.operations() {
+            let shown =
+                |operands: &Option<Vec<Operand>>| shown_operation(opcode, operands.as_deref());
+            changes.push(match (&old, &new) {
+                (None, _) => format!("added {}", shown(&new)),
+                (_, None) => format!("removed {}", shown(&old)),
+                _ => format!("{} -> {}", shown(&old), shown(&new)),
+            });
+        }
+        changes
+    }
+
+    fn whole(record: String) -> WholeRecord {
+        WholeRecord { record }
+    }
+
+    fn details(change: &Change) -> ChangedOperations {
+        let operations = change.operations().iter().map(json::ChangedOperation::new).collect();
+        ChangedOperations { operations }
+    }
 }
 
 fn fields(record: &EpdRecord) -> String {
@@ -146,74 +258,15 @@ fn fields(record: &EpdRecord) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn text(record: &EpdRecord) -> String {
-    let mut text = Vec::new();
-    epd::format(record, &FormatOptions::default(), &mut text);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// `White - Black, Date, Event (Round)`, one line.
-fn title(game: &Game) -> String {
-    let tag = |name| game.tag(name).unwrap_or("?");
-    let (white, black, result) = (tag("White"), tag("Black"), tag("Result"));
-    format!("{white} - {black} {result}, {}, {} ({})", tag("Date"), tag("Event"), tag("Round"))
-}
-
-fn write_game(
-    out: &mut Output,
-    difference: &GameDifference,
-    places: &Places,
-) -> anyhow::Result<()> {
-    match difference {
-        GameDifference::Removed(place, game) => {
-            writeln!(out, "- {}: {}", places.shown(*place), title(game))?;
-        }
-        GameDifference::Added(place, game) => {
-            writeln!(out, "+ {}: {}", places.shown(*place), title(game))?;
-        }
-        GameDifference::Changed(change) => {
-            let (old, new) = (places.shown(change.old_place), places.shown(change.new_place));
-            let changes = what_changed_in_game(change).join("; ");
-            writeln!(out, "! {old} {new} {}: {changes}", title(&change.old))?;
-        }
-    }
-    Ok(())
-}
-
-fn what_changed_in_game(change: &GameChange) -> Vec<String> {
-    let shown = |value: Option<String>| value.map_or("none".to_string(), |it| format!("\"{it}\""));
-    let tags = change.tags().into_iter();
-    let mut changes: Vec<String> =
-        tags.map(|tag| format!("{} {} -> {}", tag.name, shown(tag.old), shown(tag.new))).collect();
-    match change.first_ply() {
-        Some(ply) => changes.push(format!("moves from ply {ply} on")),
-        None if changes.is_empty() => changes.push("comments, glyphs or variations".to_string()),
-        None => {}
-    }
-    changes
-}
-
-/// A difference of games (`diff --json`).
 #[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-enum GameObject {
-    Removed {
-        place: String,
-        game: String,
-    },
-    Added {
-        place: String,
-        game: String,
-    },
-    Changed {
-        old_place: String,
-        new_place: String,
-        old: String,
-        new: String,
-        changes: Vec<String>,
-        tags: Vec<TagObject>,
-        first_ply: Option<usize>,
-    },
+struct WholeGame {
+    game: String,
+}
+
+#[derive(Serialize)]
+struct ChangedGame {
+    tags: Vec<TagObject>,
+    first_ply: Option<usize>,
 }
 
 /// A tag that differs.
@@ -224,78 +277,52 @@ struct TagObject {
     new: Option<String>,
 }
 
-impl GameObject {
-    fn new(difference: &GameDifference, places: &Places) -> GameObject {
-        match difference {
-            GameDifference::Removed(place, game) => {
-                GameObject::Removed { place: places.shown(*place), game: pgn_text(game) }
-            }
-            GameDifference::Added(place, game) => {
-                GameObject::Added { place: places.shown(*place), game: pgn_text(game) }
-            }
-            GameDifference::Changed(change) => GameObject::Changed {
-                old_place: places.shown(change.old_place),
-                new_place: places.shown(change.new_place),
-                old: pgn_text(&change.old),
-                new: pgn_text(&change.new),
-                changes: what_changed_in_game(change),
-                tags: change
-                    .tags()
-                    .into_iter()
-                    .map(|ChangedTag { name, old, new }| TagObject { name, old, new })
-                    .collect(),
-                first_ply: change.first_ply(),
-            },
-        }
+impl Compared for Game {
+    type Whole = WholeGame;
+    type Details = ChangedGame;
+
+    fn text(&self) -> String {
+        let mut text = Vec::new();
+        // UTF-8 can express every game.
+        pgn::format(self, &PgnFormatOptions::new().escapes(true), &mut text).ok();
+        String::from_utf8_lossy(&text).into_owned()
     }
-}
 
-fn pgn_text(game: &Game) -> String {
-    let mut text = Vec::new();
-    // UTF-8 can express every game.
-    pgn::format(game, &PgnFormatOptions::new().escapes(true), &mut text).ok();
-    String::from_utf8_lossy(&text).into_owned()
-}
+    /// `White - Black, Date, Event (Round)`.
+    fn line(&self) -> String {
+        let tag = |name| self.tag(name).unwrap_or("?");
+        let (white, black, result) = (tag("White"), tag("Black"), tag("Result"));
+        format!("{white} - {black} {result}, {}, {} ({})", tag("Date"), tag("Event"), tag("Round"))
+    }
 
-/// A difference (`diff --json`).
-#[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-enum Object {
-    Removed {
-        place: String,
-        record: String,
-    },
-    Added {
-        place: String,
-        record: String,
-    },
-    Changed {
-        old_place: String,
-        new_place: String,
-        old: String,
-        new: String,
-        changes: Vec<String>,
-        operations: Vec<json::ChangedOperation>,
-    },
-}
+    fn name(&self) -> String {
+        format!(" {}", self.line())
+    }
 
-impl Object {
-    fn new(difference: &Difference, places: &Places) -> Object {
-        match difference {
-            Difference::Removed(place, record) => {
-                Object::Removed { place: places.shown(*place), record: text(record) }
-            }
-            Difference::Added(place, record) => {
-                Object::Added { place: places.shown(*place), record: text(record) }
-            }
-            Difference::Changed(change) => Object::Changed {
-                old_place: places.shown(change.old_place),
-                new_place: places.shown(change.new_place),
-                old: text(&change.old),
-                new: text(&change.new),
-                changes: what_changed(change),
-                operations: change.operations().iter().map(json::ChangedOperation::new).collect(),
-            },
+    fn changes(change: &Change<Game>) -> Vec<String> {
+        let shown =
+            |value: Option<String>| value.map_or("none".to_string(), |it| format!("\"{it}\""));
+        let tags = change.tags().into_iter();
+        let mut changes: Vec<String> = tags
+            .map(|tag| format!("{} {} -> {}", tag.name, shown(tag.old), shown(tag.new)))
+            .collect();
+        match change.first_ply() {
+            Some(ply) => changes.push(format!("moves from ply {ply} on")),
+            None if changes.is_empty() => changes.push("comments, glyphs or variations".into()),
+            None => {}
+        }
+        changes
+    }
+
+    fn whole(game: String) -> WholeGame {
+        WholeGame { game }
+    }
+
+    fn details(change: &Change<Game>) -> ChangedGame {
+        let tag = |ChangedTag { name, old, new }| TagObject { name, old, new };
+        ChangedGame {
+            tags: change.tags().into_iter().map(tag).collect(),
+            first_ply: change.first_ply(),
         }
     }
 }
