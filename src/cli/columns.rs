@@ -3,13 +3,16 @@
 use std::io::{self, Write};
 
 /// Writes the names and rows of the columns that are not empty; `is_left` says which columns are
-/// left-aligned.
+/// left-aligned. Without rows nothing is written.
 pub(crate) fn write_columns(
     names: &[&str],
     rows: &[Vec<String>],
     is_left: impl Fn(usize) -> bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
     let has_text = |column: &usize| rows.iter().any(|row| !row[*column].is_empty());
     let columns: Vec<usize> = (0..names.len()).filter(has_text).collect();
     let width = |&column: &usize| {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::ordered::{By, Origin, changed, push_key};
+use super::ordered::{By, Grouped, GroupedEntry, Origin, changed, push_key};
 use crate::error::Result;
 use crate::model::{EpdRecord, Opcode};
 use crate::spill::{Sorted, Sorter};
@@ -67,12 +67,10 @@ impl DuplicateFinder {
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<Duplicates> {
         let mut out = Sorter::new(&self.directory, self.memory_bytes / 2);
-        let mut sorted = self.sorter.finish()?;
-        let (mut key, mut first, mut members) = (Vec::new(), Vec::new(), 0_u64);
-        while let Some((next_key, payload)) = sorted.next_entry()? {
-            if members == 0 || key != next_key {
-                key.clear();
-                key.extend_from_slice(next_key);
+        let mut entries = Grouped::new(self.sorter.finish()?, 0);
+        let (mut first, mut members) = (Vec::new(), 0_u64);
+        while let Some(GroupedEntry { begins, payload, .. }) = entries.next_entry()? {
+            if begins {
                 first = payload.to_vec();
                 members = 1;
                 continue;

@@ -105,3 +105,10 @@ fn a_game_from_the_start_has_the_last_opening_of_the_book_that_it_meets() {
     let refused = scratch.run(&["openings", "book.epd"]);
     assert_eq!(refused.status, 2, "{}", refused.err);
 }
+
+#[test]
+fn without_games_nothing_is_printed() {
+    let scratch = Scratch::with("empty.pgn", "");
+    let done = scratch.run(&["openings", "empty.pgn"]);
+    assert_eq!((done.status, done.out.as_str()), (0, ""), "{}", done.err);
+}
