@@ -1,19 +1,19 @@
 //! An adaptive binary arithmetic coder: its probabilities follow the coded bits. It codes data that
 //! is too small or too irregular for a static model: models themselves, and operations.
 //!
-//! A [`BitCoder`] is an encoder or a decoder, and every bit passes through it. So encoder and decoder
-//! share one description of the format.
+//! A [`BitCoder`] is an encoder or a decoder, and every bit passes through it. So encoder and
+//! decoder share one description of the format.
 // rANS, which codes the positions, needs the intervals of all symbols before the first byte is
-// written, because it encodes backwards. Here each probability depends on the bits before it, so the
-// coder must run forwards.
+// written, because it encodes backwards. Here each probability depends on the bits before it, so
+// the coder must run forwards.
 
 /// The probability of a one bit, adapted to previous bits.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct BitModel {
     /// In units of 1/65,536.
     one: u16,
-    /// Number of bits seen, up to the last rate. It has the size of the probability, so that thousands
-    /// of models are initialised in whole words.
+    /// Number of bits seen, at most the index of the last rate. It is as wide as the probability,
+    /// so that thousands of models are initialised in whole words.
     seen: u16,
 }
 
@@ -52,15 +52,16 @@ impl BitModel {
         self.seen = (self.seen + 1).min(u8::MAX.into());
     }
 
-    /// The trained start of a model as a segment stores it: true if a one bit is more likely, and the
-    /// rounded probability of the other bit. `None` if the model saw at most one bit.
+    /// Returns the state of a trained model as a segment stores it: true if a one bit is more
+    /// likely, and the rounded probability of the less likely bit. `None` if the model saw at most
+    /// one bit.
     pub(super) fn trained(self) -> Option<(bool, u32)> {
         let is_likely = self.one >= 1 << 15;
         let other = if is_likely { 0xffff - self.one } else { self.one };
         (self.seen > 1).then(|| (is_likely, encode_count(other.max(MIN_ONE).into())))
     }
 
-    /// A model with a stored start, as if it had seen `seen` bits.
+    /// Makes a model with a stored state, as if it had seen `seen` bits.
     pub(super) fn start((is_likely, other): (bool, u32), seen: u8) -> BitModel {
         let other = decode_count(other).min(1 << 15) as u16;
         let one = if is_likely { 0xffff - other } else { other };
@@ -88,10 +89,11 @@ impl BitCoder for BitTrainer {
 
 /// An encoder, which writes the bits passed to it, or a decoder, which returns the bits it reads.
 pub(super) trait BitCoder {
-    /// Codes a bit; `one` is its probability to be set, in units of 1/65,536. A decoder ignores `bit`
-    /// and returns the bit it reads; an encoder returns `bit`.
-    // The result is 0 or 1 and not a `bool`, so that the processor fetches the model of the next bit
-    // on a predicted branch. A `bool` would be converted to an index only when it is known.
+    /// Codes a bit; `one` is the probability of a one bit, in units of 1/65,536. A decoder ignores
+    /// `bit` and returns the bit it reads; an encoder returns `bit`.
+    // The result is 0 or 1 and not a `bool`, so that the processor predicts a branch and fetches
+    // the model of the next bit early. A `bool` would be converted to an index only after the bit
+    // is known.
     fn digit(&mut self, bit: bool, one: u16) -> usize;
 
     /// True if the decoder has read far past the end of its bytes. Always false for an encoder.
@@ -148,7 +150,8 @@ impl BitEncoder {
         BitEncoder { low: 0, high: u32::MAX, out: Vec::new() }
     }
 
-    /// The shortest sequence of bytes that decodes to all bits; the decoder reads zeros after it.
+    /// Returns the shortest sequence of bytes that decodes to all bits. The decoder reads zeros
+    /// after it.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.low > 0 {
             for len in 1..=4 {
@@ -167,7 +170,8 @@ impl BitEncoder {
     }
 }
 
-/// The cut of the range: ones up to it, zeros above it.
+/// Highest number of the range that stands for a one bit; the numbers above it stand for a zero
+/// bit.
 fn cut(low: u32, high: u32, one: u16) -> u32 {
     let one = u64::from(one.clamp(32, u16::MAX - 32));
     low + ((u64::from(high - low) * one) >> 16) as u32
@@ -200,7 +204,7 @@ pub(super) struct BitDecoder<'a> {
     high: u32,
     at: u32,
     rest: &'a [u8],
-    /// Number of zeros read past the end.
+    /// Number of zero bytes read past the end.
     beyond: u32,
 }
 
@@ -226,15 +230,16 @@ impl<'a> BitDecoder<'a> {
     }
 }
 
-/// Number of zeros past the end after which a decoder is exhausted. At the highest probability,
-/// 65,504 of 65,536, about a thousand coded bits take one bit, so a sound decoder stays far below.
+/// Number of zero bytes past the end after which a decoder is exhausted. At the highest
+/// probability, 65,504 of 65,536, about a thousand coded bits take one bit in the file. So the
+/// decoder of sound bytes stays far below this number.
 const MAX_BEYOND: u32 = 64;
 
 impl BitCoder for BitDecoder<'_> {
     #[inline]
     fn digit(&mut self, _: bool, one: u16) -> usize {
-        // Renormalised before the bit is read and not after it, so that the code after a bit depends
-        // only on the branch that decides the bit.
+        // The range is renormalised before the bit is read and not after it, so that the code after
+        // a bit depends only on the branch that decides the bit.
         while (self.low ^ self.high) >> 24 == 0 {
             self.low <<= 8;
             self.high = self.high << 8 | 0xff;
@@ -255,7 +260,8 @@ impl BitCoder for BitDecoder<'_> {
     }
 }
 
-/// Model of a symbol of some bits: the highest bit first, each in the context of those before it.
+/// Model of a symbol of some bits. It codes the highest bit first, each bit in the context of the
+/// bits before it.
 #[derive(Clone, Debug)]
 pub(super) struct SymbolModel {
     models: Box<[BitModel]>,
@@ -300,17 +306,18 @@ impl<const MODELS: usize> SmallSymbolModel<MODELS> {
     }
 }
 
-/// Model of integers, with small ones in few bits: the length in bits, then the bits below the
-/// highest. The first two of these have models.
+/// Model of integers that codes small ones in few bits. It codes the length in bits, then the bits
+/// below the highest one. The first two of these bits, the head, have models; all others are
+/// equally likely to be 0 or 1.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerModel {
-    /// Models of the lengths for each context, then models of the heads.
+    /// For each context the models of the lengths, then the models of the heads.
     models: Box<[BitModel]>,
 }
 
-/// Number of bits of a length.
+/// Number of bits that code a length.
 const LENGTH_BITS: u32 = 7;
-/// Number of models of the heads: four for each length.
+/// Number of models of heads: four for each length from 0 to 64.
 const HEADS: usize = 65 * 4;
 
 impl Default for IntegerModel {
@@ -320,7 +327,7 @@ impl Default for IntegerModel {
 }
 
 impl IntegerModel {
-    /// Model with this number of contexts for lengths.
+    /// Makes a model of which the lengths have `count` contexts.
     pub(super) fn with_contexts(count: usize) -> IntegerModel {
         IntegerModel { models: vec![BitModel::default(); (count << LENGTH_BITS) + HEADS].into() }
     }
@@ -385,7 +392,7 @@ impl BitModels for IntegerModel {
     }
 }
 
-/// The code of a count: exact up to 8, then rounded to three significant bits.
+/// Rounds a count to three significant bits, unless it is below 8, and returns a code for it.
 pub(super) fn encode_count(count: u32) -> u32 {
     match count {
         0..8 => count,
@@ -397,7 +404,7 @@ pub(super) fn encode_count(count: u32) -> u32 {
     }
 }
 
-/// The count of a code.
+/// Returns the count that a code stands for.
 pub(super) fn decode_count(code: u32) -> u32 {
     match code {
         0..8 => code,

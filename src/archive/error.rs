@@ -92,12 +92,12 @@ pub enum ArchiveError {
     NotVerbatim,
 }
 
-/// Reason for refusing a part, where its place in the file is not known.
+/// Reason for refusing a part, from code that does not know where the part is in the file.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
-    /// No writer produces its bytes.
+    /// No writer produces the bytes of the part.
     Damaged,
-    /// It needs more memory than is allowed.
+    /// The part needs more memory than is allowed.
     Memory,
 }
 

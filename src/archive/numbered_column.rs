@@ -1,11 +1,11 @@
 //! Columns of rows whose values are numbered.
 
-/// A column of all rows with its distinct values numbered.
+/// A column of all rows. Its distinct values are numbered in order of their first occurrence.
 pub(super) struct NumberedColumn {
     pub(super) values: Vec<u32>,
     /// Number of occurrences of each value.
     pub(super) counts: Vec<u32>,
-    /// The number of the value of each row.
+    /// For each row the number of its value.
     pub(super) numbers: Vec<u32>,
 }
 
@@ -34,8 +34,8 @@ fn count(numbers: &[u32], len: usize) -> Vec<u32> {
 /// Numbers of values, in order of their first occurrence.
 struct ValueNumbers {
     values: Vec<u32>,
-    /// Hash table with linear probing, at most half full: the value, and its number plus 1; 0 if the
-    /// slot is empty.
+    /// Hash table with linear probing, at most half full: the value, and its number plus 1; 0 if
+    /// the slot is empty.
     slots: Vec<(u32, u32)>,
 }
 

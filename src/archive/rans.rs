@@ -4,9 +4,10 @@
 //! The initial state of the encoder is a checksum of the coded data. The decoder must arrive at the
 //! same number at the end of the block, so the checksum takes no extra byte.
 // Why rANS: the distributions of the position models are static, and a decoded symbol costs one
-// multiplication and no division. A block of 64 records decodes in about 30 µs. A general compressor
-// over packed boards (zstd -19 with a dictionary) needed 10.6 to 13.1 bytes a record on five opening
-// books, the tree of contexts with rANS 4.2 to 10.6, xz -9e over whole files 5.8 to 14.8.
+// multiplication and no division. A block of 64 records decodes in about 30 µs. On five opening
+// books the tree of contexts with rANS needed 4.2 to 10.6 bytes a record. A general compressor over
+// packed boards (zstd -19 with a dictionary) needed 10.6 to 13.1, and xz -9e over whole files 5.8
+// to 14.8.
 
 use super::file::check;
 use std::hint::select_unpredictable;
@@ -16,7 +17,7 @@ pub(super) const SCALE_BITS: u32 = 14;
 /// Sum of the frequencies of a distribution.
 pub(super) const SCALE: u32 = 1 << SCALE_BITS;
 
-/// Lower bound of the state: it lies in `LOW..LOW << 32` between symbols.
+/// Lower bound of the state, which is in `LOW..LOW << 32` between symbols.
 const LOW: u64 = 1 << 31;
 
 /// One symbol's part of a distribution, a range of `0..SCALE`: its cumulative frequency and its
@@ -39,11 +40,11 @@ impl Interval {
     }
 }
 
-/// Number of ascending starts that are not above a slot. `COUNT` is a multiple of four. All starts
-/// are compared, four at a time, without a branch that could be mispredicted.
+/// Counts the starts that are not above a slot. The starts ascend, and `COUNT` is a multiple of
+/// four. All are compared, four at a time, without a branch that could be mispredicted.
 #[inline]
 pub(super) fn starts_up_to<const COUNT: usize>(starts: &[u16; COUNT], slot: u16) -> usize {
-    /// The bits above those of slots and starts.
+    /// The highest bit of each 16-bit lane; slots and starts do not use it.
     const TOPS: u64 = 0x8000_8000_8000_8000;
     let slots = (u64::from(slot) * 0x0001_0001_0001_0001) | TOPS;
     let of_four = |four: &[u16; 4]| {
@@ -78,8 +79,8 @@ pub(super) fn encode(intervals: &[Interval], check: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Quotient and remainder, by a multiplication with the reciprocal. The reciprocal depends only on
-/// the divisor, so its division does not wait for the number.
+/// Returns quotient and remainder. It multiplies by the reciprocal, which depends only on the
+/// divisor. So the division that makes the reciprocal need not wait for the number.
 fn divide(number: u64, divisor: u64) -> (u64, u64) {
     let reciprocal = u64::MAX / divisor;
     // At most one too small.
@@ -133,7 +134,8 @@ impl<'a> RansDecoder<'a> {
         byte
     }
 
-    // The need of a word is unpredictable, so it is read in any case and selected without a branch.
+    // Whether a word is needed is unpredictable. So it is read in any case, and selected without a
+    // branch.
     fn refill(&mut self) {
         let is_low = self.state < LOW;
         let (word, rest) = match self.words.split_first_chunk() {

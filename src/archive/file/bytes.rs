@@ -1,4 +1,5 @@
-//! The bytes of an archive: mapped files, LEB128 numbers, and bytes that are preceded by their length.
+//! The bytes of an archive: mapped files, LEB128 numbers, and bytes after a number that is their
+//! length.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +16,7 @@ pub(in crate::archive) enum FileBytes {
 }
 
 impl FileBytes {
-    /// Maps a file, which may not be empty.
+    /// Maps a file. An empty file is refused.
     pub(in crate::archive) fn map(file: &File) -> Result<FileBytes, ArchiveError> {
         if file.metadata()?.len() == 0 {
             return Err(ArchiveError::NotAnArchive);
@@ -23,8 +24,8 @@ impl FileBytes {
         Ok(FileBytes::Mapped(map(file)?))
     }
 
-    /// Asks for huge pages, if the system supports them for files. Random access then waits for fewer
-    /// address translations; pages that are not in memory are read in that size too.
+    /// Asks for huge pages, if the system supports them for files. Random access then waits for
+    /// fewer address translations; pages that are not in memory are read in that size too.
     pub(in crate::archive) fn prefer_huge_pages(&self) {
         #[cfg(target_os = "linux")]
         if let FileBytes::Mapped(map) = self {
@@ -68,7 +69,7 @@ fn map(file: &File) -> io::Result<Mmap> {
     unsafe { Mmap::map(file) }
 }
 
-/// Appends a number in groups of seven bits.
+/// Appends a number as LEB128, in groups of seven bits.
 pub(in crate::archive) fn put_number(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

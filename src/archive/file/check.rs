@@ -12,8 +12,9 @@ pub(in crate::archive) fn holds(found: u32, expected: u32) -> bool {
     cfg!(fuzzing) || found == expected
 }
 
-/// The place of a part: its number within the structure with this identity. Checksums begin with
-/// it, so that sound bytes in another place, or from another archive, are refused.
+/// Returns the place of a part: its number within the segment or file that has this identity.
+/// Checksums begin with the place, so that sound bytes in another place, or from another archive,
+/// are refused.
 #[inline]
 pub(in crate::archive) fn place(identity: u32, number: u64) -> U64 {
     number.wrapping_add(u64::from(identity) << 32).into()
@@ -25,7 +26,7 @@ pub(in crate::archive) fn placed(identity: u32, number: u64, bytes: &[u8]) -> u3
     crc32c::crc32c_append(crc32c::crc32c(place(identity, number).as_bytes()), bytes)
 }
 
-/// Appends the checksum of bytes in a place.
+/// Appends to bytes their checksum in a place.
 pub(in crate::archive) fn append_placed(identity: u32, number: u64, bytes: &mut Vec<u8>) {
     let check = placed(identity, number, bytes);
     bytes.extend_from_slice(&check.to_le_bytes());
@@ -53,8 +54,8 @@ pub(in crate::archive) fn placed_words<const WORDS: usize>(
 pub(in crate::archive) mod worth {
     use zerocopy::{FromBytes, IntoBytes};
 
-    /// Every change of one byte is detected. CRCs are linear, so this does not depend on the other
-    /// bytes.
+    /// Asserts that every change of one byte is detected. CRCs are linear, so this does not depend
+    /// on the other bytes.
     pub(in crate::archive) fn assert_every_byte_counts<T>(right: T, is_whole: impl Fn(&T) -> bool)
     where
         T: Copy + FromBytes + IntoBytes,
@@ -69,9 +70,9 @@ pub(in crate::archive) mod worth {
         }
     }
 
-    /// A structure made for identity 7 and number 0 is refused with another identity, and with any
-    /// number that differs in the lowest twenty bits. CRCs are linear, so this does not depend on the
-    /// bytes.
+    /// Asserts that a structure made for identity 7 and number 0 is refused with another identity,
+    /// and with any number that differs only in the lowest twenty bits. CRCs are linear, so this
+    /// does not depend on the bytes.
     pub(in crate::archive) fn assert_place_counts(is_whole: impl Fn(u32, u64) -> bool) {
         assert!(is_whole(7, 0));
         for number in 1..1 << 20 {
@@ -83,9 +84,9 @@ pub(in crate::archive) mod worth {
     }
 }
 
-/// CRC32C of the bytes of a word and further words, the lowest byte of each first.
-// `unsafe` is used because the `crc32c` crate first looks for alignment and for long runs. For nine words
-// that takes 220 instructions; the words themselves take 30.
+/// CRC32C of `first` and then `words`, each with its lowest byte first.
+// `unsafe` is used because the `crc32c` crate first looks for alignment and for long runs. Its
+// function takes 220 instructions for nine words; this one takes 30.
 #[inline(always)]
 #[allow(unsafe_code)]
 fn crc_words<const WORDS: usize>(first: u64, words: &[u64; WORDS]) -> u32 {

@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::ArchiveError;
 
-/// Version that is written, and the newest that is read.
+/// Version that is written, and the newest version that is read.
 pub(super) const VERSION: u16 = 1;
 /// The first bytes of every archive.
 pub const HEADER_MAGIC: [u8; 8] = *b"\x89EPA\r\n\x1a\n";
@@ -21,7 +21,7 @@ const FOOTER_MAGIC: [u8; 8] = *b"\nEPA-END";
 pub(super) trait Checked:
     Sized + FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned
 {
-    /// The part of the file, for errors.
+    /// Name of the structure in errors.
     const PART: &'static str;
 
     /// Sets the checksum.
@@ -54,7 +54,8 @@ pub(super) struct Header {
     check: U32,
 }
 
-/// The last bytes of the file, written after everything else. The section table precedes it.
+/// The last bytes of the file, written after everything else. The section table precedes the
+/// footer.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Footer {
@@ -73,22 +74,24 @@ pub(super) struct Footer {
 /// Footer flag: the records are not in the order of the input.
 pub(super) const SORTED: u32 = 1;
 
-/// A run of records that are coded in one way.
+/// An entry of the segment table. A segment is a run of records that are coded in one way.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct SegmentEntry {
-    /// The number of its first record.
+    /// Number of the first record of the segment.
     pub(super) first_record: U64,
-    /// The number of its first block as the position index counts blocks.
+    /// Number of the first index block of the segment. Index blocks are runs of `index_records`
+    /// records, which the position index counts as blocks.
     pub(super) first_block: U64,
     pub(super) records: U32,
     /// Records in each block but the last.
     pub(super) block_records: U32,
-    /// Identity that the checksums of its rows or blocks cover, with their numbers.
+    /// Identity of the segment. The checksum of each row or block covers this identity and the
+    /// number of the row, or of the first record of the block.
     pub(super) identity: U32,
     pub(super) coder: u8,
     pub(super) flags: u8,
-    /// Records in each block as the position index counts blocks.
+    /// Records in each index block but the last.
     pub(super) index_records: U16,
 }
 
@@ -218,7 +221,7 @@ impl Span {
     }
 }
 
-/// The place of the segment that has a record, among segments in their order.
+/// Returns the index of the segment that has a record. Segments are in the order of their records.
 ///
 /// # Errors
 /// [`ArchiveError::NoRecord`] if the number is too high.

@@ -84,7 +84,7 @@ impl SectionKind {
         }
     }
 
-    /// True if each segment has such a section, false if the file has one.
+    /// True if the section belongs to a segment, false if it belongs to the whole file.
     const fn is_of_segment(self) -> bool {
         matches!(
             self,
@@ -99,7 +99,7 @@ impl SectionKind {
         )
     }
 
-    /// True if the records can be read without it.
+    /// True if the records can be read without the section.
     const fn may_be_ignored(self) -> bool {
         matches!(
             self,
@@ -172,7 +172,7 @@ const _: () = assert!(size_of::<SectionEntry>() == 32);
 
 /// The segment of a section that belongs to the whole file.
 const NO_SEGMENT: u32 = u32::MAX;
-/// Entry flag: a reader that does not know the kind reads the rest without it.
+/// Entry flag: a reader that does not know the kind ignores the section and reads the rest.
 const MAY_BE_IGNORED: u32 = 1;
 /// Two sections are separated by fewer zeros than this.
 const MAX_GAP: u64 = 64;
@@ -220,9 +220,9 @@ const TABLE: &str = "section table";
 /// A section of a file.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::archive) struct SectionRef {
-    /// Kind, if this reader knows it.
+    /// Kind; `None` if this reader does not know it.
     pub(in crate::archive) kind: Option<SectionKind>,
-    /// The number of its segment.
+    /// Number of the segment; `None` for a section of the whole file.
     pub(in crate::archive) segment: Option<u32>,
     pub(in crate::archive) section: Section,
 }

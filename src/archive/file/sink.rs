@@ -7,14 +7,14 @@ use super::sections::Section;
 /// Size of a cache line in bytes.
 const CACHE_LINE: usize = 64;
 
-/// Size of a write. Systems may keep pieces of this size in huge pages and map them as such, so that
-/// a lookup waits for fewer address translations.
+/// Size of a write. Systems may keep pieces of this size in huge pages and map them as such, so
+/// that a lookup waits for fewer address translations.
 const PIECE: usize = 2 << 20;
 
 /// Writer that counts its bytes and computes checksums.
 pub(in crate::archive) struct Sink<W> {
     out: W,
-    /// Bytes that are not written yet, less than a piece.
+    /// Bytes that are not written yet, fewer than a piece.
     waiting: Vec<u8>,
     /// Number of bytes put, including those not written yet.
     offset: u64,
@@ -46,8 +46,8 @@ impl<W: Write> Sink<W> {
         Ok(())
     }
 
-    /// Writes zeros up to the next multiple of a cache line, so that structures of that size, or half of
-    /// it, do not span two lines.
+    /// Writes zeros up to the next multiple of a cache line, so that structures of 64 or 32 bytes
+    /// do not span two lines.
     pub(in crate::archive) fn align(&mut self) -> io::Result<()> {
         let beyond = (self.offset % CACHE_LINE as u64) as usize;
         self.put(&[0; CACHE_LINE][..(CACHE_LINE - beyond) % CACHE_LINE])

@@ -36,8 +36,8 @@ impl RowSegmentBuilder {
         size_of_val(&self.rows[..]) + self.heap.len()
     }
 
-    /// Adds a record, and the range of further records of its key. A record that does not fit into a row
-    /// goes to the heap.
+    /// Adds a record. `further` is the range of further records that have its key. If there is such
+    /// a range, or the record does not fit into a row, the record goes to the heap.
     pub(in crate::archive) fn push(
         &mut self,
         record: &EpdRecord,
@@ -71,8 +71,8 @@ impl RowSegmentBuilder {
         Ok(())
     }
 
-    /// Sets the checksums in the rows and the heap of the segment whose first record has the number
-    /// `first`, and begins the next segment.
+    /// Ends the segment and sets the checksums in its rows and heap. `first` is the number of its
+    /// first record. The next record begins another segment.
     pub(in crate::archive) fn finish(&mut self, first: u64) -> EncodedRows {
         let RowSegmentBuilder { mut rows, mut heap } = std::mem::take(self);
         let identity = crc32c::crc32c_append(crc32c::crc32c(rows.as_bytes()), &heap);

@@ -1,10 +1,11 @@
-//! The row directory of sorted rows, which ascend by their keys. A line covers a range of keys: it has
-//! the numbers of their rows, the eighth of the range of each key, and a mark of its place therein. The
-//! directory is so small that lookups often find it in the cache.
-// Two other ways were tried. The table of rows in any order touches memory twice for a hit. A minimal
-// perfect hash with marks of four bits took as many bytes, 64 for 40 keys, but 6 in 100 missing keys
-// passed it instead of 2, and rows were not in the order of their keys. With that order and the hint
-// table a hit, one by one, took 265 ns instead of 400.
+//! The row directory, which leads from keys to rows that are sorted by their keys. A line of the
+//! directory covers a range of keys, divided into eight buckets. The line has the number of its
+//! first row, the number of rows in each bucket, and a mark for each key: its position within the
+//! bucket. The directory is so small that lookups often find it in the cache.
+// Two other ways were tried. The table of rows in any order touches memory twice for a hit. A
+// minimal perfect hash with marks of four bits took as many bytes, 64 for 40 keys. But 6 in 100
+// missing keys passed it instead of 2, and its rows were not in the order of their keys. With rows
+// in that order, and with the row guide, a single hit took 265 ns instead of 400.
 
 use std::io::Write;
 use std::ops::Range;
@@ -27,15 +28,15 @@ const LINE_KEYS: u64 = 40;
 const BUCKETS: usize = 8;
 /// Number of rows of a line that have marks.
 const MARKS: usize = 48;
-/// Number of marks that are compared; nearly always all marks of a bucket.
+/// Number of marks that are compared at once; a bucket nearly always has fewer.
 const WINDOW: usize = size_of::<u128>();
-/// In place of the counts of a line: the line has this many rows or more, and no marks.
+/// Value of all `ends` of a line that has this many rows or more. Such a line has no marks.
 const MANY: u8 = u8::MAX;
 
 const DIRECTORY: &str = "row directory";
 
-/// The further records of a key, after its first: their count, and the number of the first of them,
-/// counted from the first of all further records.
+/// The further records of a key: all records of the key except its first. `first` is the number of
+/// the first of them, counted from the first further record of the archive.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(in crate::archive) struct Further {
@@ -44,7 +45,7 @@ pub(in crate::archive) struct Further {
 }
 
 impl Further {
-    /// Their numbers among all records, of which `firsts` are the first of their keys.
+    /// Numbers of these records in the archive, which begins with `firsts` first records.
     pub(super) fn numbers(&self, firsts: u64) -> Range<u64> {
         let start = firsts + u64::from(self.first.get());
         start..start + u64::from(self.count.get())
@@ -55,19 +56,19 @@ impl Further {
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Line {
-    /// The number of the first record.
+    /// Number of the first record of the line.
     first: U32,
     check: U32,
     /// Number of rows up to the end of each bucket, or [`MANY`].
     ends: [u8; BUCKETS],
-    /// Marks of the first rows, then zeros. In a line with many rows, the first four bytes are their
-    /// number.
+    /// Marks of the first rows, then zeros. In a line with many rows, the first four bytes are
+    /// their number.
     marks: [u8; MARKS],
 }
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// Place of a key.
+/// Place of a key in the directory.
 #[derive(Copy, Clone)]
 struct Place {
     line: u64,
@@ -112,13 +113,13 @@ impl Line {
         }
     }
 
-    /// Numbers of its records.
+    /// Numbers of the records of the line.
     fn numbers(&self) -> Range<u64> {
         let first = u64::from(self.first.get());
         first..first + self.rows()
     }
 
-    /// Numbers of the records that may have a key with this place.
+    /// Numbers of the records whose keys may have this bucket and mark.
     #[inline(always)]
     fn candidates(&self, bucket: usize, mark: u8) -> Range<u64> {
         if self.ends[BUCKETS - 1] == MANY {
@@ -139,7 +140,7 @@ impl Line {
                 window + (u32::BITS - equal.leading_zeros()) as usize,
             ),
         };
-        // Rows after the last mark of a bucket may have any mark.
+        // Rows of the bucket whose marks are not compared may have any mark.
         let to = if end > marked { end } else { to };
         let first = u64::from(self.first.get());
         first + from as u64..first + to as u64
@@ -192,7 +193,8 @@ pub(super) struct RowDirectory<'a> {
 }
 
 impl<'a> RowDirectory<'a> {
-    /// Number of records that are the first of their keys, from the last line; `None` if it is damaged.
+    /// Reads the number of records that are the first of their keys from the last line; `None` if
+    /// the line is damaged.
     pub(super) fn firsts(bytes: &[u8], identity: u32) -> Option<u64> {
         let lines = <[Line]>::ref_from_bytes(bytes).ok()?;
         let last = lines.last()?;
@@ -200,7 +202,7 @@ impl<'a> RowDirectory<'a> {
         last.is_whole(identity, number).then(|| last.numbers().end)
     }
 
-    /// Reader of the bytes of the section; reads none of them.
+    /// Makes a reader of the bytes of the section, without reading them.
     #[inline]
     pub(super) fn new(lines: &'a [u8], identity: u32) -> Result<RowDirectory<'a>, ArchiveError> {
         let lines =
@@ -225,8 +227,8 @@ impl<'a> RowDirectory<'a> {
         self.lines.get(self.place(key).line as usize).into_iter().for_each(prefetch);
     }
 
-    /// Numbers of the records that may be the first of a key, from its line, which is not checked. The
-    /// records ascend by their keys.
+    /// Returns the numbers of the records that may be the first of a key; they ascend by their
+    /// keys. The line of the key is not checked.
     #[inline(always)]
     pub(super) fn candidates(&self, key: u64) -> Range<u64> {
         let Place { line, bucket, mark } = self.place(key);
@@ -250,8 +252,9 @@ impl<'a> RowDirectory<'a> {
         }
     }
 
-    /// Checks that the rows of all lines follow each other, that the keys of first records, which
-    /// `first_key` returns, ascend and belong to these lines, and that the lines have nothing else.
+    /// Checks that the rows of all lines follow each other, that the keys of first records ascend
+    /// and belong to these lines, and that the lines have nothing else. `first_key` returns the key
+    /// of the first record with a number.
     pub(super) fn verify(
         &self,
         mut first_key: impl FnMut(u64) -> Result<u64, ArchiveError>,
@@ -277,7 +280,7 @@ impl<'a> RowDirectory<'a> {
         Ok(())
     }
 
-    /// Number of the first record of each line, from the lines, which are not checked.
+    /// Number of the first record of each line. The lines are not checked.
     pub(super) fn first_numbers(&self) -> impl Iterator<Item = u64> {
         self.lines.iter().map(|line| line.first.get().into())
     }
@@ -286,7 +289,7 @@ impl<'a> RowDirectory<'a> {
 /// Callback for a record in its final order, with the further records of its key.
 type PutRow<'p> = &'p mut dyn FnMut(&[u8], Option<Further>) -> Result<(), ArchiveError>;
 
-/// The first record of a key that is not written yet.
+/// A first record of a key that is not written yet.
 struct First {
     key: u64,
     record: Vec<u8>,
@@ -299,9 +302,9 @@ pub(in crate::archive) struct DirectoryBuilder {
     /// Number of the line that is being built.
     number: u64,
     line: OpenLine,
-    /// The record that waits for the further ones of its key.
+    /// The latest first record. It is not written before all further records of its key are known.
     first: Option<First>,
-    /// Records whose key has an earlier record.
+    /// All further records so far.
     further: Sorter,
     /// Complete lines.
     done: Sorter,
@@ -310,7 +313,7 @@ pub(in crate::archive) struct DirectoryBuilder {
 
 /// Result of a [`DirectoryBuilder`].
 pub(in crate::archive) struct BuiltDirectory {
-    /// Further records, whose rows follow all others.
+    /// Further records. Their rows follow those of all first records.
     pub(in crate::archive) further: Sorted,
     pub(in crate::archive) directory: DirectoryLines,
 }
@@ -324,7 +327,7 @@ pub(in crate::archive) struct DirectoryLines {
 }
 
 impl DirectoryBuilder {
-    /// Builder for this number of records.
+    /// Makes a builder for this number of records.
     pub(in crate::archive) fn new(records: u64, memory_bytes: usize) -> DirectoryBuilder {
         let sorter = || Sorter::new(std::env::temp_dir(), memory_bytes / 4);
         DirectoryBuilder {
@@ -338,7 +341,8 @@ impl DirectoryBuilder {
         }
     }
 
-    /// Adds the next record and its key, and calls `put` with a record whose place is now known.
+    /// Adds the next record and its key. If this is another key than before, calls `put` with the
+    /// first record of the key before, because all further records of that key are known now.
     pub(in crate::archive) fn push(
         &mut self,
         key: u64,
@@ -361,7 +365,7 @@ impl DirectoryBuilder {
         Ok(())
     }
 
-    /// Ends the input.
+    /// Ends the input, and calls `put` with the first record of the last key.
     pub(in crate::archive) fn finish(
         mut self,
         put: PutRow<'_>,
@@ -381,7 +385,7 @@ impl DirectoryBuilder {
         self.first.take().map_or(Ok(()), |first| put(&first.record, first.further))
     }
 
-    /// Ends all lines before one.
+    /// Ends all lines before the line `number`.
     fn end_lines(&mut self, number: u64) -> Result<(), ArchiveError> {
         while self.number < number {
             self.done.push(&self.number.to_be_bytes(), self.line.line().as_bytes())?;

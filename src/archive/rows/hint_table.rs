@@ -1,20 +1,23 @@
-//! The row guide: hints at the places of the rows of each line of the row directory, two bytes each, so
-//! that it stays in the cache. A lookup then waits for the line and the row at the same time.
+//! The row guide: for each line of the row directory it tells the approximate number of the first
+//! row. It has two bytes for a line, so that it stays in the cache. With it, a lookup waits for the
+//! line and the row at the same time.
 
 use zerocopy::FromBytes;
 use zerocopy::little_endian::I16;
 
 use crate::codec::key::fast_range;
 
-/// Reader of the guide. Its hints are only prefetched and never trusted.
+/// Reader of the guide. It only decides which rows are prefetched; no result depends on it.
 #[derive(Copy, Clone)]
 pub(super) struct HintTable<'a> {
-    /// For each line, the distance of its first record from its place if keys were spread evenly.
+    /// For each line the number of its first record, minus the number that this record would have
+    /// if keys were spread evenly.
     shifts: &'a [I16],
 }
 
 impl<'a> HintTable<'a> {
-    /// Reader of the bytes of the section; `None` if they are not of `lines` lines.
+    /// Makes a reader of the bytes of the section; `None` if their length is not that of `lines`
+    /// lines.
     #[inline]
     pub(super) fn new(bytes: &'a [u8], lines: u64) -> Option<HintTable<'a>> {
         let shifts = <[I16]>::ref_from_bytes(bytes).ok()?;
@@ -31,7 +34,7 @@ impl<'a> HintTable<'a> {
         even.saturating_add_signed(from + (((to - from) * (in_line >> 56) as i64) >> 8))
     }
 
-    /// True if the guide matches lines that begin with these numbers.
+    /// True if the guide is that of lines whose first records have these numbers.
     pub(super) fn is_of(&self, firsts: u64, mut first_numbers: impl Iterator<Item = u64>) -> bool {
         let lines = self.shifts.len() as u64;
         let expected = |line: u64| Some(shift(first_numbers.next()?, line, lines, firsts));
@@ -39,7 +42,8 @@ impl<'a> HintTable<'a> {
     }
 }
 
-/// The hint for a line that begins with the record `first`, of `lines` lines and `firsts` records.
+/// Returns the value of the guide for the line number `line`, which begins with the record `first`.
+/// There are `lines` lines, and `firsts` first records in all of them.
 pub(super) fn shift(first: u64, line: u64, lines: u64, firsts: u64) -> I16 {
     let even = u128::from(line) * u128::from(firsts) / u128::from(lines.max(1));
     let shift = i128::from(first) - even as i128;

@@ -1,8 +1,8 @@
 //! The position index of level fast: a hash table from position keys to records.
-// A line of the table is one cache line with 12 entries, so nearly every lookup reads one line and one
-// row. In measurements before, one entry a record in B-trees gave 0.7 million hits a second, and hash
-// tables in mapped memory 35 million; a perfect hash function gave 38 million but must be rebuilt from
-// all keys in memory.
+// A line of the table is one cache line with 12 entries, so nearly every lookup reads one line and
+// one row. In earlier measurements, B-trees with an entry for each record gave 0.7 million hits a
+// second, and hash tables in mapped memory 35 million. A perfect hash function gave 38 million, but
+// building it takes all keys in memory.
 
 use std::io::Write;
 
@@ -24,13 +24,14 @@ const ENTRIES: usize = 12;
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct IndexLine {
-    /// The record of each entry, or, with the highest bit set, the place of a list of records.
+    /// For each entry the number of a record or, with the highest bit set, the place of a list of
+    /// records.
     places: [U32; ENTRIES],
     /// The lowest byte of each key.
     marks: [u8; ENTRIES],
-    /// The number of entries in the lowest four bits; 15 if all are taken and further entries of this
-    /// line, or of earlier ones, are in the next line. The other bits are from the CRC32C of the line
-    /// with zeros in their place.
+    /// The lowest four bits are the number of entries; 15 means that all are taken, and that
+    /// further entries of this line, or of earlier ones, are in the next line. The other bits are
+    /// those of the CRC32C of the line, computed with zeros in their place.
     tail: U32,
 }
 
@@ -45,7 +46,8 @@ const FULL_AND_MORE: u32 = 15;
 /// Average number of entries of a line, in tenths.
 const LOAD_TENTHS: u64 = 90;
 
-/// Number of bytes after the lines: the number of homes and its checksum.
+/// Number of bytes after the lines: the number of homes, and its checksum. Homes are the lines that
+/// a key can be mapped to; an entry that finds its home full is in a later line.
 const TABLE_END: usize = 12;
 
 const INDEX: &str = "position index";
@@ -73,8 +75,8 @@ impl IndexLine {
         (holds && count <= ENTRIES).then_some((count, more))
     }
 
-    /// The entries with this mark, as bits of [`equal_marks`], and true if the next line continues this
-    /// one; `None` if the line is damaged.
+    /// The entries with this mark, as bits of [`equal_marks`], and true if the next line continues
+    /// this one; `None` if the line is damaged.
     #[inline(always)]
     fn marked(&self, identity: u32, number: u64, mark: u8) -> Option<(u32, bool)> {
         let (count, more) = self.count(identity, number)?;
@@ -82,7 +84,7 @@ impl IndexLine {
     }
 }
 
-/// A bit for each mark that equals `mark`; the bits after the marks are zeros.
+/// Returns a bit for each mark that equals `mark`; the bits above those of the marks are zeros.
 #[inline]
 fn equal_marks(marks: &[u8; ENTRIES], mark: u8) -> u32 {
     let mut all = [0; 16];
@@ -207,7 +209,7 @@ pub(super) struct RecordIndex<'a> {
 }
 
 impl<'a> RecordIndex<'a> {
-    /// Number of homes, from the end of the table; `None` if it is damaged.
+    /// Reads the number of homes from the end of the table; `None` if the end is damaged.
     pub(super) fn homes(bytes: &[u8], identity: u32) -> Option<u64> {
         let (rest, check) = bytes.split_last_chunk::<4>()?;
         let (lines, homes) = rest.split_last_chunk::<8>()?;
@@ -218,7 +220,8 @@ impl<'a> RecordIndex<'a> {
         (whole && (1..=lines).contains(&homes)).then_some(homes)
     }
 
-    /// Reader of the bytes of both sections, given the number of homes; reads none of them.
+    /// Makes a reader of the bytes of both sections, without reading them. `homes` comes from
+    /// [`RecordIndex::homes`].
     #[inline]
     pub(super) fn new(
         bytes: &'a [u8],
@@ -232,7 +235,7 @@ impl<'a> RecordIndex<'a> {
         Ok(RecordIndex { lines, homes, lists, identity })
     }
 
-    /// The home line of a key.
+    /// Number of the home line of a key.
     #[inline]
     fn home(&self, key: u64) -> u64 {
         fast_range(key, self.homes).0
@@ -251,8 +254,8 @@ impl<'a> RecordIndex<'a> {
         }
     }
 
-    /// The likely record of a key, from its line, which is not checked. Prefetches a list that the line
-    /// leads to.
+    /// Returns the record that a key probably has; its line is not checked. If the line leads to a
+    /// list or to the next line instead, prefetches that and returns `None`.
     #[inline]
     pub(super) fn prefetch_likely(&self, key: u64) -> Option<u32> {
         let home = self.home(key);
@@ -276,7 +279,7 @@ impl<'a> RecordIndex<'a> {
         None
     }
 
-    /// The records that may have this key, ascending within a key.
+    /// Returns the records that may have this key. Records of one key ascend.
     #[inline]
     pub(super) fn candidates(&self, key: u64) -> Candidates<'a> {
         let next_line = Some(self.home(key));
@@ -324,9 +327,9 @@ impl<'a> RecordIndex<'a> {
 pub(super) struct Candidates<'a> {
     index: RecordIndex<'a>,
     mark: u8,
-    /// The next line.
+    /// Number of the next line to read.
     next_line: Option<u64>,
-    /// The current line, and its places with the mark that were not taken yet.
+    /// The current line, and a bit for each entry that has the mark and was not taken yet.
     line: Option<(&'a IndexLine, u32)>,
     /// Rest of the current list.
     list: std::slice::Iter<'a, U32>,
@@ -348,7 +351,7 @@ impl Candidates<'_> {
         self.list.as_slice().first().map(|record| record.get().into())
     }
 
-    /// Marks the current entry as that of the key; no other entry can be.
+    /// Ends the search after the current entry. It is the entry of the key, and a key has only one.
     #[inline]
     pub(super) fn has_key(&mut self) {
         self.line = None;

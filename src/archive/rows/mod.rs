@@ -1,5 +1,5 @@
-//! Level fast: records as rows of fixed size, and their position indexes: the `index` of rows in any
-//! order, and the `directory` of sorted rows with its guide.
+//! Level fast: records as rows of fixed size, and their position indexes. `index` is for rows in
+//! any order; `directory`, with its guide, is for sorted rows.
 
 mod build;
 mod directory;
@@ -30,7 +30,8 @@ use row::{BOARD, FastRow, ROW_BYTES, RowRest};
 const ROW: &str = "record";
 /// Number of rows in a cache line.
 const ROWS_OF_LINE: usize = 64 / ROW_BYTES as usize;
-/// Cache lines around the hint of the guide; the row is nearly always in one of them.
+/// Cache lines to prefetch, relative to the line of the row that the guide names. The right row is
+/// nearly always in one of them.
 const GUESSED_LINES: [isize; 6] = [0, 1, -1, 2, -2, 3];
 
 /// The sections of a segment of rows.
@@ -47,7 +48,7 @@ impl RowSegment {
         self.rows.len == u64::from(self.span.records) * ROW_BYTES
     }
 
-    /// The rows in the bytes of the file; `place` is that of the segment.
+    /// Returns the rows in the bytes of the file. `place` is the index of the segment, for errors.
     #[inline(always)]
     fn open<'a>(&'a self, file: &'a [u8], place: usize) -> Result<SegmentRows<'a>, ArchiveError> {
         let rows = self.rows.bytes(file, "rows")?;
@@ -66,7 +67,7 @@ struct SegmentRows<'a> {
 }
 
 impl<'a> SegmentRows<'a> {
-    /// The record with a number of the segment.
+    /// The record with this number, which the segment must have.
     #[inline(always)]
     fn at(self, number: u64) -> Result<RowRef<'a>, ArchiveError> {
         let SegmentRows { segment, file, rows } = self;
@@ -123,13 +124,14 @@ impl<'a> RowRef<'a> {
         ArchiveError::corrupt_at(ROW, self.number)
     }
 
-    /// True if the row has this board, unchecked; false for every board that does not fit into a row.
+    /// True if the row has this board; false for every board that does not fit into a row. The row
+    /// is not checked.
     #[inline(always)]
     fn has_board(&self, board: &PackedBoard) -> bool {
         board.as_plain() == Some(&self.row.board)
     }
 
-    /// The record, after checking the checksum of its row.
+    /// Returns the record itself, after checking the checksum of its row.
     #[inline(always)]
     fn checked(self) -> Result<RowRef<'a>, ArchiveError> {
         self.row().map(|_| self)
@@ -145,7 +147,7 @@ impl<'a> RowRef<'a> {
         Ok(row.board == [0; BOARD] && self.board()? == *board)
     }
 
-    /// True if the heap has the range of further records of the key; unchecked.
+    /// True if the heap has the range of further records of the key. The row is not checked.
     #[inline]
     fn has_further(&self) -> bool {
         self.row.has_further()
@@ -195,8 +197,8 @@ impl<'a> RowRef<'a> {
         Ok(())
     }
 
-    /// The entry of the heap at a place, after checking its checksum: the further records, if any, and the
-    /// bytes of the record.
+    /// Returns the entry of the heap at a place, after checking its checksum. The entry is the
+    /// range of further records, if there are any, and the bytes of the record.
     fn in_heap(&self, place: u64) -> Option<(Option<Further>, &[u8])> {
         let heap = self.segment.heap.bytes(self.file, "heap").ok()?;
         let bytes = heap.get(usize::try_from(place).ok()?..)?;

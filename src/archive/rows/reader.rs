@@ -21,12 +21,12 @@ use crate::model::EpdRecord;
 const TEXT_STEP: u64 = 4096;
 /// Number of records that are read at once in sequence.
 const READ_STEP: u64 = 64;
-/// Number of records that are read before the first answer, at least one for each segment. In archives
-/// whose index and tables fit into one sector, these are one in each sector.
+/// Number of records that are read before the first answer, at least one for each segment. If index
+/// and tables fit into one disk sector, these records include one in each sector of the rows.
 const SAMPLED_RECORDS: usize = 16;
 /// Number of queries that are looked up together.
 const BATCH: usize = 32;
-/// Number of candidate rows up to which all are compared; more are bisected.
+/// Maximum number of candidate rows that are compared one by one. More rows are bisected.
 const FEW_ROWS: u64 = 16;
 
 /// The records of an archive of level fast.
@@ -34,8 +34,8 @@ pub(in crate::archive) struct RowReader {
     bytes: Arc<FileBytes>,
     segments: Vec<RowSegment>,
     index: Option<IndexSections>,
-    /// Number of homes of the index, or of first records of the directory, checked once; `None` if it is
-    /// damaged.
+    /// Number of homes of the index, or number of first records of the directory. It is checked
+    /// once; `None` if it is damaged or there is no index.
     extent: Option<u64>,
     /// Identity that the checksums of the index cover.
     identity: u32,
@@ -102,7 +102,8 @@ impl RowReader {
         self.extent.unwrap_or_default()
     }
 
-    /// The rows of the segment with a record, and the number after its last record.
+    /// Returns the rows of the segment that has a record, and the number after the last record of
+    /// the segment.
     #[inline(always)]
     fn segment(&self, number: u64) -> Result<(SegmentRows<'_>, u64), ArchiveError> {
         let place = place_of(&self.segments, |segment| &segment.span, number)?;
@@ -131,7 +132,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// The first records of a range, at least one.
+    /// Reads the first records of a range, at least one.
     pub(in crate::archive) fn records(
         &self,
         range: Range<u64>,
@@ -149,8 +150,8 @@ impl RowReader {
         Ok(records)
     }
 
-    /// Appends the canonical text of the first records of a range, at least one, a line each. Returns the
-    /// number after them.
+    /// Appends the canonical text of the first records of a range, at least one, each on a line.
+    /// Returns the number after the last record that was appended.
     pub(in crate::archive) fn write_texts(
         &self,
         range: Range<u64>,
@@ -207,7 +208,8 @@ impl RowReader {
         Ok(RowMatches { reader: self, rows, board: *query.board() })
     }
 
-    /// Calls `visit` with the place of a query and each record of it.
+    /// Calls `visit` with each record of each query, and with the place of the query among all
+    /// queries.
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
@@ -236,9 +238,9 @@ impl RowReader {
         }
     }
 
-    /// Processes queries in batches. `near` prefetches the line of each query, then `near_row` its row, so
-    /// that the cache misses and address translations of a batch overlap. `look_up` comes last and gets
-    /// the result of `near_row`.
+    /// Processes queries in batches. `near` prefetches the line of each query, then `near_row` its
+    /// row, so that the cache misses and address translations of a batch overlap. `look_up` comes
+    /// last and gets the result of `near_row`.
     #[inline(always)]
     fn in_batches<N, E: From<ArchiveError>>(
         &self,
@@ -269,7 +271,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Calls `visit` with each record of a position among some rows.
+    /// Calls `visit` with each of these rows that is of the position of a query.
     #[inline(always)]
     fn visit_rows<'a, E: From<ArchiveError>>(
         &'a self,
@@ -280,7 +282,8 @@ impl RowReader {
         RowMatches { reader: self, rows, board: *query.board() }.visit(visit)
     }
 
-    /// Calls `visit` with each record of a position in a group, which is usually one record.
+    /// Calls `visit` with each record of a group that is of the position of a query. A group
+    /// usually has one record.
     #[inline(always)]
     fn visit_group<'a, E: From<ArchiveError>>(
         &'a self,
@@ -319,7 +322,7 @@ impl RowReader {
         }
     }
 
-    /// The rows that the line of a key leads to, prefetched. The line is not checked.
+    /// Finds and prefetches the rows that the line of a key leads to. The line is not checked.
     #[inline(always)]
     fn near<'a>(&'a self, directory: RowDirectory<'_>, key: u64) -> Near<'a> {
         let numbers = directory.candidates(key);
@@ -335,7 +338,7 @@ impl RowReader {
         }
     }
 
-    /// The records of the key of a query.
+    /// Returns the records that have the key of a query.
     #[inline(always)]
     fn group<'a>(
         &'a self,
@@ -352,14 +355,15 @@ impl RowReader {
         }
     }
 
-    /// True if a row may be the first of its key. A damaged line may lead to a further record; those
-    /// before it would then be lost.
+    /// True if a row is among the first records of keys. A damaged line may lead to a further
+    /// record instead; the records of the key before it would then be lost.
     #[inline(always)]
     fn is_first(&self, row: RowRef<'_>) -> bool {
         row.number() < self.firsts()
     }
 
-    /// The records of the key of a query, from any of the candidates of its line.
+    /// Returns the records that have the key of a query. Compares the candidates of the line of the
+    /// key.
     #[cold]
     fn group_of_key(
         &self,
@@ -387,7 +391,8 @@ impl RowReader {
         Ok(Group::NONE)
     }
 
-    /// The range of the record of a key among records that ascend by their keys; empty if absent.
+    /// Searches for a key among records that ascend by their keys. Returns the range of the one
+    /// record that has the key, or an empty range.
     #[cold]
     fn bisect(&self, numbers: Range<u64>, key: u64) -> Result<Range<u64>, ArchiveError> {
         let Range { mut start, mut end } = numbers;
@@ -402,7 +407,7 @@ impl RowReader {
         Ok(0..0)
     }
 
-    /// Numbers of the further records of the key of a first record.
+    /// Numbers of the further records that have the key of a first record.
     #[cold]
     pub(super) fn further(&self, first: RowRef<'_>) -> Result<Range<u64>, ArchiveError> {
         let Some(further) = first.further()? else { return Ok(0..0) };
@@ -447,11 +452,11 @@ enum Rows<'a> {
     All(Range<u64>),
 }
 
-/// The records of a key, from a directory.
+/// The records that have a key, from a directory.
 struct Group<'a> {
     /// The first record, until the further ones are read.
     first: Option<RowRef<'a>>,
-    /// True if it is of the position and was not returned yet.
+    /// True if the first record is of the position and was not returned yet.
     is_of_position: bool,
     /// Numbers of the further records.
     further: Range<u64>,

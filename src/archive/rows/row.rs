@@ -16,7 +16,7 @@ pub(super) const BOARD: usize = packed::PLAIN_MAX;
 )]
 #[repr(C)]
 pub(super) struct FastRow {
-    /// Padded with zeros; all zero if the board has the escape form.
+    /// The packed board, padded with zeros; all zero if the board has the escape form.
     pub(super) board: [u8; BOARD],
     /// See [`RowRest`]; the checksum is in the highest bits.
     rest: U64,
@@ -31,9 +31,10 @@ const _: () = assert!(size_of::<FastRow>() as u64 == ROW_BYTES);
 const REST_BITS: u32 = 40;
 /// Set if the record is in the heap; its place is in the bits below [`HAS_FURTHER`].
 pub(super) const IN_HEAP: u64 = 1 << (REST_BITS - 1);
-/// Set too if the heap has the range of the further records of the key.
+/// Set in addition to [`IN_HEAP`] if the heap has the range of the further records of the key.
 pub(super) const HAS_FURTHER: u64 = 1 << (REST_BITS - 2);
-/// Otherwise: halfmove clock, fullmove number, and flags.
+/// Number of bits of the halfmove clock. It is the lowest part of a row without [`IN_HEAP`]; the
+/// fullmove number and flags follow.
 const HALFMOVE_BITS: u32 = 10;
 const FULLMOVE_BITS: u32 = 14;
 const HAS_COUNTERS: u64 = 1 << 24;
@@ -52,8 +53,9 @@ impl FastRow {
         self.rest = (self.rest() | u64::from(check) << REST_BITS).into();
     }
 
-    /// 24 bits of the CRC32C of the row's place and of the row with zeros for the checksum itself. It
-    /// detects every change of a single byte, and every row in the place of a near one, as tests show.
+    /// Returns the highest 24 bits of a CRC32C, which covers the place of the row and the row with
+    /// zeros for the checksum itself. As tests show, these bits detect every change of a single
+    /// byte, and a row that was moved to the place of a nearby row.
     #[inline]
     fn check(&self, identity: u32, number: u64) -> u32 {
         let mut words: [U64; 4] = zerocopy::transmute!(*self);
@@ -95,7 +97,7 @@ impl FastRow {
     }
 }
 
-/// The rest of the row of a record; `None` if the record does not fit into a row.
+/// Codes a record as the rest of its row; `None` if the record does not fit into a row.
 pub(super) fn inline(record: &EpdRecord, identity: &Position) -> Option<u64> {
     if !record.operations().is_empty() {
         return None;
@@ -159,7 +161,8 @@ impl RowRest {
         identity::write_line(&row.board, self.en_passant, self.counters, out)
     }
 
-    /// The record; `None` if the board is not an identity board, or if the record has another row.
+    /// Decodes the record of a row; `None` if the board is not an identity board, or if the record
+    /// would be encoded as another row.
     pub(super) fn record(&self, row: &FastRow) -> Option<EpdRecord> {
         let (identity, _) = packed::decode(&row.board).ok()?;
         let mut position = identity;

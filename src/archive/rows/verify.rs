@@ -27,7 +27,7 @@ impl RowReader {
         }
     }
 
-    /// A record without further ones.
+    /// Reads a record that must not lead to further records of its key.
     fn alone(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         let row = self.row(number)?;
         let record = row.record()?;
@@ -49,8 +49,9 @@ impl RowReader {
         if is_right { Ok(()) } else { Err(ArchiveError::corrupt("position index")) }
     }
 
-    /// Checks that a directory leads to the first record of each key, and these to all others. No two
-    /// first records have the same key, so each further record belongs to one first record.
+    /// Checks that a directory leads to the first record of each key, and that these lead to all
+    /// other records. No two first records have the same key, so each further record belongs to one
+    /// first record.
     fn verify_groups(&self, directory: &RowDirectory<'_>) -> Result<(), ArchiveError> {
         let mut led_to = 0;
         directory.verify(|number| {
@@ -68,7 +69,7 @@ impl RowReader {
         if led_to == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("row directory")) }
     }
 
-    /// Checks that a guide matches a directory, which was verified.
+    /// Checks that a guide matches a directory that has been verified.
     fn verify_guide(
         &self,
         directory: &RowDirectory<'_>,
@@ -81,7 +82,8 @@ impl RowReader {
         }
     }
 
-    /// Number of records from `from` on that queries made from them find.
+    /// Counts the queries that find the record they were made from. These records have the numbers
+    /// from `from` on.
     fn count_found(&self, from: u64, queries: &[Query]) -> Result<u64, ArchiveError> {
         let mut own = vec![false; queries.len()];
         self.get_batch(queries.iter().copied(), &mut |place, row| {
