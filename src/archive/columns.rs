@@ -1,4 +1,4 @@
-//! Rows: the position of a record as thirteen numbers, the columns of the archive.
+//! Rows: the position of a record as thirteen numbers, which are the columns that an archive codes.
 
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
@@ -14,13 +14,13 @@ use crate::text::fields::{
 
 /// Number of columns of a row.
 pub(super) const COLUMNS: usize = 13;
-/// The form: the dialect, and the presence of operations and counters.
+/// The form: the dialect of castling rights, and the presence of operations and counters.
 pub(super) const FORM: usize = 0;
 /// Side to move and castling rights.
 pub(super) const STATE: usize = 1;
 /// First of the eight ranks; a rank is a number of eight nibbles, the a-file lowest.
 pub(super) const RANKS: usize = 2;
-/// The en passant file from 1, or 0.
+/// The file of the en passant square, from 1; or 0.
 pub(super) const EN_PASSANT: usize = 10;
 /// The fullmove number, or 0.
 pub(super) const FULLMOVE: usize = 11;
@@ -49,14 +49,14 @@ pub(super) const NAMES: [&str; COLUMNS] = [
     "halfmove clock",
 ];
 
-/// The rank, 0 to 7, of each rank column: from the back ranks inwards, because the pieces that are
-/// missing there are those in the middle.
+/// The rank, 0 to 7, of each rank column. The back ranks come first, because the pieces that are
+/// missing there are in the middle.
 pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];
 
 /// The column of each rank.
 const COLUMN_OF_RANK: [usize; 8] = [2, 3, 6, 8, 9, 7, 5, 4];
 
-/// Letters of the codes 1 to 12 of a nibble. Other codes have none; no valid row has them.
+/// Letters of the codes 1 to 12 of a nibble. Other codes have no letter, and no valid row has them.
 static LETTERS: Letters = Letters::new(*b"\0PNBRQKpnbrqk\0\0\0");
 const ROLES: [Role; 6] =
     [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
@@ -69,8 +69,9 @@ const BLACK: u32 = 6;
 const BLACK_TO_MOVE: u32 = 1;
 const RIGHTS_SHIFT: u32 = 1;
 const RIGHTS_BITS: u32 = 16;
-/// Right with the outermost rook; for another rook it is its file plus [`EXPLICIT`].
+/// A castling right with the outermost rook.
 const OUTERMOST: u32 = 1;
+/// A right with another rook is this plus the file of the rook.
 const EXPLICIT: u32 = 2;
 /// All four rights of outermost rooks.
 const ALL_OUTERMOST: u32 = 0x1111 * OUTERMOST;
@@ -113,7 +114,7 @@ const PLACES: [CounterPlace; 5] = [
 pub(super) struct Row(pub(super) [u32; COLUMNS]);
 
 impl Row {
-    /// The row of a record. It holds no operations except the counters.
+    /// Makes the row of a record. It holds no operations except the counters.
     pub(super) fn from_record(record: &EpdRecord) -> Row {
         let mut row = Row::from_position(record.position());
         let place = row.take_counters(record);
@@ -125,7 +126,7 @@ impl Row {
         row
     }
 
-    /// The row of a record with operations, but without counters, of this position.
+    /// Makes the row of a record of this position that has operations, but no counters.
     pub(super) fn with_operations(position: &Position) -> Row {
         let mut row = Row::from_record(&EpdRecord::new(*position));
         row.0[FORM] |= OPERATIONS;
@@ -137,8 +138,8 @@ impl Row {
         rows.iter().for_each(|row| out.extend_from_slice(row.0.map(U32::from).as_bytes()));
     }
 
-    /// The row after a move from the position of this row to `next`, with the same form and advanced
-    /// counters.
+    /// Returns the row after a move from the position of this row to the position `next`. It has
+    /// the same form, and its counters are advanced.
     pub(super) fn after(&self, position: &Position, mv: Move, next: &Position) -> Row {
         let mut row = *self;
         let mut changed = position.board().differences(next.board());
@@ -164,8 +165,8 @@ impl Row {
         row
     }
 
-    /// The row with the board turned and the colours exchanged, including side to move and rights.
-    /// Flipping twice restores any row.
+    /// Returns the row with the board turned upside down and the colours exchanged, including side
+    /// to move and rights. Flipping twice restores any row.
     pub(super) fn flipped(&self) -> Row {
         let mut row = *self;
         for (rank, column) in COLUMN_OF_RANK.into_iter().enumerate() {
@@ -178,28 +179,28 @@ impl Row {
         row
     }
 
-    /// Number of first columns that are equal in another row.
+    /// Number of first columns that two rows have in common.
     pub(super) fn in_common(&self, other: &Row) -> usize {
         self.0.iter().zip(&other.0).take_while(|(a, b)| a == b).count()
     }
 
-    /// The occupied squares of rank columns.
+    /// Returns the squares that are occupied according to rank columns.
     pub(super) fn squares(columns: impl Iterator<Item = u32>) -> u64 {
         let ranks = columns.zip(RANK_ORDER);
         ranks.fold(0, |set, (codes, rank)| set | u64::from(occupied(codes)) << (8 * rank))
     }
 
-    /// True if the pieces are the same.
+    /// True if the other row has the same pieces.
     pub(super) fn has_pieces_of(&self, other: &Row) -> bool {
         self.0[RANKS..EN_PASSANT] == other.0[RANKS..EN_PASSANT]
     }
 
-    /// True if pieces, side to move and rights are the same.
+    /// True if the other row has the same pieces, side to move and rights.
     pub(super) fn has_same_board(&self, other: &Row) -> bool {
         self.0[STATE..EN_PASSANT] == other.0[STATE..EN_PASSANT]
     }
 
-    /// The row of a position without operations and counters.
+    /// Makes the row of a position, without operations and counters.
     pub(super) fn from_position(position: &Position) -> Row {
         let board = position.board();
         let mut row = Row::default();
@@ -220,7 +221,7 @@ impl Row {
         row
     }
 
-    /// Sets the fields of a position other than its board, which is set.
+    /// Sets the columns of a position other than the ranks, which are already set.
     fn put_fields(&mut self, position: &Position) {
         let mut state = u32::from(position.turn() == Color::Black);
         let home = |color: Color| Home::new(self.rank(color.back_rank().into()), color);
@@ -275,7 +276,8 @@ impl Row {
         self.0[COLUMN_OF_RANK[rank]]
     }
 
-    /// Place of the counters; `None` for an invalid form, or counters that the form excludes.
+    /// Place of the counters. `None` for an invalid form, or if the row has counters that the form
+    /// excludes.
     fn counter_place(&self) -> Option<CounterPlace> {
         let place = *PLACES.get((self.0[FORM] >> COUNTERS_SHIFT) as usize)?;
         let clock_is_right = place.has_clock() || self.0[HALFMOVE] == 0;
@@ -283,13 +285,14 @@ impl Row {
         (clock_is_right && number_is_right).then_some(place)
     }
 
-    /// True if the state has only defined bits, and a dialect only with a right to write in it.
+    /// True if the state has only defined bits, and the row has Shredder's letters only with some
+    /// right.
     const fn has_right_state(&self) -> bool {
         let rights = self.0[STATE] >> RIGHTS_SHIFT;
         rights >> RIGHTS_BITS == 0 && (self.0[FORM] & SHREDDER == 0 || rights != 0)
     }
 
-    /// The record without operations other than counters; `None` if no record has this row.
+    /// Returns the record without operations other than counters; `None` if no record has this row.
     pub(super) fn record(&self) -> Option<EpdRecord> {
         let mut record = EpdRecord::new(self.position()?);
         if self.0[FORM] & SHREDDER != 0 {
@@ -354,8 +357,9 @@ impl Row {
         (all == planes.iter().fold(0, |all, plane| all | plane)).then(|| Board::from_sets(&sets))
     }
 
-    /// Appends the record as canonical text without line end. `None` if no record has this row, or if it
-    /// has operations other than counters. Makes the same checks as [`Row::position`].
+    /// Appends the record as canonical text without line end. Returns `None` if no record has this
+    /// row, or if it has operations other than counters. Makes the same checks as
+    /// [`Row::position`].
     pub(super) fn write_text(&self, out: &mut Vec<u8>) -> Option<()> {
         if self.has_operations() {
             return None;
@@ -382,7 +386,7 @@ impl Row {
         Some(())
     }
 
-    /// The eight ranks from the first on; `None` for invalid codes.
+    /// The eight ranks from rank 1 on; `None` if they have invalid codes.
     fn ranks(&self) -> Option<[u32; 8]> {
         let ranks = std::array::from_fn(|rank| self.rank(rank));
         let wrong = ranks.iter().fold(0, |wrong, &rank| wrong | no_pieces(rank));
@@ -415,7 +419,7 @@ impl Row {
         Some(text)
     }
 
-    /// The back rank of a colour, without a king unless it is the only one on the board.
+    /// The back rank of a colour. It has a king only if that is the only king of the colour.
     fn home(&self, color: Color) -> Home {
         let home = Home::new(self.rank(color.back_rank().into()), color);
         let king = piece_code(KING, color);
@@ -442,7 +446,7 @@ impl Row {
     }
 }
 
-/// For each set of files, the rank with code 1 on them and 0 elsewhere.
+/// For each set of files, the rank with code 1 on these files and 0 elsewhere.
 static LOWEST_BITS: [u32; 256] = {
     let mut table = [0; 256];
     let mut place = 0;
@@ -467,18 +471,18 @@ const fn lowest_bits(rank: u32) -> u8 {
     (fours | fours >> 12) as u8
 }
 
-/// The files of a rank with a code.
+/// The files of a rank that have a code.
 const fn files_with(rank: u32, code: u32) -> u8 {
     !occupied(rank ^ (0x1111_1111 * code))
 }
 
-/// [`files_with`], with the bits four apart.
+/// [`files_with`], as the lowest bits of nibbles.
 const fn squares_with(rank: u32, code: u32) -> u32 {
     let others = rank ^ (0x1111_1111 * code);
     !(others | others >> 1 | others >> 2 | others >> 3) & 0x1111_1111
 }
 
-/// All bits of the invalid codes of a rank.
+/// Sets all bits of the invalid codes of a rank, and no others.
 pub(super) const fn no_pieces(rank: u32) -> u32 {
     (rank & rank << 1 & (rank << 2 | rank << 3) & 0x8888_8888) / 8 * 15
 }
@@ -515,7 +519,7 @@ const fn piece_code(code: u32, color: Color) -> u32 {
     code + BLACK * color as u32
 }
 
-/// King and rooks of a colour on its back rank.
+/// King and rooks of a colour on its back rank; each set has a bit for each file.
 struct Home {
     /// The lowest file with a king, as a bit; 0 without a king.
     king: u8,
@@ -537,7 +541,7 @@ impl Home {
         }
     }
 
-    /// The file of the outermost rook on a side.
+    /// The file of the outermost rook on a side; `None` if there is no rook.
     fn outermost(&self, side: Side) -> Option<u8> {
         let rooks = self.rooks(side);
         let file = match side {
@@ -565,7 +569,8 @@ impl Home {
     }
 }
 
-/// The values of `hmvc` and `fmvn`, if a row can hold them.
+/// The values of `hmvc` and `fmvn`; `None` if the operation is missing or a row cannot hold its
+/// value.
 fn counter_operations(record: &EpdRecord) -> (Option<u32>, Option<u32>) {
     let value = |opcode| {
         let [Operand::Integer(value)] = record.operands(opcode)? else { return None };
@@ -586,7 +591,8 @@ pub(super) fn into_operations(record: EpdRecord) -> Vec<Operation> {
     operations
 }
 
-/// Tells the operations that the row of a record does not hold: all but the counters.
+/// Returns a function that is true for the operations that the row of a record does not hold: all
+/// but the counters.
 fn is_left(record: &EpdRecord) -> impl Fn(&Operation) -> bool + use<> {
     let (hmvc, fmvn) = counter_operations(record);
     let (has_hmvc, has_fmvn) = (hmvc.is_some(), fmvn.is_some());
@@ -644,7 +650,7 @@ mod tests {
             with(start, FORM, 3 << COUNTERS_SHIFT),
             with(start, STATE, start.0[STATE] | 1 << 17),
             with(bare, FORM, SHREDDER),
-            // The outermost rook by its file, and a square without a rook.
+            // The outermost rook named by its file, and a square without a rook.
             with(inner, STATE, (EXPLICIT + 7) << RIGHTS_SHIFT),
             with(inner, STATE, (EXPLICIT + 6) << RIGHTS_SHIFT),
             // A file beyond h.

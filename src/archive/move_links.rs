@@ -1,4 +1,4 @@
-//! Links between rows: the moves that lead from a row to the next, as in games.
+//! Links between rows: the moves that lead from one row to the next, as in games.
 
 use rayon::prelude::*;
 
@@ -6,8 +6,8 @@ use super::columns::{EN_PASSANT, RANKS, Row, STATE};
 use crate::model::Bitboard;
 use crate::model::rules::{Move, Playable, after};
 
-/// The legal move from a row's position to the pieces, side to move and rights of another row, with
-/// the position. There is at most one.
+/// Returns the legal move that leads from the position of a row to the pieces, side to move and
+/// rights of another row, and the position before the move. There is at most one such move.
 pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
     let changed = changed_squares(before, row)?;
     let playable = Playable::new(&before.position()?).ok()?;
@@ -33,7 +33,7 @@ pub(super) fn steps(rows: &[Row]) -> Vec<Option<Move>> {
     (0..rows.len()).into_par_iter().map(step).collect()
 }
 
-/// The squares that differ, if one move can change them.
+/// Returns the squares that differ; `None` if no single move can change them.
 fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
     if (before.0[STATE] ^ row.0[STATE]) & 1 == 0 {
         return None;
@@ -48,7 +48,8 @@ fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
 #[derive(Default, Debug)]
 pub(super) struct ReadRows {
     pub(super) rows: Vec<Row>,
-    /// For each of the first rows: the move that predicted it, if any.
+    /// The moves that predicted rows, by the index of the predicted row; shorter than `rows` if no
+    /// later row was predicted by a move.
     pub(super) moves: Vec<Option<Move>>,
 }
 
@@ -62,17 +63,18 @@ impl ReadRows {
         self.rows.push(row);
     }
 
-    /// The rows flipped. The moves are dropped: only operations need them, and flipped rows have none.
+    /// Flips all rows. The moves are dropped, because only operations need them, and flipped rows
+    /// have none.
     pub(super) fn flipped(mut self) -> ReadRows {
         self.rows.iter_mut().for_each(|row| *row = row.flipped());
         ReadRows { rows: self.rows, moves: Vec::new() }
     }
 }
 
-/// The moves between the rows of a block.
+/// The moves that lead from each row of a block to the next. They are searched for when needed.
 pub(super) struct MoveLinks<'a> {
     rows: &'a [Row],
-    /// The moves that were searched for so far.
+    /// For each row the result of the search; the outer `None` if it was not made yet.
     moves: Vec<Option<Option<Move>>>,
 }
 
@@ -81,17 +83,17 @@ impl<'a> MoveLinks<'a> {
         MoveLinks { rows, moves: vec![None; rows.len()] }
     }
 
-    /// [`MoveLinks::new`] where the moves that lead from each row to the next are known.
+    /// Makes links where the moves that lead from each row to the next are known.
     pub(super) fn from_steps(rows: &'a [Row], steps: &[Option<Move>]) -> MoveLinks<'a> {
         MoveLinks { rows, moves: steps.iter().map(|step| Some(*step)).collect() }
     }
 
-    /// Links of decoded rows: a move that predicted a row need not be searched for.
+    /// Makes links of decoded rows. A move that predicted a row need not be searched for.
     pub(super) fn from_read(read: &'a ReadRows) -> MoveLinks<'a> {
         let mut links = MoveLinks::new(&read.rows);
         for (place, mv) in read.moves.iter().enumerate() {
             let (Some(mv), Some(last)) = (mv, place.checked_sub(1)) else { continue };
-            // Damaged bytes may have a move that changes nothing.
+            // In damaged bytes a move may change nothing.
             if !read.rows[last].has_pieces_of(&read.rows[place]) {
                 links.moves[last] = Some(Some(*mv));
             }
@@ -99,7 +101,7 @@ impl<'a> MoveLinks<'a> {
         links
     }
 
-    /// The move that leads from a row to the next.
+    /// The move that leads from a row to the next; `None` if there is none.
     pub(super) fn next_move(&mut self, place: usize) -> Option<Move> {
         let (before, row) = self.rows.get(place).zip(self.rows.get(place + 1))?;
         *self.moves[place].get_or_insert_with(|| step(before, row).map(|(_, mv)| mv))
@@ -139,7 +141,7 @@ mod tests {
                 "e2e4 d7d5 e4d5 e7e5 d5e6 g8f6 g1f3 f8e7 f1e2 e8h8 e1h1",
             ),
             ("4k3/8/8/8/8/8/6p1/R3KR2 w AF -", "e1a1 g2f1q"),
-            // Castling that only exchanges two pieces.
+            // Castling that only exchanges king and rook.
             ("4k3/8/8/8/8/8/8/5KR1 w G -", "f1g1 e8e7"),
         ] {
             let read = rows_of(start, moves);

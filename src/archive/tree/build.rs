@@ -18,23 +18,26 @@ use crate::archive::columns::{COLUMNS, EN_PASSANT, RANKS, Row};
 use crate::archive::numbered_column::NumberedColumn;
 use crate::model::rules::Move;
 
-/// Estimated bits of a row that a move predicts.
+/// Estimated bits of a row that is coded as a move from the row before.
 const MOVE_BITS: f32 = 6.0;
-/// If rows share more first columns than this with previous rows on average, prediction is tried.
+/// Prediction from previous rows is tried if a row shares on average more first columns than this
+/// with a previous row.
 const ALIKE: f32 = 2.5;
-/// Number of rows above which a sample decides between candidates.
+/// Number of rows above which candidates are compared on a sample.
 const SAMPLE: usize = 1 << 14;
-/// Size of the first, smaller sample. Candidates within a factor of [`CLOSE`] of the best remain.
+/// Size of the first, smaller sample. Candidates whose bits are within a factor of [`CLOSE`] of the
+/// best are compared again on a larger one.
 const FIRST_SAMPLE: usize = 1 << 12;
 const CLOSE: f32 = 1.03;
-/// Weight of a bit of the model in a sample, less than 1 because a node serves more rows outside of it.
+/// Weight of a bit of the model when a sample is used. It is below 1 because a node also serves
+/// rows outside of the sample.
 const SAMPLE_MODEL: f32 = 0.65;
 
 /// Plan of a model.
 pub(in crate::archive) struct ModelPlan {
-    /// The last rank is coded by its difference to the first.
+    /// True if the last rank is coded by its difference from the first rank.
     mirrors: bool,
-    /// Rows are predicted from previous rows.
+    /// True if rows are predicted from previous rows.
     has_modes: bool,
     columns: Vec<ColumnPlan>,
 }
@@ -52,14 +55,15 @@ struct Outline {
 /// Plan of the tree of a column.
 struct ColumnPlan {
     contexts: &'static [Context],
-    /// Estimated number of times that each symbol, and the escape, is coded in the root, from a sample.
+    /// Estimated number of times that each symbol, and the escape, is coded in the root, from a
+    /// sample.
     usage: Vec<u32>,
-    /// Bits of the sample and the model.
+    /// Estimated bits of the sample and of the model.
     bits: f32,
 }
 
-/// Prediction mode of each row; `None` for the first row of a block. `steps` has the moves from each row
-/// to the next, if known.
+/// Returns the prediction mode of each row; `None` for the first row of a block. `steps` has the
+/// moves from each row to the next, if they are known.
 fn modes(
     rows: &[Row],
     block: usize,
@@ -75,7 +79,7 @@ fn modes(
     rows.par_chunks(block).enumerate().flat_map_iter(of_block).collect()
 }
 
-/// Numbers of about `count` of `rows` rows, in evenly spread runs.
+/// Returns the numbers of about `count` of `rows` rows, in evenly spread runs.
 fn sample(rows: usize, count: usize) -> Vec<u32> {
     const RUN: usize = 64;
     let step = rows.div_ceil(count).max(1);
@@ -88,7 +92,7 @@ fn of_all(rows: &CodedRows, sampled: &[u32]) -> f32 {
     rows.places.len() as f32 / sampled.len().max(1) as f32
 }
 
-/// Bits of the best plan.
+/// Returns the bits of the best plan.
 fn min_bits(plans: &[ColumnPlan]) -> f32 {
     plans.iter().map(|plan| plan.bits).fold(f32::INFINITY, f32::min)
 }
@@ -98,45 +102,47 @@ pub(in crate::archive) struct TrainingSet {
     columns: NumberedColumns,
     /// The rows without prediction.
     alone: CodedRows,
-    /// The rows with prediction from previous rows, if that may pay.
+    /// The rows with prediction from previous rows, if that may save bits.
     predicted: Option<CodedRows>,
-    /// The mode of each row, where that may be worth it.
+    /// The mode of each row, if prediction may save bits.
     modes: Option<Arc<[Option<PredictionMode>]>>,
     /// The number of rows in each mode.
     mode_counts: [u32; MODES],
 }
 
-/// The place of the last rank among columns, coded by its difference to the first.
+/// Number of an additional column: the last rank, coded by its difference from the first rank.
 const MIRRORED: usize = COLUMNS;
 
 /// All columns of all rows.
 type NumberedColumns = Vec<NumberedColumn>;
 
-/// A column of rows.
+/// Numbers the values of a column of rows.
 fn numbered(rows: &[Row], column: usize) -> NumberedColumn {
     let (column, mirrors) = if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
     NumberedColumn::new(rows.iter().map(|row| coded_value(mirrors, row, column)))
 }
 
-/// The rows that are coded by columns.
+/// The rows that are coded by columns, not as a move from the row before.
 struct CodedRows {
     /// Numbers of the rows.
     places: Vec<u32>,
-    /// First coded column of each row.
+    /// For each row the first column that is coded.
     first: Vec<u8>,
     columns: Vec<ColumnSymbols>,
 }
 
-/// The values of a column of some rows.
+/// The values of a column of some rows, with their symbols.
 struct ColumnSymbols {
     dictionary: Dictionary,
-    /// Symbol of each value, the number of symbols for the escape, and the count of each value.
+    /// Symbol of each value. A value outside of the dictionary has the number of symbols, which
+    /// stands for the escape.
     symbols: Vec<u16>,
+    /// Count of each value.
     counts: Vec<u32>,
 }
 
 impl ColumnSymbols {
-    /// Symbols of a column with these counts of values.
+    /// Makes the symbols of a column whose values have these counts.
     fn new(column: usize, numbered: &NumberedColumn, counts: Vec<u32>) -> ColumnSymbols {
         let column = if column == MIRRORED { LAST_RANK } else { column };
         let dictionary = Dictionary::new(column, &numbered.values, &counts);
@@ -149,7 +155,7 @@ impl ColumnSymbols {
 }
 
 impl CodedRows {
-    /// All rows, without prediction.
+    /// All rows, coded without prediction.
     fn alone(columns: &NumberedColumns, rows: usize) -> CodedRows {
         let symbols = |(column, numbered): (usize, &NumberedColumn)| {
             ColumnSymbols::new(column, numbered, numbered.counts.clone())
@@ -161,11 +167,11 @@ impl CodedRows {
         }
     }
 
-    /// The rows that no move leads to.
+    /// The rows that are not coded as a move from the row before.
     fn predicted(columns: &NumberedColumns, modes: &[u8]) -> CodedRows {
         let coded = (0..).zip(modes).filter(|&(_, &mode)| usize::from(mode) <= COLUMNS);
         let (places, first): (Vec<u32>, Vec<u8>) = coded.unzip();
-        // Only coded values count for the dictionary.
+        // Only values that are coded in this column count for the dictionary.
         let symbols = |(column, numbered): (usize, &NumberedColumn)| {
             let mut counts = vec![0; numbered.values.len()];
             let last = if column == MIRRORED { LAST_RANK } else { column };
@@ -179,7 +185,7 @@ impl CodedRows {
         CodedRows { places, first, columns }
     }
 
-    /// Some of these rows, given by index.
+    /// Extracts some of these rows, given by index.
     fn part(&self, columns: &NumberedColumns, rows: &[u32]) -> PartOfRows {
         let places: Vec<u32> = rows.iter().map(|&row| self.places[row as usize]).collect();
         let numbers = |column: usize| {
@@ -208,7 +214,7 @@ impl CodedRows {
         }
     }
 
-    /// All of these rows.
+    /// Extracts all of these rows.
     fn whole(&self, columns: &NumberedColumns) -> PartOfRows {
         let rows: Vec<u32> = (0..self.places.len() as u32).collect();
         self.part(columns, &rows)
@@ -217,18 +223,19 @@ impl CodedRows {
 
 /// Rows from which a tree is built.
 struct PartOfRows {
-    /// First coded column of each row, and the largest of these.
+    /// For each row the first column that is coded.
     first: Vec<u8>,
+    /// The largest value in `first`.
     last_first: usize,
     /// Symbols of each column.
     symbols: Vec<Vec<u16>>,
-    /// State of the pieces of each row after each rank.
+    /// For each rank column the state of the pieces of each row after it.
     pieces: Vec<Vec<PieceState>>,
 }
 
 impl TrainingSet {
-    /// Training set of rows that will be coded in blocks of `block` rows. `steps` has the moves from each
-    /// row to the next, if known.
+    /// Makes a training set of rows that will be coded in blocks of `block` rows. `steps` has the
+    /// moves from each row to the next, if they are known.
     pub(in crate::archive) fn new(
         rows: &[Row],
         block: usize,
@@ -252,7 +259,7 @@ impl TrainingSet {
         }
     }
 
-    /// The better plan of a model.
+    /// Returns the better of the plans with and without prediction from previous rows.
     pub(in crate::archive) fn best_plan(&self) -> ModelPlan {
         let alone = self.outline(false);
         let predicted = self.predicted.is_some().then(|| self.outline(true));
@@ -265,7 +272,7 @@ impl TrainingSet {
         self.settle(self.outline(has_modes))
     }
 
-    /// The rows as coded with or without prediction.
+    /// Returns the rows as they are coded with or without prediction.
     fn coded(&self, has_modes: bool) -> &CodedRows {
         self.predicted.as_ref().filter(|_| has_modes).unwrap_or(&self.alone)
     }
@@ -292,7 +299,7 @@ impl TrainingSet {
         Outline { mirrors, has_modes, columns, bits }
     }
 
-    /// Chooses between the remaining candidates of each column by the larger sample.
+    /// Chooses between the remaining candidates of each column on the larger sample.
     fn settle(&self, outline: Outline) -> ModelPlan {
         let Outline { mirrors, has_modes, columns, .. } = outline;
         let rows = self.coded(has_modes);
@@ -317,7 +324,7 @@ impl TrainingSet {
         ModelPlan { mirrors, has_modes, columns }
     }
 
-    /// Builds an open model: every node can escape, so that it codes other rows too.
+    /// Builds an open model, which codes other rows too, because every node can escape.
     pub(in crate::archive) fn build_open(&self, plan: &ModelPlan) -> ModelSpec {
         let part = self.coded(plan.has_modes).whole(&self.columns);
         let view = self.view(plan, &part);
@@ -358,7 +365,7 @@ impl TrainingSet {
     }
 }
 
-/// Rows under a plan.
+/// Rows as they are coded under a plan.
 struct TrainingView<'a> {
     rows: &'a CodedRows,
     part: &'a PartOfRows,
@@ -366,7 +373,7 @@ struct TrainingView<'a> {
 }
 
 impl TrainingView<'_> {
-    /// The finished tree of a column, and the nodes in which the rows are coded.
+    /// Returns the finished tree of a column, and the nodes in which the rows are coded.
     fn tree(
         &self,
         columns: &NumberedColumns,
@@ -390,7 +397,7 @@ impl TrainingView<'_> {
         (spec, coded)
     }
 
-    /// Plans for candidates of the contexts of a column, evaluated on a sample.
+    /// Evaluates lists of contexts for a column on a sample. Returns a plan for each.
     fn plans(&self, column: usize, candidates: &[&'static [Context]]) -> Vec<ColumnPlan> {
         let are_all = self.part.first.len() == self.rows.places.len();
         let purpose = Purpose::Trial { model: if are_all { 1.0 } else { SAMPLE_MODEL } };
@@ -427,7 +434,7 @@ impl TrainingView<'_> {
         counts
     }
 
-    /// The rows for the tree of a column with these contexts.
+    /// Returns the rows from which the tree of a column with these contexts is built.
     fn column_rows(&self, column: usize, contexts: &[Context]) -> ColumnRows<'_> {
         let part = self.part;
         let behind = column.min(EN_PASSANT).checked_sub(RANKS + 1);
@@ -455,22 +462,24 @@ impl TrainingView<'_> {
         }
     }
 
-    /// Number of symbols of a column, which is also the number of the escape.
+    /// Number of symbols of a column. The escape has the same number.
     fn symbols(&self, column: usize) -> u16 {
         self.column(column).dictionary.numbers.len() as u16
     }
 }
 
-/// The values of a column that occur more than once: by class of frequency, the most frequent class
-/// first, and in each class in the order of the file.
+/// The values of a column that occur more than once. They are sorted by class of frequency, the
+/// most frequent class first. Class n has the values with counts from 2^n up to 2^(n+1) - 1. The
+/// values of a class are in the order of the file.
 struct Dictionary {
     /// Numbers of the values.
+    /// Number of values in each class, by n.
     numbers: Vec<u32>,
     class_lens: Vec<u32>,
 }
 
 impl Dictionary {
-    /// Dictionary of values with these counts.
+    /// Makes the dictionary of values with these counts.
     fn new(column: usize, values: &[u32], counts: &[u32]) -> Dictionary {
         let mut frequent: Vec<(u32, u32)> =
             (0..).zip(counts.iter().copied()).filter(|&(_, count)| count > 1).collect();

@@ -18,8 +18,8 @@ const RANK_5: Context = Column(9);
 const EN_PASSANT: Context = Column(10);
 const FULLMOVE: Context = Column(11);
 
-/// For each column the lists of contexts that are tried. The first suit games from the start array,
-/// the last Chess960 or anything else.
+/// For each column the lists of contexts that are tried. The first lists suit games from the
+/// initial array; the last ones suit Chess960 and everything else.
 pub(super) const CANDIDATES: [&[&[Context]]; 13] = [
     &[&[]],
     &[&[]],

@@ -1,4 +1,4 @@
-//! Contexts of a column: the columns before it, and the pieces on them.
+//! Contexts of a column: the symbols of earlier columns, and the pieces on them.
 
 use crate::archive::columns::{COLUMNS, RANK_ORDER, RANKS, is_rank, occupied};
 
@@ -13,15 +13,15 @@ pub(super) const CONTEXT_BITS: u32 = 28;
 pub(super) enum Context {
     /// The symbol of an earlier column.
     Column(u8),
-    /// Counts of the white or black pieces of each kind on the ranks so far.
+    /// Counts of the white or black pieces of each kind on the ranks coded so far.
     Pieces(Side),
-    /// Files with a white or black pawn on the ranks so far.
+    /// Files with a white or black pawn on the ranks coded so far.
     Pawns(Side),
-    /// Pieces and pawns of one colour.
+    /// Pieces and pawns of one colour, as one value.
     Material(Side),
     /// Pawn files of both colours.
     BothPawns,
-    /// Pieces of both colours.
+    /// Pieces of both colours, as one value.
     BothPieces,
     /// Occupied squares of the first or the last rank.
     BackRank(Side),
@@ -64,15 +64,16 @@ impl Context {
     }
 }
 
-/// Number of bits of a piece count: knights, bishops, rooks, queens, and the highest bit for kings.
-/// A count that overflows carries into the next one, for encoder and decoder alike.
+/// Number of bits of a piece count: three bits each for knights, bishops, rooks and queens, and the
+/// highest bit for kings. A count that overflows carries into the next kind, in the encoder as in
+/// the decoder.
 pub(super) const PIECE_BITS: u32 = 13;
 const PIECE_MASK: u16 = (1 << PIECE_BITS) - 1;
 
 /// State of the row that is being coded.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct ContextState {
-    /// The symbols of the columns so far.
+    /// The symbols of the columns coded so far.
     pub(super) symbols: [u16; COLUMNS],
     pub(super) pieces: PieceState,
 }
@@ -97,7 +98,7 @@ impl ContextState {
 /// State of the pieces of a row.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct PieceState {
-    /// Piece counts, White's and Black's.
+    /// Piece counts of White and of Black.
     counts: [u16; 2],
     /// Pawn files, White's in the low byte.
     pawns: u16,
@@ -123,7 +124,7 @@ impl PieceState {
         }
     }
 
-    /// The value of a context that is not a column.
+    /// The value of a context that is not a column; 0 for a column.
     pub(super) fn value(&self, context: Context) -> u32 {
         let pieces = |side: Side| u32::from(self.counts[side as usize] & PIECE_MASK);
         let pawns = |side: Side| u32::from(self.pawns >> (8 * side as u16) & 0xff);
@@ -142,7 +143,7 @@ impl PieceState {
 /// Pieces that a rank adds to a [`PieceState`].
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Gain {
-    /// Piece counts, White's and Black's.
+    /// Piece counts of White and of Black.
     pub(super) counts: [u16; 2],
     /// Pawn files, White's in the low byte.
     pub(super) pawns: u16,
@@ -163,7 +164,7 @@ impl Gain {
     }
 }
 
-/// The pieces that two neighbouring squares, one byte of a rank, add to a [`Gain`].
+/// The pieces that two neighbouring squares add to a [`Gain`]. The squares are one byte of a rank.
 #[derive(Copy, Clone)]
 struct Pair {
     counts: [u16; 2],

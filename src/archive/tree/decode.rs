@@ -9,9 +9,9 @@ use crate::archive::move_links::ReadRows;
 use crate::archive::rans::RansDecoder;
 
 impl PositionModel {
-    /// Decodes the rows of blocks, given with their numbers of rows, which must not ascend. The blocks
-    /// are interleaved in small steps, so that their cache misses overlap. Damaged bytes decode to rows
-    /// too; the checksum of the block detects them.
+    /// Decodes the rows of several blocks. Each block comes with its number of rows; these numbers
+    /// must not ascend. The blocks are interleaved in small steps, so that their cache misses
+    /// overlap. Damaged bytes are decoded to rows too; the checksum of the block detects them.
     pub(in crate::archive) fn decode<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
@@ -31,8 +31,8 @@ impl PositionModel {
         blocks.into_iter().map(|block| (block.decoder, block.read)).collect()
     }
 
-    /// Decodes the columns of a row of each block. The blocks are sorted by the number of first columns
-    /// that their row shares with an earlier row.
+    /// Decodes the columns of one row of each block. The blocks are sorted by the number of first
+    /// columns that this row shares with an earlier row.
     fn decode_columns(&self, blocks: &mut [&mut BlockDecoder]) {
         let mut coded = 0;
         for (place, column) in (0..COLUMNS).zip(&self.columns) {
@@ -59,7 +59,7 @@ impl PositionModel {
         }
     }
 
-    /// Steps to the nodes of the next context of a column.
+    /// Steps from the current nodes to those for the next context of a column.
     fn step(&self, blocks: &mut [&mut BlockDecoder], place: usize, context: Context) {
         let nodes = &self.nodes;
         match context {
@@ -75,7 +75,8 @@ impl PositionModel {
         }
     }
 
-    /// Decodes the next symbol in a node or its ancestors; [`ESCAPE`] if its value is spelled out.
+    /// Decodes the next symbol in a node or its ancestors. Returns [`ESCAPE`] if the value is
+    /// spelled out.
     #[inline]
     fn decode_symbol(&self, mut node: u32, mut chunk: u32, decoder: &mut RansDecoder) -> u16 {
         loop {
@@ -93,7 +94,7 @@ impl PositionModel {
     }
 }
 
-/// The blocks, sorted by the number of first columns of the next row that are known.
+/// Sorts the blocks by the number of first columns that the next row shares with an earlier row.
 fn by_shared<'b, 'a>(blocks: &'b mut [BlockDecoder<'a>]) -> Vec<&'b mut BlockDecoder<'a>> {
     let mut blocks: Vec<&mut BlockDecoder> = blocks.iter_mut().collect();
     blocks.sort_by_cached_key(|block| block.shared as u8);
@@ -103,15 +104,19 @@ fn by_shared<'b, 'a>(blocks: &'b mut [BlockDecoder<'a>]) -> Vec<&'b mut BlockDec
 /// Decoder of the rows of one block.
 struct BlockDecoder<'a> {
     decoder: RansDecoder<'a>,
-    /// Number of rows of the block, and the rows read so far.
+    /// Number of rows of the block.
     count: usize,
+    /// The rows read so far.
     read: ReadRows,
     history: DecodeHistory,
-    /// The last row that no move led to, its symbols, and the pieces before each of its columns.
+    /// The last row that was not predicted by a move.
     row: Row,
+    /// The symbols of `row`.
     symbols: [u16; COLUMNS],
+    /// The pieces of `row` before each of its columns.
     pieces: [PieceState; COLUMNS + 1],
-    /// Number of first columns that the next row shares with `row`: all if a move leads to it.
+    /// Number of first columns that the next row shares with `row`; all columns if a move predicts
+    /// the next row.
     shared: usize,
     is_after_move: bool,
     /// Path to the node of the next symbol.
@@ -145,7 +150,7 @@ impl<'a> BlockDecoder<'a> {
         self.is_after_move = shared.is_none();
     }
 
-    /// Finds the chunk of the node where the search begins.
+    /// Finds the chunk of intervals in which the search for the next symbol begins.
     fn jump(&mut self, model: &PositionModel) {
         let node = model.nodes.symbols(self.path.longest);
         self.chunk = model.tables.chunk(node, self.decoder.slot());
@@ -159,7 +164,7 @@ impl<'a> BlockDecoder<'a> {
         self.symbols[place] = model.decode_symbol(node, self.chunk, &mut self.decoder);
     }
 
-    /// Adds a symbol that is an escape or a difference.
+    /// Adds a symbol that is an escape, or stands for a difference from the first rank.
     fn take_unusual(&mut self, model: &PositionModel, place: usize) {
         let entry = model.columns[place].dictionary.get(usize::from(self.symbols[place]));
         let spelled = || model.spelling.decode(place, &mut self.decoder);

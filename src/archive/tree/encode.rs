@@ -1,6 +1,6 @@
 //! Encoding the rows of blocks with a position model.
-// Column by column, so that the cache misses of different rows overlap. Symbols are searched in the list of
-// their node; one hash table of all nodes was slower.
+// Rows are encoded column by column, so that the cache misses of different rows overlap. Symbols
+// are searched for in the list of their node; one hash table of all nodes was slower.
 
 use super::PositionModel;
 use super::context::{ContextState, ESCAPE};
@@ -12,7 +12,7 @@ use crate::archive::columns::{COLUMNS, Row};
 use crate::archive::rans::{Interval, SCALE};
 
 impl PositionModel {
-    /// An encoder.
+    /// Makes an encoder.
     pub(in crate::archive) fn encoder(&self) -> RowEncoder<'_> {
         let long = || self.nodes.each().filter(|(_, node)| node.are_many());
         let count = long().map(|(_, node)| self.tables.symbols(node).count()).sum();
@@ -37,13 +37,13 @@ impl PositionModel {
 /// Encoder of rows with a model.
 pub(in crate::archive) struct RowEncoder<'a> {
     model: &'a PositionModel,
-    /// Place of the interval of a symbol in a node with many symbols.
+    /// For nodes with many symbols: the place of the interval of each symbol.
     intervals: Table,
-    /// Symbol of a value in each column.
+    /// For each column: the symbol of each value.
     symbols: Vec<Table>,
 }
 
-/// A row with coded columns.
+/// A row whose columns are coded.
 #[derive(Copy, Clone)]
 struct CodedRow<'a> {
     row: &'a Row,
@@ -52,16 +52,16 @@ struct CodedRow<'a> {
     symbol: u16,
 }
 
-/// The rows of a block with coded columns, the one with most columns first.
+/// The rows of a block whose columns are coded. The row with the most coded columns comes first.
 struct CodedRows<'a> {
     rows: Vec<CodedRow<'a>>,
-    /// First coded column of each row, and its place among the rows; in the order of the block.
+    /// For each row in the order of the block: its first coded column, and its index in `rows`.
     in_block: Vec<(usize, usize)>,
 }
 
 impl<'a> CodedRows<'a> {
-    /// Adds the rows whose columns are coded from this one on. They copy the state of the shared
-    /// columns from the last such row before them.
+    /// Adds the rows whose first coded column is `column`. A row copies the state of its earlier
+    /// columns from the last row before it that is already here.
     fn begin(&mut self, column: usize, rows: &[&'a Row], path: Path) {
         let mut last = None;
         for (&row, (first, place)) in rows.iter().zip(&mut self.in_block) {
@@ -78,7 +78,7 @@ impl<'a> CodedRows<'a> {
     }
 }
 
-/// Intervals of one kind for some rows of a block, row by row.
+/// Intervals of some rows of a block, row by row.
 struct IntervalsByRow {
     intervals: Vec<Interval>,
     ends: Vec<usize>,
@@ -106,15 +106,15 @@ impl IntervalsByRow {
 struct BlockIntervals {
     /// Prediction mode of each row.
     modes: IntervalsByRow,
-    /// For each row that no move leads to: the first coded column, and its place among the rows of a
-    /// column.
+    /// For each row that no move predicts: its first coded column, and its index among the rows of
+    /// a column. `None` for rows that a move predicts.
     coded: Vec<Option<(usize, usize)>>,
     /// Intervals of each column.
     columns: Vec<IntervalsByRow>,
 }
 
 impl RowEncoder<'_> {
-    /// The intervals of the rows of a block.
+    /// Returns the intervals of the rows of a block.
     pub(in crate::archive) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
         let block = self.intervals_of(rows);
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
@@ -126,8 +126,8 @@ impl RowEncoder<'_> {
         out
     }
 
-    /// Adds the number of bits of each column of the rows of a block. The bits of prediction modes are
-    /// added to the first column.
+    /// Adds the number of bits of each column, summed over the rows of a block. The bits of
+    /// prediction modes count for the first column.
     pub(in crate::archive) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
         let price = |interval: &Interval| (f64::from(SCALE) / f64::from(interval.freq)).log2();
         let sum = |part: &IntervalsByRow| part.intervals.iter().map(price).sum::<f64>();
@@ -136,7 +136,7 @@ impl RowEncoder<'_> {
         bits.iter_mut().zip(&block.columns).for_each(|(bits, column)| *bits += sum(column));
     }
 
-    /// The intervals of the rows of a block, found column by column, so that the cache misses of
+    /// Finds the intervals of the rows of a block column by column, so that the cache misses of
     /// different rows overlap.
     fn intervals_of(&self, rows: &[Row]) -> BlockIntervals {
         let mut history = EncodeHistory::default();
@@ -175,7 +175,7 @@ impl RowEncoder<'_> {
         BlockIntervals { modes, coded, columns }
     }
 
-    /// The intervals of a column; updates the state of the rows.
+    /// Finds the intervals of a column, and updates the state of the rows.
     fn column(&self, place: usize, rows: &mut [CodedRow]) -> IntervalsByRow {
         let column = &self.model.columns[place];
         let coded = |row: &Row| coded_value(self.model.mirrors, row, place);
@@ -201,7 +201,7 @@ impl RowEncoder<'_> {
         out
     }
 
-    /// Prefetches the place of a symbol in a node.
+    /// Prefetches the place where a symbol of a node will be searched for.
     fn prefetch(&self, at: u32, symbol: u16) {
         let node = self.model.nodes.symbols(at);
         match node.are_many() {

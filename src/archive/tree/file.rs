@@ -35,7 +35,7 @@ impl ModelSpec {
 }
 
 impl PositionModel {
-    /// Reads a model, in about `memory_bytes`.
+    /// Reads a model. It is refused if it needs more than about `memory_bytes`.
     pub(in crate::archive) fn read(
         bytes: &[u8],
         memory_bytes: usize,
@@ -77,37 +77,41 @@ impl PositionModel {
     }
 }
 
-/// Approximate memory of a node and of a symbol in a list, in bytes.
+/// Approximate memory of a node in bytes.
 const NODE_COST: usize = 400;
+/// Approximate memory of a symbol in the list of a node, in bytes.
 const SYMBOL_COST: usize = 20;
 
 /// The bit and integer models that code a position model.
 struct ModelCodec {
-    /// Memory of the model so far, and its limit, in bytes.
+    /// Approximate memory of the model so far, in bytes.
     cost: usize,
+    /// Limit of `cost`.
     limit: usize,
     flags: IntegerModel,
     class_lens: IntegerModel,
-    /// By the class of a value of the faced rank: whether the dictionary has the facing value, and its
-    /// class.
+    /// By the class of a value of the faced rank: models of whether the dictionary has the value
+    /// that faces it.
     is_faced: Vec<BitModel>,
+    /// By the class of a value of the faced rank: models of the class of the value that faces it.
     faced_class: Vec<SmallSymbolModel<{ CLASSES as usize }>>,
-    /// Length of the common prefix of neighbours in a dictionary.
+    /// Number of first squares that neighbours in a dictionary have in common.
     shared: IntegerModel,
-    /// Codes of squares by the two previous squares.
+    /// Codes of squares, in the context of the two previous squares.
     squares: Vec<SmallSymbolModel<16>>,
     values: Vec<IntegerModel>,
 }
 
-/// Models of one column and level.
+/// Models for the nodes of one column and level.
 #[derive(Clone, Default)]
 struct NodeModels {
     len: IntegerModel,
     hinted: Vec<BitModel>,
-    /// By the bit length of the expected gap.
+    /// Gap before the first symbol, by the bit length of the expected gap.
     first_symbol: IntegerModel,
+    /// Gap between two symbols, by the bit length of the expected gap.
     symbol_gap: IntegerModel,
-    /// By class.
+    /// Count of a symbol, by the class of the symbol.
     count: IntegerModel,
     escapes: IntegerModel,
     children: IntegerModel,
@@ -116,7 +120,8 @@ struct NodeModels {
 }
 
 impl NodeModels {
-    /// Models for symbols of these classes, the highest first, with only as many contexts as needed.
+    /// Makes models for symbols of these classes, the highest class first. They have only as many
+    /// contexts as needed.
     fn new(classes: &[u8]) -> NodeModels {
         let gaps = IntegerModel::with_contexts(bit_length(classes.len()) + 1);
         let counts = classes.first().map_or(0, |&class| usize::from(class) + 1);
@@ -146,11 +151,11 @@ impl Default for ModelCodec {
     }
 }
 
-/// Classes of frequency.
+/// Number of classes of frequency.
 const CLASSES: u32 = 32;
 
 impl ModelCodec {
-    /// Codes a model. A decoder is given an empty one.
+    /// Codes a model. A decoder gets an empty `spec` and returns the model that it reads.
     fn model(&mut self, coder: &mut impl BitCoder, spec: &ModelSpec) -> Option<ModelSpec> {
         let mirrors = self.flags.code(coder, spec.mirrors.into()) != 0;
         let mut columns: Vec<TreeSpec> = Vec::with_capacity(COLUMNS);
@@ -163,7 +168,8 @@ impl ModelCodec {
             let faced = faced.and_then(|faced| columns.get(faced));
             let (dictionary, class_lens) = self.dictionary(coder, column, faced, given)?;
             let gains = dictionary.iter().map(|&value| Gain::from_rank(value));
-            // The whole dictionary, what is frequent anywhere, and under each context.
+            // One level each for the whole dictionary, for symbols that are frequent anywhere, and
+            // for each context.
             let levels = contexts.len() + 2;
             let classes = classes(&class_lens);
             let mut tree = TreeCodec {
@@ -213,8 +219,8 @@ impl ModelCodec {
             .collect()
     }
 
-    /// Codes the values class by class, ascending in each class, and the number of values of each class.
-    /// `faced` is the rank that the column faces.
+    /// Codes the values class by class, ascending in each class, and the number of values of each
+    /// class. `faced` is the tree of the rank that the column faces.
     fn dictionary(
         &mut self,
         coder: &mut impl BitCoder,
@@ -265,7 +271,8 @@ impl ModelCodec {
         values.iter().all(fits).then_some((values, class_lens))
     }
 
-    /// The values that face those of a rank, as far as the dictionary has them, with their classes.
+    /// Codes which values of a dictionary face a value of another rank, `faced`. Returns these
+    /// values with their classes.
     fn faced(
         &mut self,
         coder: &mut impl BitCoder,
@@ -286,7 +293,8 @@ impl ModelCodec {
         found
     }
 
-    /// Codes a rank, a-file highest, by its common prefix with the previous one.
+    /// Codes a rank, a-file highest, by the number of squares that it has in common with the
+    /// previous rank.
     fn rank(&mut self, coder: &mut impl BitCoder, column: usize, rank: u32, before: u32) -> u32 {
         let common = (rank ^ before).leading_zeros() / 4;
         let common = self.shared.code(coder, common.into()).min(8) as u32;
@@ -308,11 +316,11 @@ impl ModelCodec {
 /// Codec of the nodes of one column.
 struct TreeCodec<'a> {
     codec: &'a mut ModelCodec,
-    /// By level.
+    /// Models of each level.
     models: Vec<NodeModels>,
     /// Class of each symbol.
     classes: Vec<u8>,
-    /// Pieces that the symbols of a column of ranks need.
+    /// Pieces that the symbols of a column need; `None` if the column is not a rank.
     needs: Option<Needs>,
     contexts: &'a [Context],
     earlier: &'a [TreeSpec],
@@ -321,36 +329,39 @@ struct TreeCodec<'a> {
     nodes: Vec<NodeSpec>,
     /// Number of symbols in the lists of all nodes.
     listed: usize,
-    /// By level of the current node: the symbols that are common in its list and those of its children.
+    /// For each level of the current path: the symbols that are common in the lists of a node and
+    /// its children.
     hints: Vec<Hint>,
-    /// The symbols of the list that is being coded.
+    /// The symbols found so far for the list that is being coded.
     taken: Vec<u16>,
 }
 
-/// Place of a node in the tree: the value of its last context, and the pieces that all its contexts
-/// determine.
+/// Place of a node in the tree: the value of its last context, and the pieces that are known from
+/// all its contexts.
 #[derive(Copy, Clone, Default)]
 struct Place {
     context: u32,
     known: Known,
 }
 
-/// The symbols in the lists below a node so far.
+/// Counts of the symbols in the lists of a node and its children so far.
 #[derive(Clone)]
 struct Hint {
     lists: u32,
-    /// Number of lists with each symbol, and the symbols of any list.
+    /// For each symbol the number of lists that have it.
     counts: Vec<u32>,
+    /// The symbols that are in some list.
     listed: Vec<u16>,
-    /// The symbols in most lists, at most [`HINTED`]: the most frequent first, then by symbol.
+    /// The symbols that are in most lists, at most [`HINTED`]: sorted by descending count, then by
+    /// symbol.
     likely: Vec<u16>,
 }
 
-/// Number of the most likely symbols that are coded one by one.
+/// Maximum number of likely symbols of which the presence is coded one by one.
 const HINTED: usize = 32;
 
 impl Hint {
-    /// Hint without lists, for this number of symbols.
+    /// Makes a hint without lists, for this number of symbols.
     fn new(symbols: usize) -> Hint {
         Hint { lists: 0, counts: vec![0; symbols], listed: Vec::new(), likely: Vec::new() }
     }
@@ -374,7 +385,7 @@ impl Hint {
         }
     }
 
-    /// Moves a symbol whose count grew to its rank.
+    /// Moves a symbol whose count grew to its place in `likely`.
     fn rank(&mut self, symbol: u16) {
         let order = |symbol: u16| (Reverse(self.counts[usize::from(symbol)]), symbol);
         let last = self.likely.get(HINTED - 1);
@@ -395,7 +406,7 @@ impl Hint {
         }
     }
 
-    /// The share of lists with a symbol, in sixteenths.
+    /// Share of the lists that have a symbol, from 0 to 15 fifteenths.
     fn part(&self, symbol: u16) -> usize {
         let lists = self.counts[usize::from(symbol)];
         (lists * 15 / self.lists.max(1)).min(15) as usize
@@ -407,7 +418,7 @@ const fn bit_length(number: usize) -> usize {
     (usize::BITS - number.leading_zeros()) as usize
 }
 
-/// The class of each symbol.
+/// Returns the class of each symbol, given the number of symbols of each class.
 fn classes(lens: &[u32]) -> Vec<u8> {
     let of_class = |(class, &len)| std::iter::repeat_n(class as u8, len as usize);
     lens.iter().enumerate().rev().flat_map(of_class).collect()
@@ -422,7 +433,8 @@ fn children(nodes: &[NodeSpec]) -> Vec<Vec<usize>> {
 }
 
 impl TreeCodec<'_> {
-    /// Codes a node at a level and all nodes below it. `source` is its place among the given nodes.
+    /// Codes a node at a level, and all nodes below it. `source` is its index among the given
+    /// nodes.
     fn node(
         &mut self,
         coder: &mut impl BitCoder,
@@ -472,7 +484,7 @@ impl TreeCodec<'_> {
         (self.codec.cost <= self.codec.limit).then_some(())
     }
 
-    /// Place of a child of a node.
+    /// Returns the place of the child of a node that has the value `context` of the next context.
     fn below(&self, level: usize, Place { mut known, .. }: Place, context: u32) -> Option<Place> {
         let number = *self.contexts.get(level - 1)?;
         let rank = match number {
@@ -486,7 +498,7 @@ impl TreeCodec<'_> {
         Some(Place { context, known })
     }
 
-    /// Codes the symbols of a node, ascending, with their counts.
+    /// Codes the symbols of a node, in ascending order, with their counts.
     fn list(
         &mut self,
         coder: &mut impl BitCoder,
@@ -540,8 +552,9 @@ impl TreeCodec<'_> {
         Some(list)
     }
 
-    /// Codes which of the likely symbols a list of `count` symbols has. Returns the number of likely
-    /// symbols that were examined; impossible ones among them were skipped.
+    /// Codes which of the likely symbols a list has; `len` is the number of symbols of the list.
+    /// Returns how many likely symbols were examined, including impossible symbols that were
+    /// skipped.
     fn hinted(
         &mut self,
         coder: &mut impl BitCoder,
@@ -569,8 +582,8 @@ impl TreeCodec<'_> {
         hint.likely.len()
     }
 
-    /// Codes the value of the context of a child; children ascend by it. An escaped symbol is coded as
-    /// the one after the last.
+    /// Codes the value of the context of a child; the values of siblings ascend. An escape is coded
+    /// as the number after the last symbol.
     fn context(
         &mut self,
         coder: &mut impl BitCoder,

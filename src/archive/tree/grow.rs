@@ -1,40 +1,42 @@
-//! Growing the tree of a column: the rows are sorted by the first context; those of each node that is
-//! worth its bits are sorted by the next context, and so on.
-// Greedy: a node is kept if the bits that it saves in the rows exceed the estimated bits of its
-// description, and its children are tried afterwards. Sorting rows gives all values of a context in one
-// pass; a hash table of counts for each value would take more memory and a cache miss for each row.
+//! Growing the tree of a column. The rows are sorted by the first context. If a node for the rows
+//! with one value saves bits, it is kept, and its rows are sorted by the next context, and so on.
+// The growth is greedy: a node is kept if the bits that it saves in the rows exceed the estimated
+// bits of its description, and its children are tried afterwards. Sorting rows gives all values of
+// a context in one pass; a hash table of counts for each value would take more memory and a cache
+// miss for each row.
 
 use super::context::ESCAPE;
 use super::spec::{MAX_LISTED, NodeSpec};
 use std::cmp::Reverse;
 use std::sync::LazyLock;
 
-/// Estimated bits of a node in the model without its symbols.
+/// Estimated bits of a node in the model, not counting its symbols.
 const NODE_BITS: f32 = 16.0;
 /// Estimated bits of a symbol in a node's list.
 const SYMBOL_BITS: f32 = 6.0;
-/// Maximum number of symbols of a node below the root.
+/// Maximum number of symbols that a node below the root lists.
 const MAX_LIST: usize = 700;
-/// Values of a context that occur less often get no node.
+/// Values of a context that fewer rows have get no node.
 const RARE: usize = 4;
-/// Number of rows from which on a radix sort is used; fewer are sorted by comparison.
+/// Number of rows from which on a radix sort is used. Fewer rows are sorted by comparison.
 const MANY: usize = 1 << 9;
-/// Maximum number of bits of a digit.
+/// Maximum number of bits of a digit of the radix sort.
 const DIGIT_BITS: u32 = 11;
 
 /// Rows as the tree of a column sees them.
 pub(super) struct ColumnRows<'a> {
-    /// Rows whose column is coded.
+    /// The rows in which the column is coded.
     pub(super) rows: Vec<u32>,
-    /// Symbol of each row in the column, and the number of symbols without the escape.
+    /// Symbol of each row in the column; `escape` for the escape.
     pub(super) symbols: &'a [u16],
+    /// Number of symbols, which stands for the escape.
     pub(super) escape: u16,
     pub(super) contexts: Vec<ContextValues<'a>>,
 }
 
 /// The value of a context for each row.
 pub(super) enum ContextValues<'a> {
-    /// Symbols of a column, where a number stands for [`ESCAPE`].
+    /// Symbols of a column. The number `escape` stands for [`ESCAPE`].
     Symbols {
         values: &'a [u16],
         escape: u16,
@@ -43,7 +45,7 @@ pub(super) enum ContextValues<'a> {
 }
 
 impl ContextValues<'_> {
-    /// A value as in nodes.
+    /// Converts a value to the form that it has in nodes.
     fn shown(&self, value: u32) -> u32 {
         match self {
             ContextValues::Symbols { escape, .. } if value == u32::from(*escape) => ESCAPE.into(),
@@ -51,7 +53,7 @@ impl ContextValues<'_> {
         }
     }
 
-    /// Sorts rows by their values. Returns the values with their numbers of rows.
+    /// Sorts rows by their values. Returns each value with the number of rows that have it.
     fn sort(&self, rows: &mut [u32], keys: &mut SortKeys) -> Vec<(u32, usize)> {
         match self {
             ContextValues::Symbols { values, .. } => {
@@ -65,7 +67,7 @@ impl ContextValues<'_> {
 /// Buffers for sorting rows.
 #[derive(Default)]
 struct SortKeys {
-    /// The value in the high bits, the row in the low bits.
+    /// Each key has the value in its high bits and the row in its low bits.
     keys: Vec<u64>,
     sorted: Vec<u64>,
 }
@@ -117,7 +119,7 @@ const fn value_of(key: u64) -> u32 {
     (key >> u32::BITS) as u32
 }
 
-/// The nodes in which rows are coded.
+/// The rows, with the nodes in which they are coded.
 pub(super) struct CodedInNodes {
     /// The rows, grouped by node.
     rows: Vec<u32>,
@@ -126,7 +128,7 @@ pub(super) struct CodedInNodes {
 }
 
 impl CodedInNodes {
-    /// Adds rows that are coded in a node.
+    /// Adds `rows` rows that are coded in a node.
     fn add(&mut self, node: u32, rows: usize) {
         match self.runs.last_mut() {
             Some((last, end)) if *last == node => *end += rows,
@@ -142,7 +144,7 @@ impl CodedInNodes {
         self.runs.iter_mut().for_each(|(node, _)| *node = numbers[*node as usize]);
     }
 
-    /// The nodes with their rows, in the order of the tree.
+    /// Returns the nodes with their rows, in the order of the tree.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, &[u32])> {
         let mut first = 0;
         self.runs
@@ -156,8 +158,8 @@ impl CodedInNodes {
 pub(super) enum Purpose<'a> {
     /// Comparison with other trees; a bit of the model counts as `model` bits.
     Trial { model: f32 },
-    /// Use in a model. `usage` is the estimated number of times that symbols are coded in the root. In
-    /// an open tree every node can escape.
+    /// Use in a model. `usage` is the estimated number of times that each symbol is coded in the
+    /// root. In an open tree every node can escape.
     Use { usage: &'a [u32], open: bool },
 }
 
@@ -167,20 +169,21 @@ pub(super) struct TreeBuilder<'a> {
     escape: u16,
     contexts: &'a [ContextValues<'a>],
     purpose: Purpose<'a>,
-    /// By level and symbol: the node that lists the symbol there, its place in the list, and its cost
-    /// in bits.
+    /// For each level and symbol: the node that lists the symbol there, the index of the symbol in
+    /// the list, and its cost in bits.
     listed: Vec<Vec<ListedSymbol>>,
-    /// The node of each level on the current path, and the bits of its escape.
+    /// For each level of the current path: the node, and the bits of its escape.
     path: Vec<Option<(u32, f32)>>,
     nodes: Vec<NodeSpec>,
     /// Number of symbols in the lists of all nodes.
     listed_symbols: usize,
-    /// Counts by symbol; all 0 except while symbols are counted.
+    /// Count of each symbol; all 0 except while symbols are counted.
     counts: Vec<u32>,
-    /// Buffer for all symbols and one more.
+    /// Buffer with room for all symbols and one more.
     noted: Vec<u16>,
-    /// Symbols of the rows counted last, and the number of rows without a symbol.
+    /// Symbols of the rows that were counted last.
     met: Vec<MetSymbol>,
+    /// Number of these rows whose symbol is the escape.
     met_escapes: u32,
     bits: f32,
     coded: CodedInNodes,
@@ -190,12 +193,12 @@ pub(super) struct TreeBuilder<'a> {
 /// Result of a [`TreeBuilder`].
 pub(super) struct BuiltTree {
     pub(super) nodes: Vec<NodeSpec>,
-    /// Estimated bits of data and model, for a trial.
+    /// Estimated bits of data and model, if the tree is a trial.
     pub(super) bits: f32,
     pub(super) coded: CodedInNodes,
 }
 
-/// A symbol of some rows: the number of rows with it, and its cost in bits so far.
+/// A symbol of some rows: the number of rows that have it, and its present cost in bits.
 struct MetSymbol {
     symbol: u16,
     count: u32,
@@ -261,7 +264,7 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Makes the root, which has all symbols, with these counts.
+    /// Makes the outermost node, which has all symbols, with these counts.
     fn start(&mut self, usage: &[u32]) {
         let total: f32 = usage.iter().map(|&count| count as f32 + 0.3).sum();
         for (place, &count) in usage.iter().enumerate() {
@@ -274,14 +277,15 @@ impl<'a> TreeBuilder<'a> {
         self.path[0] = Some((0, 0.0));
     }
 
-    /// Makes the node of the symbols that are frequent in any context, and all nodes below it.
+    /// Makes the node of the symbols that are frequent in any context, and all nodes below that
+    /// node.
     fn frequent_anywhere(&mut self, rows: &mut [u32]) {
         if !self.split(rows, 1, 0) {
             self.count_met(rows, 0);
         }
     }
 
-    /// Cost in bits of a symbol at a level or above.
+    /// Cost in bits of a symbol that is coded at a level, or escapes to a level above.
     fn cost(&self, symbol: usize, level: usize) -> f32 {
         let mut bits = 0.0;
         for level in (0..=level).rev() {
@@ -296,12 +300,12 @@ impl<'a> TreeBuilder<'a> {
         bits
     }
 
-    /// The innermost node of a level or above.
+    /// The innermost node of the current path at a level or above.
     fn innermost(&self, level: usize) -> u32 {
         self.path[..=level].iter().rev().flatten().next().map_or(0, |&(node, _)| node)
     }
 
-    /// Counts the symbols of some rows where they are coded, at a level or above.
+    /// Counts the symbols of some rows in the nodes where they are coded, at a level or above.
     fn count(&mut self, rows: &[u32], level: usize) {
         self.put(rows, level);
         for &row in rows {
@@ -309,7 +313,7 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Counts the symbols of `rows`, which were counted last, where they are coded, at a level or above.
+    /// Does the same as `count` for the rows that [`TreeBuilder::meet`] counted last.
     fn count_met(&mut self, rows: &[u32], level: usize) {
         self.put(rows, level);
         for place in 0..self.met.len() {
@@ -329,7 +333,8 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Counts a symbol `times` times where it is coded, at a level or above.
+    /// Counts a symbol `times` times in the node where it is coded, at a level or above. Counts the
+    /// escapes on the way.
     fn count_symbol(&mut self, symbol: u16, times: u32, level: usize) {
         for level in (0..=level).rev() {
             let Some((node, _)) = self.path[level] else { continue };
@@ -345,8 +350,8 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Makes a node for rows with the same contexts if it saves bits, then nodes for the next context
-    /// below it.
+    /// Makes a node for rows with the same contexts if it saves bits, then nodes for the next
+    /// context below it. Returns true if the node was made.
     fn split(&mut self, rows: &mut [u32], level: usize, context: u32) -> bool {
         let list = self.worthwhile(rows, level);
         if list.is_empty() || self.listed_symbols + list.len() > MAX_LISTED {
@@ -372,7 +377,7 @@ impl<'a> TreeBuilder<'a> {
         true
     }
 
-    /// Makes nodes for the next context below a level.
+    /// Makes nodes below a node at this level, one for each frequent value of the next context.
     fn below(&mut self, rows: &mut [u32], level: usize) {
         let Some(values) = self.contexts.get(level - 1) else { return self.count_met(rows, level) };
         // Rows with rare values of the context are counted together.
@@ -392,7 +397,7 @@ impl<'a> TreeBuilder<'a> {
         self.count(&rows[first..], level);
     }
 
-    /// Count of an escape that never occurs.
+    /// Count that is assumed for an escape that never occurs.
     fn slack(&self) -> f32 {
         if self.is_open() { 0.5 } else { 0.0 }
     }
@@ -401,7 +406,7 @@ impl<'a> TreeBuilder<'a> {
         matches!(self.purpose, Purpose::Use { open: true, .. })
     }
 
-    /// Estimated bits of a node with this number of symbols.
+    /// Estimated bits of a node that lists this number of symbols.
     fn model_bits(&self, symbols: usize) -> f32 {
         let weight = match self.purpose {
             Purpose::Trial { model } => model,
@@ -410,8 +415,8 @@ impl<'a> TreeBuilder<'a> {
         weight * (NODE_BITS + SYMBOL_BITS * symbols as f32)
     }
 
-    /// The symbols that a node for these rows should list; empty if it saves nothing. The node of the
-    /// symbols that are frequent anywhere is made in any case. Counts all symbols of the rows.
+    /// Returns the symbols that a node for these rows should list; empty if the node saves nothing.
+    /// At level 1 the node is made even then. Counts all symbols of the rows.
     fn worthwhile(&mut self, rows: &[u32], level: usize) -> Vec<(u16, u32)> {
         let before = self.meet(rows, level - 1);
         if level > 1 && before < self.model_bits(1) {
@@ -441,7 +446,8 @@ impl<'a> TreeBuilder<'a> {
         self.met.iter().take(len).map(|met| (met.symbol, met.count)).collect()
     }
 
-    /// Counts the symbols of some rows, and returns their cost at a level or above.
+    /// Counts the symbols of some rows, and returns their cost in bits if they are coded at a level
+    /// or above.
     fn meet(&mut self, rows: &[u32], level: usize) -> f32 {
         // Whether a symbol is new is unpredictable, so it is written without a branch.
         let mut met = 0;
@@ -469,7 +475,7 @@ impl<'a> TreeBuilder<'a> {
     }
 }
 
-/// Counts below this have their logarithm in a table.
+/// Counts below this number have their logarithms in a table.
 const SMALL: usize = 1 << 10;
 
 /// The binary logarithm of a count.

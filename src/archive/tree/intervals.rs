@@ -1,5 +1,5 @@
-//! The intervals of the rows from which a model was built. They are found node by node, while the rows
-//! are grouped by node, which is faster than a search for each row.
+//! The intervals of the rows from which a model was built. The intervals are found node by node,
+//! because the rows are already grouped by node. That is faster than a search for each row.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::archive::rans::Interval;
 /// The nodes of a path in a tree, from the root, with the intervals of their symbols.
 struct OpenPath<'a> {
     tree: &'a [NodeSpec],
-    /// The number of symbols, which is the number of the escape.
+    /// The number of symbols, which stands for the escape.
     escape: u16,
     nodes: Vec<OpenNode>,
 }
@@ -22,7 +22,8 @@ struct OpenPath<'a> {
 /// A node whose intervals are indexed by symbol.
 struct OpenNode {
     node: u32,
-    /// By symbol: the last node of this depth with it, and its interval there.
+    /// For each symbol: the last node of this depth that lists the symbol, and the interval of the
+    /// symbol there.
     intervals: Vec<(u32, Interval)>,
 }
 
@@ -37,7 +38,7 @@ impl OpenNode {
 const NOWHERE: (u32, Interval) = (u32::MAX, Interval { start: 0, freq: 0 });
 
 impl OpenPath<'_> {
-    /// Opens the path to a node, and returns its depth.
+    /// Opens the path to a node, and returns the depth of the node.
     fn go_to(&mut self, node: u32) -> usize {
         let depth = match node {
             0 => 0,
@@ -57,7 +58,8 @@ impl OpenPath<'_> {
         depth
     }
 
-    /// Appends the intervals of a symbol at a depth of the path.
+    /// Appends the intervals that code a symbol from a depth of the path on: escapes, then the
+    /// symbol.
     fn put(&self, depth: usize, symbol: u16, out: &mut Vec<Interval>) {
         for node in self.nodes[..=depth].iter().rev() {
             let found = node.interval(symbol);
@@ -72,13 +74,14 @@ impl OpenPath<'_> {
 /// Intervals of a column of rows.
 pub(super) struct ColumnIntervals {
     rows: Vec<RowIntervals>,
-    /// Sequences of intervals, of rows with more than one, or with a value that is spelled out.
+    /// Intervals of the rows that have more than one interval or a value that is spelled out.
     sequences: Vec<Interval>,
+    /// End of each sequence in `sequences`.
     ends: Vec<u32>,
 }
 
-/// Intervals of a column of a row: a single interval, or, with the highest bit set, the number of a
-/// sequence; the next bit is set if the spelled-out value follows.
+/// Intervals of one row in a column. If the highest bit is 0, it is a single interval. Otherwise it
+/// is the number of a sequence; the next bit is set if the spelled-out value follows.
 #[derive(Copy, Clone, Default)]
 struct RowIntervals(u32);
 
@@ -94,7 +97,7 @@ impl RowIntervals {
         RowIntervals(SEQUENCE | if is_spelled { SPELLED } else { 0 } | number)
     }
 
-    /// The single interval, if it is one.
+    /// The single interval; `None` for a sequence.
     const fn as_one(self) -> Option<Interval> {
         let interval = Interval { start: (self.0 >> 16) as u16, freq: self.0 as u16 };
         if self.0 & SEQUENCE == 0 { Some(interval) } else { None }
@@ -110,7 +113,8 @@ impl RowIntervals {
 }
 
 impl ColumnIntervals {
-    /// Intervals of rows that are coded in the nodes of a tree; symbols go up to the escape.
+    /// Finds the intervals of rows that are coded in the nodes of a tree. In `symbols` the number
+    /// `escape` stands for the escape.
     pub(super) fn new(
         tree: &[NodeSpec],
         coded: &CodedInNodes,
@@ -141,7 +145,7 @@ impl ColumnIntervals {
         column
     }
 
-    /// Appends the intervals of a row; returns true if its value is spelled out after them.
+    /// Appends the intervals of a row. Returns true if the value must be spelled out after them.
     #[inline]
     fn put(&self, row: usize, out: &mut Vec<Interval>) -> bool {
         let intervals = self.rows[row];
@@ -162,19 +166,21 @@ pub(in crate::archive) struct TrainedEncoder {
     columns: Vec<ColumnIntervals>,
     spelling: Spelling,
     predictions: Option<Predictions>,
-    /// With prediction, the rows that no move leads to: columns have only these.
+    /// With prediction: the numbers of the rows that no move predicts. The columns have only these
+    /// rows.
     places: Option<Vec<u32>>,
 }
 
-/// Predictions of the rows.
+/// Prediction modes of the rows.
 struct Predictions {
     distribution: PredictionModes,
-    /// Mode of each row, from the training, because finding it takes a search for a move.
+    /// Mode of each row. It is kept from the training, because finding it takes a search for a
+    /// move.
     modes: Arc<[Option<PredictionMode>]>,
 }
 
 impl TrainedEncoder {
-    /// Encoder for a finished model.
+    /// Makes an encoder for a finished model.
     pub(super) fn new(
         spec: &ModelSpec,
         columns: Vec<ColumnIntervals>,
@@ -193,7 +199,7 @@ impl TrainedEncoder {
         }
     }
 
-    /// The intervals of the rows of a block, whose first row has the number `first`.
+    /// Returns the intervals of the rows of a block, whose first row has the number `first`.
     pub(in crate::archive) fn encode(&self, first: usize, rows: &[Row]) -> Vec<Interval> {
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
         let mut place = match &self.places {
@@ -224,7 +230,8 @@ impl TrainedEncoder {
     }
 }
 
-/// Appends the prediction of a row, and returns its first coded column.
+/// Appends the prediction of a row. Returns its first coded column, or `None` if a move predicts
+/// it.
 fn put_mode(
     modes: &PredictionModes,
     mode: Option<PredictionMode>,
@@ -251,7 +258,7 @@ mod tests {
 
     const BLOCK: usize = 64;
 
-    /// Rows that share much with previous rows, and have some unique values.
+    /// Rows that have much in common with previous rows, and also some unique values.
     fn rows(count: usize) -> Vec<Row> {
         let mut state = 1_u64;
         let mut random = |below: u32| {

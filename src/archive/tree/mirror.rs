@@ -1,5 +1,5 @@
-//! Coding the last rank by its difference to the first: in most positions of games, pieces of both
-//! colours face each other.
+//! Coding the last rank by its difference from the first rank. It saves bits because in most
+//! positions of games pieces of both colours face each other there.
 
 use crate::archive::columns::{RANK_ORDER, RANKS, Row, no_pieces, with_other_colors};
 
@@ -9,7 +9,8 @@ pub(super) const LAST_RANK: usize = {
     RANKS + 2
 };
 
-/// The earlier column of the rank that a rank faces.
+/// Returns the earlier column that a rank faces on the other side of the board; `None` if there is
+/// none.
 pub(super) const fn faced_column(column: usize) -> Option<usize> {
     match column {
         LAST_RANK => Some(RANKS),
@@ -23,12 +24,13 @@ pub(super) const fn faced_column(column: usize) -> Option<usize> {
 /// The code of an empty square that faces a piece.
 pub(super) const VACATED: u32 = 13;
 
-/// The rank that faces another; codes that are not pieces face empty squares.
+/// Returns the rank that faces another: the same pieces in the other colour. Codes that are not
+/// pieces face empty squares.
 pub(super) fn facing(rank: u32) -> u32 {
     with_other_colors(rank & !no_pieces(rank))
 }
 
-/// All bits of the codes that are not 0.
+/// Sets all bits of each code that is not 0.
 const fn mask(codes: u32) -> u32 {
     ((codes | codes >> 1 | codes >> 2 | codes >> 3) & 0x1111_1111) * 15
 }
@@ -38,20 +40,21 @@ const fn everywhere(code: u32) -> u32 {
     code * 0x1111_1111
 }
 
-/// The value that is coded for a column of a row.
+/// Returns the value that is coded for a column of a row.
 #[inline]
 pub(super) fn coded_value(mirrors: bool, row: &Row, column: usize) -> u32 {
     let value = row.0[column];
     if mirrors && column == LAST_RANK { mirrored(row.0[RANKS], value) } else { value }
 }
 
-/// Codes the last rank by the first: 0 where the same pieces face each other.
+/// Codes the last rank, given the first: 0 on files where it has the same piece as the first rank
+/// in the other colour.
 fn mirrored(first: u32, last: u32) -> u32 {
     let vacated = everywhere(VACATED) & !mask(last);
     (last | vacated) & mask(last ^ facing(first))
 }
 
-/// The last rank that [`mirrored`] codes.
+/// Decodes a last rank that [`mirrored`] coded.
 pub(super) fn unmirrored(first: u32, coded: u32) -> u32 {
     let coded_or_vacated = coded & mask(coded ^ everywhere(VACATED));
     facing(first) & !mask(coded) | coded_or_vacated

@@ -1,24 +1,24 @@
-//! The position model of level default: for each column a tree of contexts, each with the symbols that
-//! are frequent there. `formats/archive.md` specifies it.
+//! The position model of level default. It has a tree of contexts for each column; each node of the
+//! tree lists the symbols that are frequent in its contexts. `formats/archive.md` specifies it.
 //!
 //! - **Row**: a position as thirteen numbers, the **columns**.
-//! - **Dictionary**: the values of a column that have a **symbol**. The **escape** symbol precedes
-//!   other values, which are **spelled out**.
+//! - **Dictionary**: the values of a column that have a **symbol**. Other values are coded as the
+//!   **escape** symbol, and then **spelled out**.
 //! - **Context**: a value that is known before a column is coded; `ContextState` has all of them.
-//! - **Node**: the symbols that are frequent with some values of contexts, each with its count.
-//! - **`Interval`**: cumulative frequency and frequency of a symbol in a node; `SymbolTables` has the
-//!   intervals of all nodes, for the rANS coder in `rans`.
-//! - **Prediction mode**: the relation of a row to previous rows of its block, tracked by
-//!   `EncodeHistory` and `DecodeHistory`.
-//! - **[`TrainingSet`]**: the rows of a segment. `TreeBuilder` makes a `ModelSpec` of them, with a
-//!   `TreeSpec` for each column: the model before it is written, or after it was read. The intervals of
-//!   the rows are then known: `TrainedEncoder` has them.
-//! - **[`PositionModel`]**: a model that codes any rows: [`RowEncoder`] and `BlockDecoder`.
-// Why this way: whole ranks as symbols and a few contexts keep decoding at 13 symbols a record. At 64
-// records a block the tree took 4.2 to 10.6 bytes a record on five opening books, model and directory
-// included, and decoded 2.1 to 2.8 million positions a second on one core; xz -9e took 5.8 to 14.8 and has
-// no access to single records. These did not help: the previous record as a context, other orders of
-// squares, models trained on other files, and a match model.
+//! - **Node**: the symbols that are frequent under some values of contexts, each with its count.
+//! - **`Interval`**: cumulative frequency and frequency of a symbol in a node; `SymbolTables` has
+//!   the intervals of all nodes, for the rANS coder in `rans`.
+//! - **Prediction mode**: says how a row follows from previous rows of its block. `EncodeHistory`
+//!   and `DecodeHistory` keep track of these rows.
+//! - **[`TrainingSet`]**: the rows of a segment. `TreeBuilder` makes a `ModelSpec` from them, with
+//!   a `TreeSpec` for each column. A `ModelSpec` is a model before it is written, or after it was
+//!   read. `TrainedEncoder` has the intervals of the rows from which a model was built.
+//! - **[`PositionModel`]**: a model that codes any rows, with [`RowEncoder`] and `BlockDecoder`.
+// Why this way: whole ranks as symbols and a few contexts keep decoding at 13 symbols a record. At
+// 64 records a block the tree took 4.2 to 10.6 bytes a record on five opening books, including
+// model and directory. It decoded 2.1 to 2.8 million positions a second on one core. xz -9e took
+// 5.8 to 14.8 bytes and has no access to single records. These did not help: the previous record as
+// a context, other orders of squares, models trained on other files, and a match model.
 
 mod build;
 mod candidates;
@@ -57,12 +57,12 @@ pub(in crate::archive) struct PositionModel {
     columns: Vec<Column>,
     nodes: Nodes,
     tables: SymbolTables,
-    /// True if the last rank is coded by its difference to the first.
+    /// True if the last rank is coded by its difference from the first rank.
     mirrors: bool,
     spelling: Spelling,
-    /// Prediction of rows from previous rows, if it pays.
+    /// Prediction of rows from previous rows; `None` if the model does not use it.
     modes: Option<PredictionModes>,
-    /// Approximate memory in bytes, of a model that was read.
+    /// Approximate memory in bytes; 0 if the model was not read from bytes.
     cost: usize,
 }
 
@@ -72,7 +72,7 @@ struct Column {
     contexts: Vec<Context>,
     /// Values with a symbol, the most frequent first.
     dictionary: Vec<Entry>,
-    /// Path before the first context.
+    /// The path before the first context.
     start: Path,
 }
 
@@ -80,7 +80,8 @@ struct Column {
 #[derive(Copy, Clone, Debug)]
 struct Entry {
     value: u32,
-    /// Pieces that it adds to contexts, if it is a rank and not coded as a difference.
+    /// The pieces that the value adds to contexts, if it is a rank that is not coded as a
+    /// difference.
     gain: Gain,
 }
 
@@ -96,12 +97,12 @@ impl PositionModel {
         self.cost
     }
 
-    /// True if a column is coded by its difference to the first rank.
+    /// True if a column is coded by its difference from the first rank.
     const fn is_mirrored(&self, column: usize) -> bool {
         self.mirrors && column == LAST_RANK
     }
 
-    /// The value of a column from its coded value.
+    /// Returns the value of a column from its coded value.
     fn value_of(&self, column: usize, coded: u32, row: &Row) -> u32 {
         if self.is_mirrored(column) { unmirrored(row.0[RANKS], coded) } else { coded }
     }
@@ -115,8 +116,9 @@ pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
     SHIPPED.as_ref()
 }
 
-/// The bytes of a model for positions like these. It makes the built-in model of epdb, for archives
-/// that are too small for a model of their own (`tests/examples/archive_data`).
+/// Returns the bytes of a model for positions like these. With it, `tests/examples/archive_data`
+/// makes the model that is built into epdb, for archives that are too small for a model of their
+/// own.
 ///
 /// ```
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")?;

@@ -1,31 +1,34 @@
 //! The nodes of a model in a hash table by contexts.
-// The children of a node share a region of the table, with a hash of 31 bits shifted to its size, so a
-// step from parent to child reads one pair of places, usually one cache line. A sorted list of children
-// would need a binary search with branches that the processor cannot predict.
+// The children of a node share a region of the table. A hash of 31 bits, shifted to the size of the
+// region, is the place of a child. So a step from parent to child reads one pair of places, usually
+// one cache line. A sorted list of children would need a binary search with branches that the
+// processor cannot predict.
 
 use super::symbol_tables::NodeSymbols;
 use std::hint::select_unpredictable;
 
-/// Parent of a column's root.
+/// Parent of the outermost node of a column.
 pub(super) const NO_NODE: u32 = u32::MAX;
-/// Context of a node without one. Values of contexts have fewer bits.
+/// Context of a node that has none. It differs from all values of contexts, which have fewer bits.
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
 
-/// The symbols that are frequent in a context; the escape to the parent is one of them.
+/// The symbols that are frequent in a context. The escape to the parent may be one of them.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Node {
     pub(super) parent: u32,
     pub(super) symbols: NodeSymbols,
 }
 
-/// The region of the children of a node: their first pair, a flag, and in the lowest five bits the
-/// shift of a 31-bit hash to a pair among them.
+/// The region of the children of a node. The highest bits are the number of its first pair, then
+/// there is the flag [`Children::PASSED`]. The lowest five bits are a shift: a 31-bit hash, shifted
+/// by it, is the number of a pair in the region.
 #[derive(Copy, Clone, Debug)]
 struct Children(u32);
 
 impl Children {
-    /// The first pair of the table, which is empty.
+    /// An empty region: the first pair of the table, which has no nodes.
     const NONE: Children = Children::new(0, 1);
+    /// Set in a pair if a child found both places of the pair taken and is in a later pair.
     const PASSED: u32 = 1 << 5;
 
     const fn new(first: usize, pairs: usize) -> Children {
@@ -40,24 +43,25 @@ impl Children {
         self.0 & 31
     }
 
-    /// The home pair of a context.
+    /// The pair in which the child with this context should be.
     const fn home(self, context: u32) -> usize {
         let hash = context.wrapping_mul(0x9e37_79b9) >> 1;
         self.first() + (hash >> self.shift()) as usize
     }
 
-    /// The pair that is tried next.
+    /// The pair that is tried after a pair.
     const fn after(self, pair: usize) -> usize {
         self.first() + (pair + 1 - self.first()) % (1 << (31 - self.shift()))
     }
 }
 
-/// The part of a node that is read on the way to it, kept small for the cache.
+/// The part of a node that is read on the way to the node. It is kept small for the cache.
 #[derive(Copy, Clone, Debug)]
 struct Place {
     /// Value of the last context.
     context: u32,
-    /// In the first place of a pair, its flag is set if a child found both places taken.
+    /// The children of the node. In the first place of a pair the flag [`Children::PASSED`] is that
+    /// of the pair.
     children: Children,
 }
 
@@ -74,17 +78,19 @@ impl Pair {
     }
 }
 
-/// The path from the root of a column to the node with the most matching contexts.
+/// The path from the root of a column to the last node that matches the contexts so far.
 #[derive(Copy, Clone, Debug)]
+/// Place of that node.
 pub(super) struct Path {
     pub(super) longest: u32,
-    /// Children of the last node; none if there was no such node.
+    /// Children of that node; none if the last step found no node.
     children: Children,
 }
 
 impl Path {
-    /// Steps to the node for the next context. All contexts are examined in any case, so that there is
-    /// no unpredictable branch.
+    /// Steps to the node for the next context. If there is no such node, `longest` stays, and later
+    /// steps find nothing. All contexts are examined in any case, so that there is no unpredictable
+    /// branch.
     #[inline]
     pub(super) fn step(&mut self, nodes: &Nodes, context: u32) {
         let home = self.children.home(context);
@@ -98,7 +104,8 @@ impl Path {
     }
 }
 
-/// Place of a node with this context in a pair, or 0, and its children.
+/// Returns the place of the node with this context in a pair, and the children of the node. The
+/// place is 0 if the pair has no such node.
 fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
     let [first, second] = &pair.0;
     let (is_first, is_second) = (first.context == context, second.context == context);
@@ -110,19 +117,19 @@ fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
     )
 }
 
-/// Hash table of nodes; each is among the children of its parent by the hash of its context. The first
-/// pair is empty: place 0 means that there is no such node.
+/// Hash table of nodes. A node is in the region of the children of its parent, by the hash of its
+/// context. The first pair is empty, so place 0 stands for a missing node.
 #[derive(Debug)]
 pub(super) struct Nodes {
     pairs: Vec<Pair>,
-    /// Symbols by place.
+    /// Symbols of the node at each place.
     symbols: Vec<NodeSymbols>,
     parents: Vec<u32>,
 }
 
 impl Nodes {
-    /// Builds the table from nodes with the values of their last contexts, parents first. Returns the
-    /// place of each node.
+    /// Builds the table from nodes, each with the value of its last context. Parents come before
+    /// their children. Returns the place of each node.
     pub(super) fn arrange(nodes: &[(u32, Node)]) -> (Nodes, Vec<u32>) {
         let mut children = vec![0_usize; nodes.len()];
         for (_, node) in nodes.iter().filter(|&&(context, _)| context != NO_CONTEXT) {
@@ -151,7 +158,7 @@ impl Nodes {
         (arranged, places)
     }
 
-    /// Appends empty pairs and returns the first.
+    /// Appends empty pairs, and returns the number of the first one.
     fn push_pairs(&mut self, count: usize) -> usize {
         let first = self.pairs.len();
         self.pairs.resize(first + count, Pair([EMPTY; 2]));
@@ -181,12 +188,13 @@ impl Nodes {
         Path { longest: place, children }
     }
 
-    /// The symbols of all nodes, with the places of these.
+    /// Returns the place and the symbols of each node.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, NodeSymbols)> {
         (0..).zip(self.symbols.iter().copied()).filter(|(_, symbols)| !symbols.is_none())
     }
 
-    /// The children of a node, and the place of the child outside of its home pair (0 if there is none).
+    /// Searches for a child outside of its home pair. Returns its place (0 if there is none) and
+    /// its children.
     #[cold]
     fn elsewhere(&self, children: Children, home: usize, context: u32) -> (u32, Children) {
         let mut number = home;
@@ -200,8 +208,8 @@ impl Nodes {
         }
     }
 
-    /// The place for a child with this context. There is one, because more than half of the places are
-    /// free.
+    /// Finds a free place for a child with this context. There is one, because at least half of the
+    /// places of the region are free.
     fn free(&mut self, parent: u32, context: u32) -> u32 {
         let Path { children, .. } = self.path(parent);
         let mut number = children.home(context);

@@ -1,9 +1,10 @@
-//! The symbols that are likely in a node. A rank is seldom in its list if, with the pieces that the
-//! contexts of the node determine, it needs more pieces than the initial array has, or a second pawn on
-//! a file.
-// Numbering the possible symbols first makes the gaps between the symbols of a list short, so that a list
-// takes fewer bits. Together with dictionaries by facing ranks, orders as differences and blocks of 128
-// records this saved 3 to 7 % of opening books.
+//! The symbols that are possible in a node. A rank is not possible if it needs pieces that are
+//! elsewhere: with the pieces that the contexts of the node tell, there would be more than in the
+//! initial array, or two pawns of a colour on a file. Such ranks are rarely in the list of the
+//! node.
+// The possible symbols of a node are numbered first, which makes the gaps between the symbols of
+// its list short, so that the list takes fewer bits. Together with dictionaries by facing ranks,
+// orders as differences and blocks of 128 records this saved 3 to 7 % of opening books.
 
 use super::context::Context::{
     self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,
@@ -16,18 +17,19 @@ const KINDS: usize = 5;
 /// Number of knights, bishops, rooks, queens and kings of a side in the initial array.
 const INITIAL: [u32; KINDS] = [2, 2, 2, 1, 1];
 
-/// The pieces on the board that the contexts of a node determine.
+/// The pieces on the board that are known from the contexts of a node.
 #[derive(Copy, Clone, Default, PartialEq, Eq)]
 pub(super) struct Known {
-    /// Pieces of each side, if a context covers all ranks so far.
+    /// Pieces of each side, if a context has the pieces of all ranks coded so far.
     pieces: [Option<u32>; 2],
-    /// Pieces on ranks that are contexts themselves.
+    /// Pieces of each side on the ranks that are contexts themselves.
     of_ranks: [u32; 2],
     pawns: u16,
 }
 
 impl Known {
-    /// Adds a context, its value, and the pieces of a rank that has a symbol.
+    /// Adds a context and its value. `gain` has the pieces of the rank, if the context is a rank
+    /// with a symbol.
     pub(super) fn add(&mut self, context: Context, value: u32, gain: Option<Gain>) {
         let low = (1 << PIECE_BITS) - 1;
         match context {
@@ -55,7 +57,7 @@ impl Known {
     }
 }
 
-/// Number of pieces of a kind in packed counts.
+/// Number of pieces of a kind in packed counts, which have three bits for each kind.
 const fn digit(pieces: u32, kind: usize) -> u32 {
     pieces >> (3 * kind) & 7
 }
@@ -63,25 +65,26 @@ const fn digit(pieces: u32, kind: usize) -> u32 {
 /// Set of symbols, a bit each.
 type Set = Vec<u64>;
 
-/// Number of needs of a symbol: for each side and kind, more than zero, one and two pieces; then for
-/// each side and file, no other pawn.
+/// Number of needs that a symbol can have. For each side and kind: more than zero, more than one,
+/// more than two pieces. For each side and file: no other pawn on the file.
 const NEEDS: usize = PAWNS + 16;
+/// The first need of pawns.
 const PAWNS: usize = 2 * KINDS * 3;
 
-/// Number of the need of more than `count` pieces.
+/// Number of the need "more than `count` pieces".
 const fn more(side: usize, kind: usize, count: usize) -> usize {
     (side * KINDS + kind) * 3 + count
 }
 
-/// The symbols of a column of ranks by what they need.
+/// The symbols of a rank column, by their needs.
 pub(super) struct Needs {
     symbols: usize,
-    /// For each word of a set, the symbols with each need.
+    /// For each word of a set of symbols: the symbols that have each need.
     words: Vec<[u64; NEEDS]>,
 }
 
 impl Needs {
-    /// Needs of the symbols of a column, given by their pieces.
+    /// Makes the needs of the symbols of a column; `gains` are the pieces of each symbol.
     pub(super) fn new(gains: impl ExactSizeIterator<Item = Gain>) -> Needs {
         let symbols = gains.len();
         let mut words = vec![[0; NEEDS]; symbols.div_ceil(64)];
@@ -99,7 +102,7 @@ impl Needs {
         Needs { symbols, words }
     }
 
-    /// The symbols in the order of a node: the possible ones, then the others.
+    /// Returns the order of symbols in a node: the possible ones, then the others.
     pub(super) fn order(&self, known: &Known) -> SymbolOrder {
         let room =
             |side, kind: usize| INITIAL[kind].saturating_sub(digit(known.pieces(side), kind));
@@ -116,11 +119,12 @@ impl Needs {
     }
 }
 
-/// The symbols of a column in the order of a node.
+/// The symbols of a column in the order that they have in a node.
 pub(super) struct SymbolOrder {
     symbols: usize,
     /// Number of possible symbols.
     possible: usize,
+    /// The symbols that are not possible.
     others: Set,
 }
 
@@ -130,7 +134,7 @@ impl SymbolOrder {
         SymbolOrder { symbols, possible: symbols - count as usize, others }
     }
 
-    /// All symbols are possible.
+    /// The order in which all symbols are possible.
     pub(super) fn all(symbols: usize) -> SymbolOrder {
         SymbolOrder::new(symbols, vec![0; symbols.div_ceil(64)])
     }
@@ -144,7 +148,7 @@ impl SymbolOrder {
         self.others.get(symbol / 64).is_some_and(|word| word >> (symbol % 64) & 1 == 0)
     }
 
-    /// The place of each of some symbols, ascending.
+    /// Returns the places of some symbols in this order, ascending.
     pub(super) fn places(&self, symbols: impl Iterator<Item = u16>) -> Vec<usize> {
         let place = |symbol: u16| {
             let (word, bit) = (usize::from(symbol) / 64, usize::from(symbol) % 64);
@@ -161,7 +165,7 @@ impl SymbolOrder {
         places
     }
 
-    /// The symbols at ascending places.
+    /// Begins a walk that finds the symbols at ascending places.
     pub(super) fn walk(&self) -> SymbolWalk<'_> {
         SymbolWalk::new(self, true)
     }
@@ -170,15 +174,17 @@ impl SymbolOrder {
 /// Forward walk through a [`SymbolOrder`].
 pub(super) struct SymbolWalk<'a> {
     order: &'a SymbolOrder,
+    /// True while the walk goes through the possible symbols.
     is_possible: bool,
     word: usize,
-    /// Symbols of the word that were not passed yet, and the number of symbols before them.
+    /// Symbols of the current word that were not passed yet.
     left: u64,
+    /// Number of symbols before `left` in the order.
     before: usize,
 }
 
 impl<'a> SymbolWalk<'a> {
-    /// Walk from the first of the possible symbols, or of the others.
+    /// Begins a walk at the first of the possible symbols, or at the first of the others.
     fn new(order: &'a SymbolOrder, is_possible: bool) -> SymbolWalk<'a> {
         let before = if is_possible { 0 } else { order.possible };
         let mut walk = SymbolWalk { order, is_possible, word: 0, left: 0, before };
@@ -186,7 +192,7 @@ impl<'a> SymbolWalk<'a> {
         walk
     }
 
-    /// The symbol at a place, which must not be below the last one.
+    /// The symbol at a place. Places must not descend from call to call.
     pub(super) fn at(&mut self, place: usize) -> Option<u16> {
         if place >= self.order.symbols {
             return None;
@@ -207,7 +213,7 @@ impl<'a> SymbolWalk<'a> {
         }
     }
 
-    /// Symbols of the word.
+    /// Symbols of the current word that belong to this part of the walk.
     fn symbols(&self) -> Option<u64> {
         let others = *self.order.others.get(self.word)?;
         let all = match self.order.symbols - 64 * self.word {

@@ -1,6 +1,6 @@
-//! Prediction of a row from previous rows of its block: by the move that leads to it from the previous
-//! row, or by the first columns that it shares with the last row that no move led to. The first suits
-//! games, the second sorted lists and opening books.
+//! Prediction of a row from previous rows of its block. Either a move leads to the row from the row
+//! before, or the row shares its first columns with the last row that no move led to. Moves suit
+//! games; shared columns suit sorted lists and opening books.
 
 use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, Row};
 use crate::archive::move_links;
@@ -9,14 +9,14 @@ use crate::codec::ordinal;
 use crate::model::Position;
 use crate::model::rules::{Move, Playable, after};
 
-/// Number of modes: numbers of columns, and the four kinds of moves.
+/// Number of modes: numbers of shared columns from 0 on, and four kinds of moves.
 pub(super) const MODES: usize = COLUMNS + 5;
-/// First mode of moves: an en passant square follows a double step.
+/// First mode of moves. In this mode an en passant square follows each double step.
 const MOVE: usize = COLUMNS + 1;
-/// Added to the mode of a move without an en passant square after a double step.
+/// Added to the mode of a move if no en passant square follows a double step.
 const BARE: usize = 1;
-/// Added to the mode of a move if one of the two rows has operations and the other has none. The last
-/// position of a game usually has none.
+/// Added to the mode of a move if one of the two rows has operations and the other has none. For
+/// example, the last position of a game usually has none.
 const CHANGING: usize = 2;
 
 /// Prediction of a row.
@@ -38,7 +38,7 @@ impl PredictionMode {
     }
 }
 
-/// State of the previous rows of a block while encoding.
+/// The previous rows of a block, while encoding.
 #[derive(Default)]
 pub(super) struct EncodeHistory {
     last: Option<Row>,
@@ -47,8 +47,9 @@ pub(super) struct EncodeHistory {
 }
 
 impl EncodeHistory {
-    /// Moves to the next row and returns its prediction; `None` for the first row. `step` is the move that
-    /// leads to the row from the one before, if that is known.
+    /// Moves to the next row and returns its prediction; `None` for the first row. If it is known
+    /// whether a move leads to the row from the row before, `step` is `Some` of that move or of
+    /// `None`.
     pub(super) fn next(&mut self, row: &Row, step: Option<Option<Move>>) -> Option<PredictionMode> {
         let mode = self.last.map(|last| match PredictedMove::between(&last, row, step) {
             Some(predicted) => PredictionMode::Move(predicted),
@@ -71,7 +72,7 @@ pub(super) struct PredictedMove {
     kind: MoveKind,
 }
 
-/// Properties of the row after a move that the position does not determine.
+/// Properties of the row after a move that do not follow from the position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct MoveKind {
     /// True if no en passant square follows a double step.
@@ -95,7 +96,8 @@ impl MoveKind {
 }
 
 impl PredictedMove {
-    /// The move that leads from a row to another, if any; `step` if it is known.
+    /// Returns the move that leads from a row to another. `None` if there is none, or if other
+    /// columns of the row do not follow from it. `step` is as in [`EncodeHistory::next`].
     fn between(before: &Row, row: &Row, step: Option<Option<Move>>) -> Option<PredictedMove> {
         let (playable, mv) = match step {
             Some(mv) => mv.and_then(|mv| Some((Playable::new(&before.position()?).ok()?, mv)))?,
@@ -117,21 +119,21 @@ impl PredictedMove {
         })
     }
 
-    /// The interval of the move; all legal moves are equally likely.
+    /// The interval of the move. All legal moves are equally likely.
     pub(super) fn interval(self) -> Interval {
         let start = |ordinal: u16| u32::from(ordinal) * SCALE / u32::from(self.count.max(1));
         let (start, end) = (start(self.ordinal), start(self.ordinal + 1));
         Interval { start: start as u16, freq: (end - start) as u16 }
     }
 
-    /// The move among `count` whose interval contains a slot.
+    /// Returns the move whose interval contains a slot, among `count` moves.
     fn at(slot: u16, count: u16, kind: MoveKind) -> PredictedMove {
         let ordinal = ((u32::from(slot) + 1) * u32::from(count)).saturating_sub(1) / SCALE;
         PredictedMove { ordinal: ordinal as u16, count, kind }
     }
 }
 
-/// The row and position after a move.
+/// Returns the row and the position after a move.
 fn next(row: &Row, position: &Position, mv: Move, kind: MoveKind) -> (Row, Position) {
     let mut next = after(position, mv);
     if kind.is_insufficient_material {
@@ -176,11 +178,11 @@ impl PredictionModes {
     }
 }
 
-/// State of the previous rows of a block while decoding.
+/// The previous rows of a block, while decoding.
 #[derive(Default)]
 pub(super) struct DecodeHistory {
     last: Row,
-    /// The move that led to the last row, if any, and the position after it.
+    /// The move that led to the last row, and the position after it; `None` if no move led to it.
     step: Option<(Move, Position)>,
 }
 
@@ -191,13 +193,13 @@ impl DecodeHistory {
         self.step = None;
     }
 
-    /// The last row, and the move that led to it, if any.
+    /// The last row, and the move that led to it, if there was one.
     pub(super) fn last(&self) -> (Row, Option<Move>) {
         (self.last, self.step.map(|(mv, _)| mv))
     }
 
-    /// Decodes the prediction of the next row: the number of shared columns, or `None` if a move leads
-    /// to it; then the row is [`DecodeHistory::last`].
+    /// Decodes the prediction of the next row. Returns the number of shared columns; or `None` if a
+    /// move leads to the row, which then is that of [`DecodeHistory::last`].
     pub(super) fn next(
         &mut self,
         modes: &PredictionModes,
@@ -206,7 +208,8 @@ impl DecodeHistory {
         match modes.decode(decoder) {
             count @ 0..=COLUMNS => Some(count),
             number => {
-                // If damaged bytes ask for an impossible move, the checksum of the block fails.
+                // If damaged bytes name an impossible move, the checksum of the block will not
+                // match.
                 if self.go_on(MoveKind::from_number(number - MOVE), decoder).is_none() {
                     self.restart(&Row::default());
                 }

@@ -21,7 +21,7 @@ pub(in crate::archive) struct ModelSpec {
     pub(super) columns: Vec<TreeSpec>,
     /// Counts of the ranks that are in no dictionary.
     pub(super) spelled: Counts,
-    /// Number of rows with each prediction mode.
+    /// Number of rows in each prediction mode; `None` if rows are not predicted.
     pub(super) modes: Option<[u32; MODES]>,
 }
 
@@ -31,24 +31,25 @@ pub(super) struct TreeSpec {
     pub(super) dictionary: Vec<u32>,
     /// Number of values in each class of frequency.
     pub(super) class_lens: Vec<u32>,
-    /// The root first, each node before its children.
+    /// The nodes, each before its children.
     pub(super) nodes: Vec<NodeSpec>,
 }
 
-/// A node. The first two are the whole dictionary, and its symbols that are frequent in any context.
+/// A node. Node 0 has the whole dictionary; node 1, the root, has the symbols that are frequent in
+/// any context.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeSpec {
     pub(super) parent: u32,
     /// Value of the last context.
     pub(super) context: u32,
-    /// Symbols and the number of times that they were coded here.
+    /// Symbols, each with the number of times that it was coded in this node.
     pub(super) list: Vec<(u16, u32)>,
     /// Number of escapes to the parent.
     pub(super) escapes: u32,
 }
 
 impl ModelSpec {
-    /// Rounds the counts outside of the trees as the file does.
+    /// Rounds the counts outside of the trees to those that the file can store.
     pub(super) fn settle(&mut self) {
         self.spelled.settle();
         self.modes.iter_mut().flatten().for_each(settle);
@@ -84,8 +85,9 @@ impl NodeSpec {
 }
 
 impl TreeSpec {
-    /// Drops symbols and nodes that code nothing, and rounds counts as the file does. Returns for each
-    /// node its new place, or that of the node that replaces it.
+    /// Drops symbols and nodes that code nothing, and rounds counts to those that the file stores.
+    /// Returns the new index of each node; for a dropped node the index of the ancestor that
+    /// replaces it.
     pub(super) fn settle(&mut self) -> Vec<u32> {
         let mut is_used = vec![false; self.nodes.len()];
         for place in (0..self.nodes.len()).rev() {
@@ -114,7 +116,7 @@ impl TreeSpec {
     }
 }
 
-/// A count as the file stores it, rounded to save bits.
+/// Rounds a count to one that the file stores. 5 and 7 become 4 and 6, to save bits.
 fn rounded(count: u32) -> u32 {
     match count {
         5 | 7 => count - 1,

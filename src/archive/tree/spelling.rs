@@ -1,4 +1,5 @@
-//! Coding of values that are not in a dictionary: ranks square by square, other columns byte by byte.
+//! Coding of values that are not in a dictionary: ranks square by square, other columns byte by
+//! byte.
 
 use super::mirror::{LAST_RANK, VACATED};
 use crate::archive::adaptive::{BitCoder, IntegerModel, decode_count, encode_count};
@@ -37,7 +38,7 @@ impl Counts {
         self.0.iter_mut().flatten().for_each(|count| *count += 1);
     }
 
-    /// Rounds the counts as the file does.
+    /// Rounds the counts to those that the file can store.
     pub(super) fn settle(&mut self) {
         self.0.iter_mut().flatten().for_each(|count| *count = decode_count(encode_count(*count)));
     }
@@ -53,7 +54,7 @@ impl Counts {
     }
 }
 
-/// Distributions for spelling: the starts of the intervals of codes, padded.
+/// Distributions for spelling: the starts of the intervals of codes, padded to [`STARTS`].
 #[derive(Debug)]
 pub(super) struct Spelling(Vec<[u16; STARTS]>);
 
@@ -101,7 +102,7 @@ impl Spelling {
     }
 }
 
-/// The codes of a rank, each with the previous one.
+/// Returns the codes of a rank, each after the code of the square before it.
 fn steps(value: u32) -> impl Iterator<Item = (usize, usize)> {
     let code = move |file: u32| ((value >> (4 * file) & 15) as usize).min(CODES - 1);
     (0..8).map(move |file| (if file == 0 { CODES } else { code(file - 1) }, code(file)))

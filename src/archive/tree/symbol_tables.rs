@@ -1,7 +1,7 @@
 //! The symbols of nodes and their intervals, in chunks that are compared at once.
-// A table from each of the 16,384 slots to a symbol would need one read, but 32 KiB for each node, and
-// models have thousands of nodes. Chunks of half a cache line need one compare of seven starts; a table of
-// jumps finds the first chunk in long nodes.
+// A table from each of the 16,384 slots to a symbol would need one read, but 32 KiB for each node,
+// and models have thousands of nodes. A chunk is half a cache line; its seven starts are compared
+// at once. In nodes with many symbols a table of jumps finds the first chunk to search.
 
 use super::context::ESCAPE;
 use super::spec::NodeSpec;
@@ -12,17 +12,18 @@ use crate::simd::prefetch;
 const CHUNK: usize = 7;
 /// Maximum number of jumps of a node.
 const MAX_JUMPS: usize = 2048;
-/// Shift of a slot to its jump in a node of 64 symbols or more.
+/// Shift of a slot to its jump in a node of 32 to 63 symbols. Nodes with more symbols have a lower
+/// shift.
 const LONG_SHIFT: u32 = SCALE_BITS - 6;
-/// Padding of starts: above every slot, and without the top bit.
+/// Padding of starts: above every slot, with the top bit 0.
 const PADDING: u16 = i16::MAX as u16;
 
 /// The symbols of all nodes with their intervals.
 #[derive(Debug)]
 pub(super) struct SymbolTables {
     chunks: Vec<Chunk>,
-    /// For nodes of several chunks, the chunk in which the search begins. The first jump serves all other
-    /// nodes.
+    /// For each node of several chunks: the chunks in which searches begin, counted from the first
+    /// chunk of the node. The first jump is 0, for all other nodes.
     jumps: Vec<u16>,
 }
 
@@ -31,13 +32,13 @@ pub(super) struct SymbolTables {
 pub(super) struct NodeSymbols {
     /// The first chunk.
     first: u32,
-    /// First jump of the node; in the lowest four bits, the shift of a slot to its jump. One word, so
-    /// that the place of a node's symbols takes eight bytes.
+    /// The number of the node's first jump. The lowest four bits are the shift of a slot to its
+    /// jump. Both are in one word, so that the place of a node's symbols takes eight bytes.
     jump: u32,
 }
 
 impl NodeSymbols {
-    /// Symbols of no node.
+    /// Stands for the symbols of a missing node.
     pub(super) const NONE: NodeSymbols = NodeSymbols { first: u32::MAX, jump: 0 };
 
     pub(super) const fn is_none(self) -> bool {
@@ -71,7 +72,7 @@ impl NodeSymbols {
 #[derive(Copy, Clone, Debug)]
 #[repr(align(32))]
 struct Chunk {
-    /// Starts of the intervals, then the end of the last, then [`PADDING`].
+    /// Starts of the intervals, then the end of the last interval, then [`PADDING`].
     starts: [u16; CHUNK + 1],
     symbols: [u16; CHUNK],
 }
@@ -93,7 +94,8 @@ impl SymbolTables {
         NodeSymbols::new(first, jump, shift)
     }
 
-    /// Appends the jumps of a node; returns the first and the shift of a slot.
+    /// Appends the jumps of a node. Returns the number of the first jump, and the shift of a slot
+    /// to its jump.
     fn push_jumps(&mut self, intervals: &[(u16, Interval)]) -> (u32, u32) {
         let first = self.jumps.len() as u32;
         let count = (intervals.len() + 1).next_power_of_two().min(MAX_JUMPS);
@@ -122,7 +124,7 @@ impl SymbolTables {
         }
     }
 
-    /// The symbol whose interval contains a slot; it is in this chunk or a later one.
+    /// Finds the symbol whose interval contains a slot. The symbol is in this chunk or a later one.
     #[inline]
     pub(super) fn find(&self, chunk: u32, slot: u16) -> (u16, Interval) {
         let mut chunk = chunk as usize;
@@ -135,7 +137,8 @@ impl SymbolTables {
         (self.chunks[chunk].symbols[nth], self.chunks[chunk].interval(nth))
     }
 
-    /// Finds a symbol in a node with few symbols: its interval, or that of the escape, if any.
+    /// Searches for a symbol in a node with few symbols. Returns its interval, or as an error the
+    /// interval of the escape, if the node has an escape.
     pub(super) fn search(
         &self,
         node: NodeSymbols,
@@ -152,7 +155,7 @@ impl SymbolTables {
         Err(None)
     }
 
-    /// The symbols of a node, with places for [`SymbolTables::at`].
+    /// The symbols of a node, each with its place for [`SymbolTables::at`].
     pub(super) fn symbols(&self, node: NodeSymbols) -> impl Iterator<Item = (u16, u32)> {
         let first = node.first as usize;
         let own = self.chunks.iter().enumerate().skip(first);
@@ -173,7 +176,7 @@ impl SymbolTables {
 }
 
 impl Chunk {
-    /// Chunk of at most [`CHUNK`] neighbours.
+    /// Makes a chunk of at most [`CHUNK`] neighbours.
     fn new(intervals: &[(u16, Interval)]) -> Chunk {
         let mut chunk = Chunk { starts: [PADDING; CHUNK + 1], symbols: [ESCAPE; CHUNK] };
         for (nth, &(symbol, interval)) in intervals.iter().enumerate() {
@@ -184,8 +187,8 @@ impl Chunk {
         chunk
     }
 
-    /// Place of the symbol whose interval contains a slot, which is not below the first start; [`CHUNK`]
-    /// if the slot is past the last.
+    /// Place of the symbol whose interval contains a slot; [`CHUNK`] if the slot is after the last
+    /// interval. The slot must not be below the first start.
     #[inline]
     fn place_of(&self, slot: u16) -> usize {
         starts_up_to(&self.starts, slot).saturating_sub(1)

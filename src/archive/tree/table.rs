@@ -2,7 +2,7 @@
 
 use crate::simd::prefetch;
 
-/// Open addressing with linear probing; at most half full.
+/// The hash table. It uses open addressing with linear probing, and is at most half full.
 #[derive(Debug)]
 pub(super) struct Table {
     slots: Vec<Slot>,
@@ -16,7 +16,8 @@ struct Slot {
     value: u32,
 }
 
-/// Empty slot: the first number of a key is never the largest.
+/// Key of an empty slot. No other key has this value, because the first of its numbers is never the
+/// largest u32.
 const EMPTY: Slot = Slot { key: u64::MAX, value: 0 };
 
 impl Table {
