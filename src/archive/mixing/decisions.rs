@@ -6,8 +6,8 @@ use super::layout::{
 };
 use crate::archive::columns::Row;
 
-/// Coder of decisions: an encoder returns the decision it is given; a decoder ignores it and returns
-/// the decision it reads.
+/// Coder of decisions: an encoder returns the decision it is given; a decoder ignores it and
+/// returns the decision it reads.
 pub(super) trait Decisions {
     /// Begins a row; no feature is active.
     fn begin(&mut self);
@@ -15,20 +15,22 @@ pub(super) trait Decisions {
     /// Codes a decision that a unit predicts.
     fn decide(&mut self, unit: usize, bit: bool) -> bool;
 
-    /// Codes if the value is the first of `possibilities` equally likely values, from 2 to 256.
+    /// Codes whether the value is the first of `possibilities` equally likely values. There are 2
+    /// to 256 of them.
     fn is_first(&mut self, possibilities: usize, bit: bool) -> bool;
 
-    /// Codes a byte, all values equally likely.
+    /// Codes a byte; all values are equally likely.
     fn byte(&mut self, byte: u8) -> u8;
 
-    /// Activates a feature, which affects the units from `first` on; these are not decided yet.
+    /// Activates a feature, which affects the units from `first` on. Their decisions were not coded
+    /// yet.
     fn activate(&mut self, feature: usize, first: usize);
 
     /// Ends a column of the row.
     fn end_column(&mut self, _column: usize) {}
 }
 
-/// Number of pieces of each code so far.
+/// For each code of a piece, the number of such pieces that were coded in the row so far.
 type Counts = [u8; 16];
 
 /// Codes the decisions of a row, and returns the row.
@@ -67,7 +69,8 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
     passed
 }
 
-/// Codes the value of a field, which is not a barred code, and returns it with its place in the list.
+/// Codes the value of a field, which is not one of the `barred` codes. Returns the value and its
+/// index in the list of the field; the index is `None` if the value was spelled out.
 #[inline(always)]
 fn pass_value(
     layout: &Layout,
@@ -100,7 +103,7 @@ fn pass_value(
     (u32::from_le_bytes(bytes), None)
 }
 
-/// The features of a state: Black to move, and each castling right.
+/// The active features of a state: Black to move, and each castling right.
 fn state_features(state: u32) -> impl Iterator<Item = usize> {
     let is_set = move |nth: usize| match nth {
         0 => state & 1 != 0,

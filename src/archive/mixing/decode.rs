@@ -10,8 +10,8 @@ use crate::archive::move_links::ReadRows;
 use crate::archive::rans::RansDecoder;
 
 impl MixingModel {
-    /// Decodes the rows of blocks, given with their numbers of rows. Damaged bytes decode to rows too; the
-    /// checksum of the block detects them.
+    /// Decodes the rows of blocks; each block comes with its number of rows. Damaged bytes are
+    /// decoded to rows too; the checksum of the block detects them.
     pub(in crate::archive) fn decode<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,

@@ -19,12 +19,12 @@ impl MixingModel {
 }
 
 impl RowEncoder<'_> {
-    /// The intervals of the rows of a block.
+    /// Returns the intervals of the rows of a block.
     pub(in crate::archive) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
         vectors::run(self.model.hidden, Encoding { model: self.model, rows }).0
     }
 
-    /// Adds the number of bits of each column of the rows of a block.
+    /// Adds the number of bits of each column, summed over the rows of a block.
     pub(in crate::archive) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
         let price = |interval: &Interval| (f64::from(SCALE) / f64::from(interval.freq)).log2();
         let encoding = Encoding { model: self.model, rows };
@@ -39,7 +39,8 @@ impl RowEncoder<'_> {
     }
 }
 
-/// Encoding rows: returns their intervals, and the end of those of each column of each row.
+/// Encoding of rows. Returns their intervals, and for each row the end of the intervals of each
+/// column.
 struct Encoding<'a> {
     model: &'a MixingModel,
     rows: &'a [Row],
@@ -72,7 +73,7 @@ struct WrittenDecisions<'a, const HIDDEN: usize> {
     column_ends: [usize; COLUMNS],
 }
 
-/// The interval of a decision that is true with probability `one` / [`SCALE`].
+/// Interval of the result `bit` of a decision that is true with probability `one` / [`SCALE`].
 pub(super) const fn interval(bit: bool, one: u16) -> Interval {
     match bit {
         true => Interval { start: 0, freq: one },

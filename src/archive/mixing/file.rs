@@ -9,7 +9,7 @@ use crate::archive::adaptive::{
 };
 use crate::archive::error::Refusal;
 
-/// The byte of a weight that is 0.
+/// The byte that codes a weight of 0.
 const ZERO: i16 = 128;
 
 impl MixingModel {
@@ -27,7 +27,7 @@ impl MixingModel {
         encoder.finish()
     }
 
-    /// Reads a model, in about `memory_bytes`.
+    /// Reads a model. It is refused if it needs more than about `memory_bytes`.
     pub(in crate::archive) fn read(
         bytes: &[u8],
         memory_bytes: usize,
@@ -50,10 +50,11 @@ impl MixingModel {
     }
 }
 
-/// Number of classes of density of the weights of a feature or a unit.
+/// Number of classes of density. The density of a feature or a unit is the share of its weights
+/// that are not 0.
 const DENSITIES: usize = 7;
 
-/// Number of weights so far, and of those that are not 0.
+/// Density of the weights so far: their number, and the number of them that are not 0.
 #[derive(Copy, Clone, Default)]
 struct Density {
     seen: u32,
@@ -78,7 +79,8 @@ struct ModelCodec {
     values: IntegerModel,
     pieces: SymbolModel,
     is_used: BitModel,
-    /// Models by the densities of feature and unit, and by whether the previous weight is 0.
+    /// Models of whether a weight is not 0. There is one for each density class of its feature,
+    /// density class of its unit, and whether the previous weight is not 0.
     is_set: Vec<BitModel>,
     signs: BitModel,
     magnitudes: SymbolModel,
@@ -142,13 +144,13 @@ impl ModelCodec {
         })
     }
 
-    /// The number of hidden units.
+    /// Codes the number of hidden units.
     fn hidden(&mut self, coder: &mut impl BitCoder, given: usize) -> usize {
         let vectors = self.numbers.code(coder, (given / HIDDEN_STEP) as u64);
         (vectors as usize).saturating_mul(HIDDEN_STEP)
     }
 
-    /// All weights; `None` for bytes that no writer produces.
+    /// Codes all weights; `None` for bytes that no writer produces.
     fn weights(
         &mut self,
         coder: &mut impl BitCoder,
@@ -185,7 +187,7 @@ impl ModelCodec {
         (!coder.is_exhausted()).then_some(())
     }
 
-    /// The weights from a feature to units.
+    /// Codes the weights from a feature to units.
     fn direct(&mut self, coder: &mut impl BitCoder, weights: &mut [i16], of_units: &mut [Density]) {
         let mut of_feature = Density::default();
         let mut was_set = false;
@@ -199,7 +201,7 @@ impl ModelCodec {
         }
     }
 
-    /// A weight that is not 0.
+    /// Codes a weight that is not 0.
     fn set_weight(&mut self, coder: &mut impl BitCoder, given: i16) -> i16 {
         let is_negative = coder.adaptive_bit(given < 0, &mut self.signs);
         let below = u32::from(given.unsigned_abs().saturating_sub(1));
@@ -208,7 +210,7 @@ impl ModelCodec {
     }
 }
 
-/// A weight as a byte.
+/// Codes a weight as a byte.
 fn pass_byte(coder: &mut impl BitCoder, model: &mut SymbolModel, given: i16) -> i16 {
     model.code(coder, (given + ZERO) as u32) as i16 - ZERO
 }
@@ -241,7 +243,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(12))]
 
-        /// Rows of few kinds, and rows that all differ, more than a list has values.
+        /// Rows of few kinds, and rows that all differ and are more than a list can have values.
         #[test]
         fn any_rows_round_trip(
             some in prop::collection::vec(rows(), 1..200),

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::archive::columns::{EN_PASSANT, FORM, FULLMOVE, HALFMOVE, RANKS, Row, STATE};
 
-/// Number of fields of a row: form, state, the squares in order of the columns of ranks, en passant
+/// Number of fields of a row: form, state, the squares in the order of the rank columns, en passant
 /// file and counters.
 pub(super) const FIELDS: usize = 69;
 pub(super) const FORM_FIELD: usize = 0;
@@ -20,7 +20,7 @@ pub(super) const KINGS: [u32; 2] = [6, 12];
 /// Highest code of a piece.
 pub(super) const LAST_PIECE: u32 = 12;
 
-/// The column of a field, and its first bit there.
+/// Returns the column that a field is part of, and the lowest bit of the field in it.
 const fn place(field: usize) -> (usize, u32) {
     match field {
         FORM_FIELD => (FORM, 0),
@@ -44,7 +44,7 @@ pub(super) fn get(row: &Row, field: usize) -> u32 {
     if SQUARES.contains(&field) { value >> shift & 15 } else { value }
 }
 
-/// Sets a field that is 0.
+/// Sets a field, which must be 0 before.
 pub(super) fn set(row: &mut Row, field: usize, value: u32) {
     let (column, shift) = place(field);
     row.0[column] |= value << shift;
@@ -54,8 +54,9 @@ pub(super) fn set(row: &mut Row, field: usize, value: u32) {
 pub(super) const MAX_VALUES: usize = 255;
 /// Maximum number of units of a field.
 pub(super) const MAX_UNITS: usize = 64;
-/// Number of occurrences of a decision from which on it has a unit, in a segment of `rows` rows. In a
-/// small segment a unit must pay for its weights, in a large one for the time it takes too.
+/// Number of times that a decision must occur to have a unit, in a segment of `rows` rows. In a
+/// small segment a unit must save more than its weights take; in a large one it must also be worth
+/// the time it takes.
 const fn often(rows: usize) -> usize {
     match rows {
         ..256 => 4,
@@ -71,7 +72,8 @@ pub(super) const BIAS: usize = 0;
 pub(super) const STATE_FEATURES: usize = 1;
 /// Number of features of the state.
 pub(super) const STATE_BITS: usize = 5;
-/// First feature of counts: the first to the last counted piece of each kind except pawns.
+/// First feature of counts. Each kind of piece except pawns has [`MAX_COUNT`] of them, for the
+/// first piece of the kind, the second and so on.
 pub(super) const COUNT_FEATURES: usize = STATE_FEATURES + STATE_BITS;
 /// Maximum count of pieces of a kind.
 pub(super) const MAX_COUNT: usize = 8;
@@ -87,11 +89,11 @@ pub(super) struct FieldValues {
     pub(super) values: Vec<u32>,
     /// Number of values that have a unit each.
     pub(super) units: usize,
-    /// True if there are other values, which are spelled out.
+    /// True if the field can have values that are not in the list. They are spelled out.
     pub(super) escapes: bool,
 }
 
-/// Codes of pieces, a bit for each.
+/// Set of codes of pieces, a bit for each.
 pub(super) type Codes = u16;
 
 /// The bit of a code.
@@ -103,11 +105,12 @@ pub(super) const fn code_bit(code: u32) -> Codes {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) fields: Vec<FieldValues>,
-    /// True if no row has two kings of a colour: then no further king is coded after the first.
+    /// True if no row has two kings of a colour. Then a king that was coded is not among the values
+    /// of later squares.
     pub(super) has_single_kings: bool,
-    /// Kings in the list of each field that are not coded after the first.
+    /// For each field the kings in its list, if `has_single_kings` is true; otherwise empty.
     single_kings: Vec<Codes>,
-    /// First unit of each field, and the end of all units.
+    /// First unit of each field, then the end of all units.
     first_unit: Vec<usize>,
     /// Feature of the second value in the list of each field; the first value has none.
     first_feature: Vec<usize>,
@@ -141,7 +144,7 @@ impl Layout {
         Layout { fields, has_single_kings, single_kings, first_unit, first_feature, starts }
     }
 
-    /// Layout for some rows.
+    /// Makes a layout for some rows.
     pub(super) fn from_rows(rows: &[Row]) -> Layout {
         let often = often(rows.len());
         let squares = counted_squares(rows);
@@ -166,7 +169,7 @@ impl Layout {
         self.first_unit[field]
     }
 
-    /// Kings in the list of a field of which a row has at most one of each colour.
+    /// The kings in the list of a field, if no row has two kings of a colour; otherwise empty.
     pub(super) fn single_kings(&self, field: usize) -> Codes {
         self.single_kings[field]
     }
@@ -176,14 +179,14 @@ impl Layout {
         self.starts[feature]
     }
 
-    /// Feature of a value in the list of a field, if it has one.
+    /// Feature of a value in the list of a field; `None` if the value has none.
     pub(super) fn value_feature(&self, field: usize, nth: usize) -> Option<usize> {
         let has_one = has_value_features(field) && nth > 0;
         has_one.then(|| self.first_feature[field] + nth - 1)
     }
 }
 
-/// Kings in the list of a field, if it is a square.
+/// The kings in the list of a field; empty if the field is not a square.
 fn listed_kings(fields: &[FieldValues], number: usize) -> Codes {
     let is_listed = |king: &u32| SQUARES.contains(&number) && fields[number].values.contains(king);
     KINGS.into_iter().filter(is_listed).map(code_bit).sum()
@@ -198,13 +201,13 @@ pub(super) fn count_feature(piece: u32, count: u8) -> Option<usize> {
     is_counted.then(|| COUNT_FEATURES + counted * MAX_COUNT + count - 1)
 }
 
-/// True if the values of a field are features. The state has a feature for each bit instead, and no
-/// unit follows the last field.
+/// True if the values of a field are features. Those of the state are not, because each of its bits
+/// has a feature. Those of the last field are not, because no unit follows it.
 const fn has_value_features(field: usize) -> bool {
     field != STATE_FIELD && field != HALFMOVE_FIELD
 }
 
-/// The values of a field from their counts in `rows` rows.
+/// Makes the list of a field from the counts of its values in `rows` rows.
 fn values_of(mut listed: Vec<(u32, usize)>, rows: usize, often: usize) -> FieldValues {
     listed.sort_by_key(|&(value, count)| (Reverse(count), value));
     let escapes = listed.len() > MAX_VALUES;
@@ -239,7 +242,7 @@ fn present(counts: impl Iterator<Item = (u32, usize)>) -> Vec<(u32, usize)> {
     counts.filter(|&(_, count)| count > 0).collect()
 }
 
-/// Counts of codes for each square.
+/// For each square the count of each code.
 fn counted_squares(rows: &[Row]) -> Vec<[usize; 16]> {
     let mut counts = vec![[0; 16]; SQUARES.len()];
     for row in rows {
@@ -258,7 +261,7 @@ fn has_single_kings(row: &Row) -> bool {
     KINGS.iter().all(|&king| ranks.iter().map(|&rank| squares_of(rank, king)).sum::<u32>() <= 1)
 }
 
-/// Number of squares of a rank with a code.
+/// Number of squares of a rank that have a code.
 const fn squares_of(rank: u32, code: u32) -> u32 {
     const EACH: u32 = 0x1111_1111;
     let other = rank ^ (code * EACH);

@@ -26,8 +26,8 @@ const fn hidden_units(rows: usize) -> usize {
     }
 }
 
-/// Number of training examples, with rows that are used twice counted twice. With large blocks a
-/// small file matters more than a fast writer.
+/// Number of training examples; a row that is used twice counts twice. Large blocks get more
+/// examples, because the user of large blocks prefers a small file to a fast writer.
 fn examples(rows: usize, block_records: usize) -> usize {
     let wanted = if block_records < LARGE_BLOCK { rows / 2 } else { rows * 9 / 8 };
     wanted.clamp(MIN_EXAMPLES.min(rows * MAX_PASSES), MAX_EXAMPLES)

@@ -1,16 +1,18 @@
-//! The position model of level max: a position is coded as binary decisions, each predicted by a small
-//! neural network from all previous decisions. `formats/archive.md` specifies it.
+//! The position model of level max: a position is coded as binary decisions, each predicted by a
+//! small neural network from all previous decisions. `formats/archive.md` specifies it.
 //!
 //! - **Field**: a part of a row that is coded as one symbol: form, state, a square, a counter.
-//! - **Decision**: whether a field has a value of its list, from the most frequent value on.
-//! - **Unit**: an output of the network, which predicts a decision. **Feature**: an input, a fact that
-//!   decisions established. An active feature adds its weights to units and to **hidden units**, which
-//!   have weights to units too.
-//! - **[`train`]** computes the weights from the rows of a segment in floating point. [`MixingModel`]
-//!   has them as small integers, so that decoding gives the same bytes on every machine.
-// Why a trained network and not context mixing that adapts while it decodes: adaptive mixing square by
-// square reached 3.0 to 9.2 bytes a record on five opening books, but at 12,000 positions a second and
-// only over a whole file. Static weights in the file let each block decode by itself.
+//! - **Decision**: whether a field has a certain value. The values of its list are tried in turn,
+//!   the most frequent one first.
+//! - **Unit**: an output of the network, which predicts a decision. **Feature**: an input, which is
+//!   a fact that earlier decisions established. An active feature adds its weights to units and to
+//!   **hidden units**, which have weights to units too.
+//! - **[`train`]** computes the weights from the rows of a segment in floating point.
+//!   [`MixingModel`] has them as small integers, so that decoding gives the same bytes on every
+//!   machine.
+// Why a trained network and not context mixing that adapts while it decodes: adaptive mixing square
+// by square reached 3.0 to 9.2 bytes a record on five opening books, but at 12,000 positions a
+// second and only over a whole file. Static weights in the file let each block decode by itself.
 
 mod decisions;
 mod decode;
@@ -36,7 +38,7 @@ const HIDDEN_STEP: usize = 8;
 const LANES: usize = 16;
 /// Weights are integers in units of 1/`STEPS`.
 const STEPS: f32 = 16.0;
-/// Largest absolute weight.
+/// Largest absolute weight that is written.
 const MAX_WEIGHT: i16 = 127;
 
 /// The fields of a segment and the weights of its network.
@@ -51,7 +53,7 @@ pub(in crate::archive) struct MixingModel {
 /// Weights, in units of 1/16.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Weights {
-    /// From each feature to each unit; [`Weights::stride`] a feature.
+    /// From each feature to each unit. A feature has [`Weights::stride`] of them.
     direct: Vec<i16>,
     /// From each feature to each hidden unit.
     inner: Vec<i16>,
@@ -84,7 +86,7 @@ impl Weights {
     }
 }
 
-/// Number of weights from a feature to units, padded to whole vectors.
+/// Number of weights from a feature to units, including the padding to whole vectors.
 fn stride(layout: &Layout) -> usize {
     layout.units().next_multiple_of(LANES)
 }

@@ -2,7 +2,8 @@
 
 use super::{LANES, MixingModel, vectors};
 
-/// Probabilities for evidence of -10, -9.5, ... 10 units, in units of 1/16,384.
+/// Probabilities for evidence of -10, -9.5, ... 10, in units of 1/16,384. Evidence is the weighted
+/// sum of a unit.
 const POINTS: [i32; 41] = [
     1, 1, 2, 3, 5, 9, 15, 25, 41, 67, 110, 180, 295, 480, 777, 1243, 1953, 2989, 4406, 6186, 8192,
     10198, 11978, 13395, 14431, 15141, 15607, 15904, 16089, 16204, 16274, 16317, 16343, 16359,
@@ -41,14 +42,16 @@ const HIDDEN_SHIFT: u32 = 3;
 /// Shift from units of 1/16 of 1/[`FULL`], in which evidence is summed, to units of 1/256.
 const EVIDENCE_SHIFT: u32 = 3;
 
-/// The sums of the weights of the active features, with `HIDDEN` hidden units.
+/// The network while a row is coded: the sums of the weights of the active features, for units and
+/// for `HIDDEN` hidden units.
 pub(super) struct Network<'a, const HIDDEN: usize> {
     model: &'a MixingModel,
     inner: &'a [[i16; HIDDEN]],
     outer: &'a [[i16; HIDDEN]],
     units: Vec<i16>,
     hidden: [i16; HIDDEN],
-    /// Outputs of the hidden units, computed when they are first needed after a feature was activated.
+    /// Outputs of the hidden units, computed when they are first needed after a feature was
+    /// activated.
     outputs: [i16; HIDDEN],
     is_stale: bool,
 }
@@ -75,7 +78,7 @@ impl<'a, const HIDDEN: usize> Network<'a, HIDDEN> {
         self.is_stale = true;
     }
 
-    /// Activates a feature; units before `first` are no longer needed.
+    /// Activates a feature. Units before `first` are no longer needed.
     #[inline(always)]
     pub(super) fn activate(&mut self, feature: usize, first: usize) {
         let weights = &self.model.weights;
@@ -128,7 +131,7 @@ mod tests {
     use crate::archive::columns::{EN_PASSANT, RANKS, Row};
     use crate::simd::InstructionSet;
 
-    /// Rows with few kinds of pieces, by a rule that no single square shows.
+    /// Rows with few kinds of pieces. They follow a rule that no single square shows.
     fn rows() -> Vec<Row> {
         let row = |number: u32| {
             let mut row = Row::default();
@@ -141,7 +144,7 @@ mod tests {
         (0..300).map(row).collect()
     }
 
-    /// The formula of `formats/archive.md`, with unbounded integers.
+    /// Compares with the formula of `formats/archive.md`, computed with unbounded integers.
     #[test]
     fn probabilities_are_those_of_the_page() {
         let model = MixingModel::learned(&rows(), 8, 900);

@@ -4,12 +4,12 @@ use super::layout::Layout;
 use super::train::Learned;
 use super::{MAX_WEIGHT, STEPS, Weights};
 
-/// Bits of data that a bit of the model must save. Less than 1, because the estimate of the savings
-/// treats decisions as independent.
+/// Bits of data that a bit of the model must save. It is less than 1, because the estimate of the
+/// savings treats decisions as independent.
 const BIT_WORTH: f32 = 0.3;
-/// Cost in bits of a squared error of 1 for each unit of information: half a nat.
+/// Cost in bits of a squared error of 1, for each unit of [`Learned::information`]: half a nat.
 const BITS_OF_SQUARE: f32 = 0.72;
-/// Features seen less often have no weights to hidden units.
+/// Features that were active less often than this have no weights to hidden units.
 const SEEN: u32 = 20;
 
 pub(super) fn quantise(layout: &Layout, hidden: usize, learned: &Learned) -> Weights {

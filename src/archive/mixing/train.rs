@@ -1,9 +1,10 @@
 //! Training the weights of a network on rows, by stochastic gradient descent.
 //!
-//! Only additions, multiplications, divisions and square roots of IEEE 754 are used, in an order that
-//! is the same for vectors of any length. So the same rows make the same model on every machine.
-// That rules out fused multiply-add, `exp` of the platform's library, and sums whose order depends on
-// the width of vectors: each would make archives depend on the machine that packed them.
+//! Only additions, multiplications, divisions and square roots of IEEE 754 are used, in an order
+//! that is the same for vectors of any length. So the same rows make the same model on every
+//! machine.
+// That rules out fused multiply-add, `exp` of the platform's library, and sums whose order depends
+// on the width of vectors: each would make archives depend on the machine that packed them.
 
 use std::ops::Range;
 
@@ -17,8 +18,8 @@ use crate::archive::rans::SCALE;
 
 /// Maximum number of rows from which the information of weights is estimated.
 const MAX_SAMPLE: usize = 1 << 13;
-/// Initial learning rate of weights to units; it falls with the number of times that the feature was
-/// active.
+/// Initial learning rate of the weights to units. It falls with the number of times that the
+/// feature was active.
 const DIRECT_RATE: f32 = 0.08;
 const SETTLED: f32 = 500.0;
 /// Initial learning rate of weights of hidden units.
@@ -36,9 +37,9 @@ const LARGEST: f32 = MAX_WEIGHT as f32 / STEPS;
 pub(super) struct Learned {
     /// From each feature to each unit, padded to whole vectors for each feature.
     pub(super) direct: Vec<f32>,
-    /// From each feature to each hidden unit, and from each hidden unit to each unit, in arrays padded
-    /// to whole vectors.
+    /// From each feature to each hidden unit, in arrays that are padded to whole vectors.
     pub(super) inner: Vec<f32>,
+    /// From each hidden unit to each unit, in such arrays.
     pub(super) outer: Vec<f32>,
     /// Number of times that each feature was active.
     pub(super) active_count: Vec<u32>,
@@ -46,8 +47,8 @@ pub(super) struct Learned {
     pub(super) information: Vec<f32>,
 }
 
-/// Trains a network with `hidden` hidden units on `examples` rows: some of these rows, or all of them
-/// repeatedly.
+/// Trains a network with `hidden` hidden units on `examples` examples: some of these rows, or all
+/// of them repeatedly.
 pub(super) fn train(layout: &Layout, rows: &[Row], hidden: usize, examples: usize) -> Learned {
     vectors::run(hidden, Training { layout, rows, hidden, examples })
 }
@@ -119,7 +120,8 @@ struct Trainer<'a, const HIDDEN: usize> {
     sums: [f32; HIDDEN],
     says: [f32; HIDDEN],
     is_stale: bool,
-    /// Errors of the predictions of units in this row.
+    /// For each unit the error of its prediction in this row. While information is asked for, it is
+    /// the information of the prediction instead.
     errors: Vec<f32>,
     /// The active features.
     active: Vec<u32>,
@@ -128,7 +130,7 @@ struct Trainer<'a, const HIDDEN: usize> {
     history: Vec<[f32; HIDDEN]>,
 }
 
-/// Event while a row was passed through the network.
+/// An event while a row passed through the network.
 #[derive(Copy, Clone)]
 enum Step {
     Activated(u32),
@@ -157,20 +159,21 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
         }
     }
 
-    /// The whole vectors of units that a feature affects: the first unit, and the range of its weights.
+    /// Returns the first unit that a feature affects, and the range of the weights to this unit and
+    /// all later ones. Both begin at a whole vector.
     #[inline(always)]
     fn reach(&self, feature: usize) -> (usize, Range<usize>) {
         let first = self.layout.start(feature) / LANES * LANES;
         (first, self.places(feature, first))
     }
 
-    /// The range of the weights of a feature, from the weight to a unit on.
+    /// Range of the weights of a feature to the unit `first` and all later ones.
     #[inline(always)]
     fn places(&self, feature: usize, first: usize) -> Range<usize> {
         feature * self.stride + first..(feature + 1) * self.stride
     }
 
-    /// Updates the weights by the errors of the last row.
+    /// Updates the weights by the errors of the last row. `pace` scales the learning rates.
     #[inline(always)]
     fn learn(&mut self, pace: f32) {
         for &feature in &self.active {
@@ -228,7 +231,7 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
         }
     }
 
-    /// Adds the last row to the information of the weights.
+    /// Adds the information of the last row to that of the weights.
     #[inline(always)]
     fn gather(&mut self) {
         for &feature in &self.active {
@@ -278,7 +281,7 @@ fn add_scaled(sums: &mut [f32], scale: f32, numbers: &[f32]) {
     vectors::each(sums, numbers, |sum: f32, number: f32| sum + scale * number);
 }
 
-/// A weight after a gradient step.
+/// Returns a function that moves a weight by a gradient step.
 #[inline(always)]
 fn moved(rate: f32) -> impl Fn(f32, f32) -> f32 {
     move |weight, error| bounded(weight + rate * error)
@@ -336,7 +339,7 @@ impl<const HIDDEN: usize> Decisions for Trainer<'_, HIDDEN> {
     }
 }
 
-/// Cycles through all rows, with neighbours far apart.
+/// Cycles through all rows. Neighbours in this order are far apart in the segment.
 fn scattered(rows: &[Row]) -> impl Iterator<Item = &Row> {
     let mut step = (rows.len() * 5 / 8).max(1);
     while gcd(step, rows.len()) != 1 {
@@ -370,7 +373,7 @@ mod tests {
     use crate::archive::columns::RANKS;
     use crate::simd::InstructionSet;
 
-    /// With any instructions, the same rows make the same weights, to the last bit.
+    /// The same rows make the same weights with any instructions, to the last bit.
     #[test]
     fn all_instructions_learn_the_same() {
         let row = |number: u32| {

@@ -7,8 +7,8 @@ use crate::simd::{InstructionSet, Kernel};
 pub(super) trait Work {
     type Output;
 
-    /// Runs the work with hidden units in arrays of this length. Everything within is inlined, so that
-    /// it is compiled for the instructions of the caller.
+    /// Runs the work with hidden units in arrays of this length. Everything within is inlined, so
+    /// that it is compiled for the instructions of the caller.
     fn run<const HIDDEN: usize>(self) -> Self::Output;
 }
 
@@ -27,7 +27,7 @@ pub(super) fn run<W: Work>(hidden: usize, work: W) -> W::Output {
     run_with(InstructionSet::fastest(), hidden, work)
 }
 
-/// [`run`] with these instructions.
+/// Does the same as [`run`] with these instructions.
 pub(super) fn run_with<W: Work>(instructions: InstructionSet, hidden: usize, work: W) -> W::Output {
     match padded(hidden) {
         0 => instructions.run(Padded::<W, 0>(work)),
@@ -49,7 +49,8 @@ impl<W: Work, const HIDDEN: usize> Kernel for Padded<W, HIDDEN> {
     }
 }
 
-/// Adds the products of eight numbers to four sums; the assignment to sums is unspecified.
+/// Adds the products of eight pairs of numbers to four sums. Which product goes to which sum is
+/// unspecified.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 #[allow(unsafe_code)]
@@ -68,7 +69,7 @@ pub(super) fn add_products(sums: [i32; 4], first: &[i16; 8], second: &[i16; 8]) 
     added
 }
 
-/// The portable version.
+/// Portable version of [`add_products`].
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 fn add_products_one_by_one(mut sums: [i32; 4], first: &[i16; 8], second: &[i16; 8]) -> [i32; 4] {
@@ -84,8 +85,8 @@ pub(super) fn add_products(sums: [i32; 4], first: &[i16; 8], second: &[i16; 8]) 
     add_products_one_by_one(sums, first, second)
 }
 
-/// The dot product, in eight sums, so that the order of additions is the same everywhere. The length
-/// is a multiple of eight.
+/// The dot product, in eight sums, so that the order of additions is the same on every machine. The
+/// length is a multiple of eight.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 #[allow(unsafe_code)]
@@ -96,7 +97,7 @@ pub(super) fn dot<const N: usize>(first: &[f32; N], second: &[f32; N]) -> f32 {
     };
 
     let (first, second) = (first.as_chunks::<8>().0, second.as_chunks::<8>().0);
-    // SAFETY: of eight numbers, four and four are loaded, at any alignment.
+    // SAFETY: each load reads four of the eight numbers of a chunk, at any alignment.
     unsafe {
         let (mut low, mut high) = (_mm_setzero_ps(), _mm_setzero_ps());
         for (first, second) in first.iter().zip(second) {
@@ -112,7 +113,7 @@ pub(super) fn dot<const N: usize>(first: &[f32; N], second: &[f32; N]) -> f32 {
     }
 }
 
-/// The portable version.
+/// Portable version of [`dot`].
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 pub(super) fn dot_one_by_one<const N: usize>(first: &[f32; N], second: &[f32; N]) -> f32 {
@@ -129,7 +130,7 @@ pub(super) fn dot_one_by_one<const N: usize>(first: &[f32; N], second: &[f32; N]
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use dot_one_by_one as dot;
 
-/// Number of numbers that are processed at once; they begin at multiples of this.
+/// Number of numbers that are processed at once. Each such group begins at a multiple of this.
 const LANES: usize = 16;
 
 /// Applies `change` to each number of the first slice and its counterpart of the second.

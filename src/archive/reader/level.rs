@@ -8,7 +8,7 @@ use crate::archive::error::ArchiveError;
 use crate::archive::rows::RowReader;
 use crate::model::EpdRecord;
 
-/// Reader of the records, made when the file is opened. Everything that depends on the level is here.
+/// Reader of the records, made when the file is opened. All code that depends on the level is here.
 pub(super) enum LevelReader {
     /// Level fast.
     Rows(RowReader),
@@ -25,7 +25,7 @@ impl LevelReader {
         }
     }
 
-    /// The reader with another memory limit, in bytes.
+    /// Sets another memory limit, in bytes.
     pub(super) fn with_memory(self, memory_bytes: usize) -> LevelReader {
         match self {
             LevelReader::Rows(_) => self,
@@ -48,7 +48,8 @@ impl LevelReader {
         }
     }
 
-    /// The first records of a range, at least one. Records after its end may follow.
+    /// Reads the first records of a range, at least one. Records after the end of the range may
+    /// follow them.
     pub(super) fn records(&self, range: Range<u64>) -> Result<Vec<EpdRecord>, ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.records(range),
@@ -56,7 +57,8 @@ impl LevelReader {
         }
     }
 
-    /// Appends the canonical text of a range, a line for each record, and calls `visit` after each piece.
+    /// Appends the canonical text of a range, a line for each record, and calls `visit` after each
+    /// piece.
     pub(super) fn each_text<E: From<ArchiveError>>(
         &self,
         range: Range<u64>,
@@ -74,8 +76,8 @@ impl LevelReader {
         Ok(())
     }
 
-    /// Number of bytes for each column of the positions, and for the operations; empty if nothing is
-    /// coded by columns.
+    /// Number of bytes for each column of the positions, and for the operations; empty if nothing
+    /// is coded by columns.
     pub(super) fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
         match self {
             LevelReader::Rows(_) => Ok(Vec::new()),

@@ -13,8 +13,8 @@ use crate::model::EpdRecord;
 use crate::text::{FormatOptions, epd};
 
 impl Archive {
-    /// All records of a position, ascending by number, found one at a time, so that the first costs the
-    /// same if there are many. Positions are compared, not only their keys.
+    /// Returns all records of a position, ascending by number. They are found one at a time, so the
+    /// first costs the same even if there are many. Positions are compared, not only their keys.
     ///
     /// ```
     /// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
@@ -45,10 +45,10 @@ impl Archive {
         Matches(matches.unwrap_or_else(|error| LevelMatches::Ended(Some(error))))
     }
 
-    /// Looks up many positions: calls `visit` with the place of a query and each of its records. The
-    /// records of one query come in ascending order. The order of queries is unspecified: it follows the
-    /// blocks of the archive, so that each block is decoded once. Several threads may look up in one
-    /// archive at the same time.
+    /// Looks up many positions. Calls `visit` with the index of a query and with one of its
+    /// records. The records of a query come in ascending order. The order of queries is
+    /// unspecified: it follows the blocks of the archive, so that each block is decoded once.
+    /// Several threads may look up in one archive at the same time.
     ///
     /// ```
     /// use epdb::archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
@@ -105,7 +105,7 @@ impl fmt::Debug for Matches<'_> {
 
 enum LevelMatches<'a> {
     Rows(RowMatches<'a>),
-    /// Boxed, because they are much larger than those of rows.
+    /// Boxed, because a `BlockMatches` is much larger than a `RowMatches`.
     Blocks(Box<BlockMatches<'a>>),
     Ended(Option<ArchiveError>),
 }
@@ -221,7 +221,8 @@ mod tests {
         }
     }
 
-    /// The first record costs one block, however many blocks have records.
+    /// Finding the first record decodes one block, however many blocks have records of the
+    /// position.
     #[test]
     fn the_first_match_decodes_one_block() {
         for index in [true, false] {
@@ -236,7 +237,7 @@ mod tests {
         }
     }
 
-    /// After the first request, records are made when their blocks are decoded.
+    /// After the first request, the records of a block are made when the block is decoded.
     #[test]
     fn records_with_operations_are_those_that_were_packed() {
         let line = |number| match number % 4 {
@@ -273,7 +274,8 @@ mod tests {
         assert!(batch.into_iter().eq((0..BLOCKS * 8).map(|it| (place(it), packed(it)))));
     }
 
-    /// The same for many queries whose visitor wants one record of each. The first block is kept.
+    /// Many queries whose visitor wants one record of each decode one block, because the first
+    /// block is kept.
     #[test]
     fn the_first_matches_of_many_queries_decode_one_block() {
         let other = crate::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();

@@ -65,9 +65,9 @@ impl fmt::Debug for Archive {
 impl Archive {
     /// Opens a file.
     ///
-    /// The file is mapped into memory. If another process truncates it while it is open, reading ends
-    /// the process with SIGBUS; if another process writes into it, checksums fail. epdb never does
-    /// either.
+    /// The file is mapped into memory. If another process truncates it while it is open, reading
+    /// ends the process with SIGBUS; if another process writes into it, checksums fail. epdb never
+    /// does either.
     ///
     /// # Errors
     /// [`ArchiveError`] if the file cannot be read, is not an archive, has a later version, or is
@@ -135,8 +135,8 @@ impl Archive {
         Ok(Archive { bytes, footer, sections, identity, level, memory_bytes, has_own_records })
     }
 
-    /// Sets the approximate memory for reading in bytes, apart from the results: by default 256 MiB,
-    /// and at least 16 MiB. Archives that need more are refused with
+    /// Sets the approximate memory for reading in bytes, not counting the results. The default is
+    /// 256 MiB, and the minimum is 16 MiB. Archives that need more are refused with
     /// [`ArchiveError::MemoryExceeded`]; most archives need a few MiB.
     #[must_use]
     pub fn memory_bytes(self, memory_bytes: usize) -> Archive {
@@ -169,10 +169,10 @@ impl Archive {
         self.footer.flags.get() & SORTED != 0
     }
 
-    /// Checks once that the records belong to the index and the tables. Without this check, the end of
-    /// an older archive that a disk kept would pass, because it is sound in itself. Some records of each
-    /// segment are read, about 16 in all. Lookups, kept games and the tally ledger do this before their
-    /// first answer.
+    /// Checks once that the records belong to the index and the tables. If a disk lost the end of a
+    /// file, the end of an older archive may be in its place. That end is sound in itself, so only
+    /// this check refuses it. Some records of each segment are read, about 16 in all. Lookups, kept
+    /// games and the tally ledger make this check before their first answer.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -196,7 +196,8 @@ impl Archive {
         self.sections.file_section(SectionKind::TallyOrigin).is_some()
     }
 
-    /// The origin of the tallies among the records, and the games that they count, if kept.
+    /// Reads the origin of the tallies among the records, and the digests of the games that the
+    /// tallies count, if the archive keeps them. `None` if the archive is not a library.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -205,7 +206,7 @@ impl Archive {
         self.read_tally_ledger()
     }
 
-    /// [`Archive::tally_ledger`] without a check of the records.
+    /// Does the same as [`Archive::tally_ledger`], but without a check of the records.
     fn read_tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
         let section = |kind: SectionKind| {
             let section = self.sections.file_section(kind);
@@ -221,7 +222,7 @@ impl Archive {
         Ok(Some(TallyLedger { origin, games: games.transpose()? }))
     }
 
-    /// The section of kept games, unchecked.
+    /// The section of kept games; its content is not checked. `None` if there is no such section.
     fn kept_games(&self) -> Result<Option<KeptGamesSection<'_>>, ArchiveError> {
         let Some(section) = self.sections.file_section(SectionKind::KeptGames) else {
             return Ok(None);
@@ -230,7 +231,7 @@ impl Archive {
         KeptGamesSection::read(bytes, self.memory_bytes).map(Some)
     }
 
-    /// Number of games that are kept for the positions that list them.
+    /// Number of games that the archive keeps because positions list them.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -239,8 +240,8 @@ impl Archive {
         Ok(self.kept_games()?.map_or(0, |games| games.len()))
     }
 
-    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` if it is
-    /// not kept.
+    /// Reads a game that positions list; [`kept_game`](crate::codec::kept_game) decodes the bytes.
+    /// `None` if the archive does not keep the game.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage, [`ArchiveError::MemoryExceeded`].
@@ -252,7 +253,7 @@ impl Archive {
         }
     }
 
-    /// Visits all games that are kept, ids ascending.
+    /// Visits all games that the archive keeps, in ascending order of their ids.
     ///
     /// # Errors
     /// As [`Archive::kept_game`], and errors of `visit`.
@@ -281,7 +282,7 @@ impl Archive {
 pub struct ArchivePart {
     /// Name of the part.
     pub name: &'static str,
-    /// Number of its segment.
+    /// Number of the segment; `None` for a part of the whole file.
     pub segment: Option<u64>,
     /// Offset in the file.
     pub offset: u64,
@@ -290,7 +291,7 @@ pub struct ArchivePart {
 }
 
 impl Archive {
-    /// The parts of the file in their order.
+    /// The parts of the file, in the order of their places.
     pub fn parts(&self) -> Vec<ArchivePart> {
         let whole =
             |name, offset, len| ArchivePart { name, segment: None, offset, len: len as u64 };
@@ -310,8 +311,8 @@ impl Archive {
         header.into_iter().chain(sections).chain(ends).collect()
     }
 
-    /// Number of bytes in the blocks for each column of the positions, and for the operations. Empty if
-    /// nothing is coded by columns. All blocks are read.
+    /// Number of bytes in the blocks for each column of the positions, and for the operations.
+    /// Empty if nothing is coded by columns. All blocks are read.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -326,7 +327,7 @@ impl Archive {
         self.sections.file_section(SectionKind::SideData).is_some()
     }
 
-    /// The names of the files of a verbatim archive, in their order.
+    /// The names of the files of a verbatim archive, in the order in which they were packed.
     ///
     /// # Errors
     /// [`ArchiveError::NotVerbatim`], and [`ArchiveError::Corrupt`] for damage.
@@ -336,7 +337,8 @@ impl Archive {
         verbatim::names(section.checked(&self.bytes, kind.name())?)
     }
 
-    /// Restores the input of a verbatim archive, piece by piece: the name of each file, then its bytes.
+    /// Restores the input of a verbatim archive, piece by piece: the name of each file, then its
+    /// bytes.
     ///
     /// # Errors
     /// [`ArchiveError::NotVerbatim`], [`ArchiveError::Corrupt`] for damage, and errors of `visit`.
@@ -374,8 +376,8 @@ impl Archive {
 }
 
 impl Archive {
-    /// Reads everything and checks every part: the checksums, that each record can be decoded, and that
-    /// the position index leads to each record and to nothing else.
+    /// Reads everything and checks every part. Each checksum must match, each record must be
+    /// decodable, and the position index must lead to each record and to nothing else.
     ///
     /// # Errors
     /// The first damage found.

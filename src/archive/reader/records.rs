@@ -8,7 +8,7 @@ use crate::archive::error::ArchiveError;
 use crate::model::EpdRecord;
 
 impl Archive {
-    /// The records with these numbers, in order.
+    /// Returns the records with these numbers, in order.
     ///
     /// ```
     /// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
@@ -28,7 +28,8 @@ impl Archive {
         ArchiveRecords { archive: self, next: range.start, end, read: Vec::new().into_iter() }
     }
 
-    /// Appends the canonical text of records, a line each, usually without decoding whole records.
+    /// Appends the canonical text of records, each on a line. Whole records are usually not decoded
+    /// for it.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -36,8 +37,9 @@ impl Archive {
         self.each_text(range, out, |_| Ok(()))
     }
 
-    /// [`Archive::write_text`] in pieces of whole lines: calls `visit` with the text so far, which it may
-    /// take and clear, so that memory need not hold all of it.
+    /// Does the same as [`Archive::write_text`] in pieces of whole lines. After each piece it calls
+    /// `visit` with the text so far. `visit` may take the text and clear the buffer, so that memory
+    /// need not hold all text.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage, and errors of `visit`.
@@ -103,7 +105,8 @@ mod tests {
 
     const KINGS: &str = include_str!("../../../formats/golden/archive/kings.epd");
 
-    /// With any memory: rows are put into their order in windows that fit into it.
+    /// Works with any memory limit: rows are put into the order of their numbers in windows that
+    /// fit into it.
     #[test]
     fn sorted_rows_come_in_the_order_of_their_numbers() {
         let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new()).unwrap();

@@ -1,5 +1,5 @@
-//! The segments of a file: the entries of the segment table and their sections, checked when the file
-//! is opened.
+//! The segments of a file: the entries of the segment table and their sections, checked when the
+//! file is opened.
 
 use zerocopy::FromBytes;
 
@@ -20,13 +20,13 @@ const TABLE: &str = "segment table";
 pub(super) enum Segments {
     /// Level fast.
     Rows(Vec<RowSegment>),
-    /// Level default.
+    /// Levels default and max.
     Blocks(Vec<BlockSegment>),
 }
 
 impl Segments {
-    /// Reads the segment table and assigns the sections to segments. If there is no segment, `is_fast`
-    /// determines the level.
+    /// Reads the segment table and assigns the sections to segments. If there is no segment,
+    /// `is_fast` determines the level.
     pub(super) fn read(
         file: &[u8],
         table: &SectionTable,
@@ -95,7 +95,7 @@ fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// The sections of a segment; empty if missing.
+/// The sections of a segment. A missing section is empty.
 #[derive(Copy, Clone, Default)]
 struct SegmentSections {
     rows: Section,
@@ -125,7 +125,7 @@ fn sections_of(
 }
 
 impl SegmentSections {
-    /// Adds a section; false if the coder has no section of this kind.
+    /// Adds a section. Returns false if the coder has no section of this kind.
     fn take(&mut self, coder: u8, kind: SectionKind, section: Section) -> bool {
         let place = match (kind, coder) {
             (SectionKind::Rows, CODER_ROWS) => &mut self.rows,
