@@ -5,8 +5,8 @@ use std::str::FromStr;
 use crate::library::tally::RATING_GROUPS;
 use crate::model::{Cell, Speed, Tally};
 
-/// A selection of games by the properties that tallies are split by. A game whose property is
-/// unknown is in no selection.
+/// A selection of games by the properties that tallies are split by. A selection by a property
+/// leaves out the games for which that property is unknown.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CellFilter {
     /// The first month or year.
@@ -19,7 +19,7 @@ pub struct CellFilter {
     pub ratings: Vec<u16>,
 }
 
-/// A year, or a month of it.
+/// A year, or a month of a year.
 ///
 /// ```
 /// use epdb::library::explore::YearMonth;
@@ -81,7 +81,8 @@ impl CellFilter {
             && (self.ratings.is_empty() || cell.rating.is_some_and(|it| self.ratings.contains(&it)))
     }
 
-    /// A selected property that no part of the tally is split by, as a word of `tally --by`.
+    /// Returns a selected property by which no part of the tally is split, or `None`. It is named
+    /// as in `tally --by`.
     pub fn not_told_apart(&self, tally: &Tally) -> Option<&'static str> {
         let has = |name: &str| {
             let has = KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, has)| has);
@@ -90,7 +91,7 @@ impl CellFilter {
         self.asks_by().find(|name| !has(name))
     }
 
-    /// The selected properties, as words of `tally --by`.
+    /// The selected properties, named as in `tally --by`.
     pub fn asks_by(&self) -> impl Iterator<Item = &'static str> + use<> {
         let bounds = [self.since, self.until];
         let asked = [
@@ -103,7 +104,7 @@ impl CellFilter {
     }
 }
 
-/// The properties, as words of `tally --by`, and whether a cell has each.
+/// Each property, named as in `tally --by`, and the test whether a cell has it.
 const KINDS: [(&str, Has); 4] = [
     ("year", |cell| cell.year.is_some()),
     ("month", |cell| cell.month.is_some()),

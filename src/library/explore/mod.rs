@@ -55,8 +55,8 @@ pub struct ExploreOptions {
     pub limit: Option<usize>,
     /// Minimum number of games of a move.
     pub min_games: u64,
-    /// Whether moves without games are included if they lead to a position with records, and the
-    /// operations of the positions after all moves.
+    /// Whether to include moves without games that lead to positions with records, and for every
+    /// move the operations of the position after it.
     pub children: bool,
 }
 
@@ -90,16 +90,16 @@ impl ExploreOptions {
         ExploreOptions { min_games, ..self }
     }
 
-    /// Whether moves without games are included if they lead to a position with records, and the
-    /// operations of the positions after all moves.
+    /// Whether to include moves without games that lead to positions with records, and for every
+    /// move the operations of the position after it.
     #[must_use]
     pub fn children(self, children: bool) -> ExploreOptions {
         ExploreOptions { children, ..self }
     }
 }
 
-/// By what moves are ordered: the largest first. Those that are equal stand by games, by weight, then
-/// by name; those that lack it, last.
+/// The value by which moves are ordered, the largest first. Moves with the same value are ordered
+/// by games, then by weight, then by name. Moves without the value come last.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SortBy {
     /// Games with the move.
@@ -119,9 +119,9 @@ pub enum SortBy {
     Performance,
     /// Games that reached the position after the move.
     Reached,
-    /// The evaluation of that position, from the point of view of the mover.
+    /// The evaluation of the position after the move, from the point of view of the mover.
     Ce,
-    /// The SAN of the move, from A on.
+    /// The SAN of the move, in alphabetical order.
     Name,
 }
 
@@ -139,15 +139,15 @@ pub struct Entry {
 pub struct Explored {
     /// The position.
     pub position: Position,
-    /// Its entry; `None` without records.
+    /// The combined records of the position; `None` without records.
     pub entry: Option<Entry>,
     /// The selected games; `None` without a tally.
     pub games: Option<TallyPart>,
     /// The moves.
     pub rows: Vec<MoveRow>,
-    /// Moves without a row, because of the limit or the minimum number of games.
+    /// Number of moves that have no row because of the limit or the minimum number of games.
     pub left_out: usize,
-    /// The sum of the weights of all moves, if the position is of an opening book.
+    /// The sum of the weights of all moves, if the position is from an opening book.
     pub weight: Option<u64>,
 }
 
@@ -156,21 +156,23 @@ pub struct Explored {
 pub struct MoveRow {
     /// The move.
     pub mv: Move,
-    /// Its canonical SAN.
+    /// The canonical SAN of the move.
     pub san: San,
     /// The games in which it was played.
     pub counts: GameCounts,
-    /// Its weight in an opening book.
+    /// The weight of the move in an opening book.
     pub weight: Option<u64>,
     /// Whether the position after the move has records.
     pub has_child: bool,
-    /// Operations of these records without tallies, if [`ExploreOptions::children`] are included.
+    /// The operations of the position after the move, except tallies and lists of kept games. Empty
+    /// unless [`ExploreOptions::children`] is set.
     pub operations: Vec<Operation>,
-    /// Number of games that reached that position by any moves; `None` without a tally.
+    /// Number of games that reached the position after the move, by any moves; `None` without a
+    /// tally.
     pub reached: Option<u64>,
-    /// The evaluation of that position from the point of view of the mover.
+    /// The evaluation of the position after the move, from the point of view of the mover.
     pub ce: Option<i32>,
-    /// The moves of that position, if they were requested.
+    /// The moves of the position after the move, if they were requested.
     pub next: Option<Explored>,
     after: Position,
 }
@@ -182,17 +184,17 @@ pub struct ParentRow {
     pub position: Position,
     /// The move.
     pub mv: Move,
-    /// Its canonical SAN.
+    /// The canonical SAN of the move.
     pub san: San,
-    /// The games in which it was played there.
+    /// The games in which the move was played in this position.
     pub counts: GameCounts,
-    /// Its weight in an opening book.
+    /// The weight of the move in an opening book.
     pub weight: Option<u64>,
-    /// Number of games that reached that position; `None` without a tally.
+    /// Number of games that reached the position; `None` without a tally.
     pub reached: Option<u64>,
 }
 
-/// Returns the records of each position of a request, in order.
+/// A function that returns the records of each position of a request, in order.
 pub type Ask<'a, E> = dyn FnMut(&[Query]) -> Result<Vec<Vec<EpdRecord>>, E> + 'a;
 
 /// The positions that [`explore`] may request at depth 1: a position, and the positions after its
@@ -209,8 +211,8 @@ pub fn neighbourhood(position: &Position) -> Vec<Query> {
 /// Explores a position, and the positions after its moves up to `depth` plies.
 ///
 /// # Errors
-/// Errors of `ask`, tallies with more games than can be counted, and a selection by a property that
-/// the tally of the position is not split by.
+/// Errors of `ask`, tallies with more games than can be counted, and a selection by a property by
+/// which the tally of the position is not split.
 pub fn explore<E: From<Error>>(
     position: &Position,
     depth: u32,
@@ -227,8 +229,8 @@ pub fn explore<E: From<Error>>(
     explore_from(position, entry, depth, options, ask)
 }
 
-/// [`explore`] of a position whose entry is known. Games with an unknown property do not count in a
-/// selection.
+/// Like [`explore`], for a position whose entry is known. Games with an unknown property do not
+/// count in a selection.
 ///
 /// # Errors
 /// Errors of `ask`, and tallies with more games than can be counted.
@@ -256,7 +258,8 @@ fn ask_for_children<E: From<Error>>(
     options: &ExploreOptions,
     ask: &mut Ask<'_, E>,
 ) -> Result<(), E> {
-    // Usually the games of a move decide, and positions after moves without a row are not needed.
+    // Usually the rows are chosen by the games of their moves. The positions after moves without a
+    // row are then not needed.
     let needs_children = options.children || options.sort.is_by_child();
     if !needs_children {
         explored.iter_mut().for_each(|one| one.settle(options));
@@ -273,7 +276,7 @@ fn ask_for_children<E: From<Error>>(
     Ok(())
 }
 
-/// The positions after the moves of some positions, as far as they have records.
+/// Requests the positions after the moves of some positions, except those that have no records.
 fn next_positions<'e, E: From<Error>>(
     explored: Vec<&'e mut Explored>,
     options: &ExploreOptions,
@@ -291,8 +294,8 @@ fn next_positions<'e, E: From<Error>>(
     Ok(next)
 }
 
-/// The positions of the source with a legal move to a position, the most played move first. At most
-/// `limit` of `options`, and only moves played in `min_games` games.
+/// Returns the positions of the source from which a legal move leads to `position`, the most played
+/// move first. Of the options, the selection, `limit` and `min_games` apply.
 ///
 /// # Errors
 /// Errors of `ask`, and tallies with more games than can be counted.
@@ -310,7 +313,7 @@ pub fn parents<E: From<Error>>(
     Ok(rows)
 }
 
-/// [`parents`] of several positions, all of them, unordered.
+/// Like [`parents`], for several positions, but without limits and in no order.
 ///
 /// # Errors
 /// As [`parents`].
@@ -345,7 +348,7 @@ pub fn performance(counts: &GameCounts, mover: Color) -> Option<f64> {
     Some(opponents + (400.0 * (score / (1.0 - score)).log10()).clamp(-800.0, 800.0))
 }
 
-/// The share of the points of a side.
+/// The share of the points that a side scored, 0 to 1; `None` without a known result.
 pub fn score_of(counts: &GameCounts, side: Color) -> Option<f64> {
     let white = counts.score_of_white()?;
     Some(if side == Color::White { white } else { 1.0 - white })
@@ -364,7 +367,7 @@ impl Entry {
                 _ => None,
             };
             match (tally, &mut entry.tally) {
-                // `games` shows them.
+                // Not shown here: [`crate::library::kept_games`] lists these games.
                 (None, _) if operation.opcode == Opcode::KEPT_GAMES => {}
                 (None, _) => entry.operations.push(operation.clone()),
                 (Some(tally), None) => entry.tally = Some(tally.clone()),
@@ -376,8 +379,8 @@ impl Entry {
         Ok((!records.is_empty()).then_some(entry))
     }
 
-    /// The moves of an opening book with their weights, from the comments of a record without tally:
-    /// `c0 "e4 120, d4 80 learn 3";`. Empty if the comments are anything else.
+    /// The moves of an opening book with their weights, from the comments of a record without
+    /// tally: `c0 "e4 120, d4 80 learn 3";`. Empty if the comments have another form.
     fn weights(&self, playable: &Playable) -> Vec<(Move, u64)> {
         let comments = self.operations.iter().filter(|it| COMMENTS.contains(&it.opcode));
         let texts = comments.flat_map(|comment| &comment.operands).map(Operand::text);
@@ -400,12 +403,12 @@ impl Entry {
 }
 
 impl Explored {
-    /// The sum of all moves.
+    /// The sum of the counts of all moves.
     pub fn counts(&self) -> GameCounts {
         self.games.as_ref().map(TallyPart::counts).unwrap_or_default()
     }
 
-    /// The entry of a position, without the positions after its moves.
+    /// A position with all its moves, before the positions after the moves are requested.
     fn new(position: Position, entry: Option<Entry>, options: &ExploreOptions) -> Explored {
         let games = entry.as_ref().and_then(|entry| entry.games(&options.cells));
         let (mut rows, mut weights) = (Vec::new(), Vec::new());
@@ -453,8 +456,8 @@ impl Explored {
         self.rows.iter().find(|row| row.mv == mv)
     }
 
-    /// The rows of another library for moves without a row here that were not played in these
-    /// games.
+    /// The rows of another library for moves that have no row here and were not played in the
+    /// selected games.
     pub fn rows_only_in<'o>(&self, other: &'o Explored) -> impl Iterator<Item = &'o MoveRow> {
         let is_played = |san| {
             let mut played = self.games.iter().flat_map(|games| &games.moves);
@@ -502,7 +505,7 @@ impl MoveRow {
 }
 
 impl SortBy {
-    /// Whether the position after a move decides on its place.
+    /// Whether the order depends on the records of the positions after the moves.
     const fn is_by_child(self) -> bool {
         matches!(self, SortBy::Reached | SortBy::Ce)
     }

@@ -1,5 +1,5 @@
 //! The explorer's answer as JSON: the format of the opening explorer of lichess.org, with more
-//! members. Unknown members are left out, or null for an opening and a game.
+//! members. A member whose value is unknown is left out; only `opening` and `game` are then null.
 //!
 //! ```
 //! use epdb::library::explore::object::{PositionObject, Shown};
@@ -35,11 +35,12 @@ use crate::model::{Color, GameCounts};
 pub struct Shown<'a> {
     /// The explored position.
     pub explored: &'a Explored,
-    /// The positions before it, if they were requested.
+    /// The positions before the explored one, if they were requested.
     pub parents: Option<&'a [ParentRow]>,
-    /// Names of the positions after its moves.
+    /// Names of openings, for the positions after the moves.
     pub names: &'a Names,
-    /// Its name, or the nearest one.
+    /// The name of the explored position, or of the nearest position with a name
+    /// ([`Names::nearest`]).
     pub opening: Option<&'a OpeningName>,
     /// The same position in another library.
     pub other: Option<&'a Explored>,
@@ -59,24 +60,24 @@ pub struct PositionObject {
     /// Results of the games.
     #[serde(flatten)]
     pub results: Results,
-    /// Games that reached it.
+    /// Number of games that reached the position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
-    /// The sum of the weights of its moves in an opening book.
+    /// The sum of the weights that an opening book gives to the moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u64>,
     /// The counts of another library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vs: Option<OtherResults>,
-    /// Its moves.
+    /// The moves of the position.
     pub moves: Vec<MoveObject>,
     /// The positions before this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parents: Option<Vec<ParentObject>>,
-    /// Other operations of its records.
+    /// The operations of the position's records, except tallies and lists of kept games.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, serde_json::Value>,
-    /// The name of the position, or the nearest one.
+    /// The name of the position, or of the nearest position with a name.
     pub opening: Option<OpeningObject>,
 }
 
@@ -117,7 +118,7 @@ pub struct OtherResults {
 /// A move.
 #[derive(Clone, Debug, Serialize)]
 pub struct MoveObject {
-    /// The move in coordinates; castling is the king taking its rook.
+    /// The move in coordinates; in castling, the king moves to the square of its rook.
     pub uci: String,
     /// Canonical SAN.
     pub san: String,
@@ -149,13 +150,13 @@ pub struct MoveObject {
     /// The evaluation of the position after the move, from the point of view of the mover.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce: Option<i32>,
-    /// Games that reached that position.
+    /// Number of games that reached the position after the move, by any moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
-    /// Other operations of that position.
+    /// The operations of the position after the move, except tallies and lists of kept games.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, serde_json::Value>,
-    /// The moves of that position.
+    /// The moves of the position after the move, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Vec<MoveObject>>,
 }
@@ -167,7 +168,7 @@ pub struct ParentObject {
     pub fen: String,
     /// The move, as in [`MoveObject::uci`].
     pub uci: String,
-    /// Its canonical SAN.
+    /// The canonical SAN of the move.
     pub san: String,
     /// Results of the games with the move.
     #[serde(flatten)]
@@ -175,7 +176,7 @@ pub struct ParentObject {
     /// The weight of the move in an opening book.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u64>,
-    /// Games that reached the position.
+    /// Number of games that reached the position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
 }
@@ -211,7 +212,7 @@ impl OpeningObject {
     }
 }
 
-/// The moves of a position, and the moves that only another library has.
+/// Lists the moves of a position, then the moves that only the other library has.
 fn moves(shown: &Shown<'_>, explored: &Explored) -> Vec<MoveObject> {
     let mover = explored.position.turn();
     let rows = explored.rows.iter();

@@ -6,7 +6,7 @@ use crate::model::{
     Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank, may_hold_right,
 };
 
-/// A position and a legal move of it.
+/// A position and one of its legal moves.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Predecessor {
     /// The position, with an en passant square only where a capture is legal.
@@ -15,8 +15,8 @@ pub struct Predecessor {
     pub mv: Move,
 }
 
-/// Every position with a legal move to a position, and that move, whether or not a game can reach
-/// it. Empty if no move can have led there.
+/// Returns every position from which a legal move leads to `position`, with that move. A game need
+/// not be able to reach these positions. The list is empty if no move leads to `position`.
 ///
 /// ```
 /// use epdb::library::explore::predecessors;
@@ -46,7 +46,8 @@ struct Retraction {
 }
 
 impl Retraction {
-    /// Calls `take` with each board before a move, and the move.
+    /// Calls `take` with each board from which a move leads to the board of the target, and that
+    /// move.
     fn each_board(&self, take: &mut dyn FnMut(Board, Move)) {
         let board = self.target.board();
         for role in Role::ALL {
@@ -100,7 +101,8 @@ impl Retraction {
         }
     }
 
-    /// The boards before a capture on this square.
+    /// Calls `take` with each board before the move if it was a capture: one for each piece that it
+    /// can have captured.
     fn captures(&self, mv: Move, role: Role, take: &mut dyn FnMut(Board, Move)) {
         for captured in Role::ALL.into_iter().filter(|&role| role != Role::King) {
             take(self.taken_back(mv, role, Some(captured)), mv);
@@ -115,7 +117,8 @@ impl Retraction {
         board
     }
 
-    /// The boards before a castling, from all squares of king and rook.
+    /// Calls `take` with each board before castling, for all squares on which king and rook can
+    /// have stood.
     fn castlings(&self, side: Side, take: &mut dyn FnMut(Board, Move)) {
         let board = self.target.board();
         let (king_to, rook_to) = side.targets(self.mover);
@@ -140,8 +143,8 @@ impl Retraction {
         }
     }
 
-    /// Takes each position of a board, with all possible rights and en passant squares, from which
-    /// the move leads to the target.
+    /// Adds to `found` each position with this board from which the move leads to the target. All
+    /// possible castling rights and en passant squares are tried.
     fn complete(&self, board: &Board, mv: Move, found: &mut Vec<Predecessor>) {
         for castling in self.rights_before(board, mv) {
             let with = |square| Position::new(*board, self.mover, castling, square).ok();
@@ -164,7 +167,8 @@ impl Retraction {
         }
     }
 
-    /// The rights of the target, with each choice of rights that the move may have ended.
+    /// The castling rights that are possible before the move: the rights of the target, alone and
+    /// with each choice of the rights that the move may have ended.
     fn rights_before(&self, board: &Board, mv: Move) -> Vec<Castling> {
         let mut all = vec![*self.target.castling()];
         for (color, side) in Color::ALL.into_iter().flat_map(|it| Side::ALL.map(|side| (it, side)))
@@ -211,7 +215,7 @@ mod tests {
         found.map(|Predecessor { position, mv }| format!("{mv} {position}")).collect()
     }
 
-    /// Every legal move leads to a position that has it among its predecessors.
+    /// Every legal move leads to a position whose predecessors include that move.
     #[test]
     fn each_move_can_be_taken_back() {
         let fens = [
@@ -259,7 +263,7 @@ mod tests {
 
     #[test]
     fn special_moves_are_taken_back() {
-        // En passant, a capture on that square, and steps from behind.
+        // The pawn came to d6 by capturing en passant, by another capture, or by a step.
         let found = before("4k3/8/3P4/8/8/8/8/4K3 b - -");
         for expected in [
             "e5d6 4k3/8/8/3pP3/8/8/8/4K3 w - d6",
@@ -271,7 +275,7 @@ mod tests {
         // Only a double step leaves a square on which a capture is legal.
         let found = before("4k3/8/8/8/3pP3/8/8/4K3 b - e3");
         assert_eq!(found, ["e2e4 4k3/8/8/8/3p4/8/4P3/4K3 w - -"]);
-        // Castling, with the right alone and with the other one.
+        // Castling, by the king-side right alone, or with both rights.
         let found = before("4k3/8/8/8/8/8/8/R4RK1 b - -");
         for expected in [
             "e1h1 4k3/8/8/8/8/8/8/R3K2R w K -",

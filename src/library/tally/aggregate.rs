@@ -10,15 +10,16 @@ use crate::error::Result;
 use crate::library::ordered::changed;
 use crate::model::{Cell, KeptGame, KeptGames, Opcode, Operation, TallyOverflow};
 
-/// The tally of a position while games are added. It is reused, since most positions have only one
-/// visit, which must not allocate memory.
+/// The tally of a position while games are added. It is reused for all positions: most have few
+/// visits, so that an allocation for each would be slow.
 #[derive(Default, Debug)]
 pub(super) struct Sum {
     counted: Cells,
     /// Counts of copies of games that other copies replaced.
     less: Cells,
     first: Option<Place>,
-    /// Number of games to keep of each kind, if any, and the games so far.
+    /// Maximum number of games to keep of each kind (best rated, latest); `None` if no games are
+    /// kept.
     limit: Option<u8>,
     kept: Option<KeptGames>,
 }
@@ -26,8 +27,8 @@ pub(super) struct Sum {
 /// The parts of a tally.
 #[derive(Default, Debug)]
 struct Cells {
-    /// `order` has the indices of the parts in use, by ascending cells; the other parts keep their
-    /// memory.
+    /// The parts, in no order. `order` has the indices of the parts in use, sorted by their cells.
+    /// Unused parts keep their memory for later use.
     parts: Vec<OrdinalTally>,
     order: Vec<usize>,
 }
@@ -57,7 +58,7 @@ impl Cells {
         self.order.is_empty()
     }
 
-    /// The parts, their moves in order.
+    /// The parts in use, by ascending cells, each with its moves in order.
     fn sorted(&mut self) -> impl Iterator<Item = &OrdinalTally> {
         self.parts[..self.order.len()].iter_mut().for_each(OrdinalTally::sort);
         self.order.iter().map(|&at| &self.parts[at])
@@ -69,7 +70,8 @@ impl Cells {
         self.order.clear();
     }
 
-    /// The parts minus those of another tally; `None` if that has more.
+    /// The parts minus those of the tally `less`; `None` if `less` counts more games than `self` in
+    /// any part.
     fn minus(&self, less: &Cells) -> Option<Vec<OrdinalTally>> {
         let mut left: Vec<OrdinalTally> =
             self.order.iter().map(|&at| self.parts[at].clone()).collect();
@@ -82,11 +84,12 @@ impl Cells {
     }
 }
 
-/// The games that positions list, and the number of each kind.
+/// The games that positions can list, and the maximum number of games of each kind (best rated,
+/// latest).
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Kept<'a> {
     pub(super) limit: u8,
-    /// By index; `None` for a game that cannot be kept.
+    /// The games by their indices; `None` for a game that cannot be kept.
     pub(super) games: &'a [Option<KeptGame>],
 }
 
@@ -100,7 +103,7 @@ pub(super) struct Place {
 impl Place {
     pub(super) const START: Place = Place { game: 0, ply: 0 };
 
-    /// Bytes whose order is that of the places.
+    /// Bytes that sort in the order of the places.
     pub(super) fn to_bytes(self) -> [u8; Place::LEN] {
         let mut bytes = [0; Place::LEN];
         bytes[..8].copy_from_slice(&self.game.to_be_bytes());
@@ -116,12 +119,12 @@ impl Place {
 }
 
 impl Sum {
-    /// An empty sum; it keeps this many games of each kind, if any.
+    /// An empty sum that keeps at most `limit` games of each kind; `None` keeps no games.
     pub(super) fn keeping(limit: Option<u8>) -> Sum {
         Sum { limit, ..Sum::default() }
     }
 
-    /// Keeps games of visits of one position.
+    /// Chooses the games to keep for a position from the games that visited it.
     fn keep(&mut self, visits: &[&Visit], kept: Option<Kept<'_>>) {
         let Some(Kept { limit, games }) = kept else { return };
         let game = |visit: &&Visit| *games.get(visit.game as usize)?;
@@ -135,7 +138,8 @@ impl Sum {
         };
     }
 
-    /// Appends the games that were kept, if games are kept, and clears them.
+    /// Appends the games that were kept, and clears them. Appends nothing if the options keep no
+    /// games.
     fn put_kept(&mut self, out: &mut Vec<u8>) {
         if self.limit.is_some() {
             let kept = self.kept.take();
@@ -173,7 +177,7 @@ impl Sum {
         self.first = Some(self.first.map_or(place, |first| first.min(place)));
     }
 
-    /// The first visit of the position.
+    /// The place of the first visit.
     pub(super) fn first(&self) -> Place {
         self.first.unwrap_or(Place::START)
     }
@@ -191,7 +195,8 @@ impl Sum {
         Ok(())
     }
 
-    /// Subtracts the part that is counted here; the rest stays to be subtracted elsewhere.
+    /// Subtracts the replaced copies if all of them are counted here. Otherwise an earlier import
+    /// counted them, and `less` stays as it is: merging with the older record subtracts it.
     fn settle(&mut self) -> Result<()> {
         if self.less.is_empty() {
             return Ok(());
@@ -204,7 +209,8 @@ impl Sum {
         Ok(())
     }
 
-    /// Appends the tally in its short form and the rest to subtract, and clears it.
+    /// Appends the tally in its short form, then the tally of the replaced copies if there are any,
+    /// and clears both.
     fn put(&mut self, out: &mut Vec<u8>) {
         self.first = None;
         self.counted.put(out);
@@ -213,8 +219,9 @@ impl Sum {
         }
     }
 
-    /// Appends the record of the position with this board, and clears the sum. Returns false,
-    /// without output, if the copies of games change nothing here.
+    /// Appends the record of the position with this board, and clears the sum. Returns false and
+    /// appends nothing if no games are left, because replaced copies of games count the same here
+    /// as the copies that replace them.
     pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         self.settle()?;
         self.first = None;
@@ -250,7 +257,7 @@ pub(super) fn too_many(error: TallyOverflow) -> crate::Error {
 
 /// The tally of a position whose visits are in memory.
 pub(super) enum Tallied<'t> {
-    /// One visit, as usual, without games to keep.
+    /// One visit and no games to keep, which is the usual case.
     One { visit: &'t Visit, game: &'t CountedGame, place: Place },
     /// Several visits.
     Many(&'t mut Sum),
@@ -274,7 +281,7 @@ impl Tallied<'_> {
         }
     }
 
-    /// Appends the input of [`Sum::add_encoded`], and clears the tally.
+    /// Appends the bytes that [`Sum::add_encoded`] reads, and clears the tally.
     pub(super) fn put_with_place(self, out: &mut Vec<u8>) {
         match self {
             Tallied::One { visit, game, place } => {
@@ -320,8 +327,8 @@ impl Games<'_> {
 /// Number of visits to prefetch.
 const AHEAD: usize = 8;
 
-/// Calls `visit` with each position of a part of the visits and its tally, by ascending keys, then
-/// by boards.
+/// Calls `visit_position` with the key, the board and the tally of each position in a part of the
+/// visits. The keys ascend; positions with the same key are sorted by their boards.
 pub(super) fn each_position(
     part: usize,
     games: Games<'_>,
@@ -359,12 +366,12 @@ pub(super) fn each_position(
     Ok(())
 }
 
-/// The visits of a part with their keys, which ascend.
+/// The visits of a part with their keys, by ascending keys.
 fn by_key(visits: &[Visits], part: usize) -> Vec<(u64, &Visit)> {
     let parts = || visits.iter().map(|visits| &visits.parts[part]);
     let len = parts().map(Part::len).sum();
     let all = || parts().flat_map(Part::iter);
-    // About one bucket per visit, so that most buckets have one or two.
+    // About one bucket per visit, so that most buckets have one or two visits.
     let bits = (usize::BITS - usize::leading_zeros(len)).clamp(1, u64::BITS - 1 - PART_BITS);
     let bucket = |visit: &Visit| (visit.key << PART_BITS >> (u64::BITS - bits)) as usize;
     let mut ends = vec![0_u32; 1 << bits];

@@ -11,7 +11,7 @@ use crate::simd::prefetch;
 pub struct Split {
     /// The year.
     pub year: bool,
-    /// The month, and so the year.
+    /// The month with its year.
     pub month: bool,
     /// The class of the time control.
     pub speed: bool,
@@ -19,7 +19,7 @@ pub struct Split {
     pub rating: bool,
 }
 
-/// Bit widths of a rating and of a class of time controls.
+/// Bit widths of a rating and of a class of time controls in [`GameFacts::said`].
 const BLACK_BITS: u32 = 14;
 const SPEED_BITS: u32 = 3;
 const _: () = assert!(MAX_RATING < 1 << BLACK_BITS && Speed::ALL.len() < 1 << SPEED_BITS);
@@ -36,7 +36,7 @@ pub struct GameFacts {
     pub ratings: [Option<u16>; 2],
     /// The year of the tag `Date`, or else of `UTCDate`.
     pub year: Option<u16>,
-    /// The cell of the game.
+    /// The cell of a tally in which the game counts.
     pub cell: Cell,
 }
 
@@ -58,15 +58,15 @@ impl GameFacts {
         GameFacts { result: game.result(), ratings, year, cell }
     }
 
-    /// The facts that copies of the game may differ in, as a number: the ratings, and the class of
-    /// the time control if the tally is split by it.
+    /// A number made of the facts in which copies of the game may differ: the ratings, and the
+    /// class of the time control if the tally is split by it.
     pub(super) fn said(&self) -> u32 {
         let [white, black] = self.ratings.map(|rating| u32::from(rating.unwrap_or(0)));
         let speed = self.cell.speed.map_or(0, |speed| speed as u32 + 1);
         white << (BLACK_BITS + SPEED_BITS) | black << SPEED_BITS | speed
     }
 
-    /// The facts of a copy of the game with this number.
+    /// The facts of the copy of the game for which [`GameFacts::said`] returned `said`.
     pub(super) fn with_said(self, said: u32, split: Split) -> GameFacts {
         let rating = |shift: u32| {
             let rating = (said >> shift) as u16 & ((1 << BLACK_BITS) - 1);
@@ -101,12 +101,13 @@ impl GameFacts {
     }
 }
 
-/// A game, with the tally of a position that only it reached, by the side to move.
+/// A game that counts. `lone` has, for each side to move, the tally of a position that only this
+/// game reached.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct CountedGame {
     lone: [LoneTally; 2],
     pub(super) facts: GameFacts,
-    /// Whether it is subtracted: another copy of it counts.
+    /// Whether the game is subtracted, because another copy of it counts.
     pub(super) is_less: bool,
 }
 
@@ -145,14 +146,15 @@ impl CountedGame {
         prefetch(&self.lone[turn as usize]);
     }
 
-    /// The bytes of [`GameFacts::counts`].
+    /// The encoded [`GameFacts::counts`].
     pub(super) fn counts(&self, turn: Color) -> &[u8] {
         let LoneTally { bytes, ordinal_at, len } = &self.lone[turn as usize];
         &bytes[usize::from(*ordinal_at) + 1..usize::from(*len)]
     }
 
-    /// The tally of a position that only this game reached, once, and left with this move. In short
-    /// form, padded with zeros; returns its length too.
+    /// Returns the tally of a position that only this game reached, only once, and in which it
+    /// played this move. The tally is in its short form and padded with zeros; its length is the
+    /// second part.
     #[inline]
     pub(super) fn lone_tally(&self, turn: Color, ordinal: u8) -> ([u8; LONE_ROOM], usize) {
         let LoneTally { mut bytes, ordinal_at, len } = self.lone[turn as usize];
@@ -161,7 +163,8 @@ impl CountedGame {
     }
 }
 
-/// The date of the tag `Date`, or else of `UTCDate`, if its year is known.
+/// The date of the tag `Date`, or if its year is unknown, that of `UTCDate`; `None` if both years
+/// are unknown.
 pub(super) fn date(tags: &Tags) -> Option<Date> {
     let mut dates = ["Date", "UTCDate"].into_iter().filter_map(|name| Date::parse(tags.get(name)?));
     dates.find(|date| date.year().is_some())
@@ -173,7 +176,7 @@ fn rating(text: &[u8]) -> Option<u16> {
     (rating > 0).then_some(rating)
 }
 
-/// The group of the mean of both ratings.
+/// The group in [`RATING_GROUPS`] to which the mean of both ratings belongs.
 fn group(ratings: [Option<u16>; 2]) -> Option<u16> {
     let mean = mean(ratings)?;
     RATING_GROUPS.into_iter().rev().find(|&least| least <= mean)

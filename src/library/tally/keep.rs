@@ -1,4 +1,4 @@
-//! The games of a library that positions list.
+//! The games that the positions of a library list.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::spill::Sorter;
 /// Takes the games that count, and returns those that positions list.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    /// Games whose positions are not counted yet; `None` for one that cannot be kept.
+    /// Games whose positions are not counted yet; `None` for a game that cannot be kept.
     waiting: Vec<Option<KeptGame>>,
     games: Sorter,
     listed: HashSet<GameId>,
@@ -50,7 +50,7 @@ impl Keeper {
         self.waiting.push(None);
     }
 
-    /// Moves the waiting games to those whose positions are counted.
+    /// Moves the waiting games to `games`, the list of games whose positions are counted.
     pub(super) fn looked_at(&mut self, games: &mut Vec<Option<KeptGame>>) {
         games.append(&mut self.waiting);
     }
@@ -63,7 +63,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// Returns the games that were listed since the last call, by ascending ids, and clears them.
+    /// Passes the games that records listed since the last call to `visit`, by ascending ids, and
+    /// forgets all games. `empty` is a sorter for the next games.
     pub(super) fn give_back(
         &mut self,
         empty: Sorter,
@@ -71,7 +72,7 @@ impl Keeper {
     ) -> Result<()> {
         let mut sorted = std::mem::replace(&mut self.games, empty).finish()?;
         while let Some((id, game)) = sorted.next_entry()? {
-            // A game that is listed once is returned once.
+            // A game may have been added twice, but its id is in the set only once.
             if id.first_chunk().is_some_and(|&id| self.listed.remove(&GameId(id))) {
                 visit(game)?;
             }

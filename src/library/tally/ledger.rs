@@ -1,4 +1,5 @@
-//! Ledgers of libraries, and the check whether libraries can be added.
+//! Ledgers of libraries: the settings with which a library was built, and the games that it counts.
+//! Checks whether two libraries can be added.
 
 use crate::codec::tally_origin::TallyLedger;
 
@@ -7,31 +8,34 @@ use crate::codec::tally_origin::TallyLedger;
 pub struct Allowed {
     /// Libraries that were built differently, are pruned, or have no ledger.
     pub mixed: bool,
-    /// Libraries that count the same games, or may: one of them has no digests.
+    /// Libraries that count the same games, or that may do so because one of them has no digests of
+    /// its games.
     pub overlap: bool,
 }
 
 /// The reason why libraries must not be added.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unlike {
-    /// Different games count, or they count in another way.
+    /// The libraries were built with different settings, so that their games are selected or
+    /// counted differently.
     #[error("built with `{theirs}`, the library before with `{ours}`")]
     Settings {
-        /// The settings of the first.
+        /// The settings of the first library.
         ours: String,
         /// The settings of the added library.
         theirs: String,
     },
-    /// The library is a sum of libraries that were built differently.
+    /// One of the libraries is a sum of libraries that were built differently.
     #[error("added up of libraries that were built differently")]
     Mixed,
-    /// Positions may be missing.
+    /// Positions may be missing, because one of the libraries was pruned with these options.
     #[error("pruned ({0})")]
     Pruned(String),
     /// Number of games in both libraries.
     #[error("shares {} with the library before, which would count twice", games(*_0))]
     Shared(u64),
-    /// The common games are unknown.
+    /// The games that both libraries count are unknown, because one of them has no digests of its
+    /// games.
     #[error(
         "without the digests of its games, or the library before is: games that are in both would count twice"
     )]
@@ -43,7 +47,8 @@ fn games(count: u64) -> String {
 }
 
 impl Unlike {
-    /// Whether [`Allowed::overlap`] permits it; otherwise [`Allowed::mixed`] does.
+    /// True if [`Allowed::overlap`] makes the addition possible despite this reason; false if
+    /// [`Allowed::mixed`] does.
     pub const fn is_overlap(&self) -> bool {
         matches!(self, Unlike::Shared(_) | Unlike::NoDigests)
     }
@@ -52,7 +57,7 @@ impl Unlike {
 /// Checks whether games counted with these settings may be added to a library.
 ///
 /// # Errors
-/// The difference.
+/// The reason why they must not.
 pub(in crate::library) fn check_settings(
     ledger: &TallyLedger,
     settings: &str,
@@ -71,7 +76,7 @@ pub(in crate::library) fn check_settings(
     Ok(())
 }
 
-/// Adds the ledger of a library to another one, as their tallies are added.
+/// Adds the ledger `other` to the ledger `all`. The caller adds the tallies of the two libraries.
 ///
 /// ```
 /// use epdb::codec::tally_origin::{GameDigests, TallyLedger};
@@ -84,7 +89,7 @@ pub(in crate::library) fn check_settings(
 /// ```
 ///
 /// # Errors
-/// The difference; `all` has not changed then.
+/// The reason why the libraries must not be added; `all` is then unchanged.
 pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Result<(), Unlike> {
     let pruned = all.origin.pruned.clone().or(other.origin.pruned.clone());
     let is_alike = match (&other.origin.pruned, other.origin.is_mixed) {

@@ -22,7 +22,8 @@ pub struct MergedGames {
     pub other_ids: u64,
     /// Different moves, date or result under the same id.
     pub other_moves: u64,
-    /// Duplicates of a game of an earlier import, whose tags are not kept.
+    /// Duplicates of games of an earlier import, which cannot be compared because the tags of those
+    /// games are not kept.
     pub not_compared: u64,
 }
 
@@ -60,7 +61,7 @@ fn hash(value: &impl Hash) -> [u8; 8] {
 }
 
 impl Comparison {
-    /// A comparison that uses about this many bytes, and beyond them a temporary file.
+    /// A comparison that uses about `memory_bytes` of memory, and a temporary file for the rest.
     pub(super) fn new(directory: &Path, memory_bytes: usize) -> Comparison {
         Comparison(Sorter::new(directory, memory_bytes))
     }

@@ -45,22 +45,24 @@ pub struct TallyOptions {
     pub split: Split,
     /// Maximum number of plies before a position.
     pub max_ply: u32,
-    /// Whether repeated positions in a game, and moves repeated in them, count again.
+    /// Whether a position that a game repeats counts again, and so does a move that it repeats
+    /// there.
     pub count_repeats: bool,
-    /// Names of players in the tags `White` and `Black`, in all spellings; only their games count.
-    /// Empty for all games.
+    /// Names of players. Only games count that have one of the names, in any spelling, in the tag
+    /// `White` or `Black`. If the list is empty, all games count.
     pub players: Vec<String>,
-    /// The colour of `players` in games that count.
+    /// The colour that a player of `players` must have in the games that count; `None` for either
+    /// colour.
     pub color: Option<Color>,
     /// Whether only games from the start array count.
     pub standard_only: bool,
-    /// Whether boards keep an en passant square beside a pawn that cannot capture, as Polyglot's
-    /// keys do; the records are only for books then.
+    /// Whether boards keep an en passant square beside a pawn that cannot capture, as in Polyglot's
+    /// keys. The records are then only for opening books.
     pub polyglot_en_passant: bool,
     /// The criterion for duplicates; `None` counts every game.
     pub same_game: Option<SameGame>,
-    /// Number of the best rated and of the latest games that are kept for each position, 1 to
-    /// [`MAX_KEPT_GAMES`](crate::model::MAX_KEPT_GAMES); `None` for none.
+    /// Number of games of each kind (best rated, latest) that are kept for each position, 1 to
+    /// [`MAX_KEPT_GAMES`](crate::model::MAX_KEPT_GAMES); `None` to keep no games.
     pub keep_games: Option<u8>,
 }
 
@@ -81,7 +83,8 @@ impl Default for TallyOptions {
 }
 
 impl TallyOptions {
-    /// The scope of the options, which a library stores for programs.
+    /// The scope of the options. A library stores it, so that programs can read which games it
+    /// counts.
     pub fn scope(&self) -> TallyScope {
         let Split { year, month, speed, rating } = self.split;
         let mut players: Vec<String> =
@@ -135,9 +138,10 @@ pub struct TallyCounts {
     pub at_null_move: u64,
     /// Moves made in the games that count.
     pub plies: u64,
-    /// Moves that are not counted, because their positions have more than 256.
+    /// Moves that are not counted, because their ordinals exceed 255 (in positions with more than
+    /// 256 moves).
     pub wide_moves: u64,
-    /// Counted games that cannot be kept, because a move has no byte.
+    /// Counted games that cannot be kept, because the ordinal of a move does not fit into a byte.
     pub not_kept: u64,
     /// Positions.
     pub positions: u64,
@@ -173,7 +177,7 @@ pub struct TallyBuilder {
     options: TallyOptions,
     directory: PathBuf,
     memory_bytes: usize,
-    /// Games that were counted before, and those that were counted since.
+    /// Games that were counted before; those that were counted since are in `new_games`.
     known_games: GameDigests,
     new_games: GameDigests,
     sources: Vec<TallySource>,
@@ -188,7 +192,7 @@ pub struct TallyBuilder {
     counts: TallyCounts,
 }
 
-/// Visits, and their games.
+/// Visits, and the games that made them.
 #[derive(Default, Debug)]
 struct CountedGames {
     /// The visits of each thread.
@@ -196,33 +200,34 @@ struct CountedGames {
     games: Vec<CountedGame>,
     /// The kept form of the games, if games are kept.
     kept: Vec<Option<KeptGame>>,
-    /// Number of games whose visits are elsewhere.
+    /// Number of earlier games, whose visits were moved to the temporary file.
     before: u64,
 }
 
 /// The order of the positions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum TallyOrder {
-    /// By ascending keys, those of one key by their boards.
+    /// By ascending keys; positions with the same key, by their boards.
     #[default]
     Key,
-    /// By the first game that reached each: most positions follow from the one before by a move,
-    /// which makes archives small.
+    /// By the first game that reached each position. Most positions then follow from the position
+    /// before by one move, so that archives are small.
     Games,
 }
 
-/// Games are counted together on all threads: this many plies, or this part of the memory.
+/// Games are counted in batches on all threads. A batch has at least this many plies and games, or
+/// fewer if the memory is small: one for each [`BATCH_OF_MEMORY`] bytes.
 const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
-/// Part of the memory for games to keep.
+/// The games to keep use at most the memory divided by this number.
 const KEPT_OF_MEMORY: usize = 8;
-/// Part of the memory for comparing copies of games.
+/// The comparison of the copies of games uses at most the memory divided by this number.
 const COMPARED_OF_MEMORY: usize = 16;
 /// Minimum number of games per thread.
 const MIN_GAMES: usize = 64;
 
 impl CountedGames {
-    /// The memory that they take.
+    /// The memory that the games and their visits take, in bytes.
     fn bytes(&self) -> usize {
         let games = size_of_val(&self.games[..]) + size_of_val(&self.kept[..]);
         games + self.visits.iter().map(Visits::bytes).sum::<usize>()
@@ -242,7 +247,8 @@ impl CountedGames {
             .for_each(|(nth, (lines, visits))| visits.add(lines, moves, first + nth * many, which));
     }
 
-    /// Calls `visit` with each position of a part; keeps this many games of each kind, if any.
+    /// Calls `visit` with each position of a part, and keeps at most `limit` games of each kind for
+    /// it.
     fn each_position(
         &self,
         part: usize,
@@ -256,9 +262,9 @@ impl CountedGames {
 }
 
 impl TallyBuilder {
-    /// A builder that uses about `memory_bytes`, and beyond them temporary files in `directory`.
-    /// Further memory holds the digests of the games, some 25 bytes each, and the ids of kept
-    /// games, some 10 bytes each.
+    /// Returns a builder that uses about `memory_bytes` of memory, and temporary files in
+    /// `directory` for the rest. Additional memory holds the digests of the games, some 25 bytes
+    /// each, and the ids of kept games, some 10 bytes each.
     pub fn new(
         options: TallyOptions,
         directory: impl Into<PathBuf>,
@@ -285,20 +291,20 @@ impl TallyBuilder {
         }
     }
 
-    /// Sets the games that were counted before, whose tallies are elsewhere.
+    /// Sets the games that were counted before, in tallies that this builder does not have.
     #[must_use]
     pub fn with_games(self, known_games: GameDigests) -> TallyBuilder {
         TallyBuilder { known_games, ..self }
     }
 
-    /// Begins the games of a file.
+    /// Begins a source: the games that follow are counted as games of this file.
     pub fn begin_source(&mut self, name: &str) {
         if self.sources.last().is_none_or(|source| source.name != name) {
             self.sources.push(TallySource { name: name.to_string(), ..TallySource::default() });
         }
     }
 
-    /// Takes a game.
+    /// Adds a game, unless the options exclude it or it was counted before.
     ///
     /// # Errors
     /// The temporary file cannot be created or written.
@@ -350,7 +356,8 @@ impl TallyBuilder {
         }
     }
 
-    /// The known facts of a game; `None` if the options exclude it.
+    /// Notes a game, and returns whether a copy of it was counted before; `None` if the options
+    /// exclude the game.
     fn look_at(&mut self, game: &Game, facts: &GameFacts) -> Result<Option<KnownGame>> {
         if !self.options.takes(game) {
             return Ok(None);
@@ -358,7 +365,7 @@ impl TallyBuilder {
         let Some(same) = self.options.same_game else { return Ok(Some(KnownGame::New)) };
         let id = SiteId::from_game(game);
         let hash = blake3::hash(&same.key(game, id.as_ref()));
-        // A copy with other moves cannot replace one that counts.
+        // Games with the same id may have different moves, and then one cannot replace the other.
         let said = if same.goes_by_id(id.as_ref()) { 0 } else { facts.said() };
         let digest = digest_of(hash.as_bytes(), said);
         let known = match self.known_games.find(&digest) {
@@ -384,8 +391,8 @@ impl TallyBuilder {
         self.make_room()
     }
 
-    /// Counts a copy of a game in place of the one with these facts. Positions list the first of
-    /// both.
+    /// Counts a copy of a game instead of an earlier copy, whose [`GameFacts::said`] is `said`.
+    /// Positions still list the earlier copy.
     fn replace(&mut self, game: &Game, facts: GameFacts, said: u32) -> Result<()> {
         let before = facts.with_said(said, self.options.split);
         for (facts, role) in [(facts, Role::CountsInstead), (before, Role::Retracted)] {
@@ -402,7 +409,7 @@ impl TallyBuilder {
         self.lines.push(Line { start: *game.start(), moves, facts, role });
     }
 
-    /// Counts the waiting games if they are many, and spills if memory is full.
+    /// Counts the waiting games if they fill a batch; before that, empties a full memory.
     fn make_room(&mut self) -> Result<()> {
         if self.moves.len() + self.lines.len()
             < BATCH_PLIES.min(self.memory_bytes / BATCH_OF_MEMORY)
@@ -428,8 +435,8 @@ impl TallyBuilder {
         TallyBuilder { memory_bytes: self.memory_bytes.min(memory_bytes), ..self }
     }
 
-    /// Returns and clears the files and the games that were counted since the last call. The games
-    /// are no longer known.
+    /// Returns the files and the games that were counted since the last call, and clears both. A
+    /// later copy of these games is not recognised, unless [`TallyBuilder::know`] adds them again.
     pub fn take_games(&mut self) -> (Vec<TallySource>, GameDigests) {
         let sources = self.sources.iter_mut().map(|source| {
             let name = source.name.clone();
@@ -457,7 +464,7 @@ impl TallyBuilder {
         self.moves.clear();
     }
 
-    /// Frees memory for other visits.
+    /// Moves the tallies of all visits to the temporary file, and frees their memory.
     fn spill(&mut self) -> Result<()> {
         let before = self.counted.before + self.counted.games.len() as u64;
         let others = CountedGames { before, ..CountedGames::default() };
@@ -492,13 +499,13 @@ impl TallyBuilder {
         Ok(self.counts)
     }
 
-    /// Passes the records of the positions of the games so far, in their binary form, to `visit`,
-    /// and clears them; further games make new records. `visit` also gets the number of all records,
-    /// if it is known before the last one.
+    /// Passes the records of all positions so far, in their binary form, to `visit`, and clears
+    /// them. Games that are added later make new records, even for the same positions. `visit` also
+    /// gets the number of all records, if it is known before the last of them.
     ///
     /// # Errors
-    /// The temporary file cannot be created, written or read, a position was reached by too many
-    /// games, and those of `visit`.
+    /// The temporary file cannot be created, written or read; too many games reached a position; or
+    /// `visit` fails.
     pub fn drain(
         &mut self,
         order: TallyOrder,
@@ -541,8 +548,9 @@ impl TallyBuilder {
         out.finish()
     }
 
-    /// A library of the games in a temporary file, for lookups within about `memory_bytes`. `name` is its
-    /// name in errors, `settings` the options with which the games were counted.
+    /// Writes a library of the games to a temporary file, and opens it for lookups that use about
+    /// `memory_bytes`. `name` is the name of the library in errors; `settings` are the options with
+    /// which the games were counted.
     ///
     /// # Errors
     /// Errors of temporary files.
@@ -565,11 +573,11 @@ impl TallyBuilder {
         })
     }
 
-    /// Passes the games that positions list, and that were added since the last call, to `visit`,
-    /// encoded by [`kept_game`](crate::codec::kept_game).
+    /// Passes the games that positions list, encoded by [`kept_game`](crate::codec::kept_game), to
+    /// `visit`. Games of an earlier call are not repeated.
     ///
     /// # Errors
-    /// The temporary file cannot be created, written or read, and those of `visit`.
+    /// The temporary file cannot be created, written or read; or `visit` fails.
     pub fn drain_games(&mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let empty = Sorter::new(&self.directory, self.memory_bytes / KEPT_OF_MEMORY);
         self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.give_back(empty, visit))
@@ -617,7 +625,7 @@ impl TallyOptions {
 /// Number of parts whose records are made together.
 const PARTS_AT_ONCE: usize = 16;
 
-/// The records of visits that are all in memory.
+/// Passes the records of visits that are all in memory to `visit`.
 fn visit_parts(
     counted: &CountedGames,
     limit: Option<u8>,
@@ -659,7 +667,8 @@ impl Batches<'_> {
     }
 }
 
-/// The records of sorted tallies.
+/// Adds up sorted tallies, and passes the record of each position to `take`, with the place of its
+/// first visit.
 fn visit_sorted(
     mut sorted: Sorted,
     limit: Option<u8>,
@@ -717,14 +726,15 @@ mod tests {
         lines
     }
 
-    /// Boards with more pieces than a game begins with are longer than the others, and stand apart.
+    /// Boards with more pieces than the start array are longer than the others, and are stored
+    /// apart.
     #[test]
     fn positions_of_many_pieces_are_counted() {
         let tags = "[SetUp \"1\"]\n\
             [FEN \"nnnnknnn/pppppppp/nnnnnnnn/8/8/NNNNNNNN/PPPPPPPP/NNNNKNNN w - - 0 1\"]\n\n";
         let many = format!("{tags}1. Nb4 Na4 1-0\n\n{tags}1. Nb4 Nh4 0-1\n\n");
         let pgn = format!("1. e4 *\n\n{many}");
-        // More games than are one piece of work.
+        // More games than one thread takes at a time.
         for memory_bytes in [0, 1 << 24] {
             let all = lines(&pgn.repeat(100), memory_bytes);
             assert_eq!(all.len(), 6);

@@ -1,4 +1,4 @@
-//! The positions of games, each once per game.
+//! The visits of games to positions. By default a game visits each of its positions once.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::simd::{InstructionSet, Kernel};
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) start: Start,
-    /// The range of its moves.
+    /// The range of the line's moves in the list of the moves of all lines.
     pub(super) moves: Range<usize>,
     pub(super) facts: GameFacts,
     pub(super) role: Role,
@@ -29,20 +29,21 @@ pub(super) struct Line {
 pub(super) enum Role {
     /// A game that counts.
     Counts,
-    /// A copy of a game that replaces another copy with these facts.
+    /// A copy that counts instead of another copy of the same game.
     CountsInstead,
-    /// The copy that is subtracted.
+    /// The replaced copy, which is subtracted.
     Retracted,
 }
 
-/// The positions of a game that count.
+/// Selects the positions of a game that count.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Which {
-    /// Maximum number of plies.
+    /// Maximum number of plies before a position.
     pub(super) max_ply: u32,
     /// Whether repeated positions and repeated moves count.
     pub(super) repeats: bool,
-    /// Whether an en passant square counts beside a pawn.
+    /// Whether boards keep an en passant square beside a pawn that cannot capture, as in Polyglot's
+    /// keys.
     pub(super) polyglot_en_passant: bool,
 }
 
@@ -52,16 +53,18 @@ pub(super) struct Visit {
     pub(super) key: u64,
     /// Index of the game.
     pub(super) game: u32,
-    /// Number of moves before.
+    /// Number of moves before the position.
     pub(super) ply: u16,
-    /// The ordinal, the bits below, and from [`LEN_SHIFT`] on the length of the board.
+    /// The ordinal of the move in the low byte, then the flags [`HAS_MOVE`], [`IS_FIRST`] and
+    /// [`BLACK`], and from bit [`LEN_SHIFT`] on the length of the board.
     what: u16,
-    /// The packed identity board, padded with zeros. A longer board has length zero: here are its
-    /// index, and that of its [`Visits`].
+    /// The packed identity board, padded with zeros. For a long board (see [`Visits::long`]) the
+    /// length is zero, and the field refers to the board instead: a zero word, the index in
+    /// [`Visits::long`], and the number of the [`Visits`].
     board: [U64; PLAIN_MAX / 8],
 }
 
-/// Bits above the ordinal.
+/// Flags in [`Visit::what`], above the ordinal.
 const HAS_MOVE: u16 = 1 << 8;
 const IS_FIRST: u16 = 1 << 9;
 const BLACK: u16 = 1 << 10;
@@ -69,7 +72,7 @@ const LEN_SHIFT: u32 = 11;
 const _: () = assert!(PLAIN_MAX < 1 << (u16::BITS - LEN_SHIFT));
 
 impl Visit {
-    /// The first visit of the game to the position.
+    /// Whether this is the first visit of the game to the position.
     pub(super) const fn is_first(&self) -> bool {
         self.what & IS_FIRST != 0
     }
@@ -79,12 +82,13 @@ impl Visit {
         if self.what & BLACK != 0 { Color::Black } else { Color::White }
     }
 
-    /// The move, unless the game played it there before.
+    /// The ordinal of the move; `None` if there is no move, if the game played it in this position
+    /// before, or if the ordinal does not fit into a byte.
     pub(super) const fn ordinal(&self) -> Option<u8> {
         if self.what & HAS_MOVE != 0 { Some(self.what as u8) } else { None }
     }
 
-    /// The packed identity board; `visits` are those that this one belongs to.
+    /// The packed identity board; `all` are the visits of all threads.
     pub(super) fn board<'a>(&'a self, all: &'a [Visits]) -> &'a [u8] {
         match self.plain_board() {
             Some((board, len)) => &board[..len],
@@ -92,27 +96,27 @@ impl Visit {
         }
     }
 
-    /// The index of a longer board, and that of its visits.
+    /// The place of a long board: its index in [`Visits::long`], and the number of its [`Visits`].
     fn long_place(&self) -> [usize; 2] {
         let [_, number, of] = self.board.map(|word| word.get() as usize);
         [number, of]
     }
 
-    /// The packed identity board padded with zeros, and its length; `None` if it is longer.
+    /// The packed identity board padded with zeros, and its length; `None` for a long board.
     #[inline]
     pub(super) fn plain_board(&self) -> Option<(&[u8; PLAIN_MAX], usize)> {
         let len = usize::from(self.what >> LEN_SHIFT);
         self.board.as_bytes().first_chunk().map(|board| (board, len)).filter(|_| len > 0)
     }
 
-    /// Prefetches it; it may lie in two cache lines.
+    /// Prefetches the visit, which may lie in two cache lines.
     #[inline]
     pub(super) fn ask_for(&self) {
         prefetch(self);
         prefetch(&self.board[PLAIN_MAX / 8 - 1]);
     }
 
-    /// Whether both have one board; `long` returns a longer board.
+    /// Whether both visits have the same board; `long` returns the long board of a place.
     pub(super) fn is_of_board<'a>(
         &self,
         other: &Visit,
@@ -120,18 +124,18 @@ impl Visit {
     ) -> bool {
         match (self.plain_board(), other.plain_board()) {
             (None, None) => long(self.long_place()) == long(other.long_place()),
-            // The index of a long board begins as no board does.
+            // The reference to a long board begins with a zero word, and no packed board does.
             _ => self.board == other.board,
         }
     }
 }
 
-/// A board of these visits, by its index.
+/// A long board of these visits, by its index and the number of its visits.
 pub(super) fn long_board(all: &[Visits], [number, of]: [usize; 2]) -> &PackedBoard {
     &all[of].long[number]
 }
 
-/// Visits in chunks of one size, so that growing copies nothing.
+/// Visits in chunks of equal size, so that no visits are copied when the list grows.
 #[derive(Default, Debug)]
 pub(super) struct Part {
     full: Vec<Vec<Visit>>,
@@ -169,18 +173,18 @@ impl Part {
 /// The visits of the games of one thread.
 #[derive(Debug)]
 pub(super) struct Visits {
-    /// By the first bits of their keys.
+    /// The visits, divided by the first [`PART_BITS`] bits of their keys.
     pub(super) parts: Vec<Part>,
     pub(super) len: usize,
     /// Boards with more pieces than the start array.
     pub(super) long: Vec<PackedBoard>,
-    /// Plies of the main lines, up to the last that counts.
+    /// Number of plies of the main lines, up to the last ply that counts.
     pub(super) plies: u64,
-    /// Moves that are not counted, because their positions have more than 256.
+    /// Number of moves that are not counted, because their ordinals do not fit into a byte.
     pub(super) wide_moves: u64,
     /// The visits of the game since its last irreversible move.
     recent: Vec<Visit>,
-    /// The index among all threads.
+    /// The index of these visits among those of all threads.
     number: usize,
 }
 
@@ -189,7 +193,7 @@ pub(super) const PART_BITS: u32 = 8;
 /// Minimum number of plies between repetitions.
 const SOONEST_REPEAT: usize = 4;
 
-/// Lines to add, and the index of the first game.
+/// The arguments of [`Visits::add`].
 struct Added<'a> {
     visits: &'a mut Visits,
     lines: &'a [Line],
@@ -215,7 +219,7 @@ impl Kernel for Added<'_> {
 }
 
 impl Visits {
-    /// Empty visits; `number` threads come before.
+    /// Empty visits, with their index among those of all threads.
     pub(super) fn new(number: usize) -> Visits {
         let mut parts = Vec::new();
         parts.resize_with(1 << PART_BITS, Part::default);
@@ -223,12 +227,13 @@ impl Visits {
         Visits { parts, len: 0, long, plies: 0, wide_moves: 0, recent, number }
     }
 
-    /// The memory that they take.
+    /// The memory that the visits take, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.len * size_of::<Visit>() + size_of_val(&self.long[..])
     }
 
-    /// Adds the visits of games, numbered from `first` on; `moves` has their moves.
+    /// Adds the visits of games. `first` is the index of the first game; `moves` has the moves of
+    /// all lines.
     pub(super) fn add(&mut self, lines: &[Line], moves: &[Move], first: usize, which: Which) {
         let visits = self;
         InstructionSet::fastest().run(Added { visits, lines, moves, first, which });
@@ -252,7 +257,8 @@ impl Visits {
         }
     }
 
-    /// Adds the visit of a position, unless it counts already.
+    /// Adds the visit of a position, unless the game has visited the position and played the same
+    /// move there before.
     #[inline(always)]
     fn add_position(
         &mut self,
@@ -268,7 +274,7 @@ impl Visits {
                 false => replay.position().identity(),
             });
         let identity = with_en_passant.as_ref().unwrap_or(replay.position());
-        // A closure would be compiled without these instructions.
+        // Not `and_then`: a closure would be compiled without the instructions of the kernel.
         let ordinal = match mv {
             Some(mv) => ordinal::ordinal_in(&replay.playable(), *mv),
             None => None,
@@ -298,8 +304,10 @@ impl Visits {
         }
     }
 
-    /// The parts of a visit that are new in the game. It is passed by value: a borrowed one would
-    /// be written to memory and read again before it arrives.
+    /// Returns [`Visit::what`] without [`IS_FIRST`] if the game visited the position before, and
+    /// without [`HAS_MOVE`] if it also played the same move there. The visit is passed by value,
+    /// because a reference would force it into memory, and reading it back would wait for the
+    /// write.
     fn without_repeats(&self, visit: Visit) -> u16 {
         let mut what = visit.what;
         for other in &self.recent {
@@ -314,7 +322,7 @@ impl Visits {
         what
     }
 
-    /// Stores a long board and returns its reference.
+    /// Stores a long board, and returns the value of [`Visit::board`] that refers to it.
     #[cold]
     fn keep_long(&mut self, identity: &Position) -> [U64; PLAIN_MAX / 8] {
         let place = [0, self.long.len() as u64, self.number as u64];
