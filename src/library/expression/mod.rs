@@ -12,7 +12,7 @@
 //!
 //! A constant is a number (`12`, `-0.5`) or a text in single or double quotes, without escapes; a
 //! field is a name that [`Field::parse`] accepts. Types are checked before the first record is
-//! read. A comparison with a value that the record lacks is false, also with `!=`.
+//! read. A comparison with a value that the record lacks is false, even with `!=`.
 
 mod parse;
 mod tree;
@@ -46,7 +46,8 @@ pub struct Expression {
     text: String,
     root: Test,
     is_of_record: bool,
-    /// The fields that only the user knows, and whether a record had each. Clones share this.
+    /// The tags and private opcodes in the expression, and for each whether a record had it so far.
+    /// Clones share this list.
     private: Arc<[(Field, AtomicBool)]>,
 }
 
@@ -59,8 +60,9 @@ impl Expression {
         Expression::parse_with_columns(text, &[])
     }
 
-    /// Parses an expression that may also use columns of numbers, which precede fields of the same
-    /// name. Their values are in [`EvalContext::row`], in this order.
+    /// Parses an expression that may also use `columns`: names of numbers, which take precedence
+    /// over fields of the same name. [`EvalContext::row`] has their values, in the order of
+    /// `columns`.
     ///
     /// # Errors
     /// As [`Expression::parse`].
@@ -110,7 +112,7 @@ impl Filter for Expression {
         self.holds(&EvalContext::new(record, game, place))
     }
 
-    /// The position of a game is the last one.
+    /// Fields of a position are those of the last position of the game.
     fn takes_game(&self, game: &Game, place: &Place) -> bool {
         let record = record_of_game(game, self.is_of_record);
         self.holds(&EvalContext::new(&record, Some(game), place))

@@ -91,7 +91,7 @@ impl Comparison {
     }
 }
 
-/// Signs that are tokens; the longer of two with the same start comes first.
+/// Signs that are tokens. If one sign begins with another, the longer one comes first.
 const SIGNS: [(&str, TokenKind<'static>); 15] = [
     ("==", TokenKind::Compare(Comparison::Equal)),
     ("!=", TokenKind::Compare(Comparison::Unequal)),
@@ -110,7 +110,7 @@ const SIGNS: [(&str, TokenKind<'static>); 15] = [
     (",", TokenKind::Comma),
 ];
 
-/// Operators of other languages, with those of this one.
+/// Operators of other languages, each with the message that names the operator of this language.
 const FOREIGN_SIGNS: [(&str, &str); 8] = [
     ("<>", "`<>` compares nothing: write `!=`"),
     ("=~", "`=~` compares nothing: write `~`"),
@@ -197,7 +197,7 @@ fn token(text: &str) -> Result<(TokenKind<'_>, usize), String> {
 
 struct Parser<'p, 't> {
     tokens: &'p [Token<'t>],
-    /// Names that precede those of fields.
+    /// Names of columns, which take precedence over names of fields.
     columns: &'p [&'static str],
     next: usize,
     /// The column after the last character.
@@ -205,7 +205,7 @@ struct Parser<'p, 't> {
     depth: u32,
 }
 
-/// A value with its column.
+/// A value, and the column of the text where it begins.
 struct PlacedTerm {
     term: Term,
     column: usize,
@@ -357,8 +357,8 @@ impl<'p, 't> Parser<'p, 't> {
         }
     }
 
-    /// Refuses `stm == w`: after a comparison, a name that is not standard is usually a text
-    /// without quotes.
+    /// Refuses `stm == w`: after a comparison operator, a name that is not a field or an opcode is
+    /// usually a text without its quotes.
     fn refuse_bare_text(&self) -> Parsed<()> {
         let Some(TokenKind::Name(name)) = self.peek().map(|token| token.kind) else {
             return Ok(());
@@ -429,7 +429,7 @@ impl<'p, 't> Parser<'p, 't> {
         }
     }
 
-    /// The rest of a list after its `[`.
+    /// Parses the rest of a list, after its `[`.
     fn list(&mut self, left: PlacedTerm) -> Parsed<Test> {
         let mut list = Vec::new();
         loop {
@@ -483,7 +483,7 @@ impl<'p, 't> Parser<'p, 't> {
         Ok(PlacedTerm { term: Term::Abs(Box::new(inner.term)), column })
     }
 
-    /// A field: a name, or `uci(…)` and `op(…)`.
+    /// Parses a field: a name, or `uci(…)`, `op(…)` or `tag(…)`.
     fn field(&mut self, expected: &str) -> Parsed<Field> {
         let Some(token) = self.advance() else {
             return self.error(format!("expected {expected}, found the end"));
@@ -539,7 +539,7 @@ impl Term {
     }
 }
 
-/// A value alone is a test only if it is a flag.
+/// Makes a test of a value alone, which must be a flag or an opcode without operands.
 fn alone(value: PlacedTerm) -> Parsed<Test> {
     let message = match value.term {
         Term::Field(field) => match field.kind() {
@@ -621,8 +621,8 @@ fn mismatch(left: &Term, right: &Term) -> String {
     format!("{}, but {}{hint}", describe(left), describe(right))
 }
 
-/// Checks the constant of a comparison with a field of few possible values, and converts it to the
-/// form of the field.
+/// If a constant is compared with a field of few possible values, checks the constant, and converts
+/// it to the form that the field's values have.
 fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
     match terms {
         [Term::Field(field), constant @ Term::Text(_)]
@@ -666,7 +666,7 @@ fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
     }
 }
 
-/// [`settle_constant`] of a text that is compared with a tag.
+/// Like [`settle_constant`], for a text that is compared with a tag.
 fn settle_tag(field: &Field, constant: &mut Term) -> Result<(), String> {
     let (Field::Tag(name) | Field::TagOrOperation(name, _), Term::Text(text)) = (field, &constant)
     else {
@@ -696,9 +696,9 @@ fn settle_tag(field: &Field, constant: &mut Term) -> Result<(), String> {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("column {column}: {message}")]
 pub struct ExpressionError {
-    /// The column in the expression: characters, from 1.
+    /// The column in the expression, in characters from 1.
     pub column: usize,
-    /// The token that was found, and the expected one.
+    /// The mistake, and usually the correction.
     pub message: String,
 }
 

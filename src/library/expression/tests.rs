@@ -144,7 +144,7 @@ fn operators_bind_as_everywhere() {
     assert!(holds("ce in [1, 32753]", WAC));
 }
 
-/// Column and message of everything that can be wrong.
+/// Column and message of every kind of mistake.
 #[test]
 fn errors_point_at_the_column_and_say_what_to_write() {
     for (expression, expected) in [
@@ -271,7 +271,7 @@ fn nesting_is_limited_but_length_is_not() {
     );
 }
 
-/// Whether an expression holds for a game of these tags.
+/// Whether an expression holds for a game with these tags.
 fn holds_for(expression: &str, tags: &str) -> bool {
     let text = format!("{tags}\n\n1. e4 e5 1-0\n");
     let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
@@ -332,7 +332,7 @@ fn tags_that_a_record_keeps_are_fields_and_private_opcodes_too() {
 }
 
 proptest! {
-    /// The parser takes or refuses anything, with a column inside the text.
+    /// The parser accepts any text, or refuses it with a column inside the text.
     #[test]
     fn any_text_is_an_expression_or_has_an_error_in_it(text in "[a-z0-9()\\[\\]!&|=<>~'\", :.-]{0,40}") {
         if let Err(error) = Expression::parse(&text) {

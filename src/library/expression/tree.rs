@@ -108,7 +108,7 @@ impl Test {
     }
 }
 
-/// One side of a comparison: its value, and its field.
+/// One side of a comparison: its value, and the field if the side is one.
 struct Comparand<'a> {
     value: Value<'a>,
     field: Option<Field>,
@@ -149,7 +149,8 @@ impl Comparand<'_> {
         moves.iter().zip(coordinates).map(spelled).collect()
     }
 
-    /// Whether these are players of a game, and the text is the name of one.
+    /// Whether this side is a tag with the players of a game, and `text` is the name of one of
+    /// them.
     fn names(&self, text: &Value<'_>) -> bool {
         let (Some(Field::Tag(tag) | Field::TagOrOperation(tag, _)), Value::Text(names)) =
             (&self.field, &self.value)
@@ -159,8 +160,9 @@ impl Comparand<'_> {
         tag.is_of_players() && names_player(names, &text.text())
     }
 
-    /// Whether these moves are equal to a text or to another opcode. The order matters only in
-    /// lines: sets are sorted in the record, but not in the text.
+    /// Whether these moves are equal to `other`, which is a text or the moves of another opcode.
+    /// The order matters only in lines (`pv`, `sv`): other moves are sorted in a record, but not in
+    /// a text.
     fn are_moves(&self, other: &Value<'_>, subject: &EvalContext<'_>) -> bool {
         let text = other.text();
         let mut asked: Vec<&[u8]> =
@@ -211,7 +213,8 @@ impl Comparison {
         self.fits(order)
     }
 
-    /// Whether a day compares so with a period, for each possible day.
+    /// Whether the comparison with `period` holds for each day that `day` can be. A date with
+    /// unknown parts can be one of several days.
     fn holds_for_period(self, day: &Date, period: &Date) -> bool {
         let is_before = day.last() < period.first();
         let is_after = day.first() > period.last();
@@ -225,7 +228,7 @@ impl Comparison {
         }
     }
 
-    /// Whether one day compares so with another, for all possible days.
+    /// Whether the comparison holds for all days that `a` and `b` can be.
     fn holds_for_days(self, a: &Date, b: &Date) -> bool {
         match self {
             Comparison::Equal => a.is_one_day() && a == b,
@@ -289,8 +292,8 @@ impl Term {
     }
 }
 
-/// Whether the operand of a move opcode is an illegal move. A mate target (`#5`) is not meant as a
-/// move.
+/// Whether the operand of a move opcode is an illegal move. A mate target (`#5`) does not count as
+/// a move.
 fn is_illegal_move(operand: &Operand) -> bool {
     match operand {
         Operand::Move { .. } => false,

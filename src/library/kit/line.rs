@@ -5,7 +5,8 @@ use crate::model::rules::Move;
 use crate::model::{BuildError, Counters, EpdRecord, Game, GameBuilder, Start};
 use crate::text::{Diagnostic, Profile, parse_moves};
 
-/// A record, the moves after it, and the record after each; one record is the current one.
+/// A first record, the moves played from it, and the record after each move. One of the records is
+/// the current one.
 ///
 /// ```
 /// use epdb::library::kit::Line;
@@ -26,7 +27,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A limit above that of any game under the rule of seventy-five moves.
+    /// Maximum number of moves. No game under the seventy-five-move rule is as long.
     pub const MAX_MOVES: usize = 20_000;
 
     /// A record without moves.
@@ -39,7 +40,7 @@ impl Line {
         self.nth(self.at)
     }
 
-    /// All records from the first on.
+    /// All records, the first one included.
     pub fn records(&self) -> impl Iterator<Item = &EpdRecord> {
         std::iter::once(&self.start).chain(self.played.iter().map(|(_, record)| record))
     }
@@ -84,7 +85,7 @@ impl Line {
     /// Takes moves back.
     ///
     /// # Errors
-    /// There are fewer moves.
+    /// There are fewer than `moves` such moves.
     pub fn back(&mut self, moves: usize) -> Result<(), KitError> {
         self.at = self.at.checked_sub(moves).ok_or(KitError::End(self.at))?;
         Ok(())
@@ -93,7 +94,7 @@ impl Line {
     /// Plays moves again that were taken back.
     ///
     /// # Errors
-    /// There are fewer moves.
+    /// There are fewer than `moves` such moves.
     pub fn forward(&mut self, moves: usize) -> Result<(), KitError> {
         let there = self.played.len() - self.at;
         if moves > there {
@@ -166,8 +167,8 @@ pub enum KitError {
     /// A control character, at a byte of the line from 1.
     #[error("a control character, and a command is one line of text")]
     ControlCharacter(usize),
-    /// The first word is not a command and the line is not moves. The command is one with a similar
-    /// name.
+    /// The first word is not a command, and the line cannot be read as moves. The [`Verb`] is a
+    /// command with a similar name, if there is one.
     #[error("error[{}]: {}; nor is it a command{}", .0.code, .0.message, advice(*.1))]
     Unknown(Diagnostic, Option<Verb>),
     /// A word is not a move of the position.
@@ -182,10 +183,10 @@ pub enum KitError {
     /// An operation cannot be set or removed.
     #[error("{0}")]
     Operation(String),
-    /// There are fewer moves to take back or play again.
+    /// Fewer moves can be taken back or played again; the value is their number.
     #[error("there are only {0} moves to go")]
     End(usize),
-    /// The line has the maximum number of moves.
+    /// The line would exceed the maximum number of moves.
     #[error("a line has at most {0} moves; `svfe` begins another one")]
     Full(usize),
 }
@@ -202,7 +203,7 @@ impl KitError {
         }
     }
 
-    /// The same error, after this many bytes.
+    /// The same error for text that begins after this many bytes of the line: moves the column.
     pub(super) fn behind(mut self, bytes: usize) -> KitError {
         if let KitError::Unknown(found, _) | KitError::Move(found) | KitError::Position(found) =
             &mut self

@@ -45,9 +45,9 @@ pub enum Reply {
     Position(Vec<Diagnostic>),
     /// The board.
     Board,
-    /// Lines without the end of the last one.
+    /// Lines of text; the last one has no line end.
     Text(Vec<u8>),
-    /// Another record of the sources.
+    /// A request for another record of the sources.
     Go(Step),
     /// A command for the caller, with its operands: it needs files, a terminal or other programs.
     Outside(Verb, String),
@@ -57,7 +57,8 @@ impl Reply {
     /// Another position without warnings.
     const POSITION: Reply = Reply::Position(Vec::new());
 
-    /// The same reply, after this many bytes.
+    /// The same reply for text that begins after this many bytes of the line: moves the columns of
+    /// the warnings.
     fn behind(mut self, bytes: usize) -> Reply {
         if let Reply::Position(warnings) = &mut self {
             warnings.iter_mut().for_each(|warning| warning.column += bytes);
@@ -66,19 +67,19 @@ impl Reply {
     }
 }
 
-/// A record of the sources.
+/// A record of the sources, by its distance from the current one or by its number.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Step {
     /// The n-th after the current one.
     On(u64),
-    /// The n-th before it.
+    /// The n-th before the current one.
     Back(u64),
-    /// The n-th, from 1.
+    /// The n-th of all records, from 1.
     To(u64),
 }
 
-/// The position on the board with its record, the moves played, and the side of the board's view. A
-/// failing command changes nothing.
+/// The position on the board with its record, the moves played, and the side at the bottom of the
+/// board. A command that fails changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Session {
     line: Line,
@@ -137,7 +138,7 @@ impl Session {
     /// begin with `#`, do nothing.
     ///
     /// # Errors
-    /// The reason of the failure; nothing has changed then.
+    /// The reason why the command failed; nothing has changed then.
     pub fn run(&mut self, line: &str) -> Result<Reply, KitError> {
         if let Some(place) = line.find(|letter: char| letter.is_control() && letter != '\t') {
             return Err(KitError::ControlCharacter(place + 1));
@@ -212,7 +213,7 @@ impl Session {
         }
     }
 
-    /// Plays a line that is not a command.
+    /// Plays the moves of a line that does not begin with a command.
     fn play_only(&mut self, word: &str, text: &str) -> Result<Reply, KitError> {
         let unknown = |found| KitError::Unknown(found, Verb::nearest(word));
         let moves = self.line.read(text.as_bytes()).map_err(unknown)?;
@@ -245,7 +246,7 @@ impl Session {
     }
 }
 
-/// The text after the warning about a position without moves.
+/// The end of the warning about an illegal position from which no moves can be played.
 const NO_MOVES: &str = "; it is set, but no moves can be played from it";
 
 /// The first record of a session, with counters.
@@ -348,7 +349,7 @@ fn names() -> Vec<String> {
     Verb::all().map(|verb| verb.name().to_string()).collect()
 }
 
-/// The legal moves after others: first in SAN, then in coordinates.
+/// The legal moves after the moves in `played`: first all of them in SAN, then all in coordinates.
 fn moves(start: &Position, played: &str) -> Vec<String> {
     let Ok(played) = parse_moves(start, played.as_bytes(), Profile::Lenient) else {
         return Vec::new();

@@ -42,7 +42,7 @@ pub enum Verb {
     Open,
     /// Goes to the next record of the sources.
     Next,
-    /// Goes to the record before.
+    /// Goes to the previous record.
     Previous,
     /// Goes to a record by its number.
     Goto,
@@ -58,7 +58,7 @@ pub enum Verb {
     Tfgg,
     /// Lists the commands.
     Help,
-    /// Ends.
+    /// Ends the session.
     Quit,
 }
 
@@ -153,7 +153,7 @@ impl Verb {
         FACTS.iter().map(|facts| facts.verb)
     }
 
-    /// The command of a name.
+    /// The command with this name or alias.
     ///
     /// ```
     /// use epdb::library::kit::Verb;

@@ -39,12 +39,12 @@ impl Chapter {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The side of its tag `Orientation`.
+    /// The side that the chapter's tag `Orientation` names.
     pub fn orientation(&self) -> Option<Color> {
         self.tag("Orientation").and_then(orientation)
     }
 
-    /// Its name: `ChapterName`, or else `Event`.
+    /// The chapter's name: the tag `ChapterName`, or without it the tag `Event`.
     pub fn name(&self) -> &str {
         self.tag("ChapterName").or(self.tag("Event")).unwrap_or(UNKNOWN_TAG_VALUES[0])
     }
@@ -57,7 +57,8 @@ impl Chapter {
         self.lines.tree_with_tags(&self.start.unwrap_or(Start::ARRAY), &self.tags, options)
     }
 
-    /// The records of its positions, the first position first.
+    /// The records of the chapter's positions, with the number of the chapter. The record of the
+    /// first position comes first, and has the tags.
     pub fn records(&self, chapter: u64, side: Color) -> impl Iterator<Item = EpdRecord> {
         let operand = Operand::token(chapter.to_string());
         self.lines.records(side).enumerate().map(move |(place, mut record)| {
@@ -90,7 +91,7 @@ impl Chapter {
     }
 }
 
-/// The chapters of games or records, by number.
+/// Chapters by their numbers, made from games or from records.
 #[derive(Clone, Debug)]
 pub struct Chapters {
     all: BTreeMap<u64, Chapter>,
@@ -98,13 +99,13 @@ pub struct Chapters {
 }
 
 impl Chapters {
-    /// No chapters. They use at most about `memory_bytes` bytes.
+    /// A list without chapters, which uses at most about `memory_bytes`.
     pub fn new(memory_bytes: usize) -> Chapters {
         Chapters { all: BTreeMap::new(), memory_bytes }
     }
 
-    /// Adds a game as the next chapter, with the marks of bad moves of `side`
-    /// ([`Repertoire::add_game`]).
+    /// Adds a game as the next chapter. Marks of bad moves count for `side`, as in
+    /// [`Repertoire::add_game`].
     ///
     /// # Errors
     /// The chapters do not fit into memory.
@@ -120,8 +121,8 @@ impl Chapters {
         Ok(())
     }
 
-    /// Adds a record to the chapter that it names. Its first record, or the one with `ptp`, is its
-    /// first position.
+    /// Adds a record to the chapter whose number it has. The first position of a chapter is the
+    /// position of the record with `ptp`, or without such a record, that of the first record.
     ///
     /// # Errors
     /// The record names no chapter; the chapters do not fit into memory.

@@ -9,12 +9,12 @@ use crate::text::{Profile, san};
 
 /// Prefix of a comment that refers to the line where a position continues.
 pub(super) const REFERENCE: &str = "as after ";
-/// The same comment for the first position of a tree.
+/// Comment that refers to the first position of a tree.
 pub(super) const REFERENCE_TO_START: &str = "as at the start";
 
 /// The NAGs of a poor move, a blunder and a dubious move.
 pub(super) const BAD: [u8; 3] = [2, 4, 6];
-/// Smaller NAGs judge the move, the others the position.
+/// The first NAG that judges a position; smaller NAGs judge a move.
 const FIRST_OF_POSITION: u8 = 10;
 
 /// A position of a line, and the branch that led to it.
@@ -24,21 +24,21 @@ struct Step {
     by: Option<(Node, usize)>,
 }
 
-/// The current position, and the position before the last move, where a variation begins. There is
-/// none after a null move.
+/// The current position (`now`), and the position before the last move (`before`), from which a
+/// variation begins. After a null move there is no current position.
 #[derive(Copy, Clone)]
 struct Line {
     before: Option<Step>,
     now: Option<Step>,
-    /// Whether it is a variation without moves so far.
+    /// Whether the line is a variation that has no moves so far.
     is_new: bool,
 }
 
 impl Repertoire {
     /// Adds all lines of a game, each up to its first null move. Moves of `side` that are marked
-    /// `$2`, `$4` or `$6` are no longer candidates; without a side, marks are ignored. A comment
-    /// belongs to the position after the move before it; one that begins a variation belongs to the
-    /// position after its first move.
+    /// `$2`, `$4` or `$6` are no longer candidates; if `side` is `None`, all moves are candidates.
+    /// A comment belongs to the position after the move that it follows. A comment at the start of
+    /// a variation belongs to the position after the variation's first move.
     ///
     /// # Errors
     /// The repertoire does not fit into memory.
@@ -114,13 +114,14 @@ impl Repertoire {
         insert(&mut self.places[node as usize].nags, nag);
     }
 
-    /// Number of moves after null moves, which were left out.
+    /// Number of moves that were left out because they follow a null move.
     pub const fn moves_left_out(&self) -> u64 {
         self.moves_left_out
     }
 
-    /// Adds a comment of a position without its evaluation. A reference to the line where the
-    /// position continues is ignored.
+    /// Adds a comment to a position. An evaluation in the comment becomes the evaluation of the
+    /// position, and the rest is added. A reference to the line where the position continues is
+    /// ignored.
     fn take_comment(&mut self, step: Option<Step>, comment: &str, start: &Position) -> Result<()> {
         let Some(Step { node, .. }) = step else { return Ok(()) };
         let position = self.place(node).position;
@@ -139,7 +140,8 @@ impl Repertoire {
         }
     }
 
-    /// Sets the evaluation of a position; false if it has another one.
+    /// Sets the evaluation of a position; returns false if the position has a different one
+    /// already.
     pub(super) fn take_evaluation(&mut self, node: Node, evaluation: Evaluation) -> bool {
         *self.places[node as usize].evaluation.get_or_insert(evaluation) == evaluation
     }
@@ -151,7 +153,7 @@ fn insert(nags: &mut Vec<u8>, nag: u8) {
     }
 }
 
-/// Whether a text is numbered moves that lead from one position to another.
+/// Whether `line` has numbered moves that lead from `start` to `end`.
 fn leads_to(start: &Position, line: &str, end: &Position) -> bool {
     let mut position = *start;
     for word in line.split(' ').filter(|word| !word.ends_with('.')) {

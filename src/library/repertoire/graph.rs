@@ -18,12 +18,12 @@ pub type Node = u32;
 pub struct Branch {
     /// The move.
     pub mv: Move,
-    /// The position after it.
+    /// The position after the move.
     pub to: Node,
-    /// Whether it is marked as bad, and so not a candidate.
+    /// Whether the move is marked as bad, so that it is not a candidate.
     pub is_avoided: bool,
-    /// Whether a line continues after it. Otherwise the line ends there because the position
-    /// continues elsewhere.
+    /// Whether a line continues after the move. Otherwise lines end there; the position may still
+    /// continue in another line.
     pub goes_on: bool,
     /// The NAGs that judge the move, `$1` to `$9`.
     pub nags: Vec<u8>,
@@ -53,9 +53,9 @@ pub struct Repertoire {
     memory_bytes: usize,
     /// Number of operations of records that a repertoire cannot keep.
     pub(super) other_operations: u64,
-    /// Number of moves after null moves.
+    /// Number of moves that were left out because they follow a null move.
     pub(super) moves_left_out: u64,
-    /// Set-up positions that games begin from.
+    /// The positions other than the start array from which games begin.
     pub(super) set_up: Vec<Node>,
 }
 
@@ -96,7 +96,7 @@ impl Repertoire {
         &self.places[node as usize]
     }
 
-    /// Set-up positions that games begin from, in the order of the games.
+    /// The positions other than the start array from which games begin, in the order of the games.
     pub fn set_up(&self) -> impl Iterator<Item = &Position> {
         self.set_up.iter().map(|&node| &self.place(node).position)
     }
@@ -106,7 +106,7 @@ impl Repertoire {
         self.bytes
     }
 
-    /// Marks a position as a set-up one that a game begins from.
+    /// Notes that a game begins from this position, which is not the start array.
     pub(super) fn add_set_up(&mut self, node: Node) {
         if !self.set_up.contains(&node) {
             self.set_up.push(node);
@@ -128,12 +128,12 @@ impl Repertoire {
         self.place(node).position.turn() == side
     }
 
-    /// Whether a line ends after a move because the position continues elsewhere.
+    /// Whether lines end after a move because the position continues in another line.
     pub(super) fn is_transposition(&self, branch: &Branch) -> bool {
         !branch.goes_on && !self.place(branch.to).branches.is_empty()
     }
 
-    /// The index of a position, which is added if it is new.
+    /// Returns the index of a position, after adding the position if it is new.
     pub(super) fn add(&mut self, position: &Position) -> Result<Node> {
         let position = position.identity();
         let board = packed::encode(&position);
@@ -153,7 +153,8 @@ impl Repertoire {
         Ok(node)
     }
 
-    /// The index of a legal move of a position, which is added if it is new.
+    /// Returns the index of a legal move in [`Place::branches`], after adding the move if it is
+    /// new.
     pub(super) fn add_move(&mut self, node: Node, mv: Move) -> Result<usize> {
         let Place { position, branches, .. } = self.place(node);
         if let Some(place) = branches.iter().position(|branch| branch.mv == mv) {
@@ -167,7 +168,7 @@ impl Repertoire {
         Ok(branches.len() - 1)
     }
 
-    /// Adds a comment to a position, unless it has it.
+    /// Adds a comment to a position, unless the position has it already.
     pub(super) fn add_comment(&mut self, node: Node, comment: &str) -> Result<()> {
         let is_new = !self.place(node).comments.iter().any(|known| known == comment);
         if is_new && !comment.is_empty() {
@@ -201,8 +202,9 @@ pub struct Evaluation {
 const COMMAND: &str = "[%eval ";
 
 impl Evaluation {
-    /// Takes the first `[%eval 0.35]`, `[%eval -1.2,18]` or `[%eval #-3]` out of a comment; its
-    /// score is that of White. Returns the rest of the comment too.
+    /// Takes the first `[%eval 0.35]`, `[%eval -1.2,18]` or `[%eval #-3]` out of a comment. The
+    /// score in the comment is from White's point of view; `turn` is the side to move. Returns the
+    /// evaluation, and the rest of the comment.
     pub(super) fn take(comment: &str, turn: Color) -> Option<(Evaluation, String)> {
         let (before, behind) = comment.split_once(COMMAND)?;
         let (value, behind) = behind.split_once(']')?;
@@ -216,7 +218,7 @@ impl Evaluation {
         Some((Evaluation { ce, depth }, rest))
     }
 
-    /// The command in a comment if this side is to move.
+    /// The `[%eval …]` for a comment, from White's point of view; `turn` is the side to move.
     pub(super) fn command(&self, turn: Color) -> String {
         let turned = if turn == Color::White { None } else { turned(self.ce) };
         let ce = turned.unwrap_or(self.ce);
@@ -225,7 +227,7 @@ impl Evaluation {
     }
 }
 
-/// A score of White as text, in pawns or as a mate.
+/// Formats a score from White's point of view, in pawns or as a mate.
 struct Pawns(i32);
 
 impl fmt::Display for Pawns {
@@ -252,7 +254,8 @@ fn of_white(text: &str) -> Option<i32> {
     (centipawns.abs() <= 32_000.0).then_some(centipawns as i32)
 }
 
-/// The score for the other side, with mates of the same length; none for mate on the board.
+/// The score from the point of view of the other side, with mates of the same length; `None` for
+/// mate on the board.
 const fn turned(ce: i32) -> Option<i32> {
     match ce {
         32_001.. | -32_766..=-32_001 => Some(1 - ce),

@@ -1,11 +1,14 @@
-//! Repertoires: the positions of annotated lines, each once, with their moves.
+//! Repertoires: the positions of annotated lines, each stored once, with their moves. The *own
+//! side* is the side that plays the repertoire; its *candidates* in a position are the moves that
+//! are not marked as bad.
 //!
 //! A [`Repertoire`] is built from games with variations and from records. It is written as records,
 //! or as one game with variations ([`Repertoire::tree`]). [`report`](Repertoire::report) and its
 //! companions find gaps.
 //!
-//! In records, `bm` has the candidates of the own side, and `pm` the first of several; `am` has its
-//! moves that are marked as bad, and `replies` the moves of the other side.
+//! In records, `bm` has the candidates of the own side, and `pm` has the first of them if there are
+//! several. `am` has the moves that are marked as bad, and `replies` has the moves of the other
+//! side.
 //!
 //! ```
 //! use epdb::library::repertoire::{Repertoire, TreeOptions};
@@ -55,8 +58,8 @@ use crate::text::san;
 pub enum Part {
     /// A position with more than one candidate of the own side: `moves`.
     Choice,
-    /// A move `mv` of the other side, played in a library, that the repertoire does not have; it
-    /// has `moves`.
+    /// A move `mv` of the other side that was played in the games of a library, but is not in the
+    /// repertoire; the repertoire has `moves`.
     Unanswered,
     /// A position without a candidate and without an evaluation.
     Leaf,
@@ -64,8 +67,8 @@ pub enum Part {
     Unreached,
     /// Games in which the own side played `mv` instead of the candidates `moves`.
     OwnMove,
-    /// Games in which the other side played `mv`, which the repertoire does not have; it has
-    /// `moves`.
+    /// Games in which the other side played `mv`, which is not in the repertoire; the repertoire
+    /// has `moves`.
     OtherMove,
     /// Games that continued with `mv` where a line ends.
     LineEnd,
@@ -78,13 +81,13 @@ pub struct Finding {
     pub part: Part,
     /// The position.
     pub position: Position,
-    /// A line to it; `None` if there is none.
+    /// A line to the position; `None` if there is none.
     pub line: Option<Vec<San>>,
     /// The set-up position that the line begins from; `None` if it begins from the first root.
     pub set_up: Option<Position>,
-    /// The move of the games.
+    /// The move that was played in the games.
     pub mv: Option<San>,
-    /// The moves of the repertoire.
+    /// The moves that the repertoire has in the position.
     pub moves: Vec<San>,
     /// Number of games.
     pub games: Option<u64>,
@@ -97,7 +100,7 @@ pub struct Finding {
 
 impl Repertoire {
     /// Choices, leaves and unreached positions, each in the order of the positions. Positions that
-    /// only bad moves reach are left out: nobody should reach them.
+    /// only bad moves reach are left out, because these moves should not be played.
     pub fn report(&self, side: Color, roots: &[Position]) -> Vec<Finding> {
         let paths = Paths::from_play(self, roots, side);
         let branches = Paths::from_branches(self, roots);
@@ -113,7 +116,9 @@ impl Repertoire {
         choices.chain(leaves).chain(unreached.map(|node| finding(Part::Unreached, node))).collect()
     }
 
-    /// Whether a position has neither a move nor a judgement, although moves are possible.
+    /// Whether a position has neither a candidate nor a judgement, although there are legal moves.
+    /// A position of the other side is not a leaf if a legal move leads to a position of the
+    /// repertoire.
     fn is_leaf(&self, side: Color, node: Node) -> bool {
         let place = self.place(node);
         let is_judged = place.evaluation.is_some() || !place.nags.is_empty();
@@ -131,7 +136,7 @@ impl Repertoire {
         has_move && !goes_on
     }
 
-    /// A finding about a position by itself.
+    /// A finding without games, with a line to the position.
     pub(super) fn finding(&self, part: Part, node: Node, paths: &Paths) -> Finding {
         let position = self.place(node).position;
         let line = paths.reaches(node).then(|| paths.line(self, node));
@@ -156,14 +161,15 @@ impl Repertoire {
 pub struct Coverage {
     /// Moves without an answer, the most frequent first.
     pub unanswered: Vec<Finding>,
-    /// The share of games without such moves; `None` if the library has none of the positions.
+    /// The share of the games in which no such move was played; `None` if the library has none of
+    /// the positions.
     pub share: Option<f64>,
 }
 
-/// Maximum length of a line in plies, as lines may go in circles.
+/// Maximum length of a line in plies, because lines may go in circles.
 const MAX_PLIES: usize = 1_000;
 
-/// A move of the library, and its target.
+/// A move that was played in the library, and the position to which it leads.
 struct Played {
     mv: Move,
     san: San,
@@ -173,24 +179,24 @@ struct Played {
 
 #[derive(Copy, Clone, PartialEq)]
 enum End {
-    /// A position with an answer, or the end of the game.
+    /// A position in which the repertoire has a move, or in which the game is over.
     Answered(Node),
-    /// A position outside the repertoire.
+    /// A position that is not in the repertoire, or in which the repertoire has no move.
     Unanswered,
 }
 
 impl Repertoire {
-    /// The positions that `side` can reach from some roots with the other side to move.
+    /// The positions with the other side to move that `side` can reach from `roots`.
     pub fn of_other_side(&self, roots: &[Position], side: Color) -> Vec<Node> {
         let reached = Paths::from_play(self, roots, side);
         let is_other = |node: &Node| !self.is_turn_of(side, *node);
         reached.reached().iter().copied().filter(is_other).collect()
     }
 
-    /// The coverage of games from the positions of [`of_other_side`](Self::of_other_side). A line
-    /// that ends is covered: moves after its end are not gaps. Shares are those of the games from the
-    /// first root that the repertoire has. Moves with fewer than `min_games`
-    /// games are left out.
+    /// Finds the moves in the games of a library that the repertoire does not answer. `tallies` has
+    /// the games in the positions of [`of_other_side`](Self::of_other_side). Moves after the end of
+    /// a line are not gaps. Shares are shares of the games from the first root that the repertoire
+    /// has. Moves with fewer than `min_games` games are left out.
     pub fn coverage(
         &self,
         roots: &[Position],
@@ -240,7 +246,7 @@ impl Repertoire {
         }
     }
 
-    /// The share of all games that each move without an answer takes out of the repertoire.
+    /// For each move without an answer: the share of all games that leave the repertoire by it.
     fn lost(
         &self,
         root: Node,
@@ -281,31 +287,33 @@ impl Repertoire {
     }
 }
 
-/// Ends of games in a repertoire.
+/// Numbers of games: all games, those that end in a repertoire, and those that never reach it.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct GameEnds {
     /// All games.
     pub games: u64,
     /// Games whose last position is in the repertoire.
     pub within: u64,
-    /// Games that reach none of its positions.
+    /// Games that reach no position of the repertoire.
     pub never: u64,
 }
 
-/// Departures of games from a repertoire: after the last position that its side can reach. A game
-/// that returns by other moves has not departed.
+/// Departures of games from a repertoire. A game departs by the move after its last position that
+/// the own side can reach. A game that leaves the repertoire and comes back by other moves has not
+/// departed there.
 #[derive(Debug)]
 pub struct Departures<'r> {
     repertoire: &'r Repertoire,
     side: Color,
     paths: Paths,
-    /// The number of games and the first game, by position and move.
+    /// For each position, and each move by which games departed there: the number of games, and the
+    /// place of the first one.
     by_move: BTreeMap<(Node, Move), (u64, String)>,
     ends: GameEnds,
 }
 
 impl<'r> Departures<'r> {
-    /// Starts without games; a side plays the repertoire from some positions on.
+    /// Starts without games. `side` plays the repertoire from the positions `roots`.
     pub fn new(repertoire: &'r Repertoire, roots: &[Position], side: Color) -> Departures<'r> {
         let paths = Paths::from_play(repertoire, roots, side);
         let (by_move, ends) = (BTreeMap::new(), GameEnds::default());

@@ -1,4 +1,4 @@
-//! Lines to positions.
+//! Lines that lead to the positions of a repertoire.
 
 use std::collections::VecDeque;
 
@@ -7,37 +7,37 @@ use crate::model::rules::{Move, Playable, after};
 use crate::model::{Color, Position, San};
 use crate::text::san;
 
-/// A shortest line to each reached position.
+/// The positions that lines reach, and a shortest line to each.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    /// The last step to each position; `None` if it is not reached.
+    /// The last step of the line to each position; `None` if no line reaches the position.
     last: Vec<Option<Last>>,
-    /// The reached positions, in order.
+    /// The reached positions, in the order in which they were reached.
     reached: Vec<Node>,
 }
 
 /// The last move of a line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Last {
-    /// None: the line begins here.
+    /// No move: the line begins with this position.
     Root,
     Move(Node, Move),
 }
 
 impl Paths {
-    /// No lines.
+    /// No lines: no position is reached.
     fn none(repertoire: &Repertoire) -> Paths {
         Paths { last: vec![None; repertoire.len()], reached: Vec::new() }
     }
 
-    /// The line to the root only.
+    /// Only `root` is reached, by a line without moves.
     fn from(repertoire: &Repertoire, root: Node) -> Paths {
         let mut paths = Paths::none(repertoire);
         paths.begin(root);
         paths
     }
 
-    /// Begins lines at a root, unless a line reaches it.
+    /// Begins lines at `root`, unless a line already reaches it.
     fn begin(&mut self, root: Node) {
         if self.last[root as usize].is_none() {
             self.last[root as usize] = Some(Last::Root);
@@ -45,8 +45,9 @@ impl Paths {
         }
     }
 
-    /// The positions that a side can reach by its candidates, whatever the other side plays. Lines
-    /// begin at the first root that the repertoire has, and at each further one that no line reaches.
+    /// The positions that `side` can reach by its candidates, whatever the other side plays. Lines
+    /// begin at the first root that the repertoire has, then at each later root that no line
+    /// reaches.
     pub fn from_play(repertoire: &Repertoire, roots: &[Position], side: Color) -> Paths {
         Paths::from_roots(repertoire, roots, |paths, node| {
             for branch in repertoire.candidates(node) {
@@ -58,7 +59,7 @@ impl Paths {
         })
     }
 
-    /// All positions that branches lead to, also those marked as bad.
+    /// All positions that the moves of the repertoire lead to, including moves marked as bad.
     pub fn from_branches(repertoire: &Repertoire, roots: &[Position]) -> Paths {
         Paths::from_roots(repertoire, roots, |paths, node| {
             for branch in &repertoire.place(node).branches {
@@ -84,8 +85,8 @@ impl Paths {
         paths
     }
 
-    /// Follows lines that continue. A line that ends because its position continues elsewhere is
-    /// followed only if no other line leads there.
+    /// Reaches positions by the lines in which they continue. If a line ends with a position that
+    /// continues in another line, it is followed only if no other line reaches that position.
     pub(super) fn from_lines(repertoire: &Repertoire, root: Node) -> Paths {
         let mut paths = Paths::from(repertoire, root);
         let (mut next, mut ends) = (0, VecDeque::new());
@@ -106,7 +107,8 @@ impl Paths {
         }
     }
 
-    /// The other side may play any move, also a transposition.
+    /// Reaches the positions of the repertoire to which any legal move leads, because the other
+    /// side may play a move that transposes.
     fn reach_by_any_move(&mut self, repertoire: &Repertoire, node: Node) {
         let position = &repertoire.place(node).position;
         let Ok(playable) = Playable::new(position) else { return };
@@ -136,7 +138,7 @@ impl Paths {
         self.last[node as usize].is_some()
     }
 
-    /// Whether the line to a position ends with this move from that node.
+    /// Whether the line to `node` ends with the move `mv` from the position `from`.
     pub(super) fn ends_with(&self, node: Node, from: Node, mv: Move) -> bool {
         self.last[node as usize] == Some(Last::Move(from, mv))
     }
@@ -150,7 +152,7 @@ impl Paths {
         node
     }
 
-    /// The moves to a reached position.
+    /// The moves of the line to a reached position.
     pub fn line(&self, repertoire: &Repertoire, node: Node) -> Vec<San> {
         let (mut line, mut node) = (Vec::new(), node);
         while let Some(Last::Move(from, mv)) = self.last[node as usize] {
@@ -163,7 +165,8 @@ impl Paths {
     }
 }
 
-/// Moves with numbers, in a game that begins with this side: `1. e4 e5 2. Nf3`.
+/// Writes moves with move numbers, for a game in which the side `begins` moves first: `1. e4 e5 2.
+/// Nf3`.
 pub fn numbered(begins: Color, moves: &[San]) -> String {
     let black_began = usize::from(begins == Color::Black);
     let mut text = String::new();

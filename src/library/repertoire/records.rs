@@ -1,4 +1,4 @@
-//! Repertoires from records, and as records.
+//! Reads repertoires from records, and writes them as records.
 
 use super::games::BAD;
 use super::graph::Evaluation;
@@ -9,26 +9,27 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Color, EpdRecord, Opcode, Operand, Operation};
 use crate::text::{Profile, san};
 
-/// `replies`: the moves of the other side that a repertoire continues with, the main one first.
+/// `replies`: the moves of the other side that a repertoire has, the main one first.
 const REPLIES: Opcode = named("replies");
-/// `transposes`: moves after which a line ends, because the position continues elsewhere.
+/// `transposes`: moves after which a line ends, because the position continues in another line.
 const TRANSPOSES: Opcode = named("transposes");
 /// `nags`: the Numeric Annotation Glyphs of a position.
 const NAGS: Opcode = named("nags");
-/// `glyphs`: moves with the Numeric Annotation Glyphs that judge them, as in `Nf3$1 Qh5$4`. A bad move in
-/// `am` has `$2` by default. It has all moves if the other operations do not tell their order.
+/// `glyphs`: moves with the Numeric Annotation Glyphs that judge them, as in `Nf3$1 Qh5$4`. A bad
+/// move in `am` has `$2` by default. If the other operations do not tell the order of the moves,
+/// `glyphs` has all moves in order.
 const GLYPHS: Opcode = named("glyphs");
-/// `remarks`: the comments of a position after the first one, which is `c0`. In comments, two
-/// apostrophes stand for a quotation mark, which a string cannot have.
+/// `remarks`: the comments of a position except the first, which is in `c0`. In comments, two
+/// apostrophes stand for a quotation mark, because a string operand cannot contain one.
 const REMARKS: Opcode = named("remarks");
 
-/// `chapter`: the number of the chapter that a record is part of. The record of its first position has
-/// its tags as `ptp`.
+/// `chapter`: the number of the chapter to which a record belongs. The record of a chapter's first
+/// position has the tags of the chapter in `ptp`.
 pub(super) const CHAPTER: Opcode = named("chapter");
 
 /// Opcodes of the properties of a position.
 const PROPERTIES: [Opcode; 3] = [Opcode::C0, Opcode::CE, NAGS];
-/// Opcodes of candidates, the main ones first.
+/// Opcodes of candidates, in the order in which they are read: `pm` has the main move.
 const CANDIDATES: [Opcode; 4] = [Opcode::PM, Opcode::BM, REPLIES, Opcode::SM];
 
 const fn named(name: &str) -> Opcode {
@@ -39,11 +40,11 @@ const fn named(name: &str) -> Opcode {
 }
 
 impl Repertoire {
-    /// Adds a record. Candidates are `pm`, `bm`, `replies`, `sm` and the moves of its tally with at
-    /// least `min_games` games; `am` has moves marked as bad. `c0`, `remarks`, `ce` with `acd`,
-    /// and `nags` are properties of the position; `glyphs` are those of its moves. A game begins from a
-    /// position whose `ptp` has `SetUp`. A record whose tally has no such move is ignored if it has
-    /// nothing else.
+    /// Adds a record. Candidates are the moves in `pm`, `bm`, `replies` and `sm`, and the moves of
+    /// the tally that were played in at least `min_games` games; `am` has moves marked as bad.
+    /// `c0`, `remarks`, `ce` with `acd`, and `nags` are properties of the position; `glyphs` has
+    /// the NAGs of its moves. If `ptp` has `SetUp`, a game begins from the position. A record that
+    /// has nothing but a tally is ignored if no move of the tally was played often enough.
     ///
     /// # Errors
     /// The repertoire does not fit into memory.
@@ -82,8 +83,8 @@ impl Repertoire {
         Ok(())
     }
 
-    /// Whether `pm`, `bm`, `replies` and `am` tell the order of the moves. Moves in `bm` and `am` are
-    /// sorted.
+    /// Whether `pm`, `bm`, `replies` and `am` tell the order of the moves. They may not, because
+    /// the moves in `bm` and `am` are sorted.
     fn is_ordered(&self, place: &Place, side: Color) -> bool {
         let is_avoided = |branch: &Branch| branch.is_avoided;
         let avoided = place.branches.iter().filter(|branch| branch.is_avoided).count();
@@ -93,7 +94,7 @@ impl Repertoire {
             && (place.position.turn() != side || candidates <= 2)
     }
 
-    /// Adds the judgements of moves that the position has.
+    /// Adds the NAGs in `glyphs` to the moves of a position.
     fn add_glyphs(&mut self, node: Node, record: &EpdRecord) {
         let Ok(playable) = Playable::new(record.position()) else { return };
         for operand in record.operands(GLYPHS).unwrap_or_default() {
@@ -128,7 +129,7 @@ impl Repertoire {
         self.nodes().map(move |node| self.record(node, side))
     }
 
-    /// Number of operations of added records that are left out.
+    /// Number of operations in the added records that a repertoire cannot keep.
     pub const fn other_operations(&self) -> u64 {
         self.other_operations
     }
@@ -178,7 +179,7 @@ fn is_read(opcode: Opcode) -> bool {
     [&PROPERTIES[..], &CANDIDATES, &others].iter().any(|read| read.contains(&opcode))
 }
 
-/// Whether a move has NAGs that the other operations do not tell.
+/// Whether a move has NAGs that do not follow from the other operations.
 fn has_glyphs(branch: &Branch) -> bool {
     !(branch.nags.is_empty() || branch.is_avoided && branch.nags == BAD[..1])
 }
@@ -195,7 +196,7 @@ fn move_of_glyphs(playable: &Playable, text: &[u8]) -> Option<Move> {
     Some(san::parse(playable, san, Profile::Lenient).ok()?.mv)
 }
 
-/// The moves of `glyphs`.
+/// The moves in `glyphs`, in their order.
 fn order_of_glyphs(playable: &Playable, record: &EpdRecord) -> Vec<Move> {
     let operands = record.operands(GLYPHS).unwrap_or_default();
     operands.iter().filter_map(|operand| move_of_glyphs(playable, &operand.text())).collect()
@@ -232,7 +233,7 @@ fn set_properties(place: &Place, set: &mut impl FnMut(Opcode, Vec<Operand>)) {
     set(NAGS, place.nags.iter().map(|nag| Operand::token(nag.to_string())).collect());
 }
 
-/// The operands of a non-standard opcode.
+/// Moves as operands of a non-standard opcode.
 fn tokens(moves: &[Operand]) -> Vec<Operand> {
     moves.iter().map(|mv| Operand::token(mv.text())).collect()
 }

@@ -19,9 +19,10 @@ pub struct TrainingLine {
     pub root: Node,
     /// The positions with the moves made there.
     pub moves: Vec<(Node, Move)>,
-    /// Share of the games from the first root that play the line, 0 to 1: the own side plays all its
-    /// candidates equally often, and the other side plays as in the library. Where the library has none
-    /// of its moves, it plays all of them equally often. 0 from other roots.
+    /// Share of the games from the first root that play the line, 0 to 1. It assumes that the own
+    /// side plays all its candidates equally often, and that the other side plays as in the
+    /// library. In positions without games in the library, the other side plays all its moves
+    /// equally often. For lines from other roots the share is 0.
     pub share: f64,
 }
 
@@ -30,21 +31,21 @@ pub struct TrainingLine {
 pub struct Card {
     /// The position.
     pub position: Position,
-    /// Its counters on the most frequent line to it.
+    /// The counters of the position in the most frequent line to it.
     pub counters: Counters,
-    /// That line, from the first position of the repertoire.
+    /// The most frequent line to the position, from the root of the line.
     pub line: Vec<San>,
     /// The set-up position that the line begins from; `None` if it begins from the first root.
     pub set_up: Option<Position>,
     /// The candidates, the main one first.
     pub answers: Vec<San>,
-    /// Comments of the position, and of that after the main candidate.
+    /// The comments of the position, and those of the position after the main candidate.
     pub comments: Vec<String>,
 }
 
 impl Repertoire {
-    /// The lines of play of a side, the most frequent first. A line ends where it comes back to one of
-    /// its own positions.
+    /// The lines of play of a side, the most frequent first. A line ends where one of its positions
+    /// is repeated.
     ///
     /// # Errors
     /// There are more than `max_lines` lines.
@@ -122,8 +123,8 @@ impl Repertoire {
         next
     }
 
-    /// A line as a game with these tags, a comment before the first move, and the comments and NAGs of
-    /// the repertoire.
+    /// Makes a game of a line. It has these tags, `comment` before the first move, and the comments
+    /// and NAGs of the repertoire.
     ///
     /// # Errors
     /// The tags or comments cannot be part of a game.
@@ -165,7 +166,8 @@ impl Repertoire {
         Start { position: self.place(root).position, counters }
     }
 
-    /// The positions of lines in which a side has to move, those that most games reach first.
+    /// The positions in the lines in which `side` has to move. Those that most games reach come
+    /// first.
     pub fn cards(&self, lines: &[TrainingLine], side: Color) -> Vec<Card> {
         let mut shares: HashMap<Node, (f64, usize, usize)> = HashMap::new();
         for (number, line) in lines.iter().enumerate() {

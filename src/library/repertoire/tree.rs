@@ -11,8 +11,8 @@ use crate::model::{BuildError, Counters, Game, GameBuilder, GameResult, Position
 pub struct TreeOptions {
     /// Maximum number of plies of a line.
     pub depth: usize,
-    /// Whether the moves after a position with several lines to it are written only once. Otherwise
-    /// they are repeated, except where the source ended the line.
+    /// Whether the moves after a position are written only once, even if several lines lead there.
+    /// Otherwise they are repeated in each line, except in lines that the source ended there.
     pub once: bool,
     /// Maximum number of moves; a larger tree is refused.
     pub max_moves: u64,
@@ -37,9 +37,9 @@ pub struct Tree {
 }
 
 impl Repertoire {
-    /// All lines from a position on. The main move of a position comes first, the others as variations;
-    /// a move marked as bad has `$2` if it has no such NAG. A line ends where it comes back to one of
-    /// its own positions.
+    /// Writes all lines from the position `root` as one game. The main move of a position comes
+    /// first, and the other moves are variations. A move marked as bad gets `$2`, unless it has
+    /// `$2`, `$4` or `$6`. A line ends where one of its positions is repeated.
     ///
     /// # Errors
     /// The repertoire does not have the position, or the tree is too large.
@@ -48,7 +48,7 @@ impl Repertoire {
         self.tree_with_tags(&Start { position: root.identity(), counters }, &[], options)
     }
 
-    /// [`Repertoire::tree`] for a game with these tags.
+    /// Like [`Repertoire::tree`], for a game with this start and these tags.
     pub(super) fn tree_with_tags(
         &self,
         start: &Start,
@@ -131,9 +131,9 @@ pub(super) fn remark(game: &mut GameBuilder, place: &Place) -> Result<(), BuildE
 
 /// A step of the output.
 enum Step {
-    /// A move of a position: its index among the branches.
+    /// A move of a position, by its index among the branches.
     Move(Node, usize),
-    /// The moves after it, if any.
+    /// The moves that follow this move, if any.
     Behind(Node, usize),
     BeginVariation,
     EndVariation,
@@ -146,10 +146,12 @@ struct Writer<'r> {
     /// Start of the game.
     begins: Node,
     game: GameBuilder,
-    /// The positions of the line, with their number of occurrences.
+    /// The positions of the current line. `on_line` counts how often each position of the
+    /// repertoire is on it.
     line: Vec<Node>,
     on_line: Vec<u32>,
-    /// The length of the line before each open variation, and the position that it replaces.
+    /// For each open variation: the length of the line before the variation, and the position after
+    /// the move that the variation replaces.
     outer: Vec<(usize, Node)>,
     moves: u64,
     references: u64,
@@ -249,7 +251,7 @@ impl Writer<'_> {
         remark(&mut self.game, self.repertoire.place(node))
     }
 
-    /// Whether the moves follow the position of the branch that was just written.
+    /// Whether the moves after the branch that was just written are written here too.
     fn is_followed(&self, node: Node, branch: &Branch) -> bool {
         let is_way = self.paths.ends_with(branch.to, node, branch.mv);
         let is_repeated = self.on_line[branch.to as usize] > 1;

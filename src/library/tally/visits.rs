@@ -1,4 +1,4 @@
-//! The visits of games to positions. By default a game visits each of its positions once.
+//! The visits of games to positions. By default, a position that a game repeats counts only once.
 
 use std::ops::Range;
 
