@@ -120,7 +120,7 @@ pub(crate) struct FormArgs {
     /// warning for each repair)
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     pub(crate) profile: Profile,
-    /// Read by the standard of 1994, which lacks cc, ptp, refcom, refreq, sv and ts
+    /// Year of the EPD standard to read by; that of 1994 lacks cc, ptp, refcom, refreq, sv and ts
     #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
     pub(crate) revision: Revision,
     /// Read labels of training files (`FEN [0.5]`, `FEN | 23 | 0.5`, `FEN; 0.5`, `FEN,23,0.5`, `FEN
@@ -431,7 +431,8 @@ pub(crate) struct MergeArgs {
     /// Record whose analysis (acd, acn, acs, ce, dm, pm, pv ...) the merged record keeps
     #[arg(long, value_parser = word_of::<Prefer>(), default_value = "later", value_name = "WHOSE")]
     prefer: Prefer,
-    /// Best moves of the merged record when they differ
+    /// If the best moves of merged records differ: report a conflict, or write all of them, the
+    /// first or the last
     #[arg(long, value_parser = word_of::<BestMoves>(), default_value = "conflict", value_name = "WHAT")]
     bm: BestMoves,
     /// Opcodes whose numbers are added when records are merged

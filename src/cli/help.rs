@@ -147,7 +147,7 @@ fn without_counting(command: Command) -> Command {
 
 /// The page of `book make`, whose --side is that of a repertoire too.
 fn with_side(make: Command) -> Command {
-    let help = "The side whose repertoire it is, or the colour of the player at --player";
+    let help = "Side that the repertoire is for, or that --player has";
     without_counting(make).mut_arg("side", |side| side.hide(false).help_heading(None).help(help))
 }
 

@@ -8,8 +8,8 @@ Every command that reads records also reads these formats, plain, as .gz and as 
 formats/sources.md for each field, and for evidence of whose point of view the scores take.
 
 Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl, else --from jsonl
-  acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. Scores in the file are
-                          White's, ce is the side to move's (--score-view mover if the file's are the mover's)
+  acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. The file gives scores from
+                          White's view, ce from the view of the side to move (--score-view mover: the file too)
 Puzzles of lichess        lichess_db_puzzle.csv: recognised by its header, else --from csv. Columns are
                           found by name; unknown columns are ignored with a warning
   position                the one after the first move, which is the opponent's
@@ -23,7 +23,7 @@ Opening books             Polyglot, .bin, else --from bin. A book stores keys, n
 Scores of chessdb         lines such as `FEN ; 23;` and `FEN ; cdb eval: 23, ply: 6;`: with --labels
   ce, cdb_ply             score, from the side to move; plies from the start position
 Evaluations in games      [%eval 0.34], [%eval #-3,20] in comments: with --game-evals
-  ce, acd                 of the position before the comment; White's point of view in the game
+  ce, acd                 of the position before the comment; the game gives them from White's view
 Engines in games          {+0.35/20 1.2s}, {-M8/30 0.5s} of cutechess and fastchess: with --game-evals
   ce, acd                 of the position before the commented move; the mover's point of view
 
@@ -131,18 +131,18 @@ const TOURNAMENT_EXAMPLE: &str = include_str!("../../tests/examples/tournament.t
 const TOURNAMENT_REST: &str = "
 Other keys
   challengers = 1             gauntlet: this many of the first players meet all others
-  tie-breaks = 4              knockout: at most this many pairs of extra games, then the first player advances
-  sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   two players; or \"normalized\"
+  tie-breaks = 4              knockout: at most this many pairs of extra games, then the player listed first advances
+  sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   only two players; model may be \"normalized\"
   serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two serial lines with one client each, instead of listen
   eco = [\"a.tsv\", \"b.tsv\"]   names as for `epdb name`: games get the tags ECO, Opening and Variation
-  syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   tablebases decide games after a move
+  syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   after each move, tablebases may end the game
 
 Without openings games begin from the start position. Openings are positions or games in any format that
 epdb reads (`epdb help sources`); openings without a legal move are skipped with a warning. With by-round =
 true all games of a round have the same opening. In an hourglass (\"*180\") a player gains the time that the
 opponent uses. nodes = N and depth = PLIES, for all or for one player, limit the search; without a time
-there is no clock. A bye in a Swiss tournament scores a full encounter; byes of a knockout, for the first
-players, are in the first round. The default of silences is 5 s, or none if all players are engines.
+there is no clock. A bye in a Swiss tournament scores as if all its games were won; in a knockout,
+the players listed first get the byes, all in the first round. The default of silences is 5 s, or none if all players are engines.
 max-moves and from-move count the moves of each side, including those of the opening. Elo, LOS and SPRT use
 pairs of games from one opening; single games only if there are no pairs.
 
@@ -229,8 +229,8 @@ pub(crate) fn json_page() -> String {
 }
 
 const COMPAT_PAGE: &str = "\
-Canonical EPD keeps mate targets, several strings and operands of unknown opcodes. Some programs
-reject lines with these. --compat NAME writes text that such a program reads, and reports at the end
+Canonical EPD keeps mate targets (bm #5), operations with several strings, and the operands of unknown
+opcodes. Some programs reject lines with these. --compat NAME writes text that such a program reads, and reports at the end
 how many operations it changed.
 
 --compat python-chess    chess.Board.from_epd reads every line

@@ -375,7 +375,7 @@ const tasks = {
     assert.equal((await it.moves())[0], "Nf3");
     assert.equal(await it.page.locator("#line .san .ahead").count(), 3);
     const lost = await open(`#fen=${inAddress("8/8/8/8/8/4k3/8/4K2R w K - 0 1")}`);
-    await lost.says("moves", "Nor is any position of the line");
+    await lost.says("moves", "Nor is any earlier position of the line");
     await lost.close();
   },
 

@@ -18,13 +18,14 @@ use epdb::library::backsolve::{
 
 /// Propagate scores from the ends of lines back to earlier positions
 ///
-/// Sets `ce` of every record to the value of its best move: the value of the position after that
-/// move, if it is among the records, from the other side's point of view. Each step back makes a mate one ply longer.
-/// Checkmate, stalemate and insufficient material have the values of the rules; endless play is a
-/// draw. While some legal moves lead to unknown values, the record's own score is a lower bound.
+/// Sets `ce` of every record to the value of its best move. That is the value of the position after
+/// the move, if that position is among the records, with the sign changed. Each step back makes a
+/// mate one ply longer. Checkmate, stalemate and insufficient material have the values of the
+/// rules; endless play is a draw. While some legal moves lead to unknown values, the record's own
+/// score is a lower bound.
 ///
 /// `pm` becomes the best move. A contradicting pv or dm is dropped. The earlier `ce` is kept as
-/// `ce_own`, without operand if there was none; the next backsolve starts from that score.
+/// `ce_own`, which has no operand if there was none; the next backsolve starts from it.
 /// `ce_repeats` marks draws that a side gets only by repetition. If several records have one
 /// position, the deepest score counts.
 #[derive(clap::Args, Clone, Debug)]
@@ -33,7 +34,7 @@ use epdb::library::backsolve::{
   epdb backsolve library.epdb analysed.epd --replace -o solved.epdb
   epdb backsolve --dry-run book.epd")]
 pub(crate) struct Args {
-    /// Use a record's own score only if none of its moves leads to a known value
+    /// Use the score of a record only if none of its moves leads to a known value
     #[arg(long)]
     replace: bool,
     /// Store the origin of each value: `ce_leaf`, the position, and `ce_plies`, its distance

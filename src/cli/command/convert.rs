@@ -65,8 +65,8 @@ struct TreeArgs {
     /// replies, sm, tally, am; main or most-played moves first)
     #[arg(long)]
     tree: bool,
-    /// Write a game per chapter instead, with its tags: per game of the input, or per number in the
-    /// operation chapter of records (`epdb repertoire --chapters`)
+    /// Write one game for each chapter instead, with its tags. A chapter is a game of the input, or
+    /// the records with the same number in their operation chapter (`epdb repertoire --chapters`)
     #[arg(long, requires = "tree", conflicts_with = "root")]
     chapters: bool,
     /// Root position of the tree [default: the start position]
@@ -78,7 +78,7 @@ struct TreeArgs {
     /// Write the continuation of a position once; elsewhere a comment points to it
     #[arg(long, requires = "tree")]
     once: bool,
-    /// Of tallies, only moves played in at least N games
+    /// Of moves in tallies, use only those played in N games or more
     #[arg(
         long,
         value_name = "N",

@@ -48,7 +48,7 @@ struct What {
     /// Number the records: an opcode, and a text with %d (or %03d) for the number
     #[arg(long, num_args = 2, value_names = ["OPCODE", "PATTERN"])]
     number: Option<Vec<String>>,
-    /// Set ts to the current time in each changed record; in every record if no other change is
+    /// Set ts to the current time in each changed record, or in every record if no other change is
     /// requested
     #[arg(long)]
     ts: bool,

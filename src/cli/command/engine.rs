@@ -55,9 +55,10 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
 ///
 /// Works like `epdb analyze` on records with `bm` or `am`; other records stay unchanged. All
 /// operations that are not part of the analysis stay, including `sm`. `pm` is the chosen move,
-/// right or wrong. `solve_first` gives the nodes, milliseconds and plies at which a solution was
-/// first chosen; `solve_held`, those from which it was held to the end. A problem is solved if the
-/// move is one of its `bm` (if it has any) and none of its `am`. `pfts` is the same command.
+/// right or wrong. `solve_first` gives nodes, milliseconds and plies when a solution was first
+/// chosen; `solve_held` gives them for the moment from which a solution was kept to the end. A
+/// problem is solved if the move is one of its `bm` (if it has any) and none of its `am`. `pfts` is
+/// the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb solve wac.epd --engine stockfish --nodes 100000 -o wac.sf.epd
@@ -83,10 +84,10 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
 
 /// Search for a mate in a given number of moves
 ///
-/// The number comes from the record, from its `dm` or `#N` in its `bm`; records without one use
-/// --length. A mate counts if the engine's line ends in it. It is stored as `dm`, with `pm`, `pv`,
-/// `ce` and the effort; all other operations stay, including `sm`. Records without a number or
-/// without a mate stay unchanged.
+/// The number comes from the `dm` of the record, or from `#N` in its `bm`; records without a number
+/// use --length. A mate counts if the engine's line ends in it. It is stored as `dm`, with `pm`,
+/// `pv`, `ce` and the effort; all other operations stay, including `sm`. Records without a number
+/// or without a mate stay unchanged.
 ///
 /// `pfms` follows the specification: it searches every record for a mate in --length moves, except
 /// those whose `dm` is already that small. `dm` becomes that length, or with --exact-dm the length

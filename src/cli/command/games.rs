@@ -22,9 +22,9 @@ use epdb::text::{ParseOptions, Profile};
 
 /// Show the games that reached a position, and the moves played there
 ///
-/// Needs a library made with `tally --keep-games`, or up to 100,000 games, which are counted. Such a
-/// library stores, for each position, the games with the highest mean rating and the latest games,
-/// with tags and moves. Exit status 1 if there are no games.
+/// Needs a library made with `tally --keep-games`. For each position it stores the games with the
+/// highest mean rating and the latest games, with tags and moves. From up to 100,000 games such a
+/// library is made in memory. Exit status 1 if there are no games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb games library.epa

@@ -18,10 +18,10 @@ use epdb::source::{FileFormat, Filter};
 
 /// Find all records of positions, given as arguments, in files (-f) or on standard input
 ///
-/// An argument that names an existing file is a source to search; a FEN or moves such as '1. e4 c5' are
-/// positions to find. Operations, counters, the form of castling letters and superfluous en
-/// passant squares are ignored. Answers come in the order of the positions, then of the sources.
-/// Exit status 1 if some position has no record.
+/// An argument that names an existing file is a source to search; a FEN or moves such as '1. e4 c5'
+/// are positions to find. The search ignores operations, counters, the form of castling letters,
+/// and superfluous en passant squares. Answers come in the order of the positions, then of the
+/// sources. Exit status 1 if some position has no record.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb get book.epdb 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -'
@@ -35,8 +35,8 @@ pub(crate) struct Args {
     /// Find the positions in this file, one per line; may be repeated; `-` is standard input
     #[arg(short = 'f', long = "find", value_name = "FILE")]
     queries: Vec<PathBuf>,
-    /// Put the number of the position and a tab before each line: its place among the arguments, or
-    /// its line number from 1, counted across files
+    /// Begin each line with the number of the position and a tab. The number counts the arguments,
+    /// or the lines of all files, from 1
     #[arg(long)]
     tag: bool,
     /// Print only the first record of each position

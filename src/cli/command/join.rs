@@ -18,10 +18,10 @@ use epdb::model::Opcode;
 
 /// Copy operations from the records of another source
 ///
-/// Writes every record of the first source in its place, with the operations of the record with the
-/// same position or id in the other source. Records without a match are counted and stay unchanged.
-/// Records that contradict the copied operations also stay unchanged and are reported. Counters
-/// count as the operations hmvc and fmvn.
+/// Writes every record of the first source, in order, and adds the operations of the record in the
+/// other source that has the same position or id. Records without a match are counted and stay
+/// unchanged. Records that contradict the copied operations also stay unchanged and are reported.
+/// Counters count as the operations hmvc and fmvn.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb join book.epd analysed.epb --take acd,ce,pv

@@ -19,11 +19,11 @@ use epdb::text::{Diagnostic, codes};
 
 /// Write the code and name of the opening into records or games
 ///
-/// Records get the operations eco and v0: those of their position if it is in the table; else, for
-/// positions from games, those of the last earlier position that is. Games (.pgn or .pgc
-/// output, or --games) get the tags ECO, Opening, Variation and SubVariation of the last position
-/// in the table. Transpositions are recognised. A record or game with a different code or name
-/// stays unchanged unless --replace is given.
+/// Records get the operations eco and v0 of their position, if it is in the table. Positions from
+/// games otherwise get those of the last earlier position in the table. Games (.pgn or .pgc output,
+/// or --games) get the tags ECO, Opening, Variation and SubVariation of the last position in the
+/// table. Transpositions are recognised. A record or game with a different code or name stays
+/// unchanged unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb name --openings chess-openings book.epd -o named.epd

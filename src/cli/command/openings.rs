@@ -19,13 +19,13 @@ use epdb::library::value::EvalContext;
 use epdb::model::EpdRecord;
 use epdb::text::pgn;
 
-/// Show the results of games by opening, as of a match that uses a book
+/// Show the results of games by opening, for example of a match played from a book
 ///
-/// The opening of a game is its start position (FEN tag), or else the last position of its main
-/// line that is in --book, or else the start position. Each row has games; pairs (two games of one
-/// opening between the same players with the colours swapped); White's wins, draws and losses;
-/// White's score; the share of draws; and the pairs by the points 0, 1/2, 1, 1 1/2 and 2 of the
-/// player whose name is first in the alphabet. Openings of the book come first, in its order.
+/// The opening of a game is the position of its FEN tag; without that tag, the last position of its
+/// main line that is in --book; otherwise the usual start position. Each row has games; pairs (two
+/// games of one opening between the same players with the colours swapped); White's wins, draws and
+/// losses; White's score; the share of draws; and the pairs by the points 0, 1/2, 1, 1 1/2 and 2 of
+/// the player whose name is first in the alphabet. Openings of the book come first, in its order.
 ///
 /// With -o the openings are written instead: the records of --book in its order, or the start
 /// positions without --book.
@@ -36,12 +36,12 @@ use epdb::text::pgn;
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Book that the games begin from: positions, or games, whose last positions count
+    /// Book that the games begin from: positions, or games, of which the last position counts
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
     /// Only openings for which this expression is true. It may use games, pairs, wins, draws,
-    /// losses, unknown, score, draw_rate, p0 to p4 (pairs by half points), and the fields of `epdb
-    /// help where` of the book's record
+    /// losses, unknown, score, draw_rate, p0 to p4 (pairs by half points), and for the record in
+    /// the book all fields of `epdb help where`
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
     /// Print a table separated by tabs

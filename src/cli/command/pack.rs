@@ -22,9 +22,9 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 ///
 /// An archive takes 2 to 30 % of the size of the text. `export` returns the same text as
 /// `normalize` of the original files in the same order. With --verbatim, `export` can also return
-/// the original files (EPD, FEN or PGN; without their compression), byte for byte, in the folders
-/// that are not common to all. From games, the positions selected by --positions are packed. An
-/// archive cannot be changed; pack again.
+/// the original files (EPD, FEN or PGN; without their compression), byte for byte, in their
+/// folders; leading folders that all files share are left out. From games, the positions selected
+/// by --positions are packed. An archive cannot be changed; pack again.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa
@@ -49,11 +49,12 @@ pub(crate) struct Args {
     /// whole archive
     #[arg(long)]
     no_index: bool,
-    /// Sort the records if that makes the archive smaller, and at level fast, where lookups become
-    /// faster
+    /// Sort the records: at level fast always, because lookups become faster; at other levels if
+    /// the archive becomes smaller
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
-    /// Keep the original files: spelling, spaces, line ends, comments, whole games, rejected lines
+    /// Also store the original files: spelling, spaces, line ends, comments, whole games, rejected
+    /// lines
     #[arg(long)]
     verbatim: bool,
     #[command(flatten)]

@@ -19,11 +19,12 @@ use epdb::text::{FormatOptions, epd};
 
 /// Show the registers of comments, variations, eco and nic after each record
 ///
-/// Registers cN and vN keep their value until an operation with the same or a lower number replaces
-/// it; eco and nic keep it until they are set again. An operation without an operand clears its
-/// register. Prints each position with the registers that are set, as EPD; `c0 "";` is an empty
-/// string. Registers are cleared at the start of each fragment: a file, a game (whose opening tags
-/// set registers), or the records up to `refcom reset;`. A blank line separates fragments.
+/// A register cN keeps its value until cN is set again or a c with a lower number is set; the same
+/// holds for vN. eco and nic keep theirs until they are set again. An operation without an operand
+/// clears its register. Prints each position with the registers that are set, as EPD; `c0 "";` is
+/// an empty string. Registers are cleared at the start of each fragment. A fragment is a file, a
+/// game (whose tags ECO, NIC, Opening, Variation and SubVariation set registers), or the records up
+/// to `refcom reset;`. A blank line separates fragments.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb registers annotated.epd

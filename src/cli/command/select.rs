@@ -28,10 +28,10 @@ use epdb::text::pgn;
 
 /// Sort records or games by fields, or games in archive order
 ///
-/// With --by, sorts records, or games if the output is .pgn or .pgc, or with --games. Text is in
-/// natural order (WAC.2 before WAC.10). Records that lack a field come last. Records that are equal
-/// in all fields keep their order. See `epdb help where` for the fields; `position` groups records
-/// by position.
+/// With --by, sorts records; sorts games if --games is given or the output is .pgn or .pgc. Text is
+/// in natural order (WAC.2 before WAC.10). Records that lack a field come last. Records that are
+/// equal in all fields keep their order. See `epdb help where` for the fields; `position` groups
+/// records by position.
 ///
 /// Without --by, sorts games by date, event, site, round, White, Black, result, moves. Rounds are
 /// compared part by part as numbers. The output is PGN in export format, or PGC.

@@ -34,8 +34,8 @@ use epdb::source::FileFormat;
   epdb serve games.pgn --listen 127.0.0.1:8080
   epdb serve --config serve.toml")]
 pub(crate) struct Args {
-    /// Sources to serve: /masters uses the one named masters, ?source=NAME any, other paths the
-    /// first
+    /// Sources to serve. ?source=NAME selects one; /masters uses the source named masters, other
+    /// paths the first
     #[arg(value_name = "[NAME=]FILE")]
     sources: Vec<SourceSpec>,
     /// Address to listen on [default: 127.0.0.1:9002]
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// Prefix of all paths, such as /explorer
     #[arg(long, value_name = "PATH")]
     base_path: Option<BasePath>,
-    /// Refuse filters by which a library is not split
+    /// Refuse requests that filter by something that the library is not split by
     #[arg(long)]
     strict: bool,
     /// Table of openings or a folder of them, as for `epdb name`; later ones override earlier ones

@@ -43,11 +43,11 @@ pub(crate) struct DedupeArgs {
     /// moves; players, which is moves, players, date and result (default); or exact
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
-    /// Action for records of one position that contradict each other: report them and keep all, or
-    /// keep one
+    /// If records of one position contradict each other: report and keep all, or keep one
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
-    /// Write no records but a list: place and id of the first record of a position, and of each other
+    /// Write a list instead of records: location and id of the first record of a position, and of
+    /// each further record
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,
     /// Write the conflicts to this file: both locations, the opcode, both values

@@ -25,8 +25,8 @@ use epdb::text::FormatOptions;
 /// Write fields of records as a table, one line per record
 ///
 /// Columns are the fields of `epdb help where`: opcodes, and fen, epd, key, pieces, material, stm,
-/// uci(bm), ce:white, result and others; for games and their positions also White, WhiteElo, Date
-/// and any other tag, year, speed and others. A missing field is empty (null in JSON).
+/// uci(bm), ce:white, result and others; for games and their positions also all tags (White,
+/// WhiteElo, Date ...), year, speed and others. A missing field is empty (null in JSON).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv

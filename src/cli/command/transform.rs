@@ -18,10 +18,10 @@ use epdb::source::GameFormat;
 
 /// Write the mirror images of records
 ///
-/// Mirroring colors also mirrors the ranks, so the other side gets the same position; moves,
-/// castling rights, en passant squares, clocks and results are mirrored too, and ce, seen by the
-/// side to move, stays. Mirrored files have no castling, because castling ends on the files c and
-/// g: the rights are dropped and counted.
+/// Mirroring colors also mirrors the ranks, so the other side gets the same position. Moves,
+/// castling rights, en passant squares, clocks and results are mirrored too; ce stays, because it
+/// is from the view of the side to move. Mirroring files drops and counts castling rights, because
+/// castling ends on the files c and g.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
 pub(crate) struct FlipArgs {
@@ -59,10 +59,10 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
 
 /// Write the positions after moves
 ///
-/// Counters are updated in their form. Other operations describe the old position and are dropped
-/// unless --keep names them. For a line, the position at its end is written, or with [all] the
-/// position after each move; for a set of moves, the position after each of them. Illegal moves are
-/// reported (exit status 1).
+/// Counters are updated, and stay fields or operations. Other operations describe the old position
+/// and are dropped unless --keep names them. From a line (pv) the position at its end is written,
+/// or with `--op 'pv[all]'` the position after each move; from a set of moves (bm), the position
+/// after each of them. Illegal moves are reported (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb play --moves 'e4 c7c5 Nf3' start.epd
@@ -83,7 +83,7 @@ struct What {
     /// One line of moves for all records, in any notation
     #[arg(long, value_name = "MOVES")]
     moves: Option<String>,
-    /// The moves of an operation; pv[all] and sv[all] stop after each move
+    /// Play the moves of this operation; pv[all] and sv[all] write the position after each move
     #[arg(long, value_parser = parse_operation, value_name = "OPCODE")]
     op: Option<(Opcode, Stops)>,
 }

@@ -25,7 +25,7 @@ pub(crate) struct EngineArgs {
     /// Search this long: 500ms, 5s, or a number of milliseconds
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     movetime: Option<Duration>,
-    /// Search each record like the next move of a game with this clock (a soft limit): 60+0.5, 40/60
+    /// Search each record with this clock, as at the start of a game (a soft limit): 60+0.5, 40/60
     #[arg(long, value_name = "[MOVES/]TIME[+INCREMENT]", value_parser = parse_clock)]
     #[arg(conflicts_with = "movetime")]
     clock: Option<ClockReading>,

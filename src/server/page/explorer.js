@@ -317,7 +317,7 @@ const isIn = async (asked) => {
 };
 
 const nearest = ({ nearest, start }, name) => {
-  if (!nearest) return h("p", {}, "Nor is any position of the line that leads to it.");
+  if (!nearest) return h("p", {}, "Nor is any earlier position of the line.");
   const move = nearest.ply > 0 ? known.get(lineKey(state, upTo(nearest.ply))) : null;
   const where = move ? `after ${numbering(start, nearest.ply - 1).text} ${move.san}` : "where the line begins";
   return h("p", {}, `The last position of the line that ${name} has is `,

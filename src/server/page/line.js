@@ -26,7 +26,7 @@ export const showLine = ({ start, entries, ply, branches, goTo, restart }) => {
   });
   const from = isStandard(start)
     ? h("p", { class: "from" }, h("button", { type: "button", "aria-current": ply === 0 ? "step" : null, onclick: () => goTo(0) }, "Start position"),
-        entries.length === 0 && h("span", {}, " Move a piece, or choose a move of the table."))
+        entries.length === 0 && h("span", {}, " Move a piece, or choose one from the table."))
     : h("p", { class: "from" }, h("button", { type: "button", "aria-current": ply === 0 ? "step" : null, onclick: () => goTo(0) }, "From"), " ", h("code", {}, start), " ",
         h("button", { type: "button", class: "quiet", onclick: restart }, "Back to the start array"));
   const list = moves.length ? h("ol", { class: "san", "aria-label": "Moves" }, moves) : null;

@@ -23,13 +23,14 @@ use epdb::text::PositionLine;
 
 /// Show the moves of a position in a library, with their results
 ///
-/// Each row is a move: number and share of games; White's wins, draws and losses; the mover's score
-/// (mover_score, on a terminal mover%); mean ratings of the mover and of the opponents; the mover's
-/// performance (opponents + 400 log10(s / (1 - s)), where s is the mover's score, at most 800 away);
-/// years; ce after the move, from the mover's point of view; and reached, the number of games that
-/// reached that position by any moves. A move of an opening book has its weight and its share of all
-/// weights. Columns for which a terminal has no room are left out. Exit status 1 if the position is
-/// not found.
+/// Each row is a move. The columns are games and their share; White's wins, draws and losses; the
+/// mover's score (mover_score, on a terminal mover%); mean ratings of the mover and of the
+/// opponents; the mover's performance; years; ce after the move, from the mover's point of view;
+/// and reached, the number of games that reached the position after the move by any moves.
+/// Performance is the opponents' rating + 400 log10(s / (1 - s)), at most 800 away from it, where s
+/// is the mover's score. A move of an opening book has its weight and its share of all weights.
+/// Columns for which a terminal has no room are left out. Exit status 1 if the position is not
+/// found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb explore library.epa

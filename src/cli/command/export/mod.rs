@@ -20,7 +20,7 @@ use epdb::model::EpdRecord;
 use epdb::source::{FileFormat, Local};
 use epdb::store::{StoreError, StoredRecord};
 
-/// Write all records or games of stores, archives, streams, text or games as text
+/// Write the records or games of any files as text
 ///
 /// Sources are written one after the other. For an archive, and for a store in the order of import,
 /// the output equals `normalize` of the original files, byte for byte. `cat` and `unpack` are the
@@ -38,14 +38,14 @@ pub(crate) struct Args {
     /// Libraries: only positions with moves played in at least N games
     #[arg(long, value_name = "N")]
     min_games: Option<u64>,
-    /// Archives: only the records with these numbers, from 0, without the last; either end may be
-    /// omitted
+    /// Archives: only the records numbered A to B - 1; the first record has the number 0; A or B
+    /// may be omitted
     #[arg(long, value_name = "A..B", value_parser = archive::parse_range,
           conflicts_with_all = ["sort", "min_games", "filter", "games"])]
     range: Option<archive::RecordRange>,
-    /// Archives: write the packed files as they were. Several files go into the folder given by -o,
-    /// with their subfolders; a single file goes to -o or to standard output. If a file exists
-    /// already, nothing is written
+    /// Archives packed with --verbatim: write the original files. Several files go into the folder
+    /// given by -o, with their subfolders; a single file goes to -o or to standard output. If a
+    /// file exists already, nothing is written
     #[arg(long, conflicts_with_all = ["range", "sort", "min_games", "filter", "games"])]
     verbatim: bool,
     #[command(flatten)]

@@ -27,14 +27,15 @@ use print::{Form, Report};
 
 /// Report the content of a repertoire and its gaps
 ///
-/// Lines are games with variations, or the moves in pm, bm, replies, sm and tally of records. Your
-/// own moves marked $2, $4 or $6, or listed in am, are no candidates. The report lists positions
-/// with several candidates of your side, lines that end without an evaluation ([%eval], ce, a NAG
-/// from $10 on), and positions that are not reached. --tsv and --json print the report for
+/// A repertoire is games with variations, or records with moves in pm, bm, replies, sm and tally.
+/// Moves of your side that are marked $2, $4 or $6, or listed in am, are not candidates. The report
+/// lists positions with several candidates of your side, lines that end without an evaluation
+/// ([%eval], ce, a NAG from $10 on), and positions that are not reached. --tsv and --json are for
 /// programs.
 ///
 /// With -o FILE the repertoire is written instead, one record per position; with --chapters, game
-/// by game with its tags. `epdb convert --tree` makes a game, or with --chapters games, of it again.
+/// by game with the tags. `epdb convert --tree` turns it back into one game, or --chapters into
+/// games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     mut_arg("output", |output| output.help_heading("Writing")),
@@ -54,13 +55,13 @@ pub(crate) struct Args {
     /// Report moves of the other side in this library without an answer, and the share of games covered
     #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
     against: Option<PathBuf>,
-    /// Of tallies, only moves played in at least N games
+    /// Of moves in tallies, use only those played in N games or more
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     min_games: u64,
     /// Report where these games leave the repertoire, and by whose move
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     games: Vec<PathBuf>,
-    /// Only games in which this player has the side; separate spellings with semicolons
+    /// Only games in which this player has the side; semicolons separate spellings
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
     player: Vec<String>,
     #[command(flatten)]

@@ -25,9 +25,9 @@ use epdb::source::Output;
 /// Each file is a run: problems (bm, am, dm, points in c0 or in c7 and c8) with an engine's answers
 /// (pm, else pv, else sm), as written by `solve`, `analyze` and `mate`. A problem is solved if the
 /// answer is one of bm and none of am, or a mate no longer than dm. Several runs are joined by id
-/// and position, else by one of them, and compared with the exact test of McNemar, adjusted by
-/// Holm, and a bootstrap. A cook is a problem for which all runs agree on another move.
-/// FILE.run.json next to a file describes its run.
+/// and position, or by one of the two. They are compared by McNemar's exact test, adjusted by
+/// Holm's method, and by a bootstrap. A cook is a problem for which all runs agree on a move that
+/// is no solution. FILE.run.json next to a file describes its run.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb report wac.sf16.epd wac.sf17.epd
