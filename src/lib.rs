@@ -1,18 +1,20 @@
-//! Chess positions with annotations (EPD, FEN) and games (PGN) as compact binary records, in files that
-//! are searched by position; and tools for engines, tournaments and opening explorers on top of them.
+//! Chess positions with annotations (EPD, FEN) and games (PGN) as compact binary records, in files
+//! that are searched by position; and tools for engines, tournaments and opening explorers on top
+//! of them.
 //!
-//! Start with [`parse_epd`] and [`format_epd`] for one line, [`source::Source`] and [`source::Target`] for
-//! files of any format, [`source::Lookup`] for records by position, and [`model`] for positions and moves.
+//! Start with [`parse_epd`] and [`format_epd`] for one line, [`source::Source`] and
+//! [`source::Target`] for files of any format, [`source::Lookup`] for records by position, and
+//! [`model`] for positions and moves.
 //!
 //! # Modules, from the lowest layer up
 //!
-//! A module imports modules of lower layers only, and [`store`] and [`archive`] do not import each other.
-//! `tests/house.rs` checks that. Most modules belong to a cargo feature, named in the last column; with
-//! `default-features = false` the crate is `model`, `text` and `codec` alone.
+//! A module imports modules of lower layers only, and [`store`] and [`archive`] do not import each
+//! other; `tests/house.rs` checks both. Most modules belong to a cargo feature, named in the last
+//! column. With `default-features = false` the crate is `model`, `text` and `codec` alone.
 //!
 //! | Module | Contents | Feature |
 //! |---|---|---|
-//! | [`error`], [`new_file`], [`spill`] | no chess: the error of the crate, files that appear complete or not at all, sorting larger than memory | |
+//! | [`error`], [`new_file`], [`spill`] | no chess: the error type of the crate; files that appear complete or not at all; sorting of data larger than memory | |
 //! | [`model`] | values: positions, moves, records, opcodes, tallies, games; the rules of chess; merging two records | |
 //! | [`text`] | FEN, EPD, SAN and PGN: parsers, writers, profiles, diagnostics with line and column | |
 //! | [`codec`] | bytes: packed boards, position keys, move ordinals, records, streams, games (PGC), Polyglot books | |
@@ -26,50 +28,54 @@
 //! | [`referee`] | engine tournaments across machines: pairings, clocks, adjudication, standings, log, protocol | `referee` |
 //! | `cli` | the program, a crate of its own (`src/main.rs`): reads arguments, calls the library, prints | `cli` |
 //!
-//! The features `serde` (values as serde data), `shakmaty` (conversions) and `syzygy` (tablebases for the
-//! referee) add no module.
+//! The features `serde` (values as serde data), `shakmaty` (conversions) and `syzygy` (tablebases
+//! for the referee) add no module.
 //!
 //! # Files for common changes
 //!
-//! Each list has the files to change, most important first. `.github/CONTRIBUTING.md` adds tests, pages and
-//! details, and more kinds of changes. Pages under `formats/` specify each format to the byte.
+//! Each list has the files to change, most important first. `.github/CONTRIBUTING.md` adds tests,
+//! pages and details, and more kinds of changes. Pages under `formats/` specify each format to the
+//! byte.
 //!
-//! - **A new opcode**: a row in `src/model/opcode.rs`; its number in `formats/epd_record.md`, its operands in
-//!   `formats/epd_text.md`, both in the registry of `formats/README.md`, and a sample in
-//!   `formats/golden/epd_record.json`. Rules across opcodes are in
-//!   `src/text/epd/read/consistency.rs`, the merging of two records in `src/model/merge.rs`. Only a new kind of
-//!   operands (beyond integers, moves, strings and the like) touches parsers and codecs: `src/text/epd/read/operands.rs`, `src/text/epd/write.rs` and
-//!   `src/codec/record`.
-//! - **A new column of `epdb table`**: `src/library/field.rs`. The same field works in `--where` and `sort`, and
-//!   `epdb help where` lists it. Fields made of game tags are in `src/library/game_tag.rs`.
+//! - **A new opcode**: a row in `src/model/opcode.rs`; its number in `formats/epd_record.md`, its
+//!   operands in `formats/epd_text.md`, both in the registry of `formats/README.md`, and a sample
+//!   in `formats/golden/epd_record.json`. Rules across opcodes are in
+//!   `src/text/epd/read/consistency.rs`, the merging of two records in `src/model/merge.rs`. Only a
+//!   new kind of operands (beyond integers, moves, strings and the like) touches parsers and
+//!   codecs: `src/text/epd/read/operands.rs`, `src/text/epd/write.rs` and `src/codec/record`.
+//! - **A new column of `epdb table`**: `src/library/field.rs`. The same field works in `--where`
+//!   and `sort`, and `epdb help where` lists it. Fields made of game tags are in
+//!   `src/library/game_tag.rs`.
 //! - **A new dialect of the explorer**, for clients of another service: a module like
-//!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers, which call
-//!   `src/library/explore`; then `src/server/mod.rs` and `src/server/run.rs`, which merges the routes. Paths are
-//!   documented in `src/server/api/openapi.json`.
-//! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a file next to
-//!   `src/archive/blocks/index.rs` (levels default and max) or `src/archive/rows/index.rs` (level fast);
-//!   `src/archive/writer.rs` writes it; `src/archive/reader/mod.rs` opens a section of the file,
-//!   `src/archive/reader/segments.rs` opens a section of a segment. A lookup that needs it is in
-//!   `src/archive/blocks/lookup.rs` or `src/archive/rows/reader.rs`. `Archive::verify` in
-//!   `src/archive/reader/mod.rs` checks it. Its page is `formats/archive.md`.
-//! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser next to
-//!   `src/source/lichess`; `src/source/lines.rs` if each line is a record; then one match arm each in
-//!   `src/source/open.rs` (read) and `src/source/target.rs` (write or refuse). Its page is
-//!   `formats/sources.md`; options that apply to it are in `src/cli/obeyed.rs`.
+//!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers,
+//!   which call `src/library/explore`; then `src/server/mod.rs` and `src/server/run.rs`, which
+//!   merges the routes. Paths are documented in `src/server/api/openapi.json`.
+//! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a
+//!   file next to `src/archive/blocks/index.rs` (levels default and max) or
+//!   `src/archive/rows/index.rs` (level fast); `src/archive/writer.rs` writes it;
+//!   `src/archive/reader/mod.rs` opens a section of the file, `src/archive/reader/segments.rs`
+//!   opens a section of a segment. A lookup that needs it is in `src/archive/blocks/lookup.rs` or
+//!   `src/archive/rows/reader.rs`. `Archive::verify` in `src/archive/reader/mod.rs` checks it. Its
+//!   page is `formats/archive.md`.
+//! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser
+//!   next to `src/source/lichess`; `src/source/lines.rs` if each line is a record; then one match
+//!   arm each in `src/source/open.rs` (read) and `src/source/target.rs` (write or refuse). Its page
+//!   is `formats/sources.md`; options that apply to it are in `src/cli/obeyed.rs`.
 //!
 //! # Terms
 //!
-//! - *Record*: a position with its operations, as on a line of EPD. *Operation*: an opcode and its operands.
-//! - *Identity* of a position: placement, side to move, castling rights, and the en passant square if a
-//!   capture is legal. Positions are compared and found by identity.
+//! - *Record*: a position with its operations, as on a line of EPD. *Operation*: an opcode and its
+//!   operands.
+//! - *Identity* of a position: placement, side to move, castling rights, and the en passant square
+//!   if a capture there is legal. Positions are compared and found by identity.
 //! - *Key*: the 64-bit Polyglot hash of a position. Two positions may share one.
 //! - *Move ordinal*: the index of a move in the list of legal moves, in ASCII order of their SAN.
 //! - *Tally*: counts of games, results and ratings by move; the operand of the opcode `tally`.
 //! - *Stream* (`.epb`): records in checksummed *frames*, in any order.
-//! - *Store* (`.epdb`): records in *blocks* by key. An *overflow* position has more records than fit into a
-//!   block. The *journal* lists the imported sources and the progress of each.
-//! - *Archive* (`.epa`): records in *segments*. A segment has *rows* (level fast) or *blocks* compressed with a
-//!   *model* (levels default and max).
+//! - *Store* (`.epdb`): records in *blocks* by key. An *overflow* position has more records than
+//!   fit into a block. The *journal* lists the imported sources and the progress of each.
+//! - *Archive* (`.epa`): records in *segments*. A segment has *rows* (level fast) or *blocks*
+//!   compressed with a *model* (levels default and max).
 //! - *Import number*, *record number*: the index of a record in the order of import.
 
 /// The examples of the README run as tests.

@@ -18,8 +18,8 @@ pub enum Verdict {
     Defective,
 }
 
-/// The move that a record answers with: `pm`, else the first of `pv`, else `sm`. None where the search
-/// failed, as `run_error` says: what stands there is older.
+/// The move that a record answers with: `pm`, else the first move of `pv`, else `sm`. `None` if the
+/// record has `run_error`: its search failed, so these moves are from an earlier one.
 pub fn answer(record: &EpdRecord) -> Option<&Operand> {
     if has_failed(record) {
         return None;
@@ -29,9 +29,9 @@ pub fn answer(record: &EpdRecord) -> Option<&Operand> {
         .find_map(|opcode| record.operands(opcode)?.first())
 }
 
-/// Whether the answer of a record is among its `bm` and not among its `am`.
+/// Judges the answer of a record: it must be among the moves of `bm` and not among those of `am`.
 ///
-/// A mate target in `bm`, `#5` or `#-5`, is met as [`finds_mate`] says.
+/// A mate target in `bm`, such as `#5` or `#-5`, is met if [`finds_mate`] is true for its number.
 ///
 /// ```
 /// use epdb::model::answer::{Verdict, verdict};
@@ -63,8 +63,9 @@ pub fn verdict(record: &EpdRecord) -> Verdict {
     if answered && right && !avoid.iter().any(hits) { Verdict::Solved } else { Verdict::Missed }
 }
 
-/// Whether a record answers with a mate in at most `moves` moves; negative: of being mated. `ce` tells
-/// of it, or the moves of `pv`, or `pm` where there is no `pv`, lead to it. `dm` is what was asked for.
+/// Whether a record answers with a mate in at most `target` moves. If `target` is negative, the
+/// mover is to be mated. The mate is found in `ce`, or on the board after the moves of `pv`
+/// (without `pv`: after `pm`). `dm` is no evidence, because it may be part of the problem.
 ///
 /// ```
 /// use epdb::model::answer::finds_mate;

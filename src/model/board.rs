@@ -2,10 +2,10 @@
 
 use super::square::{Bitboard, Color, Piece, Role, Square};
 
-/// The placement of pieces, as one set of squares a colour and one a role.
+/// The placement of pieces: a set of squares for each colour, and one for each role.
 ///
-/// Bit 0 of a set is a1, bit 63 is h8. Any placement can be said, legal or not: the empty board,
-/// 64 kings, pawns on the first rank.
+/// Bit 0 of a set is a1, bit 63 is h8. Any placement can be represented, legal or not: the empty
+/// board, 64 kings, pawns on the first rank.
 ///
 /// ```
 /// use epdb::model::{Board, Color, Piece, Role, Square};
@@ -35,8 +35,8 @@ impl Board {
         }
     }
 
-    /// A board of the sets of each role, and one that has White's pieces and none of Black's. No square
-    /// may be in two of the roles.
+    /// A board of the sets of squares of each role, and a set that has all of White's pieces and
+    /// none of Black's. No square may be in the sets of two roles.
     pub(crate) const fn from_roles(roles: [u64; 6], white: u64) -> Board {
         let [p, n, b, r, q, k] = roles;
         let occupied = p | n | b | r | q | k;
@@ -69,8 +69,8 @@ impl Board {
         self.occupied().contains(square).then(|| self.role_on(square))
     }
 
-    /// The role of the piece that stands on a square; a pawn where none does. Without a branch,
-    /// since nothing foretells which it is.
+    /// The role of the piece on a square; a pawn if the square is empty. There is no branch,
+    /// because the processor could not predict which role it is.
     #[inline]
     pub(super) fn role_on(&self, square: Square) -> Role {
         let number: u64 =
@@ -86,7 +86,7 @@ impl Board {
         Some(Piece { color, role })
     }
 
-    /// The squares on which another board has something else.
+    /// The squares on which the two boards differ.
     #[cfg(feature = "archive")]
     pub(crate) fn differences(&self, other: &Board) -> u64 {
         let colors = self.colors.iter().zip(&other.colors);
@@ -94,9 +94,9 @@ impl Board {
         colors.chain(roles).fold(0, |differ, (own, others)| differ | own ^ others)
     }
 
-    /// Puts in place of another board this one when all pieces of a set are gone and then one piece
-    /// stands on another. All sets are written at once, which is much faster than one after the
-    /// other, and where they stay, which is faster than copying them there.
+    /// Writes to `next` this board without the pieces on the squares `gone`, and then with one
+    /// piece on the square `set`. All sets are written at once, which is much faster than one after
+    /// the other. They are written in place, which is faster than copying a board.
     #[inline(always)]
     pub(super) fn replace(&self, gone: u64, set: u64, color: Color, role: Role, next: &mut Board) {
         let (colors, roles) = (&ONLY_COLOR[color as usize], &ONLY_ROLE[role as usize]);
@@ -131,7 +131,8 @@ impl Board {
     }
 }
 
-/// All squares for one of several, none for the others.
+/// Masks by colour: all squares for the colour itself, none for the other. `ONLY_ROLE` has the same
+/// by role.
 static ONLY_COLOR: [[u64; 2]; 2] = [[!0, 0], [0, !0]];
 static ONLY_ROLE: [[u64; 6]; 6] = only_role();
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use super::record::Operand;
 use super::tally::MAX_RATING;
 
-/// The most games that are kept of each kind.
+/// Maximum number of games that are kept of each kind (best rated, latest).
 pub const MAX_KEPT_GAMES: u8 = 100;
 
 /// ID of a kept game: the first bytes of a hash of the kept data. As text, sixteen hexadecimal
@@ -26,7 +26,7 @@ impl fmt::Display for GameId {
     }
 }
 
-/// A text is no [`GameId`].
+/// Error of a text that is not a [`GameId`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("sixteen hexadecimal digits, lower case, stand for a game")]
 pub struct GameIdError;
@@ -42,8 +42,8 @@ impl FromStr for GameId {
     }
 }
 
-/// A date of which the day, or month and day, or all may be missing. Later ones are larger, and what
-/// is missing is smaller than what is there.
+/// A date. The day, the month and day, or everything may be unknown. Later dates are larger, and an
+/// unknown part is smaller than any known one.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct GameDate {
     year: u16,
@@ -52,14 +52,14 @@ pub struct GameDate {
 }
 
 impl GameDate {
-    /// Year, month and day, 0 for what is missing; `None` where that is no date.
+    /// Makes a date of year, month and day, each 0 if unknown. `None` if they are not a date.
     pub fn new(year: u16, month: u8, day: u8) -> Option<GameDate> {
         let has_gap = (year == 0 && month > 0) || (month == 0 && day > 0);
         let is_date = year <= MAX_RATING && month <= 12 && day <= 31 && !has_gap;
         is_date.then_some(GameDate { year, month, day })
     }
 
-    /// Year, month and day, 0 for what is missing.
+    /// Year, month and day, each 0 if unknown.
     pub const fn parts(self) -> (u16, u8, u8) {
         (self.year, self.month, self.day)
     }
@@ -81,7 +81,7 @@ impl GameDate {
 }
 
 impl fmt::Display for GameDate {
-    /// As the tag `Date` of a game says it.
+    /// Writes the date as in the tag `Date` of a game.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             GameDate { year: 0, .. } => f.write_str("????")?,
@@ -94,10 +94,10 @@ impl fmt::Display for GameDate {
     }
 }
 
-/// A game that was kept, and what it is chosen by.
+/// A game that was kept, and the properties by which it is chosen.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct KeptGame {
-    /// The mean of both ratings, rounded down, 1 to 9999; `None` where one is missing.
+    /// The mean of both ratings, rounded down, 1 to 9999; `None` if a player has no rating.
     pub rating: Option<u16>,
     /// When it was played.
     pub date: GameDate,
@@ -136,17 +136,20 @@ impl fmt::Display for KeptGame {
     }
 }
 
-/// A number without sign and leading zeros.
+/// Parses a number without sign and leading zeros.
 fn number(text: &str) -> Option<u16> {
     let is_number = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// The best rated and the latest of the games that reached a position, with one limit for each.
+/// The best rated and the latest of the games that reached a position. One limit applies to both
+/// kinds.
 ///
-/// The best rated ones are those of the highest mean rating, games without one last, of equal ones
-/// the later, then that of the smaller [`GameId`]; the latest ones those of the latest date, what is
-/// missing last, of equal ones the better rated, then that of the smaller id. A game that is both
+/// The best rated games have the highest mean ratings; games without a rating come last. Of equally
+/// rated games, the later comes first, then the one with the smaller [`GameId`]. The latest games
+/// have the latest dates; unknown dates come last. Of games of one date, the better rated comes
+/// first, then the one with the smaller id. A game of both kinds is listed once. The list is in the
+/// order of the best rated games.
 /// stands there once. They stand from the best rated on.
 ///
 /// ```
@@ -164,8 +167,8 @@ pub struct KeptGames {
 }
 
 impl KeptGames {
-    /// The best `limit` games of each kind; `None` if there are no games, or `limit` is not from 1 to
-    /// [`MAX_KEPT_GAMES`].
+    /// The best `limit` games of each kind; `None` if there are no games, or `limit` is not from 1
+    /// to [`MAX_KEPT_GAMES`].
     pub fn new(limit: u8, mut games: Vec<KeptGame>) -> Option<KeptGames> {
         if games.is_empty() || !(1..=MAX_KEPT_GAMES).contains(&limit) {
             return None;
@@ -179,17 +182,17 @@ impl KeptGames {
         self.limit
     }
 
-    /// All, from the best rated one on.
+    /// All games, the best rated first.
     pub fn games(&self) -> &[KeptGame] {
         &self.games
     }
 
-    /// The best rated ones, the best first.
+    /// The best rated games, the best first.
     pub fn best(&self) -> impl Iterator<Item = &KeptGame> {
         self.games.iter().take(self.limit.into())
     }
 
-    /// The latest ones, the latest first.
+    /// The latest games, the latest first.
     pub fn latest(&self) -> impl Iterator<Item = &KeptGame> {
         let mut games: Vec<&KeptGame> = self.games.iter().collect();
         games.sort_by_key(|game| game.by_date());
@@ -212,7 +215,7 @@ impl KeptGames {
         text
     }
 
-    /// Reads what stands between the quotes. The games may stand in any order.
+    /// Reads the text between the quotes of the operand. The games may be in any order.
     pub fn from_text(text: &[u8]) -> Option<KeptGames> {
         let mut parts = std::str::from_utf8(text).ok()?.split(", ");
         let limit = number(parts.next()?.strip_prefix("keep ")?)?;
@@ -220,7 +223,7 @@ impl KeptGames {
         KeptGames::new(limit.try_into().ok()?, games)
     }
 
-    /// That of the operands of an operation.
+    /// Reads the operands of an operation `kept_games`.
     pub fn from_operands(operands: &[Operand]) -> Option<KeptGames> {
         match operands {
             [Operand::Str(text)] => KeptGames::from_text(text),
@@ -229,7 +232,7 @@ impl KeptGames {
     }
 }
 
-/// Leaves the best rated and the latest of some games, each once.
+/// Keeps the best rated and the latest of the games, each once.
 fn choose(limit: u8, games: &mut Vec<KeptGame>) {
     games.sort_by_key(KeptGame::by_rating);
     games.dedup_by_key(|game| game.id);
@@ -265,7 +268,7 @@ mod tests {
         })
     }
 
-    /// Games of which none has the id of another one.
+    /// Games with different ids.
     fn any_games() -> impl Strategy<Value = Vec<KeptGame>> {
         prop::collection::vec(any_game(), 1..40).prop_map(|mut games| {
             games.sort_by_key(|game| game.id);
@@ -331,7 +334,8 @@ mod tests {
             } else {
                 prop_assert_eq!(&one.merged(&one), &all);
             }
-            // Of fewer, the same as out of all.
+            // The best game, merged with the list of all games, gives the same as the list of the
+            // best game.
             let few = KeptGames::new(1, games).unwrap();
             prop_assert_eq!(all.merged(&few), few);
         }

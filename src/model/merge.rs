@@ -5,20 +5,21 @@ use super::opcode::{Opcode, Operands};
 use super::record::{Counters, EpdRecord, Operand, Operation};
 use super::tally::Tally;
 
-/// Whose analysis stays when both records hold one and they differ.
+/// Rule that chooses the record whose analysis stays, if both records have an analysis.
 ///
-/// The later record wins if depth or nodes are equal or missing.
+/// The later record wins if depths or nodes are equal, or missing in both.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Prefer {
-    /// That of the record that came later.
+    /// The analysis of the later record.
     #[default]
     Later,
-    /// That of the record that was there first.
+    /// The analysis of the earlier record.
     First,
-    /// The deeper one: the larger `acd`, or where there is none the larger private depth. A record
-    /// without a depth loses to one with a depth.
+    /// The deeper analysis: the one with the larger `acd`, or without `acd` the larger private
+    /// depth (an operation such as `Depth`). A record without a depth loses to one with a depth.
     Deepest,
-    /// The one that searched more nodes: the larger `acn`. A record without loses to one with it.
+    /// The analysis that searched more nodes, by `acn`. A record without `acn` loses to one with
+    /// it.
     Nodes,
 }
 
@@ -50,30 +51,30 @@ impl MergeRules {
         MergeRules::default()
     }
 
-    /// Whose analysis stays, and whose counters and castling letters.
+    /// Sets the rule for the analysis. It also applies to counters and castling letters.
     #[must_use]
     pub fn prefer(mut self, prefer: Prefer) -> MergeRules {
         self.prefer = prefer;
         self
     }
 
-    /// Rule for best moves and for moves to avoid.
+    /// Sets the rule for best moves and for moves to avoid.
     #[must_use]
     pub fn best_moves(mut self, best_moves: BestMoves) -> MergeRules {
         self.best_moves = best_moves;
         self
     }
 
-    /// Opcodes whose operand is a count of something, so that two of them add up. No opcode of
-    /// the standard is one (`acn` and `acs` belong to one analysis, `rc` to one game), so a caller
-    /// names his own.
+    /// Sets the opcodes whose operand is a count, so that the operands of both records are added.
+    /// No opcode of the standard is such a count (`acn` and `acs` belong to one analysis, `rc` to
+    /// one game), so callers name opcodes of their own.
     #[must_use]
     pub fn counts(mut self, counts: Vec<Opcode>) -> MergeRules {
         self.counts = counts;
         self
     }
 
-    /// Whether of two records without analysis the later one is chosen.
+    /// Whether the later of two records is chosen if neither has an analysis.
     #[cfg(feature = "library")]
     pub(crate) fn prefers_later(&self) -> bool {
         self.prefer != Prefer::First
@@ -83,36 +84,36 @@ impl MergeRules {
 /// Result of [`merge`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Merged {
-    /// One record that says what both said.
+    /// One record with the operations of both.
     One(EpdRecord),
-    /// They contradict each other in these opcodes, in ASCII order, so both should stay. The list
-    /// is empty when the records are not of one position.
+    /// The records contradict each other in these opcodes, which are in ASCII order, so both
+    /// records should stay. The list is empty if the records have different positions.
     Conflict(Vec<Opcode>),
 }
 
-/// Makes one record of two of the same position, `old` being the one that was there first.
+/// Merges two records of the same position. `old` is the earlier one.
 ///
-/// - **Analysis** is one unit and comes whole from one record, never mixed: `acd acn acs ce dm pm
-///   pv`, what engines leave beside (`acms`, `solve_first`, `solve_held`, `run_error`, `pv2`, `ce2` and so
-///   on), and private depths, which are the opcodes that begin with an upper-case letter and end in
-///   `depth`, whatever the case (`Depth`, `SelDepth`). [`MergeRules::prefer`] chooses the record
-///   if both have some analysis.
-/// - **Counters**, as fields or as `hmvc` and `fmvn`, are no part of a position's identity. Where
-///   they differ, both come from the record that `prefer` chooses. They stay fields if they were
-///   fields there and the merged record has no operations.
+/// - **Analysis** comes as a whole from one record. It has `acd acn acs ce dm pm pv`, the other
+///   operations that engines write (`acms`, `solve_first`, `solve_held`, `run_error`, `pv2`, `ce2`
+///   and so on), and private depths. These are opcodes that begin with an upper-case letter and end
+///   in `depth`, in upper or lower case (`Depth`, `SelDepth`). If both records have some analysis,
+///   [`MergeRules::prefer`] chooses the record.
+/// - **Counters**, as fields or as `hmvc` and `fmvn`, are no part of a position's identity. If they
+///   differ, both come from the record that `prefer` chooses. They stay fields if they were fields
+///   in that record and the merged record has no operations.
 /// - **`bm` and `am`** follow [`MergeRules::best_moves`]. If a move would end up in both, though
 ///   neither record alone says so, that is a conflict under every rule.
-/// - **Counts** ([`MergeRules::counts`]) add, if both are natural numbers and the sum is below
-///   2^64.
-/// - **Tallies** (`tally`) add, and then `tally_less` is taken off, if all that it has is there.
-/// - **Lists of games** (`kept_games`): the best rated and the latest of both.
-/// - **Any other operation** that differs is a conflict; equal ones become one; what only one
-///   record has is taken.
-/// - **The en passant square** counts for identity only where a capture is legal. A superfluous
-///   one is kept if either record gives it, because its absence could not be repaired later.
-///   If both give different ones, or different castling letters, those of the record
-///   that `prefer` chooses stay.
-///
+/// - **Counts** ([`MergeRules::counts`]) are added, if both are natural numbers and the sum is
+///   below 2^64.
+/// - **Tallies** (`tally`) are added. Then `tally_less` is subtracted, if `tally` has all its
+///   games.
+/// - **Lists of games** (`kept_games`): the best rated and the latest games of both lists are kept.
+/// - **Any other operation** is a conflict if it differs. Equal operations become one; an operation
+///   that only one record has is kept.
+/// - **The en passant square** counts for identity only if a capture is legal. A superfluous square
+///   is kept if either record has one, because it could not be restored later. If the records have
+///   different squares, or different castling letters, those of the record that `prefer` chooses
+///   stay.
 /// ```
 /// use epdb::model::merge::{BestMoves, MergeRules, Merged, Prefer, merge};
 /// # fn main() -> Result<(), epdb::text::Diagnostic> {
@@ -188,7 +189,8 @@ impl Prefer {
     }
 }
 
-/// The operands of one opcode that is part of no unit; `None` when the records are in conflict.
+/// The merged operands of one opcode that is neither analysis nor a differing counter; `None` if
+/// the records are in conflict.
 fn reconcile(
     opcode: Opcode,
     old: Option<&[Operand]>,
@@ -227,14 +229,14 @@ fn reconcile(
     }
 }
 
-/// Adds two tallies, or two that are to be taken off.
+/// Adds the tallies of two operations: of two `tally`, or of two `tally_less`.
 fn tally_of_both(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
     let mut both = Tally::from_operands(old)?.clone();
     both.add(Tally::from_operands(new)?).ok()?;
     Some(vec![Operand::tally(both)])
 }
 
-/// Takes `tally_less` off `tally`, unless it has what that has not.
+/// Subtracts `tally_less` from `tally`, if `tally` has all its games.
 fn take_off(record: &mut EpdRecord) {
     let tally = |opcode| record.operands(opcode).and_then(Tally::from_operands);
     let Some(less) = tally(Opcode::TALLY_LESS) else { return };
@@ -245,7 +247,7 @@ fn take_off(record: &mut EpdRecord) {
     }
 }
 
-/// Adds two counts; the sum is written as the older one is.
+/// Adds two counts. The sum is written in the form of the older count.
 fn sum(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
     let ([old], [new]) = (old, new) else { return None };
     let natural = |operand| u64::try_from(number(operand)?).ok();
@@ -265,7 +267,7 @@ pub(crate) fn depth(record: &EpdRecord) -> Option<i128> {
     named(|opcode| opcode == Opcode::ACD).or_else(|| named(is_private_depth))
 }
 
-/// The value of an integer, also of one that an unknown opcode keeps as it was written.
+/// The value of an integer. Unknown opcodes keep an integer as text; its value counts too.
 fn number(operand: &Operand) -> Option<i128> {
     match operand {
         Operand::Integer(value) => Some(*value),
@@ -309,7 +311,7 @@ fn has(record: &EpdRecord, wanted: fn(Opcode) -> bool) -> bool {
     record.operations().iter().any(|operation| wanted(operation.opcode))
 }
 
-/// Whether some move is both to be played and to be avoided.
+/// Whether some move is both a best move and a move to avoid.
 fn contradicts_itself(record: &EpdRecord) -> bool {
     let moves = |opcode| record.operands(opcode).unwrap_or_default();
     let bad = moves(Opcode::AM);
@@ -336,7 +338,7 @@ fn shared<'a>(
     })
 }
 
-/// Turns counters back into fields if they are all the operations there are.
+/// Turns counters back into FEN fields if there are no other operations.
 fn restore_counter_fields(record: &mut EpdRecord) {
     let (Some(halfmove_clock), Some(fullmove_number)) = record.counters() else { return };
     if record.operations().len() == 2 {
@@ -359,7 +361,8 @@ mod tests {
         Opcode::new(name.as_bytes()).unwrap()
     }
 
-    /// A record of the start array: `acd 9; bm e4 d4` with every operand that is no number a token.
+    /// Parses operations of the start array, such as `acd 9; bm e4 d4`. Operands that are not
+    /// numbers become tokens.
     fn record(operations: &str) -> EpdRecord {
         let mut record = EpdRecord::new(Position::START);
         for operation in operations.split_terminator(';') {
@@ -491,7 +494,7 @@ mod tests {
         assert_eq!(merge(&old, &record("noop"), &later), one("noop; hmvc 3; fmvn 10"));
         assert_eq!(merge(&old, &record(""), &later), Merged::One(old.clone()));
         assert_eq!(merge(&record("fmvn 2"), &record("hmvc 1"), &first), one("fmvn 2; hmvc 1"));
-        // No mixture: fmvn differs, so hmvc of the record that lost goes with it.
+        // Counters are not mixed: fmvn differs, so hmvc of the record that lost is dropped too.
         assert_eq!(merge(&record("fmvn 2; hmvc 9"), &record("fmvn 3"), &later), one("fmvn 3"));
         assert_eq!(merge(&old, &with_fields(0, 1), &later), Merged::One(with_fields(0, 1)));
     }

@@ -1,4 +1,4 @@
-//! Opcodes and the table of those with a meaning: the fifty standard ones and epdb's own.
+//! Opcodes and the table of opcodes with a known meaning: the fifty standard ones and epdb's own.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,13 +16,14 @@ impl Opcode {
     /// The longest opcode in bytes.
     pub const MAX_LEN: usize = 15;
 
-    /// The depth of an analysis in plies. The standard has no such opcode, programs write it.
+    /// The depth of an analysis in plies. The standard does not have this opcode, but programs
+    /// write it.
     pub const ACD: Opcode = known("acd");
-    /// The time of an analysis in milliseconds, beside `acs`.
+    /// The time of an analysis in milliseconds; `acs` has it in seconds.
     pub const ACMS: Opcode = known("acms");
     /// Nodes, milliseconds and depth at which an engine first chose a solution.
     pub const SOLVE_FIRST: Opcode = known("solve_first");
-    /// Nodes, milliseconds and depth since which an engine held a solution to the end.
+    /// Nodes, milliseconds and depth from which on an engine kept a solution to the end.
     pub const SOLVE_HELD: Opcode = known("solve_held");
     /// Why the search of an engine failed.
     pub const RUN_ERROR: Opcode = known("run_error");
@@ -62,8 +63,8 @@ impl Opcode {
         &self.name[..usize::from(self.len)]
     }
 
-    /// Whether it is that of a line behind the best one of an analysis, or of the score of such a line:
-    /// `pv2`, `ce2`, `pv3` and so on.
+    /// Whether the opcode belongs to a line of an analysis other than the best line, or to the
+    /// score of such a line: `pv2`, `ce2`, `pv3` and so on.
     ///
     /// ```
     /// use epdb::model::Opcode;
@@ -92,7 +93,7 @@ impl Opcode {
         }
     }
 
-    /// The first of [`SLOTS`] in which its place may be.
+    /// The first index in [`SLOTS`] at which the opcode's place in the table may be.
     const fn slot(&self) -> usize {
         let [a, b, c, d, e, f, g, h, ..] = self.name;
         let begins = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
@@ -100,7 +101,8 @@ impl Opcode {
     }
 }
 
-/// The places of opcodes in the table, each where its hash says or in the next free slot behind.
+/// Hash table of the places of opcodes in the table of standard opcodes. A place is in the slot of
+/// the opcode's hash, or in the next free slot after it.
 static SLOTS: [u8; 256] = slots();
 
 const fn slots() -> [u8; 256] {
@@ -117,17 +119,17 @@ const fn slots() -> [u8; 256] {
     slots
 }
 
-/// Why bytes are no opcode.
+/// Reason why bytes are not an opcode.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpcodeError {
-    /// None, or more than [`Opcode::MAX_LEN`].
+    /// No bytes, or more than [`Opcode::MAX_LEN`].
     #[error("an opcode has 1 to 15 characters")]
     Length,
-    /// The first is no letter.
+    /// The first byte is not a letter.
     #[error("an opcode begins with a letter")]
     FirstByte,
-    /// One is no letter, digit or underscore.
+    /// A byte is not a letter, digit or underscore.
     #[error("an opcode has letters, digits and underscores only")]
     Byte,
 }
@@ -149,7 +151,7 @@ impl FromStr for Opcode {
 }
 
 impl Opcode {
-    /// Whether it is the name of one of several lines of moves, such as `pv2`.
+    /// Whether the operands are a line of moves: `pv` and `sv`, also with a number as in `pv2`.
     pub(super) fn is_line(self) -> bool {
         let name = self.as_bytes();
         let number = name.strip_prefix(b"pv").or_else(|| name.strip_prefix(b"sv"));
@@ -176,7 +178,7 @@ pub enum Operands {
     None,
     /// One integer from the first to the last value.
     Integer(i128, i128),
-    /// One string, which may be missing where `optional`.
+    /// One string, which may be missing if `optional`.
     Str {
         /// Whether the operand may be missing (the registers).
         optional: bool,
@@ -197,12 +199,12 @@ pub enum Operands {
     TagPairs,
     /// One identifier of this list.
     Identifier(&'static [&'static str]),
-    /// One string, which says what became of the games that reached the position: a
+    /// One string with the results of the games that reached the position: a
     /// [`Tally`](super::Tally).
     Tally,
     /// One string, which lists games that reached the position: [`KeptGames`](super::KeptGames).
     KeptGames,
-    /// Anything, kept as it stands.
+    /// Any operands, kept unchanged.
     Any,
 }
 
@@ -222,8 +224,7 @@ impl StandardOpcode {
     /// The fifty opcodes of the 1995 text and those of epdb, in ASCII order.
     pub const ALL: &'static [StandardOpcode] = &TABLE;
 
-    /// The number that stands for the opcode in binary records. It stands in files, so it never
-    /// changes.
+    /// The number of the opcode in binary records. It is stored in files, so it never changes.
     pub const fn number(&self) -> u8 {
         self.number
     }
@@ -235,7 +236,7 @@ impl StandardOpcode {
     }
 }
 
-/// The places in the table of the opcodes with the numbers from 0 on.
+/// By number of an opcode, from 0: its place in the table.
 static PLACES: [u8; TABLE.len()] = places();
 
 const fn places() -> [u8; TABLE.len()] {
@@ -273,8 +274,8 @@ const REFCOM: Operands = Operands::Identifier(&[
 ]);
 const REFREQ: Operands = Operands::Identifier(&["fault", "reply", "sign_off", "sign_on"]);
 
-/// The table: for each opcode its constant, the number that stands for it in files, its name, the
-/// first text that has it (none has those of epdb), what operands it takes, and what it says.
+/// The table. Each opcode has its constant, its number in files, its name, the year of the first
+/// text of the standard that has it (0 for epdb's own), its kind of operands, and its meaning.
 macro_rules! standard_opcodes {
     ($($constant:ident = $number:literal, $name:literal, $text:literal, $operands:expr, $meaning:literal;)*) => {
         /// The opcodes of the 1995 text and those of epdb.
@@ -296,8 +297,8 @@ macro_rules! standard_opcodes {
     };
 }
 
-// In ASCII order of the names. A row that is added takes the next number, wherever its name
-// belongs, and gets a line in `formats/epd_record.md`.
+// In ASCII order of the names. A new row takes the next free number, whatever its place, and gets a
+// line in `formats/epd_record.md`.
 standard_opcodes! {
     ACN = 0, "acn", 1994, COUNT, "the nodes that an analysis searched";
     ACS = 1, "acs", 1994, COUNT, "the seconds that an analysis took";
@@ -370,7 +371,7 @@ mod tests {
         }
     }
 
-    /// FINDINGS E, opcode.rs: the numbers are those of the format page.
+    /// The numbers are those of the format page.
     #[test]
     fn the_numbers_are_those_of_the_page() {
         let page = include_str!("../../formats/epd_record.md");

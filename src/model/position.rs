@@ -29,10 +29,11 @@ impl Side {
     }
 }
 
-/// For each colour and side the file of the rook that may castle, or none.
+/// For each colour and side the file of the rook that may castle, if any.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 pub struct Castling {
-    /// By colour and side: a file, or [`Castling::NO_ROOK`]. One word, since every move asks for it.
+    /// By colour and side: a file, or [`Castling::NO_ROOK`]. The four bytes are read as one word,
+    /// because every move reads them.
     rooks: [u8; 4],
 }
 
@@ -41,7 +42,7 @@ impl Castling {
     pub const NONE: Castling = Castling { rooks: [Castling::NO_ROOK; 4] };
 
     const NO_ROOK: u8 = u8::MAX;
-    /// In place of all numbers that are no file.
+    /// Stands for every number that is not a file.
     const NO_FILE: u8 = 8;
 
     /// The file, 0 to 7, of the rook with which a colour may castle to a side.
@@ -52,7 +53,7 @@ impl Castling {
         }
     }
 
-    /// Gives a right, or takes it away.
+    /// Sets the file of the rook of a right; `None` takes the right away.
     pub const fn set(&mut self, color: Color, side: Side, rook_file: Option<u8>) {
         self.rooks[2 * color as usize + side as usize] = match rook_file {
             None => Castling::NO_ROOK,
@@ -61,7 +62,7 @@ impl Castling {
         };
     }
 
-    /// Whether there is no right at all.
+    /// Whether neither side may castle.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         u32::from_le_bytes(self.rooks) == u32::MAX
@@ -95,7 +96,7 @@ impl fmt::Debug for Castling {
     }
 }
 
-/// Why a [`Position`] cannot be made.
+/// Reason why a [`Position`] cannot be made.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PositionError {
@@ -112,15 +113,15 @@ pub enum PositionError {
     EnPassant,
 }
 
-/// A position as the first four fields of FEN say it. It need not be legal, but what it
-/// says can be written and stored:
+/// A position as in the first four fields of FEN. It need not be legal, but every value can be
+/// written and stored:
 ///
 /// - each castling right has exactly one king of its colour, on its back rank, and a rook of its
 ///   colour on the named file, on the named side of the king;
 /// - the en passant square is on rank 6 when White is to move, on rank 3 when Black is.
 ///
-/// Equality is equality of the four fields; whether two positions count as one position in a
-/// store is the question of [`Position::identity`].
+/// Two values are equal if the four fields are equal. Stores and archives compare positions by
+/// [`Position::identity`] instead.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Position {
     board: Board,
@@ -154,8 +155,8 @@ impl Position {
         Ok(Position { board, turn, castling, en_passant })
     }
 
-    /// Placement, side to move, rights and en passant square where they stand, for a caller that keeps
-    /// the rules above itself.
+    /// Mutable access to placement, side to move, castling rights and en passant square. The caller
+    /// must keep the rules of [`Position`].
     pub(super) const fn parts_mut(
         &mut self,
     ) -> (&mut Board, &mut Color, &mut Castling, &mut Option<Square>) {
@@ -195,8 +196,8 @@ impl Position {
         Position { en_passant: None, ..self }
     }
 
-    /// Whether some king with a right does not stand on e, or some rook with a right not on a or h:
-    /// only then do castling moves need Chess960 notation.
+    /// Whether a king with a right is not on the e file, or a rook with a right is not on the a or
+    /// h file. Only such positions need Chess960 notation for castling moves.
     pub fn is_chess960(&self) -> bool {
         self.castling.iter().any(|(color, side, file)| {
             let home = if side == Side::King { 7 } else { 0 };
@@ -228,8 +229,8 @@ pub fn may_hold_right(board: &Board, color: Color, side: Side, rook_file: u8) ->
     })
 }
 
-/// Whether no rook of the colour stands on its back rank beyond the one on this file: then its right
-/// is `K` or `Q` in X-FEN.
+/// Whether the rook on this file is the outermost rook of its colour on that side of the back rank.
+/// Its right is then `K` or `Q` in X-FEN.
 pub(crate) fn is_outermost(board: &Board, color: Color, side: Side, rook_file: u8) -> bool {
     let beyond = match side {
         Side::King => 0xff_u64 << (rook_file & 7) << 1 & 0xff,

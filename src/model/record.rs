@@ -18,17 +18,16 @@ pub enum Operand {
         /// Its canonical SAN, check and mate marks included.
         san: San,
     },
-    /// The operand of a standard opcode that takes an integer. From the smallest `i64` to the
-    /// largest `u64`.
+    /// The operand of a standard opcode that takes an integer, from `i64::MIN` to `u64::MAX`.
     Integer(i128),
     /// A quoted string: the bytes between the quotes, none of them a quote or a control byte. A
-    /// [`TypedOperand`] is one too.
+    /// [`TypedOperand`] is such a string too.
     Str(Box<[u8]>),
     /// Results of the games that reached the position; in text a quoted string.
     Tally(Box<Tally>),
-    /// Anything unquoted, as it stands in the text: identifiers, dates, clocks, operands of
-    /// unknown opcodes, and move operands that are no legal moves. Not empty; printing ASCII
-    /// without blank, `;` and quote.
+    /// Any unquoted operand, as written in the text: identifiers, dates, clocks, operands of
+    /// unknown opcodes, and moves that are not legal. It is not empty, and has printing ASCII
+    /// characters without blanks, `;` and quotes.
     Token(Box<[u8]>),
 }
 
@@ -38,7 +37,7 @@ impl Operand {
         Operand::Str(bytes.into().into_boxed_slice())
     }
 
-    /// A typed operand: the string that spells it.
+    /// A typed operand, as the string that represents it.
     pub fn typed(operand: &TypedOperand) -> Operand {
         Operand::string(operand.to_text())
     }
@@ -48,7 +47,7 @@ impl Operand {
         Operand::Tally(Box::new(tally))
     }
 
-    /// The typed operand that this is, if it is one.
+    /// The typed operand that the string represents; `None` if the operand is not a typed one.
     ///
     /// ```
     /// use epdb::model::{Operand, TypedOperand};
@@ -102,7 +101,7 @@ impl Operand {
 }
 
 impl Tally {
-    /// The tally that the operands of `tally` are; `None` where they are something else.
+    /// The tally in the operands of an operation `tally`; `None` if they are something else.
     pub(crate) fn from_operands(operands: &[Operand]) -> Option<&Tally> {
         match operands {
             [Operand::Tally(tally)] => Some(tally),
@@ -131,7 +130,7 @@ impl Operation {
         out.push(b';');
     }
 
-    /// Sorts a set of moves and frees it of repeats.
+    /// If the operands are a set of moves, sorts them and removes repeated moves.
     pub(crate) fn settle(&mut self) {
         let standard = self.opcode.standard();
         if standard.is_some_and(|entry| entry.operands == Operands::MoveSet) {
@@ -141,13 +140,13 @@ impl Operation {
     }
 }
 
-/// Which letters a record's castling field was written in.
+/// The kind of letters in a record's castling field.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CastlingDialect {
     /// `KQkq`, with file letters only for inner rooks: FEN and X-FEN. Also `-`.
     #[default]
     XFen,
-    /// The files of the rooks throughout: Shredder-FEN.
+    /// The file letters of all rooks: Shredder-FEN.
     Shredder,
 }
 
@@ -161,7 +160,7 @@ pub struct Counters {
 }
 
 impl Default for Counters {
-    /// `0 1`, what FEN output says of a record without counters.
+    /// `0 1`, as FEN output has for a record without counters.
     fn default() -> Counters {
         Counters { halfmove_clock: 0, fullmove_number: 1 }
     }
@@ -196,13 +195,13 @@ impl EpdRecord {
         &self.position
     }
 
-    /// In which letters the castling field was written.
+    /// The kind of letters in the castling field.
     pub const fn dialect(&self) -> CastlingDialect {
         self.dialect
     }
 
-    /// Says in which letters the castling field was written. Where both dialects write the same
-    /// (no right, or inner rooks only) it is always [`CastlingDialect::XFen`].
+    /// Sets the kind of letters in the castling field. If both dialects write the same field (no
+    /// right, or inner rooks only), the dialect is always [`CastlingDialect::XFen`].
     pub fn set_dialect(&mut self, dialect: CastlingDialect) {
         let (board, castling) = (self.position.board(), self.position.castling());
         let mut rights = castling.iter();
@@ -210,13 +209,13 @@ impl EpdRecord {
         self.dialect = if differs { dialect } else { CastlingDialect::XFen };
     }
 
-    /// The counters that stand as FEN fields 5 and 6, if the record has that form.
+    /// The counters in FEN fields 5 and 6; `None` if the record does not have these fields.
     pub const fn fen_counters(&self) -> Option<Counters> {
         self.counters
     }
 
-    /// Gives the record the form of a six-field FEN, or takes the fields away. A record that has
-    /// operations keeps counters as operations: the fields become `hmvc` and `fmvn`.
+    /// Sets the FEN fields 5 and 6, or removes them. In a record with operations, counters are
+    /// operations instead of fields: they become `hmvc` and `fmvn`.
     pub fn set_fen_counters(&mut self, counters: Option<Counters>) {
         self.counters = counters;
         self.settle_counters();
@@ -254,9 +253,9 @@ impl EpdRecord {
         }
     }
 
-    /// Puts an operation in its place; one of the same opcode is replaced and given back. Sets
-    /// of moves are sorted and freed of repeats. Operands are not checked against
-    /// the opcode: that is the work of [`crate::text::epd`].
+    /// Inserts an operation, and returns the operation of the same opcode that it replaced. A set
+    /// of moves is sorted and repeated moves are removed. Operands are not checked against the
+    /// opcode; [`crate::text::epd`] does that.
     pub fn set(&mut self, mut operation: Operation) -> Option<Operation> {
         operation.settle();
         let old = match self.find(operation.opcode) {
@@ -270,14 +269,14 @@ impl EpdRecord {
         old
     }
 
-    /// Takes all operations.
+    /// Returns the operations and drops the rest of the record.
     #[cfg(feature = "archive")]
     pub(crate) fn into_operations(self) -> Vec<Operation> {
         self.operations
     }
 
-    /// Puts all these operations in their places at once, instead of the record's own; of several
-    /// with one opcode the first stays.
+    /// Replaces all operations of the record. Of several operations with the same opcode, the first
+    /// stays.
     pub(crate) fn with_operations(mut self, mut operations: Vec<Operation>) -> EpdRecord {
         operations.iter_mut().for_each(Operation::settle);
         operations.sort_by_key(|operation| operation.opcode);
@@ -287,8 +286,9 @@ impl EpdRecord {
         self
     }
 
-    /// The same record with operands in ASCII order that have none of their own: those of `noop` and of
-    /// opcodes that nobody defines. A line of several, such as `pv2`, keeps its order.
+    /// The same record with operands in ASCII order if their order means nothing: those of `noop`
+    /// and of opcodes that are not standard. A numbered line of moves, such as `pv2`, keeps its
+    /// order.
     #[must_use]
     pub fn with_operands_in_order(mut self) -> EpdRecord {
         for Operation { opcode, operands } in &mut self.operations {
@@ -303,14 +303,14 @@ impl EpdRecord {
         self
     }
 
-    /// Takes an operation out.
+    /// Removes an operation and returns it.
     pub fn remove(&mut self, opcode: Opcode) -> Option<Operation> {
         let place = self.find(opcode).ok()?;
         Some(self.operations.remove(place))
     }
 
-    /// The counters in whichever form the record has them; a value that is missing, or too large
-    /// for a FEN field, is `None`.
+    /// The halfmove clock and the fullmove number, from FEN fields or operations. A value is `None`
+    /// if it is missing, or too large for a FEN field.
     pub fn counters(&self) -> (Option<u32>, Option<u32>) {
         let operation = |opcode| self.integer(opcode).and_then(|value| u32::try_from(value).ok());
         match self.counters {
@@ -319,7 +319,7 @@ impl EpdRecord {
         }
     }
 
-    /// The same record with counters that stand as FEN fields as the operations `hmvc` and `fmvn`.
+    /// The same record, with counters in FEN fields turned into the operations `hmvc` and `fmvn`.
     pub fn with_counter_operations(&self) -> EpdRecord {
         let mut record = self.clone();
         if let Some(counters) = record.counters.take() {
@@ -328,7 +328,7 @@ impl EpdRecord {
         record
     }
 
-    /// The same operations on the same board with another en passant square.
+    /// Replaces the en passant square of the position; `None` for `-`.
     ///
     /// # Errors
     /// [`super::PositionError`] when the rank of the square does not fit the side to move.
@@ -340,7 +340,7 @@ impl EpdRecord {
         Ok(())
     }
 
-    /// Everything that is wrong with the position, or with the halfmove clock beside it.
+    /// All reasons why the position is illegal, or the halfmove clock contradicts it.
     pub fn legality(&self) -> Legality {
         let mut flags = legality(&self.position);
         let runs = self.counters().0.is_some_and(|clock| clock != 0);
@@ -349,9 +349,9 @@ impl EpdRecord {
         flags
     }
 
-    /// The record of the position after a legal move; `None` when the move is not legal here, or
-    /// the position is not playable. Counters go on in the form they have; the
-    /// other operations speak of the old position and are left behind.
+    /// The record of the position after a legal move; `None` if the move is not legal here, or the
+    /// position is not playable. Counters are updated and stay fields or operations. The other
+    /// operations are dropped, because they belong to the old position.
     ///
     /// ```
     /// use epdb::model::rules::Playable;
@@ -403,7 +403,7 @@ impl EpdRecord {
         }
     }
 
-    /// Adds `hmvc` and `fmvn` where they are not there already.
+    /// Adds `hmvc` and `fmvn`, each unless the record has it already.
     fn set_counter_operations(&mut self, counters: Counters) {
         let values =
             [(Opcode::HMVC, counters.halfmove_clock), (Opcode::FMVN, counters.fullmove_number)];

@@ -35,8 +35,8 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Lets the operations of a record act, in ASCII order of their opcodes: `cN` and
-    /// `vN` first clear the registers from N on, then set their own.
+    /// Applies the operations of a record, in ASCII order of their opcodes. `cN` and `vN` first
+    /// clear the registers from N on, and then set register N.
     pub fn apply(&mut self, record: &EpdRecord) {
         for operation in record.operations() {
             let value = || match operation.operands.first() {
@@ -53,8 +53,8 @@ impl Registers {
         }
     }
 
-    /// The operations that give registers that are all null the values of these: one for each that is
-    /// not null, in ASCII order of their opcodes.
+    /// The operations that set these values in registers that are all null. There is one operation
+    /// for each register that is not null, in ASCII order of their opcodes.
     ///
     /// ```
     /// use epdb::model::registers::Registers;

@@ -12,7 +12,7 @@ pub struct San {
 }
 
 impl San {
-    /// Takes text of at most seven bytes. Whether it is a move of some position is not asked.
+    /// Takes text of at most seven bytes, which need not be the text of a legal move.
     ///
     /// # Errors
     /// [`SanError`] when it is longer, or holds bytes that no text of a move has.
@@ -49,14 +49,14 @@ impl San {
     }
 }
 
-/// Why bytes are no text of a move.
+/// Reason why bytes are not the text of a move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SanError {
-    /// More than seven.
+    /// More than seven bytes.
     #[error("the SAN of a move has at most seven characters")]
     Length,
-    /// A blank, a control byte, or one beyond ASCII.
+    /// A byte is a blank, a control byte, or not ASCII.
     #[error("the SAN of a move has printing ASCII characters only")]
     Byte,
 }

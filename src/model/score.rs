@@ -15,7 +15,7 @@ pub enum Score {
     Illegal,
 }
 
-/// The value is no `ce` value (E-EPD-RANGE).
+/// Error of a value that is not a `ce` value (E-EPD-RANGE).
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the value is outside the range of ce")]
 pub struct OutOfRange;
@@ -72,7 +72,7 @@ impl Score {
     }
 }
 
-/// The largest number of moves to mate that `ce` can say.
+/// The largest number of moves to mate that `ce` can express.
 pub const MAX_MATE: u32 = 383;
 
 /// The `ce` of a mover who mates in `moves` moves: 32768 − 2N.
@@ -96,12 +96,13 @@ pub const fn mated_in(moves: u32) -> Result<i32, OutOfRange> {
 pub enum Evaluation {
     /// Centipawns; below 0 the other side is ahead.
     Centipawns(i64),
-    /// Moves to a mate; below 0 the other side mates, and 0 is a mate that stands on the board.
+    /// Moves to a mate. Below 0 the other side mates; 0 means that this side is checkmated now.
     Mate(i64),
 }
 
 impl Evaluation {
-    /// The `ce` of a mover whose view this is, or, if `is_opponents`, the opponent's.
+    /// The `ce` of the mover. `is_opponents` is true if this evaluation is the view of the mover's
+    /// opponent.
     ///
     /// # Errors
     /// [`OutOfRange`] over 32000 centipawns or [`MAX_MATE`] moves.
@@ -126,11 +127,12 @@ impl Evaluation {
     }
 }
 
-/// Value of a child's `ce` for the side that moves into it: the view swaps and a mate is one ply
-/// further away. `None` for −32768, which is not propagated.
+/// The `ce` of a move for the side that makes it, from the `ce` of the position after the move. The
+/// view changes sides, and a mate is one ply further away. `None` for −32768, which is not
+/// propagated.
 ///
 /// # Errors
-/// [`OutOfRange`] when the value is no `ce`.
+/// [`OutOfRange`] if the value is not a `ce`.
 pub const fn child_to_parent(ce: i32) -> Result<Option<i32>, OutOfRange> {
     match Score::from_ce(ce as i128) {
         Ok(Score::Illegal) => Ok(None),
@@ -141,8 +143,8 @@ pub const fn child_to_parent(ce: i32) -> Result<Option<i32>, OutOfRange> {
     }
 }
 
-/// The number of moves of a mate target as suites write it in `bm`: 5 for `#5`, −5, the mover is
-/// mated, for `#-5`. At most four digits, not 0.
+/// Reads a mate target as test suites write it in `bm`: 5 moves for `#5`; −5 for `#-5`, in which
+/// the mover is to be mated. The number has at most four digits and is not 0.
 ///
 /// ```
 /// use epdb::model::score::mate_target;

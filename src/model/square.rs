@@ -17,7 +17,7 @@ impl Square {
     /// The square on a file and a rank, each 0 to 7.
     ///
     /// # Panics
-    /// When one of them is more than 7; in a constant the compiler refuses it.
+    /// If one of them is more than 7. In a constant, this is an error of the compiler.
     #[inline]
     pub const fn at(file: u8, rank: u8) -> Square {
         assert!(file < 8 && rank < 8, "a file and a rank are 0 to 7");
@@ -117,8 +117,8 @@ impl FromStr for Square {
 
 /// A set of squares, one bit each: bit 0 is a1, bit 1 is b1, bit 63 is h8.
 ///
-/// Sets combine by `&`, `|`, `^`, `!` and `-`, and iterate over their squares from a1 to h8. The
-/// numbers of other libraries convert by `From`.
+/// Sets combine by `&`, `|`, `^`, `!` and `-`, and iterate over their squares from a1 to h8. `From`
+/// converts from and to `u64`, the form of other libraries.
 ///
 /// ```
 /// use epdb::model::{Bitboard, Color, Position, Role, Square};

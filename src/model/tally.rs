@@ -8,9 +8,9 @@ use super::san::San;
 
 /// The results of the games that reached a position, by the move that was played there.
 ///
-/// It has a part for each [`Cell`], which says of which games; one part with the empty cell where
-/// games were not told apart. Text is canonical: cells ascend, moves stand from the one that was
-/// played most, those played as often in ASCII order.
+/// It has a part for each [`Cell`], a group of games; games that are not split into groups have one
+/// part, with the empty cell. The text is canonical: cells ascend, and moves are sorted by the
+/// number of their games, the most first, then in ASCII order.
 ///
 /// ```
 /// use epdb::model::Position;
@@ -32,7 +32,7 @@ pub struct Tally {
 /// The games of one cell that reached a position.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TallyPart {
-    /// Which games.
+    /// The group of games.
     pub cell: Cell,
     /// Number of the games that reached the position, by any order of moves.
     pub reached: u64,
@@ -45,7 +45,7 @@ pub struct TallyPart {
 pub struct MoveTally {
     /// The move, legal in the position.
     pub mv: Move,
-    /// Its canonical SAN, by which the moves of a position are in order.
+    /// Its canonical SAN. Moves with equally many games are sorted by it.
     pub san: San,
     /// Results of the games.
     pub counts: GameCounts,
@@ -66,7 +66,7 @@ pub struct GameCounts {
     pub elo: Ratings,
     /// Ratings of the other side.
     pub opponents: Ratings,
-    /// The first and the last year, of the games whose year is known.
+    /// First and last year of the games whose year is known.
     pub years: Option<(u16, u16)>,
 }
 
@@ -75,12 +75,12 @@ pub struct GameCounts {
 pub struct Ratings {
     /// Number of games with a rating.
     pub games: u64,
-    /// All together.
+    /// The sum of these ratings.
     pub sum: u64,
 }
 
-/// The bucket in which a game is counted if games are split. A property by which they are not split,
-/// or that is unknown, is `None`.
+/// The group in which a game is counted if games are split into groups. A property is `None` if
+/// games are not split by it, or if it is unknown.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Cell {
     /// The year, 1 to 9999.
@@ -93,9 +93,9 @@ pub struct Cell {
     pub rating: Option<u16>,
 }
 
-/// No count of games is larger.
+/// Maximum of each count of games.
 pub const MAX_GAMES: u64 = 999_999_999_999_999;
-/// Ratings and years lie from 1 to this.
+/// Maximum of ratings and of years.
 pub(crate) const MAX_RATING: u16 = 9999;
 
 /// More games than [`MAX_GAMES`].
@@ -104,8 +104,9 @@ pub(crate) const MAX_RATING: u16 = 9999;
 pub struct TallyOverflow;
 
 impl Tally {
-    /// Puts parts into the canonical order, adding those of one cell and the counts of one move.
-    /// `None` if a value is not valid in a tally, or nothing is left.
+    /// Makes a tally of parts in any order. Parts of the same cell are added, and so are the counts
+    /// of the same move. `None` if a value is out of range, a sum is too large, or no games are
+    /// left.
     pub fn new(parts: Vec<TallyPart>) -> Option<Tally> {
         let is_valid = |part: &TallyPart| {
             part.cell.is_valid()
@@ -123,13 +124,13 @@ impl Tally {
         (!tally.parts.is_empty()).then_some(tally)
     }
 
-    /// Takes parts that are in the canonical order already; `None` where there are none.
+    /// Takes parts that are already in the canonical order; `None` if there are none.
     #[cfg(feature = "archive")]
     pub(crate) fn from_sorted(parts: Vec<TallyPart>) -> Option<Tally> {
         (!parts.is_empty()).then_some(Tally { parts })
     }
 
-    /// The parts, their cells ascending.
+    /// The parts, by ascending cells.
     pub fn parts(&self) -> &[TallyPart] {
         &self.parts
     }
@@ -139,11 +140,11 @@ impl Tally {
         self.total_of(|_| true)
     }
 
-    /// The games of these cells together.
+    /// The games of the wanted cells together.
     pub(crate) fn total_of(&self, is_wanted: impl Fn(&Cell) -> bool) -> TallyPart {
         let mut total = TallyPart::default();
         for part in self.parts.iter().filter(|part| is_wanted(&part.cell)) {
-            // What does not fit was not added to the parts either.
+            // Counts beyond the maximum are left out.
             let _ = total.add(part);
         }
         let _ = total.settle();
@@ -153,7 +154,7 @@ impl Tally {
     /// Adds the games of another tally of the position.
     ///
     /// # Errors
-    /// There would be too many; the tally is then as it was.
+    /// [`TallyOverflow`] if there would be too many games; the tally is then unchanged.
     pub fn add(&mut self, other: &Tally) -> Result<(), TallyOverflow> {
         let mut sum = Tally { parts: [&self.parts[..], &other.parts[..]].concat() };
         sum.settle()?;
@@ -161,8 +162,8 @@ impl Tally {
         Ok(())
     }
 
-    /// The games that are left without those of another tally; `None` where it has others, and where
-    /// none are left. The years stay.
+    /// Subtracts the games of another tally; the years stay. `None` if the other tally has games
+    /// that this tally lacks, or if no games are left.
     #[must_use]
     pub fn minus(&self, less: &Tally) -> Option<Tally> {
         let mut left = self.clone();
@@ -180,15 +181,16 @@ impl Tally {
         Tally::new(left.parts)
     }
 
-    /// Puts parts and moves into their order, adding those of one cell and the counts of one move.
+    /// Sorts parts and moves, and adds parts of the same cell and counts of the same move.
     fn settle(&mut self) -> Result<(), TallyOverflow> {
         merge_by_key(&mut self.parts, |part| part.cell, TallyPart::add)?;
         self.parts.iter_mut().try_for_each(TallyPart::settle)
     }
 
-    /// Reads what stands between the quotes of the operand, in any order of cells and moves;
-    /// `move_of` gives the move that a SAN names in the position. `None` when it is no tally, or a move
-    /// has none. [`epd::parse_tally`](crate::text::epd::parse_tally) reads the tally of a position.
+    /// Reads the text between the quotes of the operand, with cells and moves in any order.
+    /// `move_of` returns the move that a SAN names in the position. The result is `None` if the
+    /// text is not a tally, or if `move_of` returns `None`.
+    /// [`epd::parse_tally`](crate::text::epd::parse_tally) reads the tally of a position.
     pub(crate) fn from_text(
         text: &[u8],
         mut move_of: impl FnMut(&San) -> Option<Move>,
@@ -206,19 +208,20 @@ impl Tally {
     /// Text of the operand, without quotes.
     pub fn to_text(&self) -> Vec<u8> {
         let mut text = String::with_capacity(64);
-        // A string takes everything.
+        // Writing to a string does not fail.
         let _ = self.write(&mut text);
         text.into_bytes()
     }
 }
 
 impl TallyPart {
-    /// The games in which a move was played here, those with several moves once for each.
+    /// Number of games in which a move was played here. A game with several moves here counts once
+    /// for each of them.
     pub fn games(&self) -> u64 {
         self.counts().games()
     }
 
-    /// All moves together.
+    /// The counts of all moves together.
     pub fn counts(&self) -> GameCounts {
         let mut counts = GameCounts::default();
         for one in &self.moves {
@@ -227,14 +230,15 @@ impl TallyPart {
         counts
     }
 
-    /// Adds the games of another part; [`TallyPart::settle`] follows.
+    /// Adds the games of another part. The caller then calls [`TallyPart::settle`].
     fn add(&mut self, other: &TallyPart) -> Result<(), TallyOverflow> {
         self.reached = sum(self.reached, other.reached)?;
         self.moves.extend_from_slice(&other.moves);
         Ok(())
     }
 
-    /// Whether [`TallyPart::settle`] would change nothing, as far as that is seen at once.
+    /// True only if [`TallyPart::settle`] would change nothing. False may also mean that this
+    /// cannot be seen at once.
     fn is_settled(&self) -> bool {
         match &self.moves[..] {
             [] => true,
@@ -243,7 +247,7 @@ impl TallyPart {
         }
     }
 
-    /// Puts the moves into their order, adding the counts of one move.
+    /// Sorts the moves, adds the counts of the same move, and removes moves without games.
     fn settle(&mut self) -> Result<(), TallyOverflow> {
         let add = |own: &mut MoveTally, one: &MoveTally| {
             own.counts = own.counts.plus(&one.counts)?;
@@ -257,22 +261,23 @@ impl TallyPart {
 }
 
 impl GameCounts {
-    /// All games.
+    /// Number of all games.
     pub const fn games(&self) -> u64 {
-        // Each is far below a quarter of what fits.
+        // No overflow: each count is far below a quarter of the largest value.
         self.white + self.draws + self.black + self.unknown
     }
 
-    /// The share of the points that White made in the games whose result is known, 0 to 1.
+    /// The share of the points that White made in the games whose result is known, 0 to 1. `None`
+    /// if there is no such game.
     pub fn score_of_white(&self) -> Option<f64> {
         let known = self.white + self.draws + self.black;
         (known > 0).then(|| (self.white as f64 + self.draws as f64 / 2.0) / known as f64)
     }
 
-    /// Both together.
+    /// The counts of both together.
     ///
     /// # Errors
-    /// There would be too many.
+    /// [`TallyOverflow`] if there would be too many games.
     pub fn plus(&self, other: &GameCounts) -> Result<GameCounts, TallyOverflow> {
         let years = match (self.years, other.years) {
             (Some((first, last)), Some(other)) => Some((first.min(other.0), last.max(other.1))),
@@ -290,8 +295,7 @@ impl GameCounts {
         if both.games() > MAX_GAMES { Err(TallyOverflow) } else { Ok(both) }
     }
 
-    /// The games that are left without these; `None` where there are others among them. The years
-    /// stay.
+    /// Subtracts counts; the years stay. `None` if a difference is below 0 or not valid in a tally.
     #[must_use]
     pub fn minus(&self, less: &GameCounts) -> Option<GameCounts> {
         let left = GameCounts {
@@ -317,12 +321,12 @@ impl GameCounts {
 }
 
 impl Ratings {
-    /// The mean; `None` where nobody has a rating.
+    /// The mean; `None` if nobody has a rating.
     pub fn mean(self) -> Option<f64> {
         (self.games > 0).then(|| self.sum as f64 / self.games as f64)
     }
 
-    /// No more than [`MAX_GAMES`] are ever added.
+    /// The sum does not saturate, because at most [`MAX_GAMES`] games are ever added.
     const fn plus(self, other: Ratings) -> Ratings {
         Ratings {
             games: self.games.saturating_add(other.games),
@@ -350,9 +354,9 @@ impl Cell {
     }
 }
 
-/// Puts items into the order of their keys and adds those of one key. An item that does not fit is left
-/// out, and makes the result an error. A text may have any number of items, so that no item is compared
-/// with all others.
+/// Sorts items by key and adds items of the same key. If a sum is too large, the item is left out
+/// and the result is an error. Items are sorted because a text may have very many; to compare each
+/// with all others would take too long.
 fn merge_by_key<T, K: Ord>(
     items: &mut Vec<T>,
     mut key: impl FnMut(&T) -> K,
@@ -406,13 +410,15 @@ impl fmt::Display for GameCounts {
 }
 
 impl fmt::Display for Ratings {
-    /// The mean with as many decimals as tell the sum, `/`, and how many they are.
+    /// Writes the mean, `/`, and the number of games. The mean has the fewest decimals from which
+    /// the sum can be computed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f)
     }
 }
 
-// Tallies are written so often that the machinery of formats would take most of the time.
+// Tallies are written very often. The format macros would take most of the time, so these functions
+// write numbers and names themselves.
 
 impl Tally {
     fn write(&self, f: &mut impl Write) -> fmt::Result {
@@ -488,7 +494,7 @@ impl Ratings {
     }
 }
 
-/// Writes a number with at least `least` digits, at most [`MAX_DECIMALS`].
+/// Writes a number with at least `least` digits. `least` is at most [`MAX_DECIMALS`].
 fn write_count(mut count: u64, least: usize, f: &mut impl Write) -> fmt::Result {
     let mut digits = [b'0'; 20];
     let mut start = digits.len();
@@ -501,7 +507,7 @@ fn write_count(mut count: u64, least: usize, f: &mut impl Write) -> fmt::Result 
     f.write_str(std::str::from_utf8(&digits[start..]).unwrap_or_default())
 }
 
-/// Decimals of a mean from which every sum of ratings can be computed.
+/// Number of decimals of a mean that is enough to compute every sum of ratings.
 const MAX_DECIMALS: u32 = 16;
 
 /// The mean in units of the last decimal, rounded to the nearest.
@@ -510,7 +516,7 @@ fn mean_in_units(sum: u64, games: u64, decimals: u32) -> u128 {
     (2 * u128::from(sum) * 10_u128.pow(decimals) + games) / (2 * games)
 }
 
-/// The sum that belongs to a mean in units of the last decimal.
+/// The sum of ratings, from a mean in units of the last decimal.
 fn sum_of(mean: u128, games: u64, decimals: u32) -> u128 {
     let unit = 10_u128.pow(decimals);
     (2 * mean * u128::from(games) + unit) / (2 * unit)
@@ -606,7 +612,7 @@ fn read_small(text: &str) -> Option<u16> {
     u16::try_from(read_count(text)?).ok()
 }
 
-/// The class of a time control, as lichess.org has them, from the fastest.
+/// The class of a time control, as lichess.org defines it. Classes are in order from the fastest.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Speed {
     /// Less than half a minute for forty moves.
@@ -619,7 +625,7 @@ pub enum Speed {
     Rapid,
     /// Less than 6 hours.
     Classical,
-    /// More, or days for a move.
+    /// 6 hours or more, or days for a move.
     Correspondence,
 }
 
@@ -668,7 +674,7 @@ mod tests {
     use super::*;
     use crate::model::Square;
 
-    /// A move of its own for each SAN.
+    /// A move made from the bytes of a SAN, so that different SANs have different moves.
     fn move_of(san: &San) -> Move {
         let number = san.as_bytes().iter().fold(0_u32, |sum, &byte| sum * 31 + u32::from(byte));
         let square = |number: u32| Square::new((number % 64) as u8).unwrap();

@@ -8,10 +8,10 @@ const PREFIX: &[u8] = b"epdb:";
 
 /// A number that says what some bytes mean, and the bytes.
 ///
-/// In text it is a quoted string: `epdb:`, the number in decimal, `:`, the bytes in Base64
-/// (RFC 4648, with padding). Every string that is spelled so is a typed operand, and the other way
-/// round, so records hold it as [`Operand::Str`](super::Operand::Str), and everything that can
-/// carry a string carries it. Binary records hold the bytes themselves.
+/// In text it is a quoted string: `epdb:`, the number in decimal, `:`, the bytes in Base64 (RFC
+/// 4648, with padding). Every string of this form is a typed operand. So records hold a typed
+/// operand as [`Operand::Str`](super::Operand::Str), and it can be wherever a string can be. Binary
+/// records hold the bytes themselves.
 ///
 /// ```
 /// use epdb::model::TypedOperand;
@@ -27,7 +27,7 @@ pub struct TypedOperand {
 }
 
 impl TypedOperand {
-    /// Puts a number and bytes together; `None` when the number is 0, which no type has.
+    /// Makes an operand of a number and bytes; `None` if the number is 0, which no type has.
     pub fn new(number: u16, bytes: impl Into<Vec<u8>>) -> Option<TypedOperand> {
         (number > 0).then(|| TypedOperand { number, bytes: bytes.into().into_boxed_slice() })
     }
@@ -37,12 +37,12 @@ impl TypedOperand {
         self.number
     }
 
-    /// Text of the value.
+    /// The bytes of the value.
     pub const fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Reads what stands between the quotes of a string; `None` when it is another string.
+    /// Reads the text between the quotes of a string; `None` if the string is not a typed operand.
     pub fn from_text(text: &[u8]) -> Option<TypedOperand> {
         let text = text.strip_prefix(PREFIX)?;
         let colon = text.iter().take(6).position(|&byte| byte == b':')?;

@@ -1,4 +1,4 @@
-//! Games piece by piece.
+//! Building games piece by piece.
 
 use super::lists::{BuildError, End, Link, MAX_VARIATION_DEPTH, Note, NoteKind, Step};
 use super::replay::Replay;
@@ -8,15 +8,14 @@ use super::{Game, Start};
 use crate::model::rules::Move;
 use crate::model::square::Role;
 
-/// Puts a game together, piece by piece in reading order. Pieces that come out of their order are
-/// put in it: NAGs ascending and each once, then comments and escapes, then
-/// variations.
+/// Builds a game piece by piece, in reading order. The annotations of a move are put into order:
+/// NAGs first, ascending and each once, then comments and escapes, then variations.
 #[derive(Clone, Debug)]
 pub struct GameBuilder {
     game: Game,
     replay: Option<Replay>,
     end: End,
-    /// The ends of the lines for which the open variations are given.
+    /// The ends of the lines that have an open variation, the main line first.
     outer: Vec<End>,
 }
 
@@ -37,7 +36,7 @@ impl GameBuilder {
         }
     }
 
-    /// Begins another game and keeps the memory of the one before.
+    /// Begins another game and reuses the memory of the previous one.
     pub fn reset(&mut self) {
         self.game.clear();
         self.end = End::at(Link(0));
@@ -45,12 +44,12 @@ impl GameBuilder {
         self.replay = Replay::new(&self.game.start);
     }
 
-    /// The game as it is so far.
+    /// The game as built so far.
     pub const fn game(&self) -> &Game {
         &self.game
     }
 
-    /// The game, when no variation is open.
+    /// Returns the game. No variation may be open.
     ///
     /// # Errors
     /// [`BuildError::VariationOpen`].
@@ -63,15 +62,15 @@ impl GameBuilder {
         self.outer.len()
     }
 
-    /// Says where the first move will be made. The tags are the business of the caller
-    /// ([`Start`]).
+    /// Sets the position of the first move. The tags stay as they are; the caller sets a `FEN` tag
+    /// that fits.
     pub fn set_start(&mut self, start: Start) {
         self.game.start = start;
         self.replay = Replay::new(&start);
     }
 
-    /// Gives a tag a value, in place of any it had. Any other `Result` than the four of
-    /// the standard counts as `*`.
+    /// Sets the value of a tag and replaces an old one. A `Result` other than the four of the
+    /// standard counts as `*`.
     ///
     /// # Errors
     /// [`BuildError::TagName`], [`BuildError::ControlCharacter`], [`BuildError::TooManyTags`],
@@ -80,13 +79,13 @@ impl GameBuilder {
         self.game.set_tag(name, value)
     }
 
-    /// Takes a tag away; one of the roster says then that nothing is known. The start of the game stays
-    /// as it is.
+    /// Removes a tag. A tag of the seven tag roster then has its value for unknown facts, such as
+    /// `?`. The start of the game stays as it is.
     pub fn remove_tag(&mut self, name: &str) {
         self.game.remove_tag(name);
     }
 
-    /// Gives a tag a value if it has none, and says whether it had none.
+    /// Sets the value of a tag that has none. Returns false if the tag already has a value.
     ///
     /// # Errors
     /// As [`GameBuilder::set_tag`].
@@ -94,7 +93,7 @@ impl GameBuilder {
         self.game.put_tag(name, value, false)
     }
 
-    /// [`GameBuilder::add_tag`] for a name and a value that are known to be such.
+    /// [`GameBuilder::add_tag`] for a name and a value that are known to be valid.
     pub(crate) fn add_checked_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
         self.game.put_checked_tag(name, value, false)
     }
@@ -134,13 +133,14 @@ impl GameBuilder {
         self.put_move(mv, None)
     }
 
-    /// [`GameBuilder::play_legal`], where the role of the piece may be known if the move is no castling.
+    /// [`GameBuilder::play_legal`] with the role of the piece. `None` if the role is not known, or
+    /// if the move is castling.
     #[inline]
     pub(crate) fn put_move(&mut self, mv: Move, role: Option<Role>) -> Result<(), BuildError> {
         self.put_step(Step::Move(mv), |replay| replay.make(mv, role))
     }
 
-    /// Makes a null move in the line: the side to move makes none.
+    /// Makes a null move in the line: the side to move passes.
     ///
     /// # Errors
     /// [`BuildError::NullMoveInCheck`], [`BuildError::NotPlayable`], [`BuildError::TooLarge`].
@@ -167,7 +167,7 @@ impl GameBuilder {
         Ok(())
     }
 
-    /// Adds a NAG to the last move; one that it has already counts once.
+    /// Adds a NAG to the last move, unless the move has it already.
     ///
     /// # Errors
     /// [`BuildError::NagPlace`], [`BuildError::TooLarge`].
@@ -183,8 +183,9 @@ impl GameBuilder {
         Ok(())
     }
 
-    /// Adds a comment to the last move, or before the first of the line. White space is squeezed,
-    /// control characters count as white space; nothing is added when nothing is left.
+    /// Adds a comment to the last move, or before the first move of the line. Control characters
+    /// count as white space. Each run of white space becomes one blank, or nothing at the ends. A
+    /// comment that is then empty is not added.
     ///
     /// # Errors
     /// [`BuildError::TooLarge`].
@@ -213,7 +214,7 @@ impl GameBuilder {
         self.game.lists.add_text(&mut self.end, NoteKind::Comment(span))
     }
 
-    /// Adds what followed a `%` in column 1, without the end of the line.
+    /// Adds an escape: the text after a `%` in column 1, without the line end.
     ///
     /// # Errors
     /// [`BuildError::ControlCharacter`] for a line end or NUL in it, [`BuildError::TooLarge`].
@@ -225,8 +226,8 @@ impl GameBuilder {
         self.game.lists.add_text(&mut self.end, NoteKind::Escape(span))
     }
 
-    /// Begins a variation: a line in place of the last move. It is part of the game from its first
-    /// move on.
+    /// Begins a variation: a line that replaces the last move. The variation becomes part of the
+    /// game with its first move.
     ///
     /// # Errors
     /// [`BuildError::VariationPlace`], [`BuildError::TooDeep`], [`BuildError::TooLarge`].
@@ -242,7 +243,7 @@ impl GameBuilder {
         Ok(())
     }
 
-    /// Ends a variation. One without a move stays open: it can still get one, or be dissolved.
+    /// Ends a variation. A variation without a move stays open, so that a move can still be added.
     ///
     /// # Errors
     /// [`BuildError::VariationEnd`], [`BuildError::VariationEmpty`].
@@ -257,8 +258,8 @@ impl GameBuilder {
         Ok(())
     }
 
-    /// Ends a variation without a move, and gives its comments to the move before it. Does nothing
-    /// when the line has a move.
+    /// Ends a variation without a move, and adds its comments to the move that it was to replace.
+    /// Does nothing if the line has a move.
     ///
     /// # Errors
     /// [`BuildError::VariationEnd`], [`BuildError::TooLarge`].
@@ -286,7 +287,7 @@ impl GameBuilder {
     }
 }
 
-/// Whether white space in a text is single blanks, with none at the ends.
+/// Whether a text has no white space except single blanks between words; false if it is empty.
 fn is_squeezed(text: &[u8]) -> bool {
     let mut after_blank = true;
     for &byte in text {
@@ -388,7 +389,7 @@ mod tests {
         assert!(game.has_tag("White") && !game.has_tag("Black") && !game.has_tag("BB"));
     }
 
-    /// No depth of variations needs the stack; and there is a limit for the heap.
+    /// Nested variations of any depth do not use the stack, and the limit bounds the heap.
     #[test]
     fn deep_variations_are_walked_compared_and_dropped() {
         let mut builder = GameBuilder::new();

@@ -9,27 +9,27 @@ use crate::model::rules::Move;
 pub enum Element<'a> {
     /// A move of the current line.
     Move(Move),
-    /// A null move of the current line: the side to move makes none.
+    /// A null move of the current line: the side to move passes.
     NullMove,
     /// A Numeric Annotation Glyph on the last move.
     Nag(u8),
-    /// A comment on the last move, or before the first move of the line. White space in it is
-    /// single blanks, with none at the ends; it is not empty.
+    /// A comment on the last move, or before the first move of the line. It is not empty, and has
+    /// no white space except single blanks between words.
     Comment(&'a str),
     /// Text after a `%` in column 1 of a line.
     Escape(&'a str),
     /// A variation begins: a line that replaces the last move.
     VariationBegin,
-    /// The variation ends; the line it was given for goes on.
+    /// The variation ends; the line of the move that it replaces goes on.
     VariationEnd,
 }
 
-/// The movetext of a game piece by piece: [`Game::elements`](super::Game::elements).
+/// Iterator over the movetext of a game: [`Game::elements`](super::Game::elements).
 #[derive(Clone, Debug)]
 pub struct Elements<'a> {
     lists: &'a Lists,
     node: usize,
-    /// The notes of the node that are still to come.
+    /// The rest of the notes of the node.
     notes: Link,
     /// Places to continue at after each open variation.
     outer: Vec<(usize, Link)>,
@@ -66,7 +66,7 @@ impl<'a> Iterator for Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// From the head of the main line on.
+    /// Starts at the head of the main line.
     pub(super) fn new(lists: &'a Lists) -> Elements<'a> {
         let notes = lists.nodes.first().map_or(Link::NONE, |head| head.notes);
         Elements { lists, node: 0, notes, outer: Vec::new() }

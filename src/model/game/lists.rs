@@ -3,17 +3,17 @@
 use super::tags::MAX_TAGS;
 use crate::model::rules::Move;
 
-/// The movetext of a game, and all its text.
+/// The movetext of a game, and the text of its tags and annotations.
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
-    /// The first is the head of the main line.
+    /// The first node is the head of the main line.
     pub(super) nodes: Vec<Node>,
     pub(super) notes: Vec<Note>,
     /// All names, values, comments and escapes.
     pub(super) text: String,
 }
 
-/// A place in the text.
+/// A range of bytes in the text.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Span {
     pub(super) start: u32,
@@ -33,7 +33,7 @@ impl Link {
     }
 }
 
-/// A ply, or the head of a line, which stands before its first one.
+/// A ply, or the head of a line, which comes before the first ply.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Node {
     pub(super) step: Step,
@@ -41,7 +41,8 @@ pub(super) struct Node {
     pub(super) notes: Link,
 }
 
-/// Something about a node: a list in the order of [`Element`].
+/// An annotation or variation of a node. The notes of a node are a list in the order of
+/// [`Element`].
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Note {
     pub(super) kind: NoteKind,
@@ -81,19 +82,20 @@ impl Lists {
         self.text.clear();
     }
 
-    /// The text of a place.
+    /// The text of a span.
     #[inline]
     pub(super) fn at(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 }
 
-/// End of a line that grows.
+/// The end of a line to which moves are added.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct End {
     pub(super) node: Link,
-    /// Of the node: its last comment or escape, and its last variation.
+    /// The last comment or escape of the node.
     pub(super) last_text: Link,
+    /// The last variation of the node.
     pub(super) last_variation: Link,
 }
 
@@ -118,14 +120,15 @@ impl Lists {
         Ok(link)
     }
 
-    /// Puts text away.
+    /// Appends a text and returns its span.
     pub(super) fn keep(&mut self, text: &str) -> Result<Span, BuildError> {
         let start = self.text.len();
         self.text.push_str(text);
         self.span_from(start)
     }
 
-    /// All text from a place on.
+    /// Returns the span from `start` to the end of the text. If the text is too long, cuts it at
+    /// `start`.
     pub(super) fn span_from(&mut self, start: usize) -> Result<Span, BuildError> {
         match (u32::try_from(start), u32::try_from(self.text.len())) {
             (Ok(start), Ok(end)) => Ok(Span { start, end }),
@@ -136,7 +139,7 @@ impl Lists {
         }
     }
 
-    /// The last NAG of a node that is not above this one.
+    /// The last of a node's NAGs that are at most `most`.
     pub(super) fn last_nag(&self, node: Link, most: u8) -> Link {
         let mut last = Link::NONE;
         let mut next = self.nodes[node.0 as usize].notes;
@@ -150,7 +153,7 @@ impl Lists {
         last
     }
 
-    /// Adds a comment or escape behind the last of its kind.
+    /// Adds a comment or escape after those that the node has.
     pub(super) fn add_text(&mut self, line: &mut End, kind: NoteKind) -> Result<(), BuildError> {
         let before = match line.last_text {
             Link::NONE => self.last_nag(line.node, u8::MAX),
@@ -160,7 +163,7 @@ impl Lists {
         Ok(())
     }
 
-    /// Adds a variation behind everything that its move has.
+    /// Adds a variation after all other notes of its move.
     pub(super) fn add_variation(&mut self, line: &mut End, head: Link) -> Result<(), BuildError> {
         let before = match (line.last_variation, line.last_text) {
             (Link::NONE, Link::NONE) => self.last_nag(line.node, u8::MAX),
@@ -171,7 +174,8 @@ impl Lists {
         Ok(())
     }
 
-    /// Puts a note behind another one of the same node, or first.
+    /// Inserts a note after the note `before` of the same node; as the first note if `before` is
+    /// [`Link::NONE`].
     pub(super) fn insert_note(
         &mut self,
         node: Link,
@@ -197,11 +201,11 @@ fn link(place: usize) -> Result<Link, BuildError> {
         .ok_or(BuildError::TooLarge)
 }
 
-/// The most variations that may be open at once. Each needs some 200 bytes while a game is read
-/// or written.
+/// Maximum depth of nested variations. Each open variation needs about 200 bytes while a game is
+/// read or written.
 pub const MAX_VARIATION_DEPTH: usize = 65_535;
 
-/// Why a piece of movetext cannot stand where it was put.
+/// Reason why a tag or a piece of movetext cannot be added to a game.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -235,7 +239,7 @@ pub enum BuildError {
     /// An invalid tag name, see [`is_tag_name`](super::is_tag_name).
     #[error("no name of a tag")]
     TagName,
-    /// More than [`MAX_TAGS`] tags beside the roster.
+    /// More than [`MAX_TAGS`] tags, not counting the seven tag roster.
     #[error("more than {MAX_TAGS} tags")]
     TooManyTags,
     /// A control character in the value of a tag, or a line end in an escape.

@@ -33,12 +33,12 @@ use super::rules::Move;
 pub struct Start {
     /// The position.
     pub position: Position,
-    /// Its counters.
+    /// The counters of the position.
     pub counters: Counters,
 }
 
 impl Start {
-    /// The start array.
+    /// The start array: the usual start position of chess, with its counters.
     pub const ARRAY: Start = Start {
         position: Position::START,
         counters: Counters { halfmove_clock: 0, fullmove_number: 1 },
@@ -47,8 +47,8 @@ impl Start {
 
 /// One game.
 ///
-/// Text is Unicode. The seven roster tags are always there; those that nobody gave are
-/// `?`, the date `????.??.??`, the result `*`.
+/// Text is Unicode. The seven roster tags always have a value: until they are set, `?`, for the
+/// date `????.??.??`, for the result `*`.
 ///
 /// ```
 /// use epdb::model::{Element, GameBuilder, GameResult, Square, rules::Move};
@@ -66,7 +66,7 @@ impl Start {
 #[derive(Clone, Debug)]
 pub struct Game {
     roster: [Option<Span>; 7],
-    /// In byte order of the names.
+    /// Names and values, in byte order of the names.
     other_tags: Vec<(Span, Span)>,
     start: Start,
     lists: Lists,
@@ -79,12 +79,12 @@ impl Default for Game {
 }
 
 impl Game {
-    /// A game from the start array without moves, of which nothing is known.
+    /// A game from the start array, without moves and tags.
     pub fn new() -> Game {
         Game { roster: [None; 7], other_tags: Vec::new(), start: Start::ARRAY, lists: Lists::new() }
     }
 
-    /// Makes it a new game, and keeps the memory.
+    /// Empties the game and keeps its memory.
     fn clear(&mut self) {
         self.roster = [None; 7];
         self.other_tags.clear();
@@ -92,7 +92,7 @@ impl Game {
         self.lists.clear();
     }
 
-    /// Position of the first move. It agrees with the `FEN` tag.
+    /// Position of the first move. Readers take it from the `FEN` tag.
     pub const fn start(&self) -> &Start {
         &self.start
     }
@@ -123,7 +123,7 @@ impl Game {
         Some(self.lists.at(self.other_tags[place].1))
     }
 
-    /// Whether somebody gave this tag a value.
+    /// Whether this tag was set.
     pub fn has_tag(&self, name: &str) -> bool {
         match place_in_roster(name) {
             Some(place) => self.roster[place].is_some(),
@@ -131,7 +131,7 @@ impl Game {
         }
     }
 
-    /// Whether somebody gave any tag a value.
+    /// Whether any tag was set.
     pub(crate) fn has_tags(&self) -> bool {
         self.roster.iter().any(Option::is_some) || !self.other_tags.is_empty()
     }
@@ -170,8 +170,8 @@ impl Game {
         })
     }
 
-    /// The moves of the main line, up to the first null move: what is behind one was never on a
-    /// board. [`Game::plies`] has all.
+    /// The moves of the main line up to the first null move, because no game reached the positions
+    /// after a null move. [`Game::plies`] has all plies.
     pub fn main_line(&self) -> impl Iterator<Item = Move> {
         self.plies().map_while(|ply| ply)
     }
@@ -186,8 +186,8 @@ impl Game {
         Elements::new(&self.lists)
     }
 
-    /// Gives a tag a value, in place of any it had. The start of the game stays as it is, also where a
-    /// `FEN` is set.
+    /// Sets the value of a tag and replaces an old one. The start of the game stays as it is, even
+    /// if the tag is `FEN`.
     ///
     /// # Errors
     /// As [`GameBuilder::set_tag`].
@@ -195,7 +195,7 @@ impl Game {
         self.put_tag(name, value, true).map(drop)
     }
 
-    /// Takes a tag away; one of the roster says then that nothing is known.
+    /// Removes a tag. A tag of the seven tag roster then has its value for unknown facts.
     pub fn remove_tag(&mut self, name: &str) {
         match (place_in_roster(name), self.find_tag(name)) {
             (Some(place), _) => self.roster[place] = None,
@@ -204,7 +204,7 @@ impl Game {
         }
     }
 
-    /// Says whether the tag has the value now.
+    /// Sets a tag, unless it has a value and `replace` is false. Returns whether it was set.
     fn put_tag(&mut self, name: &str, value: &str, replace: bool) -> Result<bool, BuildError> {
         if !is_tag_name(name) {
             return Err(BuildError::TagName);

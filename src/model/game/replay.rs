@@ -5,8 +5,8 @@ use crate::model::position::Position;
 use crate::model::rules::{self, Move, Playable};
 use crate::model::square::{Color, Role};
 
-/// The position in a line of moves, with a way back out of variations. It checks nothing: the
-/// moves that it is given are legal, and a variation begins after a move.
+/// The position in a line of moves, which can enter and leave variations. Nothing is checked: the
+/// caller makes only legal moves, and begins a variation only after a move.
 ///
 /// ```
 /// use epdb::model::{Replay, Square, Start, rules::Move};
@@ -21,12 +21,13 @@ pub struct Replay {
     start: Start,
 }
 
-/// Two places, used in turn: where the line has come to, and, behind a move, where that move was
-/// made. A variation begins there.
+/// The last two positions of a line, written in turn: the current one and the one before the last
+/// move. A variation begins at the position before the last move.
 #[derive(Copy, Clone, Debug)]
 struct Line {
     places: [Reached; 2],
-    /// A byte, since what is written as one and read as a word is late.
+    /// Index of the current position. It is a byte, because a word that is read just after one of
+    /// its bytes was written stalls the processor.
     now: u8,
 }
 
@@ -40,8 +41,8 @@ struct Reached {
 }
 
 impl Reached {
-    /// Puts where a legal move leads in place of what `next` was; the role of the piece may be known
-    /// if the move is no castling.
+    /// Writes to `next` the position after a legal move. `role` is the role of the piece; `None` if
+    /// it is not known, or if the move is castling.
     #[inline(always)]
     fn play(&self, mv: Move, role: Option<Role>, next: &mut Reached) {
         let played = match role {
@@ -68,7 +69,7 @@ impl Reached {
 }
 
 impl Replay {
-    /// At the start of a game; `None` when no moves can be made there.
+    /// Begins at the start of a game; `None` if no moves can be made there.
     pub fn new(start: &Start) -> Option<Replay> {
         let position = match start.position {
             Position::START => Position::START,
@@ -88,23 +89,23 @@ impl Replay {
         &self.now().position
     }
 
-    /// The position that was reached, with all that its legal moves need.
+    /// The current position, prepared for move generation.
     #[inline(always)]
     pub fn playable(&self) -> Playable {
         Playable::from_playable(self.position(), self.may_be_check())
     }
 
-    /// Whether the side to move may be in check; false is certain.
+    /// False only if the side to move is certainly not in check.
     pub(crate) const fn may_be_check(&self) -> bool {
         self.now().may_be_check
     }
 
-    /// The number of moves made in the line, from the start of the game.
+    /// The number of plies from the start of the game.
     pub const fn ply(&self) -> u32 {
         self.now().ply
     }
 
-    /// The number of the next move.
+    /// The fullmove number of the next move.
     pub fn fullmove_number(&self) -> u32 {
         let black_began = u32::from(self.start.position.turn() == Color::Black);
         let moves = (self.ply() / 2).saturating_add((self.ply() % 2 + black_began) / 2);
@@ -121,8 +122,8 @@ impl Replay {
         self.now().is_behind_null_move
     }
 
-    /// Makes a null move: the other side is to move, and what could be captured en passant no longer
-    /// can. A side that is in check cannot make one.
+    /// Makes a null move: the other side is to move, and no pawn can be captured en passant any
+    /// more. The side to move must not be in check.
     pub fn play_null_move(&mut self) {
         self.line.places[usize::from(self.line.now ^ 1)] = self.now().pass();
         self.line.now ^= 1;
@@ -134,7 +135,8 @@ impl Replay {
         self.make(mv, None);
     }
 
-    /// [`Replay::play`], where the role of the piece may be known if the move is no castling.
+    /// [`Replay::play`] with the role of the piece. `None` if the role is not known, or if the move
+    /// is castling.
     #[inline(always)]
     pub(super) fn make(&mut self, mv: Move, role: Option<Role>) {
         let [even, odd] = &mut self.line.places;
@@ -147,13 +149,14 @@ impl Replay {
         &self.line.places[(self.line.now & 1) as usize]
     }
 
-    /// Goes back before the last move and remembers the way.
+    /// Goes back to the position before the last move, for a variation.
     pub fn begin_variation(&mut self) {
         self.outer.push(self.line);
         self.line.now ^= 1;
     }
 
-    /// Goes to where the last variation began; does nothing when none is open.
+    /// Returns from the last variation to the line that has it. Does nothing if no variation is
+    /// open.
     pub fn end_variation(&mut self) {
         if let Some(outer) = self.outer.pop() {
             self.line = outer;

@@ -19,8 +19,8 @@ pub enum GameResult {
     Unknown,
 }
 
-/// The value of `Result`, and the termination marker, of a game that both players lost by forfeit. The
-/// standard has no result for it: as a [`GameResult`] it is [`GameResult::Unknown`].
+/// The `Result` tag and the termination marker of a game that both players lost by forfeit. The
+/// standard has no such result, so as a [`GameResult`] it is [`GameResult::Unknown`].
 pub const DOUBLE_FORFEIT: &str = "0-0";
 
 impl GameResult {

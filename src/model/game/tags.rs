@@ -24,17 +24,17 @@ pub(super) fn place_in_roster(name: &str) -> Option<usize> {
     })
 }
 
-/// Whether a tag may have this name: 1 to 255 printing ASCII characters without blanks, quotes,
-/// brackets and the signs that mean something between tags. The standard has letters, digits and
-/// underscores only. A misspelling of a well-known name by other signs, such as `White-Elo`, is not a valid name:
-/// readers repair it.
+/// Whether a tag may have this name: 1 to 255 printing ASCII characters, except quotes, brackets
+/// and signs that have a meaning between tags. The standard allows only letters, digits and
+/// underscores. If the name is a well-known one, apart from additional signs as in `White-Elo`, it
+/// is not valid: readers repair this misspelling.
 pub fn is_tag_name(name: &str) -> bool {
     (1..=255).contains(&name.len())
         && name.bytes().all(is_tag_name_byte)
         && name_without_signs(name.as_bytes()).is_none_or(|name| !is_well_known_tag(&name))
 }
 
-/// A name without its signs, where it has any that the standard does not have.
+/// The letters, digits and underscores of a name; `None` if the name has no other characters.
 pub(crate) fn name_without_signs(name: &[u8]) -> Option<String> {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let letters = || name.iter().copied().filter(is_letter).map(char::from).collect();
@@ -50,7 +50,7 @@ pub(crate) const fn is_tag_name_byte(byte: u8) -> bool {
         )
 }
 
-/// The most tags that a game may have beside the roster.
+/// The maximum number of tags of a game, not counting the seven tag roster.
 pub const MAX_TAGS: usize = 4096;
 
 /// Tags that games often have: these names are never taken for misspelt ones.

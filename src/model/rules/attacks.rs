@@ -3,7 +3,7 @@
 use crate::model::board::Board;
 use crate::model::square::{Color, Role, Square};
 
-/// The squares of a colour's pieces that attack a square, when these squares are occupied.
+/// The squares of a colour's pieces that attack a square, given the set of occupied squares.
 #[inline]
 pub(crate) fn attackers(board: &Board, square: Square, by: Color, occupied: u64) -> u64 {
     let queens = board.role(Role::Queen).bits();
@@ -16,7 +16,8 @@ pub(crate) fn attackers(board: &Board, square: Square, by: Color, occupied: u64)
             | (pawn_attacks(!by, square) & board.role(Role::Pawn).bits()))
 }
 
-/// The squares attacked by a piece other than a pawn from a square, when these squares are occupied.
+/// The squares that a piece other than a pawn attacks from a square, given the set of occupied
+/// squares.
 #[inline(always)]
 pub(crate) fn role_attacks(role: Role, from: Square, occupied: u64) -> u64 {
     match role {
@@ -42,8 +43,9 @@ fn rook_attacks(from: Square, occupied: u64) -> u64 {
     along(LINES[from.index() & 63].file, from, occupied) | on_rank
 }
 
-/// The squares attacked from a square along a line that has no two squares of a rank: taking it from
-/// those occupied turns all above it up to the first one, and from those in reverse all below.
+/// The squares attacked from a square along a file or diagonal. Among the occupied squares of the
+/// line, subtracting the bit of the square flips the bits above it up to the first occupied one.
+/// The same in the reversed set flips those below.
 #[inline(always)]
 fn along(line: u64, from: Square, occupied: u64) -> u64 {
     let blockers = occupied & line;
@@ -52,10 +54,11 @@ fn along(line: u64, from: Square, occupied: u64) -> u64 {
     (above ^ below) & line
 }
 
-/// The squares that sliders attack together: rooks and queens straight, bishops and queens diagonally.
+/// The squares that all sliders attack together. `straight` has the rooks and queens, `diagonal`
+/// the bishops and queens.
 ///
-/// All eight directions are gone through at once, four in a vector where there are such: no branch
-/// has to foresee how many sliders there are and how far they see.
+/// All eight directions are computed at once, in vectors of four if the processor has them. No
+/// branch depends on the number of sliders or on how far they reach.
 #[inline(always)]
 pub(super) fn slider_attacks(straight: u64, diagonal: u64, occupied: u64) -> u64 {
     const STEPS: [u32; 4] = [1, 8, 7, 9];
@@ -92,13 +95,15 @@ pub(crate) fn pawn_attacks(color: Color, from: Square) -> u64 {
     PAWN_ATTACKS[color as usize][from.index() & 63]
 }
 
-/// The squares strictly between two squares of one line; none for others.
+/// The squares strictly between two squares that share a rank, file or diagonal; none for other
+/// squares.
 #[inline(always)]
 pub(crate) fn between(a: Square, b: Square) -> u64 {
     BETWEEN[a.index() & 63][b.index() & 63]
 }
 
-/// The squares beyond the second of two squares of one line, as seen from the first; none for others.
+/// The squares beyond `through`, as seen from `from`; none if the two share no rank, file or
+/// diagonal.
 #[inline]
 pub(crate) fn ray_beyond(from: Square, through: Square) -> u64 {
     BEYOND[from.index() & 63][through.index() & 63]
@@ -122,7 +127,7 @@ pub(super) fn king_attacks(from: Square) -> u64 {
     pseudo_attacks(Role::King, from)
 }
 
-/// The bishops, rooks and queens of a colour that would attack a square of an empty board.
+/// The bishops, rooks and queens of a colour that would attack a square if nothing stood between.
 #[inline(always)]
 pub(crate) fn aligned_sliders(board: &Board, by: Color, square: Square) -> u64 {
     let queens = board.role(Role::Queen).bits();
@@ -131,8 +136,8 @@ pub(crate) fn aligned_sliders(board: &Board, by: Color, square: Square) -> u64 {
             | pseudo_attacks(Role::Bishop, square) & (board.role(Role::Bishop).bits() | queens))
 }
 
-/// Whether a colour's pieces attack a square, when these squares are occupied: [`attackers`] finds
-/// more in more steps.
+/// Whether a colour's pieces attack a square, given the set of occupied squares. [`attackers`]
+/// finds all of these pieces, in more steps.
 #[inline(always)]
 pub(super) fn is_attacked(board: &Board, square: Square, by: Color, occupied: u64) -> bool {
     let close = pseudo_attacks(Role::Knight, square) & board.role(Role::Knight).bits()
@@ -141,7 +146,7 @@ pub(super) fn is_attacked(board: &Board, square: Square, by: Color, occupied: u6
     close & board.color(by).bits() != 0 || sliders_attack(board, square, by, occupied)
 }
 
-/// Whether a colour's bishops, rooks or queens attack a square, when these squares are occupied.
+/// Whether a colour's bishops, rooks or queens attack a square, given the set of occupied squares.
 #[inline(always)]
 pub(super) fn sliders_attack(board: &Board, square: Square, by: Color, occupied: u64) -> bool {
     let is_open = |slider| between(square, slider) & occupied == 0;
@@ -182,7 +187,7 @@ pub(super) fn pinned(board: &Board, king: Square, us: Color) -> u64 {
 /// Both back ranks, where no pawn may stand.
 pub(crate) const BACK_RANKS: u64 = 0xff00_0000_0000_00ff;
 
-/// Files and ranks of a step: first those of rooks, then those of bishops.
+/// Steps in files and ranks: first the directions of rooks, then those of bishops.
 const DIRECTIONS: [(i8, i8); 8] =
     [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)];
 const JUMPS: [(i8, i8); 8] =
@@ -190,7 +195,7 @@ const JUMPS: [(i8, i8); 8] =
 
 const A_FILE: u64 = u64::MAX / 255;
 
-/// The lines through a square, without it.
+/// The file and diagonals through a square, without the square itself.
 #[derive(Copy, Clone)]
 struct Lines {
     file: u64,
@@ -201,8 +206,8 @@ static LINES: [Lines; 64] = all_lines();
 /// Squares that a rook attacks on its rank, by its file and the occupancy of the inner six squares.
 static ON_RANK: [[u8; 64]; 8] = on_rank();
 
-/// By role and square. These few kilobytes stay in the nearest cache, where tables for any
-/// occupancy do not.
+/// Attacks on an empty board, by role and square. These few kilobytes stay in the fastest cache;
+/// tables for every occupancy would not.
 static REACH: [[u64; 64]; 6] = reaches();
 static BETWEEN: [[u64; 64]; 64] = all_between();
 static BEYOND: [[u64; 64]; 64] = all_beyond();

@@ -107,7 +107,7 @@ impl From<&shakmaty::Board> for Board {
 }
 
 impl From<&Position> for Setup {
-    /// With the counters of a game's first position.
+    /// The counters are those of a game's first position.
     fn from(position: &Position) -> Setup {
         Setup {
             board: position.board().into(),
@@ -147,8 +147,8 @@ impl TryFrom<&Setup> for Position {
 impl TryFrom<&Position> for Chess {
     type Error = shakmaty::PositionError<Chess>;
 
-    /// In Chess960 mode, where castling is the king taking its rook; with the counters of a game's
-    /// first position.
+    /// The mode is Chess960, in which castling is the king taking its rook. The counters are those
+    /// of a game's first position.
     ///
     /// # Errors
     /// Errors of shakmaty; its `ignore_…` methods accept unusual positions.
@@ -160,10 +160,10 @@ impl TryFrom<&Position> for Chess {
 impl TryFrom<&Chess> for Position {
     type Error = PositionError;
 
-    /// With an en passant square after every double step.
+    /// The position has an en passant square after every double step.
     ///
     /// # Errors
-    /// None for what shakmaty has set up itself.
+    /// None for a position that shakmaty set up itself.
     fn try_from(chess: &Chess) -> Result<Position, PositionError> {
         Position::try_from(&shakmaty::Position::to_setup(chess, EnPassantMode::Always))
     }
@@ -180,7 +180,7 @@ impl From<Move> for shakmaty::uci::UciMove {
     }
 }
 
-/// A piece that is dropped on the board, which no move of chess does.
+/// Error of a move that drops a piece on the board, which chess does not have.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a piece is dropped on the board")]
 pub struct PieceDrop;

@@ -24,7 +24,7 @@ impl Legality {
     pub const TOO_MANY_PAWNS: Legality = Legality(1 << 4);
     /// A side has more than sixteen pieces.
     pub const TOO_MANY_PIECES: Legality = Legality(1 << 5);
-    /// A side has more promoted pieces than pawns that are gone.
+    /// A side has more promoted pieces than missing pawns.
     pub const TOO_MANY_PROMOTED: Legality = Legality(1 << 6);
     /// The side that is not to move stands in check.
     pub const OPPOSITE_CHECK: Legality = Legality(1 << 7);
@@ -35,8 +35,8 @@ impl Legality {
     /// A check that no single move can have given.
     pub const IMPOSSIBLE_CHECK: Legality = Legality(1 << 10);
 
-    /// A halfmove clock other than 0 beside an en passant square. Only a record can tell, see
-    /// [`EpdRecord::legality`](crate::model::EpdRecord::legality).
+    /// A halfmove clock other than 0 together with an en passant square. A position has no clock,
+    /// so only [`EpdRecord::legality`](crate::model::EpdRecord::legality) finds this.
     pub const CLOCK_BESIDE_EP: Legality = Legality(1 << 11);
 
     const NAMES: [(Legality, &'static str); 12] = [
@@ -145,8 +145,8 @@ fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool
     }
 }
 
-/// Whether a double step can have left the en passant square: the square and the one the
-/// pawn came from are empty, and the pawn stands in front. True when there is no such square.
+/// Whether a double step can have left the en passant square: this square and the pawn's start
+/// square are empty, and the pawn stands in front. True if there is no en passant square.
 #[inline]
 pub(crate) fn en_passant_is_possible(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return true };
@@ -165,8 +165,8 @@ pub(super) fn has_stepped_over(board: &Board, turn: Color, target: Square) -> bo
         && target.rank() == en_passant_rank(turn)
 }
 
-/// True if neither side has the material to mate: beside the kings there is nothing, one knight, or
-/// bishops on squares of one colour. The game is a draw, whoever is to move.
+/// True if neither side has the material to mate: besides the kings there is nothing, one knight,
+/// or bishops on squares of one colour. The game is a draw, whoever is to move.
 ///
 /// ```
 /// use epdb::model::{Position, rules::is_insufficient_material};
@@ -184,13 +184,13 @@ pub fn is_insufficient_material(board: &Board) -> bool {
     is_one_knight || rest == bishop && (dark == 0 || dark == bishop.count_ones())
 }
 
-/// True if a side could mate by some series of legal moves, as far as the material of both sides says:
-/// FIDE 6.9 and 7.5.5 draw a game that its opponent would lose otherwise. Blocked positions are not
-/// looked at.
+/// True if the material of both sides lets this side mate by some series of legal moves. If it does
+/// not, FIDE 6.9 and 7.5.5 draw a game that the opponent would otherwise lose. Blocked positions
+/// are not considered.
 ///
-/// A lone king cannot mate. A knight alone needs a piece of the opponent other than a queen that takes a
-/// square from the king. Bishops on squares of one colour need a knight, a pawn, or a bishop on the other
-/// colour.
+/// A lone king cannot mate. A single knight needs a piece of the opponent, other than a queen, that
+/// blocks a square next to the opponent's king. Bishops on squares of one colour need a knight, a
+/// pawn, or a bishop on the other colour.
 ///
 /// ```
 /// use epdb::model::{Color, Position, rules::can_mate};
@@ -217,8 +217,8 @@ pub fn can_mate(board: &Board, side: Color) -> bool {
     own != 0 && (!is_of_one_colour || (knight | pawn) != 0)
 }
 
-/// A quick test whether [`legality`] finds nothing wrong, castling rights aside. True for most boards without
-/// a king in check and without promoted pieces; false proves nothing.
+/// A quick test whether [`legality`] finds nothing wrong, castling rights aside. True for most
+/// boards without a king in check and without promoted pieces; false proves nothing.
 #[cfg(feature = "source")]
 #[inline(always)]
 pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Square>) -> bool {
@@ -231,12 +231,12 @@ pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Sq
         && en_passant.is_none_or(|target| has_stepped_over(board, turn, target))
 }
 
-/// Whether a side has no more pieces of a role than a game begins with.
+/// Whether a side has at most as many pieces of each role as at the start of a game.
 #[cfg(feature = "source")]
 #[inline(always)]
 fn has_usual_pieces(board: &Board, color: Color) -> bool {
     let most = |role, most: usize| {
-        // Not every machine that the crate is compiled for counts bits in one instruction.
+        // Pieces are not counted, because not every target machine counts bits in one instruction.
         (0..most).fold(board.pieces(color, role).bits(), |rest, _| rest & rest.wrapping_sub(1)) == 0
     };
     (board.pieces(color, Role::Pawn).count() <= 8)

@@ -13,8 +13,9 @@ use crate::model::board::Board;
 use crate::model::position::{Castling, Position, Side};
 use crate::model::square::{Bitboard, Color, Role, Square};
 
-/// A position in which moves can be generated: one king a side, no pawn on a back rank,
-/// and the side to move could not take a king. A bad en passant square counts as none.
+/// A position in which moves can be generated: each side has one king, no pawn is on a back rank,
+/// and the side to move could not take a king. An en passant square that no double step can have
+/// left is dropped.
 ///
 /// ```
 /// use epdb::model::{Position, rules::Playable};
@@ -27,8 +28,8 @@ pub struct Playable {
     king: Square,
     checkers: u64,
     pinned: u64,
-    /// Squares to which pieces other than the king may move. Without check: all but our own. In check:
-    /// the checker and the squares before it. In double check: none.
+    /// Squares to which pieces other than the king may move. Without check: all but our own. In
+    /// check: the checker and the squares between it and the king. In double check: none.
     targets: u64,
 }
 
@@ -52,7 +53,8 @@ impl Playable {
         Ok(Playable::prepare(*position, king, true))
     }
 
-    /// [`Playable::new`] for a position that is known to be playable, and perhaps not to be check.
+    /// [`Playable::new`] for a position that is known to be playable. `may_be_check` may be false
+    /// only if the side to move is known not to be in check.
     #[inline(always)]
     pub(in crate::model) fn from_playable(position: &Position, may_be_check: bool) -> Playable {
         let king = position.board().king(position.turn()).unwrap_or(Square::at(4, 0));
@@ -106,13 +108,13 @@ impl Playable {
         Bitboard(self.pinned)
     }
 
-    /// The squares that pieces other than the king may move to at all: without check all but our
-    /// own, in check those that end it, in double check none. En passant captures are apart.
+    /// The squares to which pieces other than the king may move. Without check: all but our own. In
+    /// check: those that end it. In double check: none. En passant captures are not included.
     pub(crate) const fn targets(&self) -> Bitboard {
         Bitboard(self.targets)
     }
 
-    /// The squares to which the piece on `from` may legally move, castling and en passant apart.
+    /// The squares to which the piece on `from` may legally move, without castling and en passant.
     /// The piece must be of the side to move and of this role.
     #[inline(always)]
     pub fn destinations(&self, from: Square, role: Role) -> Bitboard {
@@ -128,8 +130,8 @@ impl Playable {
         Bitboard(reach & self.targets & line)
     }
 
-    /// Our pieces of a role, pawns apart, that may legally go to a square: the question that SAN's
-    /// disambiguation asks.
+    /// Our pieces of a role other than pawn that may legally go to a square. SAN has to tell them
+    /// apart.
     pub fn origins(&self, role: Role, to: Square) -> Bitboard {
         let board = self.position.board();
         let candidates = role_attacks(role, to, board.occupied().bits())
@@ -243,7 +245,7 @@ impl Playable {
         }
     }
 
-    /// All legal moves, in no promised order. Ordinal order is the business of the codec.
+    /// All legal moves, in no promised order. [`crate::codec`] has the order of move ordinals.
     pub fn legal_moves(&self) -> Vec<Move> {
         let mut moves = Vec::with_capacity(48);
         self.each_move(|mv| {
@@ -325,16 +327,17 @@ pub(crate) fn castling_rook(position: &Position, king: Square, side: Side) -> Op
     .then_some(rook)
 }
 
-/// The position after a legal move of a playable position whose en passant square, if it has one,
-/// is possible: [`Playable::after`] without getting ready for the next move.
+/// The position after a legal move. Unlike [`Playable::after`], does not prepare for the next move.
+/// The position must be playable, and a double step must be able to have left its en passant
+/// square.
 pub fn after(position: &Position, mv: Move) -> Position {
     let mut next = *position;
     play(position, mv, &mut next);
     next
 }
 
-/// The position after a null move: the other side is to move, with no square of an en passant capture.
-/// It is playable where the side that makes none is not in check.
+/// The position after a null move: the other side is to move, and there is no en passant square. It
+/// is playable if the side that passes is not in check.
 pub(in crate::model) fn after_null_move(position: &Position) -> Position {
     let mut next = position.without_en_passant();
     let (_, turn, ..) = next.parts_mut();
@@ -350,8 +353,8 @@ pub(in crate::model) struct Played {
     pub(in crate::model) may_be_check: bool,
 }
 
-/// Puts what [`after`] gives in place of another position, since copying it there would take as long
-/// as the move.
+/// Writes the position after a move to `next`. [`after`] returns the position; copying it would
+/// take as long as the move itself.
 #[inline(always)]
 pub(in crate::model) fn play(position: &Position, mv: Move, next: &mut Position) -> Played {
     let us = position.turn();
@@ -376,7 +379,7 @@ fn castle(position: &Position, mv: Move, next: &mut Position) -> Played {
     Played { is_zeroing: false, may_be_check: true }
 }
 
-/// [`play`] for a move that is no castling, of a piece of this role.
+/// [`play`] for a move that is not castling, by a piece of this role.
 #[inline(always)]
 pub(in crate::model) fn play_piece(
     position: &Position,
@@ -391,7 +394,7 @@ pub(in crate::model) fn play_piece(
     *turn = !us;
     *en_passant = None;
     *castling = *position.castling();
-    // Rights end with a move of their king or rook, or with the capture of that.
+    // A right ends if its king or rook moves, or if its rook is captured.
     let holders = (before.role(Role::King).bits() | before.role(Role::Rook).bits()) & BACK_RANKS;
     if !castling.is_empty() && (from | to) & holders != 0 {
         *castling = castling_after(position, mv, role);
@@ -429,8 +432,8 @@ fn may_give_check(after: &Board, us: Color, role: Role, mv: Move) -> bool {
     is_direct || opens_line && sliders_attack(after, square, us, after.occupied().bits())
 }
 
-/// A right is lost when its king moves, or when its rook moves or is captured; all of them stand on
-/// a back rank.
+/// Castling rights after a move. A right is lost when its king moves, or when its rook moves or is
+/// captured; all of them stand on a back rank.
 fn castling_after(position: &Position, mv: Move, role: Role) -> Castling {
     let mut castling = *position.castling();
     if castling.is_empty() {
@@ -449,13 +452,13 @@ fn castling_after(position: &Position, mv: Move, role: Role) -> Castling {
     castling
 }
 
-/// Whether a move starts the halfmove clock again: a pawn move or a capture.
+/// Whether a move resets the halfmove clock: a pawn move or a capture.
 pub fn is_zeroing(position: &Position, mv: Move) -> bool {
     let board = position.board();
     board.role(Role::Pawn).contains(mv.from) || board.color(!position.turn()).contains(mv.to)
 }
 
-/// Whether a legal en passant capture exists; never on a board that is not playable.
+/// Whether a legal en passant capture exists; false if the position is not playable.
 pub fn en_passant_is_legal(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return false };
     let us = position.turn();
@@ -471,7 +474,7 @@ impl TryFrom<&Position> for Playable {
     }
 }
 
-/// Why moves cannot be generated in a position.
+/// Reason why moves cannot be generated in a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotPlayable {
@@ -499,7 +502,7 @@ impl Position {
 
 /// A move of a playable position.
 ///
-/// Castling is said as the king taking its own rook (`e1h1`), which no other move can be.
+/// Castling is written as the king taking its own rook (`e1h1`), which no other move does.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Move {
     /// The square the piece leaves.
@@ -532,7 +535,7 @@ pub struct MoveTextError;
 impl FromStr for Move {
     type Err = MoveTextError;
 
-    /// Reads what [`Move`] is displayed as. Whether it is legal is a question of a position.
+    /// Reads a move as [`Move`] is displayed. The move need not be legal in any position.
     ///
     /// ```
     /// use epdb::model::rules::Move;
