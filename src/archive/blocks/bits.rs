@@ -4,8 +4,9 @@
 #[derive(Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits of an incomplete byte, and their number.
+    /// Bits of the last byte, which is incomplete.
     bits: u64,
+    /// Number of these bits, fewer than 8.
     len: u32,
 }
 
@@ -21,7 +22,8 @@ impl BitWriter {
         }
     }
 
-    /// Writes a Rice code: the high part in unary, as ones and a zero, then the lowest `plain` bits.
+    /// Writes a Rice code: the part above the lowest `plain` bits in unary, as ones and a zero,
+    /// then the lowest `plain` bits.
     pub(super) fn put_rice(&mut self, value: u64, plain: u32) {
         for _ in 0..value >> plain {
             self.put(1, 1);
@@ -30,15 +32,16 @@ impl BitWriter {
         self.put(value & ((1 << plain) - 1), plain);
     }
 
-    /// Writes an Elias gamma code of a number that is at least 1: the number of bits below its highest
-    /// in unary, then these bits.
+    /// Writes an Elias gamma code of a number that is at least 1: the number of bits below its
+    /// highest in unary, then these bits.
     pub(super) fn put_gamma(&mut self, value: u32) {
         let bits = value.ilog2();
         self.put((1 << bits) - 1, bits + 1);
         self.put(u64::from(value) - (1 << bits), bits);
     }
 
-    /// Writes a truncated binary code of a number below `end`: low numbers take a bit less.
+    /// Writes a truncated binary code of a number below `end`. Low numbers take a bit less than
+    /// high ones.
     pub(super) fn put_below(&mut self, value: u32, end: u32) {
         let bits = end.ilog2();
         let short = (2u64 << bits) - u64::from(end);
@@ -51,7 +54,7 @@ impl BitWriter {
         }
     }
 
-    /// The bytes; the last one is padded with zeros.
+    /// Returns the bytes. The last byte is padded with zeros.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.len > 0 {
             self.bytes.push(self.bits as u8);
@@ -60,7 +63,7 @@ impl BitWriter {
     }
 }
 
-/// Reader of the codes of [`BitWriter`]; `None` at the end of the bits.
+/// Reader of the codes of [`BitWriter`]. Its methods return `None` past the end of the bits.
 #[derive(Clone, Default)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
@@ -73,7 +76,7 @@ impl<'a> BitReader<'a> {
         BitReader { bytes, at: 0 }
     }
 
-    /// At least 56 bits from the next one on; zeros past the end.
+    /// The bits from the next one on, at least 56; zeros past the end.
     #[inline]
     fn window(&self) -> u64 {
         let rest = self.bytes.get(self.at / 8..).unwrap_or_default();
@@ -99,7 +102,7 @@ impl<'a> BitReader<'a> {
         self.at += bits;
     }
 
-    /// Takes bits, at most 56.
+    /// Takes a number of bits, at most 56.
     #[inline]
     pub(super) fn take(&mut self, bits: u32) -> Option<u64> {
         let value = self.window() & ((1 << bits) - 1);
@@ -107,7 +110,7 @@ impl<'a> BitReader<'a> {
         Some(value)
     }
 
-    /// Takes ones up to the next zero, and the zero; returns the number of ones.
+    /// Takes all ones before the next zero, and the zero. Returns the number of ones.
     #[inline]
     fn take_ones(&mut self) -> Option<u64> {
         let mut all = 0;
@@ -122,7 +125,8 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// Takes ones up to the next zero, at most `max`; after `max` ones there is no zero.
+    /// Takes ones before the next zero, and the zero. After `max` ones it stops and takes no zero.
+    /// Returns the number of ones.
     #[inline]
     pub(super) fn take_some_ones(&mut self, max: u32) -> Option<u32> {
         let ones = self.window().trailing_ones().min(max);

@@ -24,27 +24,27 @@ pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&bytes), operations)
 }
 
-/// A block whose checksum was checked. Places of records are counted in it, from 0.
+/// A block whose checksum was checked. The place of a record is its index in the block, from 0.
 pub(super) struct Block {
-    /// Number of its first record.
+    /// Number of the first record of the block.
     first: u64,
     records: BlockRecords,
 }
 
-/// The records of a block.
+/// The records of a block in the form that was decoded.
 pub(super) enum BlockRecords {
-    /// Rows, and the operations of those that have any.
+    /// Rows, and the operations of those rows that have any.
     Rows {
         /// The rows, one for each record.
         read: ReadRows,
-        /// The bytes of the operations.
+        /// The operations of all rows, still coded.
         operations: Vec<u8>,
         /// Initial model of the operations.
         start: Arc<InitialModel>,
         /// Memory limit for decoding the operations, in bytes.
         memory_bytes: usize,
     },
-    /// Canonical text, a line a record.
+    /// Canonical text, one line for each record.
     Text(Vec<u8>),
 }
 
@@ -74,7 +74,7 @@ impl Block {
         }
     }
 
-    /// The rows of a range of records, for comparing positions without making records.
+    /// The rows of a range of records. With them positions are compared, without making records.
     pub(super) fn rows_in(&self, range: Range<usize>) -> Result<Cow<'_, [Row]>, ArchiveError> {
         let rows = match &self.records {
             BlockRecords::Rows { read, .. } => read.rows.get(range).map(Cow::Borrowed),
@@ -86,17 +86,17 @@ impl Block {
         rows.ok_or_else(|| self.damaged())
     }
 
-    /// True if a record is a row without operations.
+    /// True if the record at a place is only a row, without operations.
     pub(super) fn is_row_alone(&self, place: usize) -> bool {
         self.rows().get(place).is_some_and(|row| !row.has_operations())
     }
 
-    /// Error of a block whose checksum matches but which no writer produces.
+    /// Error for a block that has a matching checksum, but that no writer produces.
     pub(super) fn damaged(&self) -> ArchiveError {
         Refusal::Damaged.at(PART, self.first)
     }
 
-    /// A record.
+    /// Decodes the record at a place.
     pub(super) fn record(&self, place: usize) -> Result<EpdRecord, ArchiveError> {
         let record = match &self.records {
             BlockRecords::Rows { read, .. } => match read.rows.get(place) {
@@ -112,12 +112,12 @@ impl Block {
         record.ok_or_else(|| self.damaged())
     }
 
-    /// All records from a place on.
+    /// Decodes all records from a place on.
     pub(super) fn records_from(&self, place: usize) -> Result<Vec<EpdRecord>, ArchiveError> {
         self.records_in(place..usize::MAX)
     }
 
-    /// A range of records. Records after the range are not decoded.
+    /// Decodes a range of records. Records after the range are not decoded.
     pub(super) fn records_in(&self, range: Range<usize>) -> Result<Vec<EpdRecord>, ArchiveError> {
         match &self.records {
             BlockRecords::Text(text) => {
@@ -134,8 +134,9 @@ impl Block {
         }
     }
 
-    /// The records at ascending places, with at most about `max_memory` bytes for their operations. Other
-    /// records are decoded only as far as these need them; records after the last place are not decoded.
+    /// Decodes the records at ascending places, with at most about `max_memory` bytes for their
+    /// operations. Of the other records, only what these records depend on is decoded, and nothing
+    /// after the last place.
     pub(super) fn records_at(
         &self,
         places: &[usize],
@@ -150,7 +151,8 @@ impl Block {
         }
     }
 
-    /// Appends the canonical text of a record, without line end.
+    /// Appends the canonical text of the record at a place, without line end. `record` is called to
+    /// decode it, if the row is not enough.
     pub(super) fn write_record(
         &self,
         place: usize,
@@ -166,7 +168,7 @@ impl Block {
         }
     }
 
-    /// Appends the canonical text of a range of records, a line each.
+    /// Appends the canonical text of a range of records, each on a line.
     pub(super) fn write_text(
         &self,
         range: Range<usize>,
@@ -197,7 +199,7 @@ impl Block {
 
 const PART: &str = "block of record";
 
-/// The records at ascending places of rows, with their operations.
+/// Decodes the records at ascending places of rows, with their operations.
 fn records_of(
     read: &ReadRows,
     places: &[usize],
@@ -226,7 +228,8 @@ fn records_of(
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }
 }
 
-/// True if a writer produces such an operation: sets ascend, and only opcodes with moves have moves.
+/// True if a writer produces such an operation: sets of moves ascend, and only opcodes with moves
+/// have moves.
 fn is_written(operation: &Operation) -> bool {
     let Some(entry) = operation.opcode.standard() else { return true };
     let operands = &operation.operands;
@@ -237,7 +240,8 @@ fn is_written(operation: &Operation) -> bool {
     }
 }
 
-/// Puts operations into the record of a row; false if no record has this row and these operations.
+/// Puts operations into the record of a row. Returns false if no record has this row and these
+/// operations.
 fn put_operations(
     record: &mut EpdRecord,
     operations: Vec<Operation>,

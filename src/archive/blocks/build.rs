@@ -32,9 +32,9 @@ use crate::text::{FormatOptions, epd};
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::archive) enum Mixing {
     Never,
-    /// Use one if that is shorter than other coders.
+    /// A segment has one if its blocks are then shorter than with all other coders.
     WhereShorter,
-    /// Use one in all segments, with this number of hidden units.
+    /// All segments have one, with this number of hidden units.
     Always(usize),
 }
 
@@ -46,17 +46,18 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     rows: Vec<Row>,
     /// True if the rows are flipped.
     is_flipped: bool,
-    /// Binary form of the records with operations other than counters, and their numbers and ends.
+    /// Binary form of the records with operations other than counters, one after the other.
     encoded: Vec<u8>,
+    /// Number of each such record in the segment, and the end of its binary form.
     ends: Vec<(u32, usize)>,
-    /// Position keys, if an index needs them.
+    /// Position keys of the records, if an index needs them.
     keys: Option<Vec<u64>>,
-    /// Original numbers of the records, counted from 0, if they were rearranged.
+    /// Original numbers of the records in the segment, if the records were rearranged.
     order: Vec<u32>,
-    /// Identity that the checksums cover, once computed.
+    /// Identity that the checksums cover. It is computed when it is first needed.
     identity: OnceLock<u32>,
-    /// The moves that lead from each row to the next, found when operations are coded: operations and
-    /// the prediction of rows both need them.
+    /// The moves that lead from each row to the next. They are found when operations are coded; the
+    /// prediction of rows uses them too.
     steps: OnceLock<Vec<Option<Move>>>,
 }
 
@@ -66,7 +67,7 @@ pub(in crate::archive) struct CodedSegment {
     pub(in crate::archive) flags: u8,
     pub(in crate::archive) block_records: u32,
     pub(in crate::archive) model: Vec<u8>,
-    /// Initial model of the operations of each block; may be empty.
+    /// Initial model for the operations of each block; may be empty.
     pub(in crate::archive) operation_start: Vec<u8>,
     pub(in crate::archive) directory: Vec<u8>,
     pub(in crate::archive) blocks: Vec<Vec<u8>>,
@@ -86,7 +87,7 @@ impl CodedOperations {
     }
 }
 
-/// The records of a block that have operations, with their places.
+/// The rows of a block, and its records that have operations with their places in the block.
 struct BlockOperations<'a> {
     rows: &'a [Row],
     steps: &'a [Option<Move>],
@@ -104,22 +105,24 @@ impl CodedSegment {
     }
 }
 
-/// Default number of records in a block of positions.
+/// Default number of records in a block, if records have no operations and no mixing model is
+/// tried.
 const MAX_DEFAULT_RECORDS: u32 = 128;
-/// Maximum default number of records in a block if a mixing model is tried, which is slower, or if
-/// records have operations.
+/// Maximum default number of records in a block, if records have operations or a mixing model is
+/// tried. A mixing model is slower.
 pub(in crate::archive) const MAX_MIXED_RECORDS: u32 = 64;
-/// Default number of bytes of coded operations in a block. A lookup of one record decodes half of the
-/// block on average. Each record counts as [`BYTES_OF_RECORD`] more, for its decoding time.
+/// Default number of bytes of coded operations in a block. A lookup of one record decodes half of a
+/// block on average. For its decoding time, each record counts [`BYTES_OF_RECORD`] bytes more.
 const BLOCK_OPERATIONS: usize = 164;
 const BYTES_OF_RECORD: usize = 2;
-/// Number of blocks from which the bytes of operations of a record are estimated.
+/// Number of blocks from which the average length of the operations of a record is estimated.
 const MEASURED: usize = 64;
-/// Number of records above which a segment always has its own model.
+/// Number of records above which a segment always has a model of its own.
 const FEW: usize = 1 << 16;
-/// One in this many blocks is used for estimating the size with a position model. Training a mixing
-/// model takes longer, so it has a smaller sample.
+/// One in this many blocks is used to estimate the size with a position model.
 const TRIED: usize = 8;
+/// One in this many blocks is used to estimate the size with a mixing model, which takes longer to
+/// train.
 const SKETCHED: usize = 4 * TRIED;
 /// Number of records above which the initial model of operations is trained on a sample.
 const TRAINED: usize = 1 << 13;
@@ -127,16 +130,17 @@ const TRAINED: usize = 1 << 13;
 const LOOKED_AT: usize = 64;
 /// Number of rows whose checksum is computed at once.
 const CHECKED: usize = 256;
-/// Approximate number of records in a block of compressed text: many, because zstd needs repetition.
+/// Approximate number of records in a block of compressed text. It is large, because zstd needs
+/// repetition.
 const TEXT_BLOCK: usize = 1 << 14;
 /// Level of zstd.
 const TEXT_LEVEL: i32 = 19;
 
-/// Estimated bytes of all rows, by models of a part of them.
+/// Estimated size of all rows in bytes, from models of a part of the rows.
 struct Trial {
-    /// With a briefly trained mixing model; a fully trained one saves up to two fifths more.
+    /// Size with a briefly trained mixing model. A fully trained one saves up to two fifths more.
     by_mixing: u64,
-    /// With a position model; one of all rows saves up to a quarter more.
+    /// Size with a position model of the part. A model of all rows saves up to a quarter more.
     by_tree: u64,
 }
 
@@ -145,20 +149,21 @@ impl Trial {
         self.by_mixing * 2 / 3 < self.by_tree
     }
 
-    /// True if a position model may take less than this.
+    /// True if a position model of all rows may take fewer bytes than `mixed`.
     const fn tree_may_win(&self, mixed: u64) -> bool {
         self.by_tree * 3 / 4 < mixed
     }
 }
 
 impl BlockSegmentBuilder {
-    /// Builder for records from a number on, optionally with keys for an index.
+    /// Makes a builder for records from the number `first` on, with their keys if there is an
+    /// index.
     pub(in crate::archive) fn from(first: u64, has_index: bool) -> BlockSegmentBuilder {
         let keys = has_index.then(Vec::new);
         BlockSegmentBuilder { first, keys, ..BlockSegmentBuilder::default() }
     }
 
-    /// Identity that the checksums of the blocks cover: a checksum of all records.
+    /// Identity that the checksums of the blocks cover. It is a checksum of all records.
     pub(in crate::archive) fn identity(&self) -> u32 {
         *self.identity.get_or_init(|| {
             let mut bytes = Vec::new();
@@ -178,7 +183,7 @@ impl BlockSegmentBuilder {
         })
     }
 
-    /// Forgets what was found of the rows as they were.
+    /// Forgets what was computed from the rows, because they change.
     fn forget(&mut self) {
         self.identity.take();
         self.steps.take();
@@ -188,7 +193,7 @@ impl BlockSegmentBuilder {
         &self.rows
     }
 
-    /// Original numbers of the records, if they were rearranged.
+    /// Original numbers of the records; empty if they were not rearranged.
     pub(super) fn order(&self) -> &[u32] {
         &self.order
     }
@@ -203,8 +208,8 @@ impl BlockSegmentBuilder {
         Ok(())
     }
 
-    /// Adds a record in its binary form. Its operations are not decoded before they are coded, unless
-    /// there are counters among them.
+    /// Adds a record in its binary form. Its operations are decoded only when they are coded,
+    /// unless there are counters among them.
     pub(in crate::archive) fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         let Some(board) = record::board_with_operations(bytes)? else {
             return self.push(&record::decode(bytes)?.0);
@@ -215,7 +220,8 @@ impl BlockSegmentBuilder {
         Ok(())
     }
 
-    /// Adds the row of a record. If it has operations, its binary form is the last one already.
+    /// Adds the row of a record. If the record has operations, its binary form must have been added
+    /// before.
     fn push_row(&mut self, row: Row, position: &Position) {
         self.forget();
         if row.has_operations() {
@@ -227,7 +233,8 @@ impl BlockSegmentBuilder {
         }
     }
 
-    /// The position keys and the rows of the records for an index, block by block.
+    /// The position keys and rows of the records, index block by index block. An index block has
+    /// `records` records.
     pub(in crate::archive) fn blocks(
         &self,
         records: u32,
@@ -247,7 +254,8 @@ impl BlockSegmentBuilder {
         self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16
     }
 
-    /// The records from `first`, at most `count`; `decode` reads those that have operations.
+    /// Returns up to `count` records, from the record number `first` of the segment on. `decode`
+    /// decodes the records that have operations.
     fn records(
         &self,
         (first, count): (usize, usize),
@@ -271,7 +279,7 @@ impl BlockSegmentBuilder {
         Ok(records)
     }
 
-    /// Rearranges the records; stores the original order if `is_kept`.
+    /// Rearranges the records. Stores the original order if `is_kept` is true.
     pub(super) fn rearrange(&mut self, order: Vec<u32>, is_kept: bool) {
         let starts = [0].into_iter().chain(self.ends.iter().map(|&(_, end)| end));
         let ranges = starts.zip(&self.ends).map(|(start, &(owner, end))| (owner, start..end));
@@ -302,7 +310,7 @@ impl BlockSegmentBuilder {
         self.forget();
     }
 
-    /// Codes all records with the shortest of the allowed coders.
+    /// Codes all records with the allowed coder that gives the shortest result.
     pub(in crate::archive) fn code(
         &self,
         block_records: u32,
@@ -349,7 +357,7 @@ impl BlockSegmentBuilder {
         Ok(shorter(best, text))
     }
 
-    /// Codes by a position model of these records.
+    /// Codes all records with a position model of these records.
     fn code_by_tree(
         &self,
         operations: &CodedOperations,
@@ -362,17 +370,18 @@ impl BlockSegmentBuilder {
         self.code_positions(coder, encode, operations, block_records)
     }
 
-    /// Finds the moves that lead from each row to the next, on all threads: before threads ask for them.
+    /// Finds the moves that lead from each row to the next. This uses all threads, so it must be
+    /// done before threads ask for the moves.
     fn find_steps(&self) {
         self.steps.get_or_init(|| move_links::steps(&self.rows));
     }
 
-    /// The moves that lead from each row to the next, if operations were coded.
+    /// The moves that lead from each row to the next; `None` if they were not searched for.
     fn known_steps(&self) -> Option<&[Option<Move>]> {
         self.steps.get().map(Vec::as_slice)
     }
 
-    /// Codes by a mixing model of these records.
+    /// Codes all records with a mixing model of these records.
     fn code_mixed(
         &self,
         model: &MixingModel,
@@ -384,8 +393,8 @@ impl BlockSegmentBuilder {
         self.code_positions((CODER_MIXING, model.write()), encode, operations, block_records)
     }
 
-    /// Estimates the sizes by both coders from a part of the blocks; `None` for few records, for which
-    /// both are tried on all.
+    /// Estimates the sizes by both coders from a part of the blocks. Returns `None` for a few
+    /// records, for which both coders are tried on all records.
     fn trial(&self, block_records: u32) -> Result<Option<Trial>, ArchiveError> {
         if self.rows.len() <= FEW {
             return Ok(None);
@@ -409,7 +418,7 @@ impl BlockSegmentBuilder {
         }))
     }
 
-    /// Default number of records in a block: fewer if records are long.
+    /// Default number of records in a block. It is smaller if records have long operations.
     pub(in crate::archive) fn records_of_a_block(
         &self,
         mixing: Mixing,
@@ -464,7 +473,7 @@ impl BlockSegmentBuilder {
         Ok(CodedOperations { start: bytes, blocks })
     }
 
-    /// The rows of a block, and its records with operations.
+    /// Returns the rows of a block, and its records with operations.
     fn block_operations(
         &self,
         first: usize,
@@ -487,8 +496,8 @@ impl BlockSegmentBuilder {
         Ok(BlockOperations { rows, steps, records })
     }
 
-    /// Codes positions by a coder with the bytes of its model. `encode` returns the intervals of the rows
-    /// of a block, given the number of the first row.
+    /// Codes positions with a coder; `model` is the bytes of its model. `encode` returns the
+    /// intervals of the rows of a block, given the number of the first row.
     fn code_positions(
         &self,
         (coder, model): (u8, Vec<u8>),
@@ -520,7 +529,7 @@ impl BlockSegmentBuilder {
         })
     }
 
-    /// True if the built-in model may take fewer bytes than a coded segment.
+    /// True if the built-in model may take fewer bytes than a segment that is already coded.
     fn is_promising(&self, encoder: &tree::RowEncoder, coded: &CodedSegment) -> bool {
         let step = (coded.blocks.len() / LOOKED_AT).max(1);
         let mut bytes = Vec::new();
@@ -530,17 +539,18 @@ impl BlockSegmentBuilder {
         bytes.len() * step < coded.position_bytes() * 9 / 8
     }
 
-    /// Codes the text with zstd; `None` if that cannot be shorter than `limit`, or if the text does not
-    /// parse to the same records.
+    /// Codes the text of the records with zstd. Returns `None` if that cannot be shorter than
+    /// `limit`, or if the text does not parse to the same records.
     fn code_text(
         &self,
         limit: usize,
         per_block: usize,
     ) -> Result<Option<CodedSegment>, ArchiveError> {
-        // A multiple of the blocks that the index counts.
+        // The number of records is a multiple of that of an index block.
         let text_block = (TEXT_BLOCK / per_block).max(1) * per_block;
         let identity = self.identity();
-        // Compared at a faster level of zstd, so a somewhat longer result may still win.
+        // The text is compressed at a faster level of zstd first. So a result that is somewhat
+        // longer than the limit may still win.
         let may_win = |records: usize, halves: u64| -> Result<bool, ArchiveError> {
             let all = self.rows.len();
             let part = limit as u64 * records.min(all) as u64 / all.max(1) as u64;
@@ -575,7 +585,8 @@ impl BlockSegmentBuilder {
         }))
     }
 
-    /// The text of records, if it is not too long and parses to the same records.
+    /// Formats records as text. Returns `None` if the text is too long or does not parse to the
+    /// same records.
     fn text(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, ArchiveError> {
         let mut text = Vec::new();
         let decode = |bytes: &[u8]| record::decode(bytes).map(|(record, _)| record);
@@ -593,12 +604,12 @@ impl BlockSegmentBuilder {
     }
 }
 
-/// The shorter of two segments; the first if they have the same length.
+/// Returns the shorter of two segments; the first if both have the same length.
 fn shorter(first: CodedSegment, second: Option<CodedSegment>) -> CodedSegment {
     second.filter(|second| second.len() < first.len()).unwrap_or(first)
 }
 
-/// The bytes of a block of rows, with its coded operations if the segment has any.
+/// Returns the bytes of a block of rows, with its coded operations if the segment has any.
 fn code_block(
     intervals: &[Interval],
     place: U64,

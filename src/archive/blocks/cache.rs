@@ -1,5 +1,5 @@
-//! Caches of a reader: values that are read for segments, such as models, the last window of rows that
-//! were put into their original order, and the last blocks of lookups.
+//! Caches of a reader. They have the values of segments, such as models; the last window of rows
+//! that were put into their original order; and the blocks that were searched last.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,9 +11,10 @@ use crate::archive::error::{ArchiveError, Refusal};
 /// Maximum number of cached values.
 const MAX_CACHED: usize = 256;
 
-/// The values of the segments that were used last.
+/// A cache of values of segments. The values that were used last are kept.
 pub(super) struct SegmentCache<T> {
-    /// Values with the places of their segments, the last used first.
+    /// For each cached value the index of its segment, and the value. The value that was used last
+    /// comes first.
     kept: Mutex<Vec<(usize, Slot<T>)>>,
     /// Name of the values in errors.
     part: &'static str,
@@ -23,14 +24,14 @@ pub(super) struct SegmentCache<T> {
     memory_bytes: usize,
 }
 
-/// A value, made by the first thread that needs it.
+/// A value, which is made by the first thread that needs it.
 type Slot<T> = Arc<OnceLock<Result<T, Refusal>>>;
 
 /// A value that is in use.
 pub(super) struct Shared<T> {
     slot: Slot<T>,
     part: &'static str,
-    /// Place of its segment.
+    /// Index of the segment of the value.
     place: usize,
 }
 
@@ -43,8 +44,8 @@ impl<T> SegmentCache<T> {
         SegmentCache { kept: Mutex::default(), part, cost, memory_bytes }
     }
 
-    /// The value of the segment at a place. The first thread that needs it makes it by `read`, while
-    /// other threads go on with other segments.
+    /// Returns the value of the segment with the index `place`. The first thread that needs the
+    /// value makes it by `read`. Other threads can work on other segments meanwhile.
     pub(super) fn get(
         &self,
         place: usize,
@@ -74,16 +75,16 @@ impl<T> SegmentCache<T> {
 }
 
 impl<T> Shared<T> {
-    /// The value; an error if its bytes are damaged or it is too large.
+    /// Returns the value, or an error if its bytes are damaged or it is too large.
     pub(super) fn get(&self) -> Result<&T, ArchiveError> {
         let value = self.slot.get().map_or(Err(&Refusal::Damaged), Result::as_ref);
         value.map_err(|refusal| refusal.at(self.part, self.place as u64))
     }
 }
 
-/// Rows of a segment in order of their numbers.
+/// Rows of a segment in the order of their numbers.
 pub(super) struct Window {
-    /// Place of the segment.
+    /// Index of the segment.
     pub(super) segment: usize,
     /// Number of the first row.
     pub(super) first: u64,
@@ -102,7 +103,7 @@ impl Window {
 pub(super) struct LastWindow(Mutex<Option<Arc<Window>>>);
 
 impl LastWindow {
-    /// The window, if it has a record of a segment.
+    /// Returns the window if it has the record `number` of a segment.
     pub(super) fn with(&self, segment: usize, number: u64) -> Option<Arc<Window>> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         last.filter(|it| it.segment == segment && (it.first..it.end()).contains(&number))
@@ -113,18 +114,19 @@ impl LastWindow {
     }
 }
 
-/// The blocks that were searched last. A position and those after its moves are often in one block.
+/// The blocks that were searched last. A position and the positions after its moves are often in
+/// one block.
 #[derive(Default)]
 pub(super) struct RecentBlocks(Mutex<VecDeque<(BlockPlace, Arc<Block>)>>);
 
-/// Place of the segment, and number of the block in it.
+/// Index of a segment, and number of a block in the segment.
 type BlockPlace = (usize, u32);
 
 impl RecentBlocks {
     /// Maximum number of blocks.
     pub(super) const MAX: usize = 32;
 
-    /// A block, if it is one of the last.
+    /// Returns a block if it is among these blocks.
     pub(super) fn get(&self, place: BlockPlace) -> Option<Arc<Block>> {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = blocks.iter().position(|(of, _)| *of == place)?;

@@ -18,24 +18,25 @@ use crate::archive::tree::{self, PositionModel};
 /// The coder of a segment, ready to decode.
 pub(super) struct SegmentCoder {
     rows: RowCoder,
-    /// Initial model of the operations of each block.
+    /// Initial model for the operations of each block.
     operations: Arc<InitialModel>,
 }
 
 /// The coder of the rows of a segment.
 enum RowCoder {
-    /// By the position model of the segment.
+    /// Position model of the segment.
     Tree(Box<PositionModel>),
-    /// By the position model that is built into epdb.
+    /// Position model that is built into epdb.
     Shipped(&'static PositionModel),
-    /// By the mixing model of the segment.
+    /// Mixing model of the segment.
     Mixing(Box<MixingModel>),
-    /// By zstd.
+    /// Text under zstd, without a model.
     Text,
 }
 
 impl SegmentCoder {
-    /// Reads the coder of a segment, in about `memory_bytes`.
+    /// Reads the coder of a segment. It is refused if its model needs more than about
+    /// `memory_bytes`.
     pub(super) fn read(
         segment: &BlockSegment,
         file: &[u8],
@@ -64,7 +65,7 @@ impl SegmentCoder {
         Ok(SegmentCoder { rows, operations: Arc::new(operations) })
     }
 
-    /// Encoder of the same model, for measuring sizes; `None` for text.
+    /// Returns an encoder with the model of the segment, for measuring sizes; `None` for text.
     pub(super) fn encoder(&self) -> Option<BlockEncoder<'_>> {
         match &self.rows {
             RowCoder::Tree(model) => Some(BlockEncoder::Tree(model.encoder())),
@@ -74,8 +75,8 @@ impl SegmentCoder {
         }
     }
 
-    /// Decodes the rows of blocks, given with their numbers of rows, which must not ascend; `None` for
-    /// text.
+    /// Decodes the rows of blocks; each block comes with its number of rows, and these numbers must
+    /// not ascend. Returns `None` if the segment has text.
     fn decode_rows<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
@@ -97,8 +98,8 @@ impl SegmentCoder {
         }
     }
 
-    /// Decodes blocks of a segment; `None` for a damaged block. Decoding operations may take `memory_bytes`
-    /// bytes.
+    /// Decodes blocks of a segment; a damaged block becomes `None`. Decoding operations later may
+    /// take `memory_bytes` bytes.
     pub(super) fn decode(
         &self,
         segment: &BlockSegment,
@@ -140,7 +141,7 @@ fn model_bytes<'a>(segment: &BlockSegment, file: &'a [u8]) -> Result<&'a [u8], R
 }
 
 fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {
-    // A copy: zstd must not see bytes that another process may change.
+    // The bytes are copied, because zstd must not see bytes that another process may change.
     let bytes = block.bytes.to_vec();
     let frame = check::strip_placed(identity, block.first, &bytes)?;
     let text = block::unpack(frame, block.records)?;
@@ -149,14 +150,14 @@ fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {
 
 /// Encoder of the rows of blocks.
 pub(super) enum BlockEncoder<'a> {
-    /// By a position model.
+    /// With a position model.
     Tree(tree::RowEncoder<'a>),
-    /// By a mixing model.
+    /// With a mixing model.
     Mixing(mixing::RowEncoder<'a>),
 }
 
 impl BlockEncoder<'_> {
-    /// Adds the number of bits of each column of the rows of a block.
+    /// Adds the number of bits of each column, summed over the rows of a block.
     pub(super) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
         match self {
             BlockEncoder::Tree(encoder) => encoder.add_bits(rows, bits),

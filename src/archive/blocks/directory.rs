@@ -1,7 +1,7 @@
-//! The block directory of a segment: an offset for each group of blocks, and a length of one to four
-//! bytes for each block.
-// An offset of each block would take eight bytes. A length and a shared offset take little more than
-// one or two, and a lookup adds at most 31 lengths, which lie in one or two cache lines.
+//! The block directory of a segment: an offset for each group of blocks, and a length of one to
+//! four bytes for each block.
+// An offset for each block would take eight bytes. A length with a shared offset takes one or two
+// bytes and little more. A lookup adds at most 31 lengths, which lie in one or two cache lines.
 
 use crate::archive::error::ArchiveError;
 
@@ -11,7 +11,7 @@ const GROUP: usize = 32;
 const PLACE: usize = 8;
 const PART: &str = "block directory";
 
-/// The bytes of the directory of blocks with these lengths.
+/// Returns the bytes of the directory of blocks with these lengths.
 pub(super) fn write(lens: &[u32]) -> Vec<u8> {
     let longest = lens.iter().copied().max().unwrap_or(0);
     let width = (4 - longest.leading_zeros() as usize / 8).max(1);
@@ -27,7 +27,7 @@ pub(super) fn write(lens: &[u32]) -> Vec<u8> {
     out
 }
 
-/// True if a directory of `blocks` blocks can have this length.
+/// True if the directory of `blocks` blocks can have the length `len`.
 pub(super) fn fits(len: u64, blocks: u32) -> bool {
     let blocks = u64::from(blocks);
     (1..=4).any(|width| len == 1 + blocks.div_ceil(GROUP as u64) * PLACE as u64 + width * blocks)
@@ -46,7 +46,7 @@ pub(super) fn check(directory: &[u8], blocks: u32, bytes: usize) -> Result<(), A
     if end == bytes { Ok(()) } else { Err(ArchiveError::corrupt(PART)) }
 }
 
-/// Offset and length of a block.
+/// Returns offset and length of a block.
 pub(super) fn find(directory: &[u8], block: u32) -> Result<(usize, usize), ArchiveError> {
     let corrupt = ArchiveError::corrupt_at(PART, block.into());
     let Some((&width, groups)) = directory.split_first() else { return Err(corrupt) };

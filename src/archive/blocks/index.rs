@@ -1,13 +1,14 @@
-//! The position index: from position keys to the blocks that may hold the position.
+//! The position index: leads from position keys to the index blocks that may hold the position.
+//! Index blocks are explained in [`super::BlockSegment`].
 //!
 //! Keys are cut to one bit more than it takes to number the entries. Their highest bits choose a
-//! bucket. In a bucket the remaining bits ascend and are coded as differences, each with the numbers of
-//! its blocks, which ascend too. The result is a list of blocks to search; a block may turn out not to
-//! have the position.
-// Why this way: blocks must be decoded anyway to compare positions, so full keys would only save a
-// decoded block for the few cut keys that collide. With cut keys and Rice codes an entry takes little
-// more than the number of its block. An index of records instead of blocks would need the number of a
-// record, about seven bits more.
+//! bucket. In a bucket the remaining bits of the keys ascend and are coded as differences. After
+//! each key come the numbers of its blocks, which ascend too. The result of a lookup is a list of
+//! blocks to search. A block of the list may not have the position.
+// Why this way: blocks must be decoded anyway to compare positions. So full keys would only save
+// the decoding of a block for the few cut keys that collide. With cut keys and Rice codes an entry
+// takes little more than the number of its block. An index of records instead of blocks would need
+// the number of a record, about seven bits more.
 
 use std::io::{self, Write};
 
@@ -23,7 +24,7 @@ use crate::archive::index_entries::IndexEntries;
 
 /// Approximate number of entries in a bucket.
 const BUCKET: u64 = 1024;
-/// Number of bits of a key beyond those that number the entries.
+/// Number of bits of a cut key in addition to those that number the entries.
 const SPARE_BITS: u32 = 1;
 
 const PART: &str = "position index";
@@ -34,19 +35,20 @@ const PART: &str = "position index";
 struct Tail {
     /// Number of bits of a key that choose the bucket.
     bucket_bits: u8,
-    /// Number of bits of a key in the bucket.
+    /// Number of bits of a key that are stored in the bucket.
     rest_bits: u8,
-    /// Rice parameter of differences of keys.
+    /// Rice parameter of the differences of keys.
     plain_bits: u8,
-    /// Number of bytes of a bucket's end in the directory: four, or eight if that is not enough.
+    /// Number of bytes that the end of a bucket takes in the directory: four, or eight if four are
+    /// not enough.
     end_bytes: u8,
-    /// Number of blocks.
+    /// Number of index blocks.
     blocks: U32,
     check: U32,
 }
 
 impl Tail {
-    /// CRC32C of the place after the last bucket and of the preceding fields.
+    /// CRC32C of a place and of the preceding fields. The place is the one after the last bucket.
     fn check(&self, identity: u32) -> u32 {
         let buckets = 1u64.checked_shl(self.bucket_bits.into()).unwrap_or(0);
         let bytes = self.as_bytes();
@@ -54,7 +56,7 @@ impl Tail {
     }
 }
 
-/// Writes the index of records in blocks numbered below `blocks`.
+/// Writes the index of these entries. Numbers of index blocks are below `blocks`.
 pub(in crate::archive) fn write_index<W: Write>(
     entries: PawnEntries,
     blocks: u32,
@@ -122,11 +124,12 @@ const fn mask(bits: u32) -> u64 {
 #[derive(Default)]
 struct Bucket {
     keys: u32,
-    /// The lowest possible next key.
+    /// The lowest value that the next key can have.
     next: u64,
     bits: BitWriter,
-    /// The current key and its blocks.
+    /// The current key.
     open: u64,
+    /// Blocks of the current key.
     blocks: Vec<u32>,
 }
 
@@ -153,7 +156,7 @@ impl Bucket {
         self.keys += 1;
     }
 
-    /// The bytes of the bucket with this number.
+    /// Ends the bucket with this number, and returns its bytes.
     fn finish(mut self, tail: &Tail, identity: u32, number: u64) -> Vec<u8> {
         self.close_key(tail);
         let mut out = self.keys.to_le_bytes().to_vec();
@@ -163,12 +166,14 @@ impl Bucket {
     }
 }
 
-/// Rice parameter of the differences of blocks, if a key has `count` of `blocks`.
+/// Rice parameter of the differences between the blocks of a key that has `count` of `blocks`
+/// blocks.
 fn plain_bits(count: u32, blocks: u32) -> u32 {
     (blocks / count).checked_ilog2().unwrap_or(0)
 }
 
-/// Writes ascending blocks: their number, then the only one, or the differences.
+/// Writes the ascending blocks of a key: how many there are, then the only block, or the
+/// differences.
 fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
     let count = list.len() as u32;
     bits.put_gamma(count);
@@ -193,7 +198,7 @@ pub(super) struct BlockIndex<'a> {
 }
 
 impl<'a> BlockIndex<'a> {
-    /// Reader of the bytes of the section; only the last few are checked here.
+    /// Makes a reader of the bytes of the section. Only the tail is checked here.
     pub(super) fn new(bytes: &'a [u8], identity: u32) -> Result<BlockIndex<'a>, ArchiveError> {
         let (rest, tail) =
             Tail::read_from_suffix(bytes).map_err(|_| ArchiveError::corrupt(PART))?;
@@ -216,7 +221,7 @@ impl<'a> BlockIndex<'a> {
         1 << self.tail.bucket_bits
     }
 
-    /// The keys of a bucket, after checking its checksum.
+    /// Opens a bucket after checking its checksum.
     fn bucket(&self, number: u64) -> Result<BucketReader<'a>, ArchiveError> {
         let corrupt = || ArchiveError::corrupt_at(PART, number);
         let width = usize::from(self.tail.end_bytes);
@@ -240,7 +245,7 @@ impl<'a> BlockIndex<'a> {
         })
     }
 
-    /// Calls `visit` with the cut key and the block of each entry of a bucket.
+    /// Calls `visit` with the cut key and the block number of each entry of a bucket.
     pub(super) fn each(
         &self,
         number: u64,
@@ -258,12 +263,12 @@ impl<'a> BlockIndex<'a> {
         }
     }
 
-    /// A key with the bits that this index does not keep set to zero.
+    /// Returns a key in which the bits that this index does not keep are 0.
     pub(super) fn high_bits(&self, key: u64) -> u64 {
         self.aligned(self.cut(key))
     }
 
-    /// A cut key as [`BlockIndex::high_bits`] has it.
+    /// Returns a cut key in the form of [`BlockIndex::high_bits`].
     pub(super) fn aligned(&self, cut: u64) -> u64 {
         cut.checked_shl(64 - self.key_bits()).unwrap_or(0)
     }
@@ -272,12 +277,12 @@ impl<'a> BlockIndex<'a> {
         u32::from(self.tail.bucket_bits) + u32::from(self.tail.rest_bits)
     }
 
-    /// The high bits of a key that this index keeps.
+    /// Returns the high bits of a key, which this index keeps.
     fn cut(&self, key: u64) -> u64 {
         key.checked_shr(64 - self.key_bits()).unwrap_or(0)
     }
 
-    /// The blocks that may hold the position with this key, ascending.
+    /// Finds the blocks that may hold the position with this key, ascending.
     pub(super) fn find(&self, key: u64) -> Result<Blocks<'a>, ArchiveError> {
         let wanted = self.cut(key);
         let mut bucket =
@@ -298,14 +303,15 @@ struct BucketReader<'a> {
     tail: Tail,
     /// Number of keys not read yet.
     keys: u32,
-    /// The lowest possible next key.
+    /// The lowest value that the next key can have.
     next: u64,
-    /// Blocks of the last key; their bits are followed by the next key.
+    /// Blocks of the last key. The next key follows their bits.
     blocks: Blocks<'a>,
 }
 
 impl BucketReader<'_> {
-    /// Reads the next key; the blocks of the previous key must have been taken.
+    /// Reads the next key, or `None` after the last. The blocks of the previous key must have been
+    /// taken.
     fn next_key(&mut self) -> Result<Option<u64>, ArchiveError> {
         let Some(keys) = self.keys.checked_sub(1) else { return Ok(None) };
         self.keys = keys;
@@ -323,20 +329,21 @@ impl BucketReader<'_> {
 /// The blocks of a key, read one after the other.
 #[derive(Clone, Default)]
 pub(super) struct Blocks<'a> {
-    /// The bucket.
+    /// Number of the bucket, for errors.
     number: u64,
     bits: BitReader<'a>,
-    /// Number of blocks in the index, number of blocks left, and Rice parameter of differences; `None`
-    /// for a single block.
+    /// Number of blocks of the whole index.
     all: u32,
+    /// Number of blocks that were not taken yet.
     left: u32,
+    /// Rice parameter of the differences; `None` for a single block.
     plain_bits: Option<u32>,
-    /// The lowest possible next block.
+    /// The lowest number that the next block can have.
     next: u64,
 }
 
 impl Blocks<'_> {
-    /// Reads the number of blocks.
+    /// Reads the number of blocks of the key. `all` is the number of blocks of the index.
     fn begin(&mut self, all: u32) -> Option<()> {
         let left = self.bits.take_gamma().filter(|&count| count <= all)?;
         let plain_bits = (left > 1).then(|| plain_bits(left, all));
@@ -381,7 +388,8 @@ mod tests {
 
     const BLOCKS: u32 = 700;
 
-    /// Keys with one block, with some, and one with nearly all; some are equal when cut.
+    /// Keys with one block, keys with some blocks, and one key with nearly all blocks. Some keys
+    /// are equal when they are cut.
     fn entries() -> Vec<(u64, u32)> {
         let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let single = (0..1500).map(|number| (key(number), (number * 7) as u32 % BLOCKS));

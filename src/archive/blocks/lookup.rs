@@ -1,7 +1,7 @@
 //! Looking up positions in an archive of level default or max.
-// A heap merges the lists of blocks of all queries, so that each block is decoded once. The number of
-// blocks that are decoded in advance doubles with each request: a search for the first record decodes one
-// block, and a search for all uses all threads.
+// A heap merges the lists of blocks of all queries, so that each block is decoded once. The number
+// of blocks that are decoded in advance doubles with each request. So a search for the first record
+// decodes one block, and a search for all records uses all threads.
 
 use std::cell::{Cell, OnceCell};
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ const AHEAD: usize = 256;
 const RECORD_MEMORY: usize = 512;
 
 impl BlockReader {
-    /// The records of a position, one after the other.
+    /// Returns the records of a position, one after the other.
     pub(in crate::archive) fn matches(
         &self,
         query: &Query,
@@ -46,8 +46,8 @@ impl BlockReader {
         Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter() })
     }
 
-    /// Calls `visit` with the place of a query and each of its records, block by block, so that each
-    /// block is decoded once.
+    /// Calls `visit` with the index of a query and each of its records. It goes block by block, so
+    /// that each block is decoded once.
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
@@ -74,7 +74,7 @@ impl BlockReader {
         Ok(())
     }
 
-    /// [`BlockReader::get_batch`] without an index: searches all blocks.
+    /// Does the same as [`BlockReader::get_batch`] without an index: searches all blocks.
     fn scan<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
@@ -111,7 +111,7 @@ impl BlockReader {
         Ok(())
     }
 
-    /// The numbers of some records of a block.
+    /// Numbers of the records at some places of a block.
     fn numbers_in(
         &self,
         segment: usize,
@@ -122,13 +122,14 @@ impl BlockReader {
         self.numbers(&self.segments()[segment], places)
     }
 
-    /// Number of blocks as the position index counts them.
+    /// Number of index blocks.
     fn index_blocks(&self) -> u64 {
         self.segments().last().map_or(0, |last| last.first_index_block + last.index_blocks())
     }
 
-    /// Locates a block of the position index: the place of the segment, the block there, and the places
-    /// of its records in the block. A block of the segment may have several blocks of the index.
+    /// Locates an index block. Returns the index of the segment, the number of the block in the
+    /// segment, and the range of the records in that block. A block may consist of several index
+    /// blocks.
     fn locate(&self, index_block: u64) -> Result<(usize, u32, Range<usize>), ArchiveError> {
         let corrupt = ArchiveError::corrupt("position index");
         let segments = self.segments();
@@ -147,15 +148,16 @@ impl BlockReader {
     }
 }
 
-/// The blocks that may hold some of the positions, ascending, with the rows to search in each.
+/// The index blocks that may hold some of the positions, ascending, with the rows to search for in
+/// each.
 struct Candidates<'a> {
-    /// The next block of each query.
+    /// The next block of each query, with the index of the query.
     heap: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The row that each query looks for.
+    /// The row that each query searches for; `None` if it cannot be found.
     rows: Vec<Option<WantedRow>>,
-    /// The blocks of each query after the one in the heap.
+    /// For each query the blocks that come after the one in the heap.
     lists: Vec<QueryBlocks<'a>>,
-    /// Blocks taken out of the heap.
+    /// Blocks that were taken out of the heap.
     taken: VecDeque<SearchedBlock>,
     /// For each query: true if it needs no further record.
     is_done: Vec<bool>,
@@ -184,7 +186,7 @@ impl<'a> Candidates<'a> {
         Ok(candidates)
     }
 
-    /// Moves the next block of a query into the heap.
+    /// Moves the next block of a query into the heap, if there is one.
     fn push(&mut self, place: usize) -> Result<(), ArchiveError> {
         if let Some(block) = self.lists[place].next() {
             self.heap.push(Reverse((block?, place)));
@@ -192,7 +194,8 @@ impl<'a> Candidates<'a> {
         Ok(())
     }
 
-    /// The next block that a query still needs; `ahead` blocks are taken out of the heap before.
+    /// Returns the next block that a query still needs. Before that, blocks are taken out of the
+    /// heap until there are `ahead` of them.
     fn next(&mut self, ahead: usize) -> Result<Option<SearchedBlock>, ArchiveError> {
         loop {
             while self.taken.len() < ahead && self.take()? {}
@@ -203,7 +206,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Takes a block out of the heap; false if the heap is empty.
+    /// Takes a block out of the heap. Returns false if the heap is empty.
     fn take(&mut self) -> Result<bool, ArchiveError> {
         let Some(&Reverse((index_block, _))) = self.heap.peek() else { return Ok(false) };
         let mut wanted = Vec::new();
@@ -222,13 +225,13 @@ impl<'a> Candidates<'a> {
         searched.wanted.iter().any(|wanted| !self.is_done[wanted.query])
     }
 
-    /// The blocks that are known to come next.
+    /// The blocks that will come next, as far as they are known.
     fn upcoming(&self) -> impl Iterator<Item = SearchedBlock> {
         self.taken.iter().filter(|searched| self.is_wanted(searched)).cloned()
     }
 }
 
-/// A block of the position index, and the rows to search in it.
+/// An index block, and the rows to search for in it.
 #[derive(Clone)]
 struct SearchedBlock {
     index_block: u64,
@@ -236,33 +239,33 @@ struct SearchedBlock {
 }
 
 impl SearchedBlock {
-    /// A block without rows to search; the caller looks at all of its rows.
+    /// A block without rows to search for; the caller looks at all of its rows.
     fn unsearched(index_block: u64) -> SearchedBlock {
         SearchedBlock { index_block, wanted: Wanted::default() }
     }
 }
 
-/// A decoded block with the place of its segment, and the result of searching one block of the index
-/// in it.
+/// A decoded block, and the part of it that is one index block.
 struct OpenBlock {
     segment: usize,
     block: Arc<Block>,
     part: SearchedPart,
 }
 
-/// A part of a decoded block that was searched.
+/// A part of a decoded block that was searched. It is one index block.
 struct SearchedPart {
-    /// Places of its records in the block.
+    /// Range of its records in the block.
     range: Range<usize>,
-    /// Places of matching records in the block, ascending, with the places of their queries; `None` if
-    /// a row is not a position.
+    /// Places of the matching records in the block, ascending, each with the index of its query.
+    /// `None` if a row is not a position.
     found: Option<Vec<(usize, usize)>>,
-    /// The records at these places, if decoded.
+    /// The records at these places; `None` if they were not decoded.
     records: Option<Vec<EpdRecord>>,
 }
 
 impl SearchedPart {
-    /// Searches a part of a block. Records are decoded if they fit into `memory_bytes`.
+    /// Searches a part of a block. The matching records are decoded if they fit into
+    /// `memory_bytes`.
     fn search(
         block: &Block,
         range: &Range<usize>,
@@ -279,13 +282,14 @@ impl SearchedPart {
         let places = found.as_deref().map(places_of).unwrap_or_default();
         let is_made = places.len() <= memory_bytes / RECORD_MEMORY
             && !places.iter().all(|&place| block.is_row_alone(place));
-        // If this fails, the caller that asks for the record repeats it and gets the error.
+        // If the decoding fails, it is repeated for the caller that asks for the record, who then
+        // gets the error.
         let records = is_made.then(|| block.records_at(&places, memory_bytes).ok()).flatten();
         SearchedPart { range: range.clone(), found, records }
     }
 }
 
-/// The distinct places.
+/// Returns the distinct places.
 fn places_of(found: &[(usize, usize)]) -> Vec<usize> {
     let mut places: Vec<usize> = found.iter().map(|&(place, _)| place).collect();
     places.dedup();
@@ -295,27 +299,28 @@ fn places_of(found: &[(usize, usize)]) -> Vec<usize> {
 /// A block of a segment to decode.
 struct PlannedBlock {
     number: u32,
-    /// The blocks of the position index in it, and the rows to search in each.
+    /// The parts of the block that are searched: index blocks, each with the rows to search for.
     parts: Vec<(Range<usize>, Wanted)>,
 }
 
 /// A block that was decoded.
 struct DecodedBlock {
-    /// Place of its segment, and its number there.
+    /// Index of the segment, and number of the block in the segment.
     place: (usize, u32),
     block: Arc<Block>,
     parts: Vec<SearchedPart>,
 }
 
-/// Decoded blocks, in order. The number decoded at once doubles with each request.
+/// Decoded blocks, in order. The number of blocks that are decoded at once doubles with each
+/// request.
 struct DecodedBlocks<'a> {
     reader: &'a BlockReader,
-    /// The first is the one requested last.
+    /// The block that was requested last comes first.
     blocks: VecDeque<DecodedBlock>,
-    /// Number of blocks to decode next.
+    /// Number of blocks that will be decoded at once next time.
     ahead: usize,
-    /// True once a found record was requested. From then on, the records of the next blocks are decoded
-    /// together with these, on the same threads.
+    /// True after the record of a match was requested. From then on, the matching records of the
+    /// next blocks are decoded together with the blocks, on the same threads.
     are_asked_for: Rc<Cell<bool>>,
 }
 
@@ -324,7 +329,7 @@ impl<'a> DecodedBlocks<'a> {
         DecodedBlocks { reader, blocks: VecDeque::new(), ahead: 1, are_asked_for: Rc::default() }
     }
 
-    /// Opens a block of the position index. `upcoming` are the blocks that are requested next.
+    /// Opens an index block. `upcoming` are the index blocks that will be requested next.
     fn open(
         &mut self,
         searched: SearchedBlock,
@@ -349,7 +354,7 @@ impl<'a> DecodedBlocks<'a> {
         Ok(OpenBlock { segment, block: Arc::clone(block), part })
     }
 
-    /// Decodes a block, and some of the next ones of its segment.
+    /// Decodes a block, and some blocks of the segment that will be requested next.
     fn decode(
         &mut self,
         segment: usize,
@@ -368,7 +373,7 @@ impl<'a> DecodedBlocks<'a> {
         }
         let mut blocks = self.decode_planned(segment, &planned);
         if blocks.is_err() && planned.len() > 1 {
-            // The blocks before a damaged one are still found.
+            // Records in the blocks before a damaged one are still found.
             blocks = self.decode_planned(segment, &planned[..1]);
         }
         self.blocks = blocks?;
@@ -416,8 +421,8 @@ impl<'a> DecodedBlocks<'a> {
         Ok(blocks)
     }
 
-    /// The matching records of a block of the position index, each with the place of its query.
-    /// `upcoming` are the blocks that are requested next.
+    /// Returns the matching records of an index block, each with the index of its query. `upcoming`
+    /// are the index blocks that will be requested next.
     fn find(
         &mut self,
         searched: SearchedBlock,
@@ -446,12 +451,12 @@ impl<'a> DecodedBlocks<'a> {
     }
 }
 
-/// The blocks to search for a position, ascending, as the index counts them.
+/// The index blocks to search for a position, ascending.
 #[derive(Clone, Default)]
 struct QueryBlocks<'a> {
     /// Blocks of segments whose rows are sorted, or all blocks.
     ranges: VecDeque<Range<u64>>,
-    /// Blocks from the index: for the position, and for its pawns.
+    /// Blocks from the index: those listed for the position, and those listed for its pawns.
     listed: [ListedBlocks<'a>; 2],
 }
 
@@ -459,7 +464,7 @@ struct QueryBlocks<'a> {
 #[derive(Clone, Default)]
 struct ListedBlocks<'a> {
     next: Option<u64>,
-    /// The blocks after it.
+    /// The blocks after `next`.
     rest: Blocks<'a>,
 }
 
@@ -477,8 +482,8 @@ impl<'a> ListedBlocks<'a> {
 }
 
 impl<'a> QueryBlocks<'a> {
-    /// The blocks that may have the position with this key and row. `pawns` are the blocks of the last
-    /// pawns: positions of one game often have the same.
+    /// Finds the blocks that may have the position with this key and row. `pawns` keeps the blocks
+    /// of the last pawn key, because positions of one game often have the same pawns.
     fn new(
         reader: &BlockReader,
         index: Option<&BlockIndex<'a>>,
@@ -510,7 +515,7 @@ impl<'a> QueryBlocks<'a> {
         QueryBlocks { ranges, ..QueryBlocks::default() }
     }
 
-    /// Skips a block in all lists.
+    /// Removes a block from all lists.
     fn pass(&mut self, block: u64) -> Result<(), ArchiveError> {
         if let Some(range) = self.ranges.front_mut().filter(|range| range.start == block) {
             range.start += 1;
@@ -538,8 +543,8 @@ impl Iterator for QueryBlocks<'_> {
     }
 }
 
-/// Iterator over the records of a position: a block is decoded after the matches of the previous one
-/// were taken.
+/// Iterator over the records of a position. A block is decoded after the matches of the previous
+/// block were taken.
 pub(in crate::archive) struct BlockMatches<'a> {
     decoded: DecodedBlocks<'a>,
     wanted: Wanted,
@@ -572,7 +577,7 @@ impl Iterator for BlockMatches<'_> {
 /// A record that was found.
 pub(in crate::archive) struct BlockMatch {
     matched: Rc<Matched>,
-    /// Its index among the matches of the block.
+    /// Index of the record among the matches of the block.
     nth: usize,
     number: u64,
 }
@@ -580,7 +585,7 @@ pub(in crate::archive) struct BlockMatch {
 /// A decoded block with its matches.
 struct Matched {
     block: Arc<Block>,
-    /// Places of the matching records.
+    /// Places of the matching records in the block.
     places: Vec<usize>,
     /// The matching records, decoded when the first of them is requested.
     records: OnceCell<Vec<EpdRecord>>,
@@ -620,21 +625,22 @@ impl BlockMatch {
     }
 }
 
-/// The rows to search for.
+/// The rows of all queries that are to be searched for.
 type Wanted = Arc<[WantedRow]>;
 
 /// The row that a query searches for.
 #[derive(Copy, Clone)]
 struct WantedRow {
-    /// Place of the query.
+    /// Index of the query.
     query: usize,
     board: PackedBoard,
-    /// A row with the same pieces.
+    /// A row that has the pieces of the board.
     row: Row,
 }
 
 impl WantedRow {
-    /// The row of the query at a place; `None` if its bytes are not a board, which is never found.
+    /// Makes the row of the query with the index `place`. `None` if the query's bytes are not a
+    /// board; such a query finds nothing.
     fn new(place: usize, query: &Query) -> Option<WantedRow> {
         let (position, _) = packed::decode(query.board().as_ref()).ok()?;
         let row = Row::from_position(&position);
@@ -642,8 +648,8 @@ impl WantedRow {
     }
 }
 
-/// Places of rows that match, counted from `first`, and of their queries; `None` if a row is not a
-/// position. Comparing the pieces rules out most rows.
+/// Finds the rows that match. Returns the place of each, counted from `first`, and the index of its
+/// query; `None` if a row is not a position. Comparing the pieces first rules out most rows.
 fn among(rows: &[Row], first: usize, wanted: &[WantedRow]) -> Option<Vec<(usize, usize)>> {
     let mut found = Vec::new();
     for (place, row) in (first..).zip(rows) {

@@ -1,5 +1,5 @@
-//! Levels default and max: blocks of records that are coded by a model of their positions, and the index
-//! from position keys to blocks.
+//! Levels default and max: blocks of records that are coded by a model of their positions, and the
+//! index from position keys to blocks.
 
 mod bits;
 mod block;
@@ -33,27 +33,31 @@ use separators::Separators;
 const MIN_BLOCK: u64 = 4;
 
 /// The sections and sizes of a segment of blocks.
+///
+/// A segment is divided in two ways: into blocks, which are coded, and into *index blocks*, which
+/// the position index counts. A block consists of one or more index blocks.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::archive) struct BlockSegment {
     pub(in crate::archive) span: Span,
     /// Records in each block but the last.
     pub(in crate::archive) block_records: u32,
-    /// Number of the first block as the position index counts blocks.
+    /// Number of the first index block of the segment, counted through the whole archive.
     pub(in crate::archive) first_index_block: u64,
-    /// Records in each block as the position index counts blocks.
+    /// Records in each index block but the last.
     pub(in crate::archive) index_records: u32,
     pub(in crate::archive) coder: u8,
     pub(in crate::archive) has_operations: bool,
-    /// True if the rows are coded with the board flipped.
+    /// True if the rows are coded with the board turned upside down and the colours exchanged.
     pub(in crate::archive) is_flipped: bool,
     pub(in crate::archive) model: Section,
-    /// Initial model of the operations of each block; may be empty.
+    /// Initial model for the operations of each block; may be empty.
     pub(in crate::archive) operation_start: Section,
     pub(in crate::archive) directory: Section,
     pub(in crate::archive) blocks: Section,
-    /// Numbers of the records by place; empty if they are the same.
+    /// Numbers of the records in the order of their places in the blocks; empty if numbers and
+    /// places are the same.
     pub(in crate::archive) order: Section,
-    /// Empty if the rows are not sorted.
+    /// Separators of sorted rows; empty if the rows are not sorted.
     pub(in crate::archive) separators: Section,
 }
 
@@ -61,7 +65,7 @@ pub(in crate::archive) struct BlockSegment {
 #[derive(Copy, Clone)]
 struct EncodedBlock<'a> {
     bytes: &'a [u8],
-    /// Number of its first record.
+    /// Number of the first record of the block.
     first: u64,
     records: u64,
 }
@@ -75,7 +79,7 @@ impl BlockSegment {
             && !(self.is_flipped && self.is_sorted())
     }
 
-    /// True if the records are stored in another order than that of their numbers.
+    /// True if the places of records in the blocks are not in the order of their numbers.
     const fn is_ordered(&self) -> bool {
         self.order.len > 0
     }
@@ -96,27 +100,27 @@ impl BlockSegment {
         self.span.records.div_ceil(self.block_records)
     }
 
-    /// Number of blocks as the position index counts them.
+    /// Number of index blocks.
     fn index_blocks(&self) -> u64 {
         self.span.records.div_ceil(self.index_records).into()
     }
 
-    /// The block with a record of the segment.
+    /// The block that has the record at a place of the segment.
     fn block_of(&self, number: u64) -> u32 {
         ((number - self.span.first) / u64::from(self.block_records)) as u32
     }
 
-    /// Number of the first record of a block.
+    /// Place of the first record of a block, counted like record numbers.
     fn first_of(&self, block: u32) -> u64 {
         self.span.first + u64::from(block) * u64::from(self.block_records)
     }
 
-    /// Number of records of the block that begins with this one.
+    /// Number of records of the block whose first record has the place `first`.
     fn block_len(&self, first: u64) -> u64 {
         self.span.end().saturating_sub(first).min(self.block_records.into())
     }
 
-    /// Some of the blocks in the bytes of the file.
+    /// Returns some of the blocks, coded, as they are in the bytes of the file.
     fn encoded<'a>(
         &self,
         file: &'a [u8],

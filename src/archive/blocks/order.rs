@@ -1,8 +1,8 @@
-//! The original order of a segment whose rows are sorted: the numbers of the records, in order of
-//! their places.
-// A permutation of n records cannot take less than log2(n!)/n bits a record: about 2 bytes for 240,000
-// records. But the sorted order of real files keeps runs of neighbours, so differences coded in pieces
-// usually take less, and a piece gives access to any place.
+//! The original order of a segment whose rows are sorted. The *place* of a record is where it is in
+//! the sorted order; the section has the number of the record at each place.
+// A permutation of n records takes at least log2(n!)/n bits a record: about 2 bytes for 240,000
+// records. But in the sorted order of real files, many runs of neighbours stay together. So
+// differences, coded in pieces, usually take less, and a piece gives access to any place.
 
 use std::ops::Range;
 
@@ -13,24 +13,25 @@ use crate::codec::item::{fold_sign, unfold_sign};
 
 /// Number of numbers in a piece.
 const PIECE: usize = 512;
-/// Number of bytes of a piece's checksum, and of its end.
+/// Number of bytes of the checksum of a piece.
 const CHECK: usize = 4;
+/// Number of bytes of the end of a piece.
 const END: usize = 8;
 const PART: &str = "order of records";
 
-/// Number of bits of a piece's Rice parameter, and the value that means that its numbers are written
-/// in full.
+/// Number of bits of the Rice parameter of a piece.
 const PLAIN_BITS: u32 = 5;
+/// Value instead of a Rice parameter: all numbers of the piece are written in full.
 const ALL_PLAIN: u32 = (1 << PLAIN_BITS) - 1;
 /// Number of ones that precede a number that is written in full.
 const FAR: u32 = 8;
 
-/// Number of bits of a number below `records`.
+/// Number of bits that each number below `records` fits into.
 const fn bits_of(records: u32) -> u32 {
     u32::BITS - (records - 1).leading_zeros()
 }
 
-/// True if the numbers of `records` records, at least one, can take `len` bytes.
+/// True if the order of `records` records can take `len` bytes. There is at least one record.
 pub(super) fn fits(len: u64, records: u32) -> bool {
     let pieces = u64::from(records).div_ceil(PIECE as u64);
     len >= u64::from(records) / 8 + pieces * (CHECK + END) as u64
@@ -41,12 +42,13 @@ const fn difference(number: u32, before: u32) -> u64 {
     fold_sign(number as i64 - before as i64)
 }
 
-/// The number with this difference to the previous one.
+/// Returns the number that has this difference from the previous one.
 fn after(before: u32, difference: u64) -> Option<u32> {
     u32::try_from(i64::from(before) + unfold_sign(difference)).ok()
 }
 
-/// Number of bits of a difference with this Rice parameter.
+/// Number of bits that a difference takes with this Rice parameter. `width` is the number of bits
+/// of a number in full.
 const fn bits_of_difference(difference: u64, plain: u32, width: u32) -> u64 {
     let high = difference >> plain;
     if high < FAR as u64 { high + 1 + plain as u64 } else { (FAR + width) as u64 }
@@ -63,7 +65,7 @@ fn best_plain(numbers: &[u32], width: u32) -> u32 {
     best.map_or(ALL_PLAIN, |best| best.min(all_plain).1)
 }
 
-/// The bytes of the numbers of a piece.
+/// Returns the bytes of the numbers of a piece.
 fn write_piece(numbers: &[u32], width: u32) -> Vec<u8> {
     let mut bits = BitWriter::default();
     let plain = best_plain(numbers, width);
@@ -85,7 +87,7 @@ fn write_piece(numbers: &[u32], width: u32) -> Vec<u8> {
     bits.finish()
 }
 
-/// The bytes of numbers.
+/// Returns the bytes of the numbers at all places.
 pub(super) fn write(numbers: &[u32], identity: u32) -> Vec<u8> {
     let width = bits_of(numbers.len() as u32);
     let mut out = Vec::new();
@@ -100,7 +102,7 @@ pub(super) fn write(numbers: &[u32], identity: u32) -> Vec<u8> {
     out
 }
 
-/// Reader of the numbers of the records of a segment by place.
+/// Reader of the numbers of the records at the places of a segment.
 pub(super) struct Order<'a> {
     pieces: &'a [u8],
     /// End of each piece.
@@ -110,14 +112,14 @@ pub(super) struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// Reader of bytes that [`fits`] accepts.
+    /// Makes a reader of bytes that [`fits`] accepts.
     pub(super) fn new(bytes: &'a [u8], records: u32, identity: u32) -> Order<'a> {
         let ends = (records as usize).div_ceil(PIECE) * END;
         let (pieces, ends) = bytes.split_at(bytes.len().saturating_sub(ends));
         Order { pieces, ends, records, identity }
     }
 
-    /// The bits of a piece, after checking its checksum.
+    /// Returns the bits of a piece, after checking its checksum.
     fn piece(&self, piece: usize) -> Option<BitReader<'a>> {
         let end = |piece: usize| {
             let bytes = self.ends.get(piece * END..)?.first_chunk()?;
@@ -128,7 +130,7 @@ impl<'a> Order<'a> {
         check::strip_placed(self.identity, piece as u64, bytes).map(BitReader::new)
     }
 
-    /// The numbers at a range of places, counted in the segment.
+    /// Numbers of the records at a range of places. Places and numbers are counted in the segment.
     pub(super) fn numbers(&self, places: Range<usize>) -> Result<Vec<u32>, ArchiveError> {
         let mut numbers = Vec::with_capacity(places.len());
         let mut next = places.start;
@@ -173,11 +175,11 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The places of the records of a segment by number.
+/// The place of each record of a segment, by its number.
 pub(super) struct Places(Vec<u32>);
 
 impl Places {
-    /// Inverts an order, in about `memory_bytes`.
+    /// Inverts an order. It is refused if that takes more than `memory_bytes`.
     pub(super) fn from_order(order: &Order, memory_bytes: usize) -> Result<Places, Refusal> {
         const NONE: u32 = u32::MAX;
         let records = order.records as usize;
@@ -197,7 +199,7 @@ impl Places {
         Ok(Places(places))
     }
 
-    /// The place of a record, both counted in the segment.
+    /// Place of a record. Both place and number are counted in the segment.
     pub(super) fn get(&self, number: u32) -> Option<u32> {
         self.0.get(number as usize).copied()
     }

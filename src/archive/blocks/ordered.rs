@@ -1,5 +1,5 @@
-//! Reading segments with sorted rows in the original order: as many rows as fit into memory are put
-//! into that order at once.
+//! Reading segments with sorted rows in their original order. As many rows as fit into memory are
+//! put into that order at once; they are a window.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,20 +12,21 @@ use crate::archive::columns::Row;
 use crate::archive::error::ArchiveError;
 use crate::model::EpdRecord;
 
-/// Number of records that are made of rows at once.
+/// Maximum number of records that are made from rows at once.
 const STEP: u64 = 4096;
 /// Number of blocks that are decoded together.
 const TOGETHER: usize = 256;
 const PART: &str = "order of records";
 
 impl BlockReader {
-    /// Original order of a segment whose rows are sorted.
+    /// Opens the original order of a segment whose rows are sorted.
     fn order(&self, segment: &BlockSegment) -> Result<Order<'_>, ArchiveError> {
         let bytes = segment.order.bytes(self.bytes(), PART)?;
         Ok(Order::new(bytes, segment.span.records, segment.span.identity))
     }
 
-    /// Numbers of the records at a range of places of a segment; both are counted in the file.
+    /// Numbers of the records at a range of places of a segment. Places and numbers are counted in
+    /// the file.
     pub(super) fn numbers(
         &self,
         segment: &BlockSegment,
@@ -40,7 +41,7 @@ impl BlockReader {
         Ok(numbers.into_iter().map(|number| first + u64::from(number)).collect())
     }
 
-    /// Place of a record in its segment, counted in the file like its number.
+    /// Place of a record, counted in the file like its number. `place` is the index of the segment.
     pub(super) fn place_of(&self, place: usize, number: u64) -> Result<u64, ArchiveError> {
         let segment = &self.segments()[place];
         if !segment.is_ordered() {
@@ -54,14 +55,15 @@ impl BlockReader {
         Ok(segment.span.first + u64::from(nth))
     }
 
-    /// True if the range is so short, and not in the current window, that each record is read alone.
+    /// True if the range is so short that each record is read alone, unless the current window has
+    /// its first record.
     fn are_few(&self, place: usize, range: &Range<u64>) -> bool {
         let blocks = self.segments()[place].blocks();
         (range.end - range.start) * 4 < blocks.into()
             && self.last_window().with(place, range.start).is_none()
     }
 
-    /// Window of rows of a segment from a number on.
+    /// Returns a window of rows of a segment that has the row with a number.
     fn window(&self, place: usize, number: u64) -> Result<Arc<Window>, ArchiveError> {
         if let Some(window) = self.last_window().with(place, number) {
             return Ok(window);
@@ -100,7 +102,7 @@ impl BlockReader {
         is_whole.then_some(window).ok_or(ArchiveError::corrupt_at(PART, place as u64))
     }
 
-    /// The first records of a range, at least one, of a segment with sorted rows.
+    /// Reads the first records of a range, at least one. The segment has sorted rows.
     pub(super) fn ordered_records(
         &self,
         place: usize,
@@ -122,8 +124,8 @@ impl BlockReader {
         records.ok_or(ArchiveError::corrupt_at("record", range.start))
     }
 
-    /// Appends the canonical text of the first records of a range, at least one, of a segment with
-    /// sorted rows; returns the number after them.
+    /// Appends the canonical text of the first records of a range, at least one. The segment has
+    /// sorted rows. Returns the number after the last record that was appended.
     pub(super) fn write_ordered_text(
         &self,
         place: usize,

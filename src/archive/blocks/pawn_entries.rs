@@ -1,8 +1,8 @@
 //! Entries of the position index by pawn structure. The pawns of a game stay the same for several
-//! moves. If a pawn structure occurs in few blocks, it has entries for these blocks, and the positions
-//! with it need none.
-// Of 3.1 million positions of master games the index took 1.1 bytes each instead of 2.1 with an entry for
-// each position, and a lookup decoded 0.1 blocks more.
+//! moves. If a pawn structure occurs in few index blocks, it has entries for these blocks, and the
+//! positions that have it need no entries.
+// For 3.1 million positions of master games the index took 1.1 bytes a position, instead of 2.1
+// with an entry for each position. A lookup decoded 0.1 blocks more.
 
 use std::io;
 
@@ -12,13 +12,13 @@ use crate::codec::key::NUMBERS;
 use crate::spill::Sorter;
 use crate::text::fields::place;
 
-/// Maximum number of blocks of a pawn structure that has entries in place of its positions.
+/// Maximum number of index blocks of a pawn structure that has entries instead of its positions.
 const FEW_BLOCKS: usize = 2;
 
-/// Codes of a white and of a black pawn in rows, and their kinds in position keys.
+/// Codes of a white and a black pawn in rows, each with its kind in position keys.
 const PAWNS: [(u32, u8); 2] = [(1, 1), (7, 0)];
 
-/// The part of the position key that depends on pawns.
+/// The part of the position key that comes from pawns.
 pub(super) fn pawn_key(row: &Row) -> u64 {
     let mut key = 0;
     for (&codes, rank) in row.0[RANKS..EN_PASSANT].iter().zip(RANK_ORDER) {
@@ -32,7 +32,8 @@ pub(super) fn pawn_key(row: &Row) -> u64 {
     key
 }
 
-/// Makes the entries of the index from the keys of all records, in about twice `memory_bytes`.
+/// Makes the entries of the index from the keys of all records. It takes about twice
+/// `memory_bytes`.
 #[derive(Debug)]
 pub(in crate::archive) struct PawnEntries {
     sorter: Sorter,
@@ -44,7 +45,7 @@ impl PawnEntries {
         PawnEntries { sorter: Sorter::new(std::env::temp_dir(), memory_bytes), memory_bytes }
     }
 
-    /// Adds a record: its position key, its row and its block.
+    /// Adds a record: its position key, its row, and its index block.
     pub(in crate::archive) fn push(&mut self, key: u64, row: &Row, block: u32) -> io::Result<()> {
         let mut bytes = [0; 20];
         bytes[..8].copy_from_slice(&pawn_key(row).to_be_bytes());
@@ -53,7 +54,7 @@ impl PawnEntries {
         self.sorter.push(&bytes, &[])
     }
 
-    /// The entries, with their keys mapped by `cut`.
+    /// Returns the entries, with their keys mapped by `cut`.
     pub(super) fn finish(self, cut: impl Fn(u64) -> u64) -> io::Result<IndexEntries> {
         let mut entries = IndexEntries::new(self.memory_bytes);
         let mut group = PawnGroup::default();
@@ -75,9 +76,10 @@ impl PawnEntries {
 #[derive(Default)]
 struct PawnGroup {
     pawns: u64,
-    /// The blocks, if they are few.
+    /// The blocks in which the pawn structure occurs; if they are more than few, only the first
+    /// ones.
     blocks: Vec<u32>,
-    /// Entries of the positions, while the blocks are few.
+    /// Entries of the positions, which are kept only while the blocks are few.
     waiting: Vec<Entry>,
 }
 
@@ -103,7 +105,7 @@ impl PawnGroup {
         put(entry)
     }
 
-    /// Ends the group and begins the next.
+    /// Ends the group, so that the next one can begin.
     fn end(&mut self, put: &mut impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
         if self.blocks.len() <= FEW_BLOCKS {
             self.blocks.iter().try_for_each(|&block| put((self.pawns, block)))?;

@@ -1,4 +1,4 @@
-//! Reading an archive of level default: by number and in order.
+//! Reading an archive of level default or max: by number and in order.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::model::EpdRecord;
 /// Number of blocks that one thread decodes together.
 const SIDE_BY_SIDE: usize = 32;
 
-/// The records of an archive of level default.
+/// The records of an archive of level default or max.
 pub(in crate::archive) struct BlockReader {
     bytes: Arc<FileBytes>,
     segments: Vec<BlockSegment>,
@@ -29,7 +29,7 @@ pub(in crate::archive) struct BlockReader {
     /// Identity that the checksums of the index cover.
     identity: u32,
     coders: SegmentCache<SegmentCoder>,
-    /// Places by number in segments with sorted rows.
+    /// Places of records by number, for segments with sorted rows.
     places: SegmentCache<Places>,
     last_window: LastWindow,
     recent_blocks: RecentBlocks,
@@ -63,7 +63,7 @@ impl BlockReader {
         }
     }
 
-    /// The reader with another memory limit.
+    /// Sets another memory limit, in bytes.
     pub(in crate::archive) fn with_memory(self, memory_bytes: usize) -> BlockReader {
         BlockReader {
             coders: coder_cache(memory_bytes),
@@ -89,14 +89,15 @@ impl BlockReader {
         &self.last_window
     }
 
-    /// The blocks that were searched last; `None` if they have no room for `blocks` of a segment.
+    /// Returns the cache of the blocks that were searched last. `None` if it has no room for
+    /// `blocks` blocks, or if memory cannot hold a full cache of blocks of this segment.
     pub(super) fn recent_blocks(&self, place: usize, blocks: usize) -> Option<&RecentBlocks> {
         let has_room =
             blocks <= RecentBlocks::MAX && RecentBlocks::MAX <= self.blocks_in_memory(place);
         has_room.then_some(&self.recent_blocks)
     }
 
-    /// True if a segment is coded by a mixing model.
+    /// True if some segment is coded by a mixing model.
     pub(in crate::archive) fn has_mixing(&self) -> bool {
         self.segments.iter().any(|segment| segment.coder == CODER_MIXING)
     }
@@ -110,7 +111,7 @@ impl BlockReader {
         self.memory_bytes
     }
 
-    /// Place of the segment with a record.
+    /// Index of the segment that has a record.
     fn segment_of(&self, number: u64) -> Result<usize, ArchiveError> {
         place_of(&self.segments, |segment| &segment.span, number)
     }
@@ -120,7 +121,7 @@ impl BlockReader {
         self.coders.get(place, read)
     }
 
-    /// Some of the blocks of a segment.
+    /// Decodes some blocks of a segment.
     fn blocks(
         &self,
         place: usize,
@@ -139,7 +140,7 @@ impl BlockReader {
         blocks.map(or_error).collect()
     }
 
-    /// Decodes blocks of a segment; many are decoded on all threads.
+    /// Decodes blocks of a segment. If they are many, all threads do so.
     pub(super) fn scattered_blocks(
         &self,
         place: usize,
@@ -148,8 +149,8 @@ impl BlockReader {
         self.map_blocks(place, blocks, |&number| number, |_, block| block)
     }
 
-    /// Decodes blocks of a segment and maps them by `make`; many are decoded on all threads. `number` is
-    /// the block of an item.
+    /// Decodes blocks of a segment and maps them by `make`. If they are many, all threads do so.
+    /// `number` is the number of the block of an item.
     pub(super) fn map_blocks<I: Sync, T: Send>(
         &self,
         place: usize,
@@ -168,19 +169,19 @@ impl BlockReader {
         Ok(parts.collect::<Result<Vec<Vec<T>>, _>>()?.into_iter().flatten().collect())
     }
 
-    /// Number of decoded blocks of a segment that fit into memory, at least one.
+    /// Number of decoded blocks of a segment that fit into memory; at least one.
     pub(super) fn blocks_in_memory(&self, place: usize) -> usize {
         let records = self.segments[place].block_records as usize;
         (self.memory_bytes / 4 / records.saturating_mul(2 * size_of::<Row>()).max(1)).max(1)
     }
 
-    /// A block of a segment.
+    /// Decodes a block of a segment.
     pub(super) fn block(&self, place: usize, block: u32) -> Result<Block, ArchiveError> {
         let mut blocks = self.blocks(place, block..block + 1)?;
         blocks.pop().ok_or(ArchiveError::corrupt("block directory"))
     }
 
-    /// The block with a record, and the record's place in it.
+    /// Decodes the block that has a record. Returns it, and the place of the record in it.
     fn block_with(&self, number: u64) -> Result<(Block, usize), ArchiveError> {
         let segment = self.segment_of(number)?;
         let place = self.place_of(segment, number)?;
@@ -200,8 +201,8 @@ impl BlockReader {
         block.write_record(place, || block.record(place), out)
     }
 
-    /// The first records of a range, at least one, that are decoded together. Records after its end may
-    /// follow.
+    /// Reads the first records of a range, at least one. They are in one block or window, so that
+    /// they are decoded together. Records after the end of the range may follow them.
     pub(in crate::archive) fn records(
         &self,
         range: Range<u64>,
@@ -215,8 +216,8 @@ impl BlockReader {
         if records.is_empty() { Err(block.damaged()) } else { Ok(records) }
     }
 
-    /// Appends the canonical text of the first records of a range, at least one, a line each. Returns the
-    /// number after them.
+    /// Appends the canonical text of the first records of a range, at least one, each on a line.
+    /// Returns the number after the last record that was appended.
     pub(in crate::archive) fn write_texts(
         &self,
         range: Range<u64>,
@@ -240,14 +241,14 @@ impl BlockReader {
         Ok(next)
     }
 
-    /// The index, if there is one.
+    /// Opens the index, if there is one.
     pub(super) fn index(&self) -> Result<Option<BlockIndex<'_>>, ArchiveError> {
         let Some(section) = self.index else { return Ok(None) };
         BlockIndex::new(section.bytes(&self.bytes, "position index")?, self.identity).map(Some)
     }
 
-    /// Number of bytes for each column of the positions, and for the operations; empty if nothing is
-    /// coded by columns. All blocks are read.
+    /// Number of bytes that each column of the positions and the operations take. Empty if nothing
+    /// is coded by columns. All blocks are read.
     pub(in crate::archive) fn column_bytes(
         &self,
     ) -> Result<Vec<(&'static str, f64)>, ArchiveError> {

@@ -1,7 +1,9 @@
-//! Separators of a segment with sorted rows: for each block, as the position index counts them, a
-//! board between the last of the previous block and its first.
-// Sorted rows need no index by key: a binary search over the separators finds the block. A separator is
-// cut to the first columns, and bytes of the last column, that tell the two boards apart.
+//! Separators of a segment with sorted rows. Each index block has a separator: a board that is not
+//! below the last board of the index block before, and not above the first board of its own index
+//! block. In this module, blocks are index blocks.
+// Sorted rows need no index by key: a binary search over the separators finds the block. A
+// separator has only the first columns, and the first bytes of the last of these columns, that it
+// takes to tell the two boards apart.
 
 use std::ops::Range;
 
@@ -12,33 +14,34 @@ use crate::archive::file::check;
 
 /// Number of columns by which rows are sorted.
 const KEY_COLUMNS: usize = EN_PASSANT - STATE;
-/// Sort key of rows: side to move, castling rights and pieces.
+/// Key by which rows are sorted: side to move, castling rights and pieces.
 pub(super) type BoardKey = [u32; KEY_COLUMNS];
 
 /// Number of separators of a group.
 const GROUP: usize = 64;
-/// Number of bytes of a group's end.
+/// Number of bytes of the end of a group.
 const END: usize = 4;
 const PART: &str = "separators";
 
-/// Sort key of a row.
+/// Key by which a row is sorted.
 pub(super) fn board_key(row: &Row) -> BoardKey {
     let mut key = BoardKey::default();
     key.copy_from_slice(&row.0[STATE..EN_PASSANT]);
     key
 }
 
-/// A separator: the first columns of a board. The other columns, and the lowest bytes of the last of
-/// these, are zeros.
+/// A separator. It has the first columns of a board; all other columns are 0. In the last column
+/// that it has, the lowest bytes may be 0 too.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Separator {
+    /// Number of columns that the separator has.
     columns: usize,
     key: BoardKey,
 }
 
 impl Separator {
-    /// The shortest separator that is not below the last board of the previous block and not above the
-    /// first board of this block.
+    /// Returns the shortest separator that is not below the last board of the previous block and
+    /// not above the first board of this block.
     fn between(before: &BoardKey, first: &BoardKey) -> Separator {
         let common = before.iter().zip(first).take_while(|(a, b)| a == b).count();
         let mut key = *first;
@@ -53,7 +56,7 @@ impl Separator {
         Separator { columns: common + 1, key }
     }
 
-    /// Number of first columns that are equal in another separator.
+    /// Number of first columns that two separators have in common.
     fn shared(&self, other: &Separator) -> usize {
         let pairs = self.key[..self.columns].iter().zip(&other.key);
         pairs.take_while(|(a, b)| a == b).count()
@@ -88,7 +91,7 @@ impl Separator {
     }
 }
 
-/// The bytes of the separators of blocks, given by their first and last boards.
+/// Returns the bytes of the separators of blocks. Each block is given by its first and last board.
 pub(super) fn write(blocks: impl Iterator<Item = (BoardKey, BoardKey)>, identity: u32) -> Vec<u8> {
     let mut separators = Vec::new();
     let mut before = BoardKey::default();
@@ -121,7 +124,7 @@ pub(super) struct Separators<'a> {
 }
 
 impl<'a> Separators<'a> {
-    /// Reader of the separators of `blocks` blocks, at least one.
+    /// Makes a reader of the separators of `blocks` blocks, at least one.
     pub(super) const fn new(bytes: &'a [u8], blocks: u64, identity: u32) -> Separators<'a> {
         Separators { bytes, blocks, identity }
     }
@@ -130,13 +133,13 @@ impl<'a> Separators<'a> {
         self.blocks.div_ceil(GROUP as u64)
     }
 
-    /// The separators of all blocks.
+    /// Reads the separators of all blocks.
     pub(super) fn all(&self) -> Result<Vec<BoardKey>, ArchiveError> {
         let groups = (0..self.groups()).map(|number| self.group(number));
         Ok(groups.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The separators of a group, after checking its checksum.
+    /// Reads the separators of a group, after checking its checksum.
     fn group(&self, number: u64) -> Result<Vec<BoardKey>, ArchiveError> {
         let keys = self.open_group(number).and_then(|mut bits| {
             let len = (self.blocks - number * GROUP as u64).min(GROUP as u64);
@@ -151,7 +154,7 @@ impl<'a> Separators<'a> {
         keys.ok_or(ArchiveError::corrupt_at(PART, number))
     }
 
-    /// The first separator of a group, after checking its checksum.
+    /// Reads the first separator of a group, after checking the checksum of the group.
     fn first_of_group(&self, number: u64) -> Result<BoardKey, ArchiveError> {
         let first = self
             .open_group(number)
@@ -171,7 +174,7 @@ impl<'a> Separators<'a> {
         check::strip_placed(self.identity, number, group).map(BitReader::new)
     }
 
-    /// The blocks that may hold a board.
+    /// Finds the blocks that may hold a board.
     pub(super) fn find(&self, key: &BoardKey) -> Result<Range<u64>, ArchiveError> {
         let Some(group) = self.last_group(|separator| separator <= key)? else { return Ok(0..0) };
         let (first, keys) = (group * GROUP as u64, self.group(group)?);
@@ -184,14 +187,15 @@ impl<'a> Separators<'a> {
         Ok(start.saturating_sub(1)..end)
     }
 
-    /// Number of separators below a board.
+    /// Counts the separators that are below a board.
     fn count_below(&self, key: &BoardKey) -> Result<u64, ArchiveError> {
         let Some(group) = self.last_group(|separator| separator < key)? else { return Ok(0) };
         let found = self.group(group)?.partition_point(|separator| separator < key);
         Ok(group * GROUP as u64 + found as u64)
     }
 
-    /// The last group whose first separator satisfies a condition, which holds for the first groups only.
+    /// Returns the last group whose first separator satisfies a condition. If a group satisfies the
+    /// condition, all groups before it must satisfy it too.
     fn last_group(&self, holds: impl Fn(&BoardKey) -> bool) -> Result<Option<u64>, ArchiveError> {
         let mut groups = 0..self.groups();
         while !groups.is_empty() {

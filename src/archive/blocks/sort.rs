@@ -1,9 +1,9 @@
 //! Sorting the records of a segment by their boards. Sorted records take fewer bytes and are found
 //! without an index; their original order is stored in a section.
-// On an opening book of 242,000 records sorted rows took 1.5 bytes less each, and were found by separators
-// of 0.15 bytes; the original order took 2.25 and an index would have taken 2. So sorting pays if it saves
-// the index, or if the original order is near the sorted one. It does not pay for games, whose order
-// predicts the records.
+// On an opening book of 242,000 records sorting saved 1.5 bytes a row, and rows were found by
+// separators of 0.15 bytes. The original order took 2.25 bytes, and an index would have taken 2. So
+// sorting saves bytes if it makes the index unnecessary, or if the original order is near the
+// sorted one. It does not for games, because their order predicts the records.
 
 use rayon::prelude::*;
 
@@ -14,20 +14,21 @@ use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
 use crate::archive::error::ArchiveError;
 use crate::archive::numbered_column::NumberedColumn;
 
-/// Number of records above which both arrangements are no longer tried.
+/// Number of records up to which both arrangements are tried.
 const TRIED: usize = 1 << 14;
-/// If more than one in this many pairs of neighbours are joined by a move, the records are those of
-/// games. Their order then predicts the records, so they are not sorted.
+/// If more than one in this many pairs of neighbours look like positions before and after a move,
+/// the records are those of games. Their order then predicts the records, so they are not sorted.
 const JOINED: usize = 8;
 
-/// Bits a record for the original order, above which sorting for size alone is not tried.
+/// Sorting is tried to save bytes only if the original order takes fewer bits a record than this.
 const NEAR: usize = 12;
-/// Number of records that are examined first for a gain by sorting or flipping: with more records
-/// the order takes more bits.
+/// Number of records that are examined first for a gain by sorting or flipping. If sorting gains
+/// nothing for them, it does not for all records, because the order of more records takes more bits
+/// a record.
 const STRETCH: usize = 1 << 15;
 
-/// Rows are flipped if that gives one in this many rows one more column in common with the previous
-/// row.
+/// Rows are flipped if each then has on average more than 1 / `FLIPPED_GAIN` columns more in common
+/// with the previous row.
 const FLIPPED_GAIN: usize = 2;
 
 /// Arrangement of the records of a segment.
@@ -35,15 +36,17 @@ const FLIPPED_GAIN: usize = 2;
 pub(in crate::archive) enum Arrangement {
     /// In the original order.
     Original,
-    /// Sorted, with the original order stored.
+    /// Sorted. The original order is stored, so numbers stay.
     Sorted,
-    /// Sorted and renumbered.
+    /// Sorted, with new numbers in that order.
     Renumbered,
 }
 
 impl BlockSegmentBuilder {
-    /// Codes the records for lookups by position in the shorter arrangement, including the index; their
-    /// numbers stay the same.
+    /// Codes the records for lookups by position, in the original or the sorted arrangement. Their
+    /// numbers stay the same. Records of games, or with operations, are not sorted. Many other
+    /// records are sorted. For few records the arrangement with the smaller total size is taken:
+    /// records and index, or sorted records, separators and order.
     pub(in crate::archive) fn code_for_lookup(
         &mut self,
         block_records: u32,
@@ -71,7 +74,8 @@ impl BlockSegmentBuilder {
         Ok((given, Arrangement::Original))
     }
 
-    /// Codes the records in the shorter arrangement; their numbers stay the same.
+    /// Codes the records for an archive without a position index. Flips the rows, or sorts the
+    /// records, if that saves bytes. The numbers of the records stay the same.
     pub(in crate::archive) fn code_for_numbers(
         &mut self,
         block_records: u32,
@@ -107,19 +111,20 @@ impl BlockSegmentBuilder {
         !self.rows().iter().any(Row::has_operations) && !is_of_games(self.rows())
     }
 
-    /// Sorts the records by their boards. Records of equal boards stay in their order, or, if they are
-    /// renumbered, are sorted by their other columns.
+    /// Sorts the records by their boards. Records with equal boards keep their order; but if the
+    /// records are renumbered, their other columns decide.
     pub(in crate::archive) fn sort(&mut self, arrangement: Arrangement) {
         let order = order_of(self.rows(), arrangement);
         self.rearrange(order, arrangement == Arrangement::Sorted);
     }
 
-    /// The bytes of the original order.
+    /// The bytes of the section with the original order.
     pub(in crate::archive) fn order_section(&self) -> Vec<u8> {
         order::write(self.order(), self.identity())
     }
 
-    /// The bytes of the separators of sorted records.
+    /// The bytes of the section with the separators of sorted records. An index block has `records`
+    /// records.
     pub(in crate::archive) fn separators_section(&self, records: u32) -> Vec<u8> {
         let blocks = self.rows().chunks(records as usize);
         let ends = blocks.map(|block| (board_key(&block[0]), board_key(&block[block.len() - 1])));
@@ -127,8 +132,8 @@ impl BlockSegmentBuilder {
     }
 }
 
-/// True if flipped rows have more columns in common with their predecessors. That is so in a sorted
-/// text file, because lines begin with the eighth rank.
+/// True if flipped rows have more columns in common with their predecessors than unflipped ones.
+/// That is so in a sorted text file, because its lines begin with the eighth rank.
 fn is_flipping_worth_it(rows: &[Row]) -> bool {
     let in_common =
         |rows: &[Row]| -> usize { rows.windows(2).map(|pair| pair[0].in_common(&pair[1])).sum() };
@@ -136,7 +141,7 @@ fn is_flipping_worth_it(rows: &[Row]) -> bool {
     in_common(&flipped) > in_common(rows) + rows.len() / FLIPPED_GAIN
 }
 
-/// The numbers of rows in sorted order.
+/// Returns the numbers of the rows in sorted order.
 fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
     let mut columns: Vec<usize> = (STATE..EN_PASSANT).collect();
     if arrangement == Arrangement::Renumbered {
@@ -146,7 +151,8 @@ fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
     let columns: Vec<SortColumn> = columns.collect();
     let mut order: Vec<u32> = (0..rows.len() as u32).collect();
     let mut sorted = order.clone();
-    // A radix sort from the last column to the first: rows with equal values keep their order.
+    // This is a radix sort from the last column to the first: rows with equal values keep their
+    // order.
     for column in columns.into_iter().rev().filter(|column| column.starts.len() > 1) {
         column.sort(&order, &mut sorted);
         std::mem::swap(&mut order, &mut sorted);
@@ -156,9 +162,10 @@ fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
 
 /// A column by which rows are sorted.
 struct SortColumn {
-    /// Number of the value of each row.
+    /// For each row the number of its value.
     numbers: Vec<u32>,
-    /// Start of the rows of each value in the order of the column.
+    /// For each value the number of rows that have a lower value: where its rows start in the
+    /// sorted order.
     starts: Vec<u32>,
 }
 
@@ -176,7 +183,7 @@ impl SortColumn {
         SortColumn { numbers, starts }
     }
 
-    /// Sorts the numbers of rows by the column.
+    /// Sorts the numbers of rows by the column. Rows with equal values keep the order of `order`.
     fn sort(mut self, order: &[u32], sorted: &mut [u32]) {
         for &row in order {
             let place = &mut self.starts[self.numbers[row as usize] as usize];
@@ -186,12 +193,12 @@ impl SortColumn {
     }
 }
 
-/// True if storing the original order takes few bits a record.
+/// True if the original order takes few bits a record.
 fn is_near(order: &[u32]) -> bool {
     order::write(order, 0).len() * 8 < order.len() * NEAR
 }
 
-/// True if many rows look like the next position of a game.
+/// True if many rows look like the position after the row before in a game.
 fn is_of_games(rows: &[Row]) -> bool {
     let is_joined = |pair: &[Row]| {
         let [row, next] = [&pair[0].0, &pair[1].0];

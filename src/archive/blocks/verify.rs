@@ -1,4 +1,4 @@
-//! Verifying the records and the index of an archive of level default.
+//! Verifying the records and the index of an archive of level default or max.
 
 use super::BlockSegment;
 use super::index::BlockIndex;
@@ -12,7 +12,8 @@ use crate::codec::key::position_key;
 use crate::model::EpdRecord;
 
 impl BlockReader {
-    /// Reads all records. If there is an index, it must have an entry for each record and no others.
+    /// Reads all records. If there is an index, it must have the entries of these records and no
+    /// others.
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
         self.verify_sorted()?;
         let Some(index) = self.index()? else { return self.each_record(|_, _| Ok(())) };
@@ -32,7 +33,7 @@ impl BlockReader {
         }
     }
 
-    /// Calls `visit` with each record and its block, as the index counts blocks.
+    /// Calls `visit` with each record and the number of its index block.
     fn each_record(
         &self,
         mut visit: impl FnMut(u64, &EpdRecord) -> Result<(), ArchiveError>,
@@ -50,13 +51,13 @@ impl BlockReader {
         Ok(())
     }
 
-    /// True if a block of the index is in a segment that has separators instead of an index.
+    /// True if an index block is in a segment that has separators instead of an index.
     fn is_separated(&self, block: u64) -> bool {
         let after = self.segments().partition_point(|segment| segment.first_index_block <= block);
         after.checked_sub(1).is_some_and(|place| self.segments()[place].is_sorted())
     }
 
-    /// Checks that the records match separators and orders.
+    /// Checks that the records match the separators and the stored orders.
     fn verify_sorted(&self) -> Result<(), ArchiveError> {
         for (place, segment) in self.segments().iter().enumerate() {
             if segment.is_sorted() {
@@ -69,8 +70,8 @@ impl BlockReader {
         Ok(())
     }
 
-    /// Checks that the rows of a segment ascend, and by number if boards are equal, and that each
-    /// separator lies between the blocks that it separates.
+    /// Checks that the rows of a segment ascend, and that rows with equal boards ascend by their
+    /// numbers. Checks that each separator is between the index blocks that it separates.
     fn verify_separators(&self, place: usize, segment: &BlockSegment) -> Result<(), ArchiveError> {
         let corrupt = || ArchiveError::corrupt_at("separators", place as u64);
         let separators = segment.separators(self.bytes())?.all()?;
@@ -108,7 +109,7 @@ impl BlockReader {
     }
 }
 
-/// Digest of the set of entries of an index, regardless of order and repetitions.
+/// Digest of the set of entries of an index. It does not depend on their order and repetitions.
 fn digest(entries: IndexEntries) -> Result<blake3::Hash, ArchiveError> {
     let mut hasher = blake3::Hasher::new();
     entries.finish(|(key, block)| {

@@ -271,7 +271,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Calls `visit` with each of these rows that is of the position of a query.
+    /// Calls `visit` with each of `rows` that is of the position of a query.
     #[inline(always)]
     fn visit_rows<'a, E: From<ArchiveError>>(
         &'a self,
