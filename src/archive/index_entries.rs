@@ -1,4 +1,5 @@
-//! Position indexes: sorting of their entries, and lookups without an index, by a map of boards.
+//! Sorting of the entries of position indexes. For archives without an index, lookups by a map of
+//! boards.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,10 +9,10 @@ use crate::codec::packed::PackedBoard;
 use crate::codec::query::{Query, SkipTo};
 use crate::spill::Sorter;
 
-/// A position key and the record or block that has it.
+/// A position key, and the number of the record or index block that has it.
 pub(super) type Entry = (u64, u32);
 
-/// Sorter of entries, in bounded memory.
+/// Sorter of entries that uses bounded memory.
 #[derive(Debug)]
 pub(super) struct IndexEntries(Sorter);
 
@@ -29,7 +30,7 @@ impl IndexEntries {
         self.0.len()
     }
 
-    /// Calls `visit` with all entries in order, and with equal ones once.
+    /// Calls `visit` with all entries in ascending order. Equal entries are visited once.
     pub(super) fn finish<E: From<io::Error>>(
         self,
         mut visit: impl FnMut(Entry) -> Result<(), E>,
@@ -46,7 +47,7 @@ impl IndexEntries {
     }
 }
 
-/// For each board, the places of the queries that ask for it.
+/// For each board, the indices of the queries that ask for it.
 pub(super) struct BoardMap(HashMap<PackedBoard, Vec<usize>>);
 
 impl BoardMap {
@@ -63,7 +64,8 @@ impl BoardMap {
         self.0.is_empty()
     }
 
-    /// Calls `visit` with each query that asks for a board; false if a visit ended the search.
+    /// Calls `visit` with the index of each query that asks for a board. Returns false if a visit
+    /// ended the search.
     pub(super) fn visit<E>(
         &mut self,
         board: &PackedBoard,

@@ -1,6 +1,7 @@
-//! The games that positions list, sorted by id, in blocks compressed with zstd.
-// A block is decompressed for one game, so blocks are a compromise of size and time. Ids are hashes of the
-// games, so they need not be stored, and a binary search finds a game without an index.
+//! The games that an archive keeps because positions list them. They are sorted by id, in blocks
+//! that are compressed with zstd.
+// A block is decompressed for one game, so blocks are a compromise of size and time. Ids are hashes
+// of the games, so they need not be stored, and a binary search finds a game without an index.
 
 use std::io::{self, Write};
 
@@ -27,11 +28,11 @@ const PART: &str = SectionKind::KeptGames.name();
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct BlockEntry {
-    /// Id of its first game.
+    /// Id of the first game of the block.
     first: [u8; GameId::LEN],
     /// End of the block in the section.
     end: U64,
-    /// Uncompressed length.
+    /// Uncompressed length of the block.
     len: U32,
     /// CRC32C of the frame.
     check: U32,
@@ -61,7 +62,7 @@ impl Tail {
 pub(super) struct KeptGamesWriter(Sorter);
 
 impl KeptGamesWriter {
-    /// Writer that uses about `memory_bytes`.
+    /// Makes a writer that uses about `memory_bytes`.
     pub(super) fn new(memory_bytes: usize) -> KeptGamesWriter {
         KeptGamesWriter(Sorter::new(std::env::temp_dir(), memory_bytes))
     }
@@ -125,7 +126,7 @@ fn put_block(
     })
 }
 
-/// The section of an archive.
+/// The section of an archive, open for reading.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct KeptGamesSection<'a> {
     blocks: &'a [u8],
@@ -162,8 +163,8 @@ impl<'a> KeptGamesSection<'a> {
         self.games
     }
 
-    /// The bytes of a game. Ids are hashes of the games and are not stored; they ascend, so a binary
-    /// search hashes few games of the block.
+    /// Reads the bytes of a game; `None` if the section does not have it. Ids are hashes of the
+    /// games and are not stored. They ascend, so a binary search hashes few games of the block.
     pub(super) fn get(&self, id: GameId) -> Result<Option<Vec<u8>>, ArchiveError> {
         let behind = self.table.partition_point(|block| block.first <= id.0);
         let Some(nth) = behind.checked_sub(1) else { return Ok(None) };
@@ -179,7 +180,7 @@ impl<'a> KeptGamesSection<'a> {
         Ok(found.map(|game| game.to_vec()))
     }
 
-    /// Visits all games, ids ascending.
+    /// Visits all games, in ascending order of their ids.
     pub(super) fn each<E: From<ArchiveError>>(
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
@@ -194,8 +195,8 @@ impl<'a> KeptGamesSection<'a> {
         if games == self.games { Ok(()) } else { Err(ArchiveError::corrupt(PART).into()) }
     }
 
-    /// Visits the games of a block and compares them with the table: the first game must be that of the
-    /// block's entry, and all must come before the first game of the next block.
+    /// Visits the games of a block and compares them with the table: the first game must be that of
+    /// the block's entry, and all must come before the first game of the next block.
     fn each_of<E: From<ArchiveError>>(
         &self,
         nth: usize,
@@ -222,7 +223,7 @@ impl<'a> KeptGamesSection<'a> {
         if last.is_none() { Err(damaged().into()) } else { Ok(()) }
     }
 
-    /// The bytes of the games of a block.
+    /// Decompresses the games of a block.
     fn block(&self, nth: usize) -> Result<Vec<u8>, ArchiveError> {
         let damaged = || Refusal::Damaged.at(PART, nth as u64);
         let end_of = |nth: usize| self.table.get(nth).map(|entry| entry.end.get());
@@ -230,7 +231,7 @@ impl<'a> KeptGamesSection<'a> {
         let end = end_of(nth).ok_or_else(damaged)?;
         let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
         let frame = range.and_then(|(start, end)| self.blocks.get(start..end));
-        // A copy: zstd must not see bytes that another process may change.
+        // The bytes are copied, because zstd must not see bytes that another process may change.
         let frame = frame.ok_or_else(damaged)?.to_vec();
         let entry = self.table.get(nth).ok_or_else(damaged)?;
         if !check::holds(crc32c::crc32c(&frame), entry.check.get()) {

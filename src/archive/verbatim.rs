@@ -1,8 +1,8 @@
-//! The side data of a verbatim archive: its files, the bytes between records, and the differences of
-//! lines from canonical text.
+//! The side data of a verbatim archive: its files, the bytes between records, and the differences
+//! of lines from canonical text.
 //!
-//! A script has the edit of each line: the bytes to remove from the canonical line and those to insert.
-//! Scripts are compressed by zstd, with the canonical text as dictionary.
+//! A script has the edit of each line: the bytes to remove from the canonical line and those to
+//! insert. Scripts are compressed by zstd, with the canonical text as dictionary.
 
 use std::io::{BufReader, Read, Seek, Write};
 
@@ -50,12 +50,12 @@ impl ChunkHead {
 
 /// Steps of a script. The numbers that follow them are LEB128.
 mod step {
-    /// N records are canonical.
+    /// The next N records are canonical.
     pub(super) const CANONICAL: u8 = 0;
     /// An edit: number of bytes kept at the end, number of bytes removed before them, and the bytes
     /// to insert, preceded by their length.
     pub(super) const EDIT: u8 = 1;
-    /// N records have the same edit as the last one.
+    /// The next N records have the same edit as the last one.
     pub(super) const SAME_EDIT: u8 = 2;
     /// Bytes that belong to no record, preceded by their length.
     pub(super) const ASIDE: u8 = 3;
@@ -95,13 +95,15 @@ impl Edit {
 /// Collects side data while records are packed.
 pub(super) struct VerbatimWriter {
     spool: SpooledTempFile,
-    /// Names of the files, and their number.
+    /// Names of the files, each after its length.
     names: Vec<u8>,
+    /// Number of files.
     files: u32,
     script: Vec<u8>,
     canonical: Vec<u8>,
     records: u32,
-    /// Length of the current run, not written yet: of canonical records, or of equal edits.
+    /// Number of records in the current run, which is not written yet. The records of a run are all
+    /// canonical, or all have the same edit.
     run: u64,
     run_is_edit: bool,
     last_edit: Option<Edit>,
@@ -299,7 +301,7 @@ pub(super) fn restore<E: From<ArchiveError>>(
         let (packed, rest) =
             rest.split_at_checked(head.packed_len.get() as usize).ok_or_else(corrupt)?;
         side = rest;
-        // A copy: zstd must not see bytes that another process may change.
+        // The bytes are copied, because zstd must not see bytes that another process may change.
         let packed = packed.to_vec();
         let script_len = head.script_len.get() as usize;
         if !check::holds(crc32c::crc32c(&packed), head.packed_check.get())

@@ -32,9 +32,9 @@ pub enum Level {
     /// Small: blocks that are coded by a model of the positions.
     #[default]
     Default,
-    /// Smallest, but several times slower to pack and to read: blocks that are coded by a neural network.
-    /// A segment is written as at level default if that is shorter. In large segments the two are compared
-    /// only if a sample shows that level default may be shorter.
+    /// Smallest, but several times slower to pack and to read: blocks that are coded by a neural
+    /// network. A segment is written as at level default if that is shorter. In large segments the
+    /// two are compared only if a sample shows that level default may be shorter.
     Max,
 }
 
@@ -67,69 +67,75 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// The default: level default, an index of positions, and blocks of 128 records, or fewer if they are
-    /// long.
+    /// The default: level default, an index of positions, and blocks of 128 records, or fewer if
+    /// they are long.
     pub fn new() -> PackOptions {
         PackOptions::default()
     }
 
-    /// Coding of the records; level default by default.
+    /// Sets the coding of the records. The default is level default.
     #[must_use]
     pub const fn level(mut self, level: Level) -> PackOptions {
         self.level = level;
         self
     }
 
-    /// With an index, which is the default, records can be found by position. Without it an archive is one
-    /// to two bytes a record smaller, and a lookup reads all of it.
+    /// Sets whether the archive has a position index; by default it has. Without an index an
+    /// archive is one to two bytes a record smaller, and a lookup by position reads all of it.
     #[must_use]
     pub const fn index(mut self, index: bool) -> PackOptions {
         self.index = index;
         self
     }
 
-    /// Records in a block, from 1 to 65,535: more make a smaller archive and slower access. The default
-    /// is 128. At level max, and in segments with operations, it is 64, or fewer if records are long: as
-    /// many as have about 176 bytes of coded operations.
+    /// Sets the number of records in a block, from 1 to 65,535. More records make a smaller archive
+    /// and slower access. The default is 128. At level max, and in segments with operations, it is
+    /// 64, or fewer if records are long: as many as take about 164 bytes of coded operations, if 2
+    /// bytes are added for each record.
     #[must_use]
     pub fn block_records(mut self, block_records: impl Into<Option<u32>>) -> PackOptions {
         self.block_records = block_records.into();
         self
     }
 
-    /// Allows changing the order of the records. At levels default and max this makes a smaller archive.
-    /// At level fast, with an index, lookups then touch memory once, and the archive is a seventh smaller.
+    /// Allows the writer to change the order of the records. At levels default and max this makes a
+    /// smaller archive. At level fast, with an index, lookups then touch memory once, and the
+    /// archive is a seventh smaller.
     #[must_use]
     pub const fn sorted(mut self, sorted: bool) -> PackOptions {
         self.sorted = sorted;
         self
     }
 
-    /// Makes the input restorable byte for byte ([`Archive::restore`](super::Archive::restore)). The writer
-    /// must then be given the files and their other bytes too. The order of records is kept.
+    /// Makes it possible to restore the input byte for byte
+    /// ([`Archive::restore`](super::Archive::restore)). The writer must then also get the files and
+    /// the bytes that belong to no record: see [`ArchiveWriter::begin_file`],
+    /// [`ArchiveWriter::push_line`] and [`ArchiveWriter::push_aside`]. The order of records is
+    /// kept.
     #[must_use]
     pub const fn verbatim(mut self, verbatim: bool) -> PackOptions {
         self.verbatim = verbatim;
         self
     }
 
-    /// Maximum number of records of a segment. Each segment of level default has its own model: more
-    /// records make a smaller archive and take more memory during writing.
+    /// Sets the maximum number of records of a segment. Each segment of level default has its own
+    /// model. So more records make a smaller archive, and take more memory during writing.
     #[must_use]
     pub const fn segment_records(mut self, segment_records: u32) -> PackOptions {
         self.segment_records = segment_records;
         self
     }
 
-    /// At level max, codes all segments by a network with this number of hidden units, rounded up to a
-    /// multiple of 8, at most 64, even if another coding is shorter. By default the shortest is used.
+    /// At level max, codes all segments by a network with this number of hidden units, even if
+    /// another coding is shorter. The number is rounded up to a multiple of 8, and is at most 64.
+    /// By default the shortest coding is used.
     #[must_use]
     pub const fn hidden_units(mut self, hidden_units: u8) -> PackOptions {
         self.hidden_units = Some(hidden_units);
         self
     }
 
-    /// The use of mixing models that level and options ask for.
+    /// Returns the use of mixing models that follows from level and options.
     fn mixing(&self) -> Mixing {
         match (self.level, self.hidden_units) {
             (Level::Max, Some(hidden)) => Mixing::Always(hidden.into()),
@@ -138,7 +144,8 @@ impl PackOptions {
         }
     }
 
-    /// Approximate memory for writing, in bytes: 256 MiB by default, and at least 32 MiB.
+    /// Sets the approximate memory for writing, in bytes. The default is 256 MiB, and the minimum
+    /// is 32 MiB.
     #[must_use]
     pub const fn memory_bytes(mut self, memory_bytes: usize) -> PackOptions {
         self.memory_bytes = memory_bytes;
@@ -146,10 +153,11 @@ impl PackOptions {
     }
 }
 
-/// Bytes of memory that coding takes for each byte that waits for it.
+/// Bytes of memory that coding takes for each byte of a record that is not coded yet.
 const CODING_FACTOR: usize = 8;
 const MIN_MEMORY: usize = 32 << 20;
-/// The most segments whose rows are sorted: a lookup looks into each of them.
+/// Maximum number of segments whose rows are sorted. It is small, because a lookup looks into each
+/// of them.
 const MAX_SORTED: usize = 64;
 
 /// Writes an archive from front to back: it needs no seeking.
@@ -166,15 +174,18 @@ const MAX_SORTED: usize = 64;
 pub struct ArchiveWriter<W> {
     out: Sink<W>,
     options: PackOptions,
-    /// Records of the unfinished segment: at level default, at level fast.
+    /// Records of the unfinished segment, at levels default and max.
     blocks_waiting: BlockSegmentBuilder,
+    /// Records of the unfinished segment, at level fast.
     rows_waiting: RowSegmentBuilder,
     segments: Vec<SegmentEntry>,
     sections: Vec<SectionEntry>,
-    /// Entries of the position index: at level fast, at level default.
+    /// Entries of the position index, at level fast.
     keys: IndexEntries,
+    /// Entries of the position index, at levels default and max.
     entries: PawnEntries,
-    /// At level fast, sorted: records that are written at the end, in the order of their keys.
+    /// Records of a sorted archive of level fast. They are written at the end, in the order of
+    /// their keys.
     unsorted: Option<Sorter>,
     /// Number of records so far.
     records: u64,
@@ -218,7 +229,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// Errors of writing.
     pub fn new(out: W, options: PackOptions) -> Result<ArchiveWriter<W>, ArchiveError> {
         let memory_bytes = options.memory_bytes.max(MIN_MEMORY);
-        // At level fast the records are sorted for the index.
+        // At level fast the records are sorted only for the index.
         let may_sort = !options.verbatim && (options.index || options.level != Level::Fast);
         let options = PackOptions { sorted: options.sorted && may_sort, ..options };
         let has_directory = options.sorted && options.level == Level::Fast;
@@ -349,9 +360,9 @@ impl<W: Write> ArchiveWriter<W> {
         last.map_or(0, |last| last.first_record.get() + u64::from(last.records.get()))
     }
 
-    /// Begins a file of a verbatim archive. Its name is a relative path with `/` between the parts. No part
-    /// may be `.` or `..`, or have a `\` or a control character; otherwise `epdb export --verbatim` does not
-    /// write the file.
+    /// Begins a file of a verbatim archive. Its name is a relative path with `/` between the parts.
+    /// No part may be `.` or `..`, or have a `\` or a control character; otherwise the file is not
+    /// written by `epdb export --verbatim`.
     ///
     /// # Errors
     /// Errors of writing.
@@ -359,7 +370,8 @@ impl<W: Write> ArchiveWriter<W> {
         self.side.as_mut().map_or(Ok(()), |side| side.file(name))
     }
 
-    /// Adds bytes of the file of a verbatim archive that belong to no record, including line ends.
+    /// Adds bytes to the current file of a verbatim archive. These bytes, including line ends,
+    /// belong to no record.
     ///
     /// # Errors
     /// Errors of writing.
@@ -367,7 +379,8 @@ impl<W: Write> ArchiveWriter<W> {
         self.side.as_mut().map_or(Ok(()), |side| side.aside(raw))
     }
 
-    /// Adds the next record and, in a verbatim archive, the bytes of its line, including the line end.
+    /// Adds the next record and, in a verbatim archive, the bytes of its line, including the line
+    /// end.
     ///
     /// # Errors
     /// As [`ArchiveWriter::push`].
@@ -381,13 +394,14 @@ impl<W: Write> ArchiveWriter<W> {
         self.push(record)
     }
 
-    /// Sets the origin of the tallies among the records, and the games that they count.
+    /// Sets the origin of the tallies among the records, and the digests of the games that they
+    /// count.
     pub fn set_tally_ledger(&mut self, ledger: TallyLedger) {
         self.ledger = Some(ledger);
     }
 
-    /// Adds a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it. A game
-    /// may be added several times.
+    /// Adds a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it. A
+    /// game may be added several times.
     ///
     /// # Errors
     /// Errors of writing.
@@ -490,7 +504,7 @@ impl<W: Write> ArchiveWriter<W> {
         self.sections.push(SectionEntry::new(kind, segment, self.out.end()));
     }
 
-    /// Adds the records of a segment to the index, with their blocks of `records` records.
+    /// Adds the records of a segment to the index. An index block has `block_records` records.
     fn push_blocks(
         &mut self,
         segment: &BlockSegmentBuilder,
@@ -517,7 +531,8 @@ impl<W: Write> ArchiveWriter<W> {
         let directory = unsorted.map(|unsorted| self.put_sorted(unsorted)).transpose()?;
         self.end_segment()?;
         let segments = self.out.section(self.segments.as_bytes())?;
-        // The checksum of the segment table covers the identities of all segments, and so all records.
+        // The checksum of the segment table covers the identities of all segments, and so all
+        // records.
         let identity = segments.check;
         let mut sections = self.sections;
         let mut list = |kind: SectionKind, section: Section| {
@@ -578,7 +593,7 @@ impl<W: Write> ArchiveWriter<W> {
     }
 }
 
-/// Number of a block in the position index.
+/// Converts the number of an index block to that of the position index.
 fn index_block(number: u64) -> Result<u32, ArchiveError> {
     let limit = u32::MAX.into();
     u32::try_from(number).map_err(|_| ArchiveError::LimitExceeded {

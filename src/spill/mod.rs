@@ -1,10 +1,11 @@
 //! External sorting: the one sorter of the crate for more records than fit into memory.
 //!
-//! Records that fit into the budget are sorted in memory. Otherwise each full budget is sorted and
-//! appended to an unnamed temporary file as a run, and the runs are merged when they are read. At
-//! most two files are open at a time, whatever the size: some systems allow a process only 256.
-// A file for each run is simpler, and an earlier sort of the archive was made so, but it opened 32 files for
-// each sorter.
+//! Records that fit into the memory budget are sorted in memory. Otherwise, whenever the budget is
+//! full, its records are sorted and appended to an unnamed temporary file as a run. The runs are
+//! merged when they are read. At most two files are open at a time, whatever the size: some systems
+//! allow a process only 256.
+// A file for each run would be simpler. An earlier sorter of the archive had one for each, but
+// opened 32 files for each sorter.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -14,12 +15,12 @@ use rayon::slice::ParallelSliceMut;
 
 use crate::new_file::ScratchFile;
 
-/// Takes records in any order and returns them in the byte order of their keys; records of equal
-/// keys stay in their order.
+/// Takes records in any order and returns them in the byte order of their keys. Records with equal
+/// keys keep their order.
 ///
-/// A record is a key and a payload, of any bytes, both possibly empty. Keys are encoded for the
-/// order: numbers big-endian, signed ones with the sign bit inverted, descending ones with all bits
-/// inverted, texts followed by a byte that sorts first.
+/// A record is a key and a payload. Both are any bytes and may be empty. A key must be encoded so
+/// that its byte order is the wanted order: numbers big-endian, signed ones with the sign bit
+/// inverted, descending ones with all bits inverted, texts followed by a byte that sorts first.
 ///
 /// ```
 /// use epdb::spill::Sorter;
@@ -40,18 +41,18 @@ pub struct Sorter {
     directory: PathBuf,
     memory_bytes: usize,
     records: Records,
-    /// Runs in the file.
+    /// The runs in the temporary file; `None` if there is no file yet.
     runs: Option<Runs>,
     len: u64,
 }
 
 impl Sorter {
-    /// A sorter with its temporary file in `directory`. It uses about `memory_bytes`, or twice the
-    /// size of its largest record if that is more. Merging uses at least 128 KiB.
+    /// Makes a sorter with its temporary file in `directory`. It uses about `memory_bytes`, or
+    /// twice the size of its largest record if that is more. Merging uses at least 128 KiB.
     ///
     /// The file has no name, so it vanishes with the process. Its size is that of all records and 8
-    /// bytes for each. If there are more than `memory_bytes` / 64 KiB runs, they are first merged into
-    /// longer ones, which takes twice that size.
+    /// bytes for each. If there are more than `memory_bytes` / 64 KiB runs, they are first merged
+    /// into longer ones, which takes twice that size.
     pub fn new(directory: impl Into<PathBuf>, memory_bytes: usize) -> Sorter {
         let directory = directory.into();
         Sorter { directory, memory_bytes, records: Records::default(), runs: None, len: 0 }
@@ -80,7 +81,7 @@ impl Sorter {
         self.len == 0
     }
 
-    /// Ends the input.
+    /// Ends the input, and returns the records in order.
     ///
     /// # Errors
     /// The temporary file cannot be created, written or read.
@@ -141,8 +142,8 @@ impl Sorted {
         Ok(self.current())
     }
 
-    /// The current record, which [`Sorted::next_entry`] returned; `None` before the first and after
-    /// the last.
+    /// The record that [`Sorted::next_entry`] returned last; `None` before the first record and
+    /// after the last.
     pub(crate) fn current(&self) -> Option<(&[u8], &[u8])> {
         let record = match &self.0 {
             Source::Memory { records, order, next } => {
@@ -158,7 +159,8 @@ impl Sorted {
 const BLOCK: usize = 64 << 10;
 /// Maximum size of a read.
 const MAX_BLOCK: usize = 4 << 20;
-/// Two little-endian lengths of 32 bits: of the key and of the payload, which follow.
+/// Length of a record's header: two little-endian lengths of 32 bits, of the key and of the
+/// payload. Key and payload follow the header.
 const HEADER: usize = 8;
 
 /// A record in memory and in the temporary file.
@@ -188,7 +190,8 @@ fn lengths(bytes: &[u8]) -> (usize, usize) {
     (length(0), length(4))
 }
 
-/// The first eight bytes of a key as a number of the same order, which decides most comparisons.
+/// Returns the first eight bytes of a key as a number that has the same order. It decides most
+/// comparisons.
 fn prefix(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let len = key.len().min(8);
@@ -203,7 +206,8 @@ struct Records {
     count: usize,
 }
 
-/// The offset of a record. Sorted by key, then by offset, which keeps equal keys in order.
+/// The offset of a record, and the prefix of its key. Slots are sorted by key, then by offset, so
+/// that records with equal keys keep their order.
 #[derive(Copy, Clone, Debug)]
 struct Slot {
     prefix: u64,
@@ -211,7 +215,7 @@ struct Slot {
 }
 
 impl Records {
-    /// Memory to hold and sort these records and one more.
+    /// Memory that is needed to hold and sort these records and one more.
     fn cost_with(&self, key: &[u8], payload: &[u8]) -> usize {
         let bytes = self.bytes.len() + HEADER + key.len() + payload.len();
         bytes + (self.count + 1) * size_of::<Slot>()
@@ -273,7 +277,7 @@ impl Runs {
         Ok(Runs { file: ScratchFile::create(directory)?, ranges: Vec::new() })
     }
 
-    /// Adds a run, which `write` writes.
+    /// Adds a run. `write` writes its records.
     fn append(
         &mut self,
         write: impl FnOnce(&mut BufWriter<&mut ScratchFile>) -> io::Result<()>,
@@ -287,7 +291,7 @@ impl Runs {
         Ok(())
     }
 
-    /// The same records in fewer runs, each merged from up to `most` neighbours.
+    /// Merges groups of up to `most` neighbouring runs into one run each.
     fn merged_by(self, most: usize, directory: &PathBuf, memory_bytes: usize) -> io::Result<Runs> {
         let mut fewer = Runs::new(directory)?;
         let mut file = self.file;
@@ -367,9 +371,8 @@ impl Merge {
         }
     }
 
-    /// Whether the record of one run precedes that of another; of equal keys, the older run is
-    /// first.
-    /// keys are equal.
+    /// Whether the record of run `a` precedes that of run `b`. If their keys are equal, the older
+    /// run comes first.
     fn is_before(&self, a: usize, b: usize) -> bool {
         let (run_a, run_b) = (&self.runs[a], &self.runs[b]);
         let order = run_a
@@ -387,9 +390,9 @@ struct Run {
     /// The rest of the run in the file.
     rest: Range<u64>,
     buffer: Vec<u8>,
-    /// The bytes that were read and not returned.
+    /// The bytes in `buffer` that were read and not returned yet.
     filled: Range<usize>,
-    /// The size of the record at the start of `filled`; 0 before the first.
+    /// The length of the record at the start of `filled`; 0 before the first record.
     record_len: usize,
     prefix: u64,
     block: usize,
@@ -404,7 +407,7 @@ impl Run {
         Record::at(&self.buffer, self.filled.start)
     }
 
-    /// Advances to the next record; false at the end of the run.
+    /// Advances to the next record. Returns false at the end of the run.
     fn advance(&mut self, file: &mut ScratchFile) -> io::Result<bool> {
         self.filled.start += self.record_len;
         self.record_len = 0;
@@ -420,7 +423,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Fills the buffer with at least `wanted` bytes.
+    /// Reads from the file until the buffer has at least `wanted` bytes.
     fn fill(&mut self, wanted: usize, file: &mut ScratchFile) -> io::Result<()> {
         if self.filled.len() >= wanted {
             return Ok(());
@@ -479,7 +482,7 @@ mod tests {
         pairs
     }
 
-    /// `count` records of few different keys, whose payloads are their numbers.
+    /// `count` records with few different keys. The payloads are their numbers.
     fn numbered(count: u32) -> Pairs {
         let key = |n: u32| format!("the same start {}", n.wrapping_mul(2_654_435_761) % 97);
         (0..count).map(|n| (key(n).into_bytes(), n.to_be_bytes().to_vec())).collect()

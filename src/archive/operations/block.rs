@@ -23,16 +23,17 @@ pub(in crate::archive) fn encode(
     padded(encoder.finish(), model.cost())
 }
 
-/// Pads coded operations with zeros until they pay for their cost to a decoder. A decoder reads zeros
-/// past the end anyway.
+/// Pads coded operations with zeros until they are as long as their cost requires. The zeros change
+/// nothing, because a decoder reads zeros past the end anyway.
 fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
     bytes.resize(cost::bytes_for(cost).max(bytes.len()), 0);
     bytes
 }
 
-/// Decodes the operations of records at these places and positions, in about `memory_bytes`. Calls
-/// `visit` with the place and the operations of each wanted record. Other records are decoded only as
-/// far as later ones need them.
+/// Decodes the operations of records, which are given by their places and positions. Decoding is
+/// refused if it takes more than about `memory_bytes`. Calls `visit` with the place and the
+/// operations of each wanted record. Other records are decoded only as far as later records need
+/// them.
 pub(in crate::archive) fn decode(
     bytes: &[u8],
     start: &InitialModel,
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
     use crate::model::{Opcode, Operand, Position};
 
-    /// Forced moves and repeated texts take next to no bytes, but memory of a reader.
+    /// Forced moves and repeated texts take next to no bytes, but they take memory of a reader.
     #[test]
     fn what_operations_cost_a_reader_is_paid_for_in_bytes() {
         let position = PositionOf::Position(Position::START);

@@ -1,5 +1,6 @@
-//! The cost of decoding the operations of a block, in about bytes of memory. Coded operations must be
-//! long enough for their cost, so that a short hostile block cannot use much memory.
+//! The cost of decoding the operations of a block: approximately the bytes of memory that it takes.
+//! Coded operations must be long enough for their cost, so that a short hostile block cannot use
+//! much memory.
 
 use crate::model::{Operand, TallyPart};
 
@@ -7,18 +8,19 @@ use crate::model::{Operand, TallyPart};
 const EACH: usize = 32;
 /// Cost of a part of a tally.
 const OF_PART: usize = 16;
-/// Free cost of a block, and cost that each byte of coded operations pays for.
+/// Cost that a block may have even if its operations have no bytes.
 pub(super) const FREE: usize = 4096;
+/// Cost that each byte of coded operations pays for.
 pub(super) const OF_BYTE: usize = 512;
 /// Maximum cost. A byte of a record costs at most 32, and a block has at most 32 MiB of records.
 const MAX: usize = 1 << 30;
 
-/// The cost that `bytes` of coded operations pay for.
+/// Returns the cost that `bytes` bytes of coded operations pay for.
 pub(super) fn paid_by(bytes: usize) -> usize {
     bytes.saturating_mul(OF_BYTE).saturating_add(FREE).min(MAX)
 }
 
-/// Minimum number of bytes that pay for a cost.
+/// Returns the minimum number of bytes that pay for a cost.
 pub(super) const fn bytes_for(cost: usize) -> usize {
     cost.saturating_sub(FREE).div_ceil(OF_BYTE)
 }
@@ -36,7 +38,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// No cost yet, with a limit.
+    /// Begins without cost; `limit` is the maximum cost.
     pub(super) const fn up_to(limit: usize) -> Cost {
         Cost { spent: 0, limit }
     }
@@ -65,12 +67,13 @@ impl Cost {
         self.limit.saturating_sub(self.spent)
     }
 
-    /// Adds a list of `moves` moves without its text, by a lower bound.
+    /// Adds a list of `moves` moves, whose text is not made. A lower bound of the length of the
+    /// text is added.
     pub(super) fn list(&mut self, moves: usize) -> Option<()> {
         self.add((3 * moves).saturating_sub(1))
     }
 
-    /// Adds `len` bytes of a text that is left out.
+    /// Adds `len` bytes of a text that is not made.
     pub(super) fn bytes(&mut self, len: usize) -> Option<()> {
         self.add(len)
     }

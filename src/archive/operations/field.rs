@@ -1,5 +1,5 @@
-//! The model of an opcode in a block: the models of its operands, and the operands of the last record
-//! with it.
+//! The model of an opcode in a block: the models of its operands, and its operands in the last
+//! record that has the opcode.
 
 use super::integers::IntegerOperandModel;
 use super::lazy_text::PreviousOperands;
@@ -39,7 +39,7 @@ impl Kind {
 /// Model of an opcode.
 #[derive(Clone)]
 pub(super) struct FieldModel {
-    /// Operands in the last record with the opcode.
+    /// Operands in the last record that has the opcode.
     pub(super) before: PreviousOperands,
     kinds: [SmallSymbolModel; PLACES * CONTEXTS],
     text_kinds: [SmallSymbolModel; 4],
@@ -47,13 +47,15 @@ pub(super) struct FieldModel {
     /// Models of the flag that a move leads to the next row: for the first operand, and for others.
     is_next: [BitModel; 2],
     pub(super) integers: IntegerOperandModel,
-    /// Made when it is needed.
+    /// Models of tallies, made when they are needed.
     pub(super) tallies: Option<Box<TallyModel>>,
 }
 
-/// Models of kinds: for the first operands, and after each kind.
+/// Number of places of operands that have models of their own for kinds. Later operands have the
+/// models of the last place.
 const PLACES: usize = 4;
-/// No context for a tally, because it is the last operand.
+/// Number of contexts for the kind of an operand: the kind of the operand before it. A tally is not
+/// a context, because it is the last operand.
 const CONTEXTS: usize = KINDS.len() - 1;
 
 impl FieldModel {
@@ -69,7 +71,7 @@ impl FieldModel {
         }
     }
 
-    /// Forgets the last record with the opcode.
+    /// Forgets the last record that has the opcode.
     pub(super) fn restart(&mut self) {
         self.before = PreviousOperands::default();
         self.integers.restart();
@@ -78,7 +80,7 @@ impl FieldModel {
         }
     }
 
-    /// Codes the kind of the operand after some others.
+    /// Codes the kind of the operand that follows the operands `read`.
     pub(super) fn kind(
         &mut self,
         coder: &mut impl BitCoder,
@@ -91,7 +93,7 @@ impl FieldModel {
         KINDS.get(kind as usize).copied()
     }
 
-    /// Codes an integer. `follows`: a move led to the record from the previous one.
+    /// Codes an integer. `follows` is true if a move led from the previous record to this one.
     pub(super) fn integer(
         &mut self,
         coder: &mut impl BitCoder,
@@ -105,7 +107,8 @@ impl FieldModel {
         self.integers.code(coder, follows, given).map(Operand::Integer)
     }
 
-    /// Codes the kind of a text at a place among the operands.
+    /// Codes the kind of a text at a place among the operands. `follows` is as in
+    /// [`FieldModel::integer`].
     pub(super) fn text_kind(
         &mut self,
         coder: &mut impl BitCoder,
@@ -118,12 +121,12 @@ impl FieldModel {
         TEXT_KINDS.get(text_kind as usize).copied()
     }
 
-    /// Codes if the move at a place among the operands leads to the next row.
+    /// Codes whether the move at a place among the operands leads to the next row.
     pub(super) fn is_next(&mut self, coder: &mut impl BitCoder, place: usize, given: bool) -> bool {
         coder.adaptive_bit(given, &mut self.is_next[place.min(1)])
     }
 
-    /// Text of the operand at a place in the last record with the opcode.
+    /// Text of the operand at a place in the last record that has the opcode.
     pub(super) fn text_before(&self, place: usize) -> Option<Vec<u8>> {
         self.before.text(place)
     }

@@ -41,7 +41,7 @@ impl InitialModel {
         let (others, shapes) = frequent(blocks.iter().flat_map(|(_, subjects)| subjects));
         let mut state = OperationState::new();
         for opcode in others {
-            // The opcodes are distinct and have no number.
+            // This cannot fail, because the opcodes are distinct and have no number.
             let _ = state.opcodes.add(opcode);
         }
         let opcodes = state.opcodes.opcodes().len();
@@ -57,7 +57,7 @@ impl InitialModel {
         InitialModel(state)
     }
 
-    /// The bytes, and the model as their decoder has it.
+    /// Returns the bytes, and the model that a decoder makes of them. It has rounded probabilities.
     pub(in crate::archive) fn write(&self) -> (Vec<u8>, InitialModel) {
         let mut encoder = BitEncoder::new();
         let written = code(&mut encoder, &self.0).unwrap_or_else(OperationState::new);
@@ -75,8 +75,8 @@ impl InitialModel {
     }
 }
 
-/// The opcodes without a number, ascending, and the lists of opcodes, the most frequent first, that
-/// occur more than once.
+/// Returns the opcodes and the lists of opcodes that occur more than once. Opcodes that have a
+/// number are left out. Opcodes ascend; the most frequent list comes first.
 fn frequent<'a>(
     subjects: impl Iterator<Item = &'a Subject<'a>>,
 ) -> (Vec<Opcode>, Vec<Arc<[Opcode]>>) {
@@ -107,7 +107,7 @@ fn most_frequent<T: Ord>(counts: BTreeMap<T, u32>) -> Vec<T> {
     counts.into_iter().map(|(value, _)| value).collect()
 }
 
-/// Codes a model. A decoder is given an empty one.
+/// Codes a model. A decoder gets an untrained one, and returns the one that it reads.
 fn code(coder: &mut impl BitCoder, given: &OperationState) -> Option<OperationState> {
     let mut read = OperationState::new();
     let mut numbers = IntegerModel::default();

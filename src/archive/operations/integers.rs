@@ -1,9 +1,10 @@
-//! Integers of an opcode, coded without prediction, by their difference to the previous one, or to its
-//! negative: whichever has been shortest.
+//! Integers of an opcode. An integer is coded as it is, or as its difference from the previous
+//! integer, or from the negative of the previous integer. The way is chosen that has been shortest
+//! so far.
 //!
-//! If a move leads from the previous record, as in games, a score is near the negative of the previous
-//! score, and large scores differ more. So such records have models of their own, in the context of the
-//! length of the previous integer.
+//! If a move leads from the previous record to this one, as in games, a score is near the negative
+//! of the previous score, and large scores differ more. So such records have models of their own,
+//! in the context of the length of the previous integer.
 
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel};
 
@@ -12,13 +13,14 @@ use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel};
 pub(super) struct IntegerOperandModel {
     /// The previous integer.
     before: i128,
-    /// Predictions for records that no move led to, and for those that a move led to.
+    /// Predictions for records that no move led to, and for records that a move led to.
     by_relation: [Predictions; 2],
 }
 
-/// Number of lengths of integers that are distinct contexts.
+/// Number of lengths of integers that are distinct contexts. Longer integers have the last context.
 const LENGTHS: usize = 15;
-/// Number of lengths of differences that are distinct contexts of signs.
+/// Number of lengths of differences that are distinct contexts of signs. Longer differences have
+/// the last context.
 const DIFFERENCES: usize = 15;
 
 /// Maximum average: four times the length of the longest integer.
@@ -27,8 +29,8 @@ const MAX_LEFT: u64 = 4 * 128;
 /// Statistics of the predictions.
 #[derive(Clone, Default)]
 struct Predictions {
-    /// Average lengths of the residuals, in quarter bits: without prediction, with the previous integer,
-    /// and with its negative.
+    /// Average lengths of the residuals, in quarter bits: without prediction, with the previous
+    /// integer, and with its negative.
     left: [u32; 3],
     /// Model of the flag that a residual has at most 64 bits.
     is_near: BitModel,
@@ -51,7 +53,7 @@ struct ResidualContext {
 }
 
 impl IntegerOperandModel {
-    /// Codes an integer. `follows`: a move led to the record from the previous one.
+    /// Codes an integer. `follows` is true if a move led from the previous record to this one.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
@@ -73,7 +75,7 @@ impl IntegerOperandModel {
         self.before = 0;
     }
 
-    /// Codes the averages and the presence of models.
+    /// Codes the averages, and whether models exist, for the initial model of a segment.
     pub(super) fn code_start(&self, coder: &mut impl BitCoder, numbers: &mut IntegerModel) -> Self {
         let mut read = IntegerOperandModel::default();
         for (follows, (own, read)) in self.by_relation.iter().zip(&mut read.by_relation).enumerate()

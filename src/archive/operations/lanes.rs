@@ -1,7 +1,7 @@
 //! Vectors of eight 16-bit numbers.
 //!
-//! `unsafe` is used because compilers do not find these instructions by themselves: without them
-//! coding a text takes half as long again.
+//! `unsafe` is used because compilers do not find these instructions by themselves. Without them,
+//! coding a text takes 1.5 times as long.
 
 use std::ops::{Add, BitAnd, BitOr, Sub};
 
@@ -44,7 +44,7 @@ impl Lanes {
         Lanes(vectors::shifted_right::<BY>(self.0))
     }
 
-    /// Shift of signed numbers.
+    /// Shifts signed numbers.
     #[inline(always)]
     pub(super) fn shifted_right_signed<const BY: i32>(self) -> Lanes {
         Lanes(vectors::shifted_right_signed::<BY>(self.0))
@@ -131,7 +131,8 @@ mod sse2 {
             $(
                 #[inline(always)]
                 pub(super) fn $name(first: Vector, second: Vector) -> Vector {
-                    // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
+                    // SAFETY: every x86-64 processor has SSE2, and the instructions touch no
+                    // memory.
                     unsafe { $instruction(first, second) }
                 }
             )*
@@ -152,7 +153,8 @@ mod sse2 {
             $(
                 #[inline(always)]
                 pub(super) fn $name<const BY: i32>(vector: Vector) -> Vector {
-                    // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
+                    // SAFETY: every x86-64 processor has SSE2, and the instructions touch no
+                    // memory.
                     unsafe { $instruction::<BY>(vector) }
                 }
             )*
@@ -165,8 +167,8 @@ mod sse2 {
         shifted_right_signed _mm_srai_epi16
     }
 
-    /// In floating point, which represents such numbers exactly and never rounds a quotient up to an
-    /// integer.
+    /// Divides in floating point, which represents such numbers exactly and never rounds a quotient
+    /// up to an integer.
     #[inline(always)]
     pub(super) fn quotient(first: Vector, second: Vector) -> Vector {
         // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.

@@ -1,5 +1,5 @@
-//! Lazy texts: the texts of records that are skipped on the way to others are made only if a later record
-//! needs them.
+//! Lazy texts: texts of records that a decoder skips on its way to other records. They are made
+//! only if a later record needs them.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Operand, Position};
 use crate::text::san;
 
-/// The operands of an opcode in the last record with it.
+/// The operands of an opcode in the last record that has it.
 #[derive(Clone, Default)]
 pub(super) struct PreviousOperands {
     /// In a skipped record, moves have no SANs, and lazy texts are empty.
@@ -24,7 +24,7 @@ struct SkippedOperands {
     record: Arc<SkippedRecord>,
     /// Number of the opcode.
     field: usize,
-    /// True if each move is made in the position after the previous ones.
+    /// True if each move is made in the position after the moves before it.
     is_line: bool,
 }
 
@@ -32,27 +32,27 @@ struct SkippedOperands {
 pub(super) struct SkippedRecord {
     pub(super) position: PositionOf,
     pub(super) lists: RecordLists,
-    /// Lazy texts, by number of the opcode and place among its operands.
+    /// Lazy texts, each with the number of its opcode and its place among the operands.
     pub(super) texts: Vec<((usize, usize), LazyText)>,
 }
 
 /// The data from which a text is made.
 pub(super) enum LazyText {
-    /// SANs.
+    /// The SANs of these moves.
     Moves(Vec<Move>),
-    /// From the lists of the record.
+    /// A text that is derived from the lists of the record.
     Derived(TextKind),
 }
 
 impl PreviousOperands {
-    /// Sets operands with their texts.
+    /// Sets operands that have their texts.
     pub(super) fn set(&mut self, operands: &[Operand]) {
         self.operands.clear();
         self.operands.extend_from_slice(operands);
         self.passed = None;
     }
 
-    /// Sets operands of a skipped record; the opcode is given by its number.
+    /// Makes the operands of an opcode in a skipped record. `field` is the number of the opcode.
     pub(super) fn pass(
         operands: Vec<Operand>,
         (field, is_line): (usize, bool),
@@ -86,7 +86,7 @@ impl SkippedOperands {
 }
 
 impl SkippedRecord {
-    /// A text, if it is lazy.
+    /// Makes the text of an operand, if it is lazy.
     fn text(&self, place: (usize, usize)) -> Option<Vec<u8>> {
         let (_, text) = self.texts.iter().find(|(of, _)| *of == place)?;
         let root = self.position.playable()?;

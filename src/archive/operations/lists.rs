@@ -13,19 +13,19 @@ use crate::text::{Profile, san};
 pub(super) enum TextKind {
     /// Byte by byte.
     Plain,
-    /// Equal to the text in the previous record.
+    /// Equal to the text in the previous record that has the opcode.
     Same,
-    /// The text in the previous record, with its last number increased by one.
+    /// The text in that record, with its last number increased by one.
     Successor,
     /// SANs of legal moves, separated by blanks.
     Moves,
     /// Integers, separated by blanks.
     Numbers,
-    /// The record's list of moves in coordinates.
+    /// The record's list of moves, in coordinates.
     Coordinates,
     /// The record's lists of moves and numbers, as `move=number`, separated by commas.
     Pairs,
-    /// The integer of the previous record with the other sign.
+    /// The integer in that record, with the other sign.
     Negated,
 }
 
@@ -41,7 +41,7 @@ pub(super) const TEXT_KINDS: [TextKind; 8] = [
     TextKind::Negated,
 ];
 
-/// Minimum length of a list; shorter ones are coded byte by byte.
+/// Minimum length of a list. Shorter lists are coded byte by byte.
 const SHORTEST: usize = 2;
 
 /// The models of the lists of a block.
@@ -66,17 +66,17 @@ impl Default for Steps {
 /// The lists of a record so far.
 #[derive(Default)]
 pub(super) struct RecordLists {
-    /// The first move among the operands.
+    /// The first move among the operands of the record.
     pub(super) best: Option<Move>,
     moves: Vec<Move>,
-    /// Their SANs, if made.
+    /// SANs of `moves`; empty if they were not made.
     sans: Vec<San>,
     numbers: Vec<u32>,
 }
 
 impl RecordLists {
-    /// The kind of a text: [`TextKind::Moves`], [`TextKind::Numbers`] or [`TextKind::Plain`]. Records a list, as the
-    /// decoder does.
+    /// Returns the kind of a text: [`TextKind::Moves`], [`TextKind::Numbers`] or
+    /// [`TextKind::Plain`]. Stores a list, as the decoder does.
     pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> TextKind {
         if let Some(moves) = root.and_then(|root| moves_of(root, text)) {
             (self.moves, self.sans) = (moves, Vec::new());
@@ -97,7 +97,7 @@ impl RecordLists {
             && (!is_of_both || self.moves.len() == self.numbers.len())
     }
 
-    /// The text of a kind that the lists determine.
+    /// Makes a text of a kind that the lists determine; `None` if they do not.
     pub(super) fn derived(&self, root: &Playable, text_kind: TextKind) -> Option<Vec<u8>> {
         if !self.have(text_kind) {
             return None;
@@ -150,7 +150,7 @@ fn put_number(number: u32, text: &mut Vec<u8>) {
     let _ = write!(text, "{number}");
 }
 
-/// The moves of a text of distinct canonical SANs, separated by single blanks.
+/// Parses a text of distinct canonical SANs, separated by single blanks. `None` for any other text.
 fn moves_of(root: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let first = &text[..text.iter().position(|&byte| byte == b' ')?];
     // Few texts are lists of moves, and making the SANs of all moves takes long.
@@ -168,7 +168,7 @@ fn moves_of(root: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     Some(moves)
 }
 
-/// The numbers of a text of canonical integers, separated by single blanks.
+/// Parses a text of canonical integers, separated by single blanks. `None` for any other text.
 fn numbers_of(text: &[u8]) -> Option<Vec<u32>> {
     if !text.contains(&b' ') {
         return None;
@@ -181,7 +181,8 @@ fn numbers_of(text: &[u8]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// The text with its last number increased by one, with the same width if the digits suffice.
+/// Returns the text with its last number increased by one. The number keeps its width if the digits
+/// suffice. `None` if the text has no number.
 pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
     let end = text.iter().rposition(u8::is_ascii_digit)? + 1;
     let start = text[..end].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
@@ -197,7 +198,7 @@ pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A decimal integer with the other sign; 0 stays 0.
+/// Returns a decimal integer with the other sign; 0 stays 0. `None` for any other text.
 pub(super) fn negated(text: &[u8]) -> Option<Vec<u8>> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     match digits {

@@ -1,11 +1,12 @@
 //! The operations of a block of records, coded one after the other by an adaptive model. Each block
 //! starts with the initial model of the segment, or with the default one.
 //!
-//! Moves are coded as ordinals among the legal moves, integers and names with those of the previous
-//! record as context, and texts that are determined by other texts of the record cost next to nothing.
-// A move under the number of legal moves takes 5.2 bits before adaptation; a byte-oriented model of
-// ordinals took 6.0. Columns of opcodes and integers, each with its own adaptive models, brought test
-// suites to a quarter of what xz takes.
+//! Moves are coded as ordinals among the legal moves. Integers and names are coded in the context
+//! of those of the previous record. Texts that follow from other texts of the record cost next to
+//! nothing.
+// Coded as one of the legal moves, a move takes 5.2 bits before adaptation; a byte-oriented model
+// of ordinals took 6.0. Columns of opcodes and integers, each with its own adaptive models, brought
+// test suites to a quarter of what xz takes.
 
 mod block;
 mod cost;

@@ -7,7 +7,7 @@ use foldhash::HashMap;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SymbolModel};
 use crate::model::{Opcode, Operation, StandardOpcode};
 
-/// Standard opcodes with numbers below this have that number as their symbol. All others are spelled
+/// Standard opcodes that have a number below this are coded by their number. All others are spelled
 /// out at their first occurrence.
 pub(super) const NUMBERED: u8 = 51;
 /// Maximum number of operations of a record that a decoder accepts: more do not fit into a record.
@@ -16,15 +16,15 @@ const MAX_OPERATIONS: usize = crate::codec::record::MAX_LEN;
 /// The models of lists of opcodes.
 #[derive(Clone)]
 pub(super) struct OpcodeModel {
-    /// Lists of previous records, the last one first.
+    /// Lists of opcodes of previous records. The list that was used last comes first.
     shapes: Vec<Arc<[Opcode]>>,
-    /// Model of the place of a list among these.
+    /// Model of the place of a list in `shapes`.
     place: IntegerModel,
     /// Model of the length of a new list.
     len: IntegerModel,
     /// The numbered opcodes, then others in the order of their first occurrence.
     opcodes: Vec<Opcode>,
-    /// Places of the others.
+    /// Number of each other opcode, which is its place in `opcodes`.
     others: HashMap<Opcode, usize>,
     opcode: IntegerModel,
     /// Models of the length and the bytes of a new name.
@@ -50,7 +50,7 @@ impl OpcodeModel {
         }
     }
 
-    /// Number of a known opcode.
+    /// Number of a known opcode; `None` if the opcode is not known.
     pub(super) fn field(&self, opcode: Opcode) -> Option<usize> {
         let number =
             opcode.standard().map(StandardOpcode::number).filter(|&number| number < NUMBERED);
@@ -72,14 +72,14 @@ impl OpcodeModel {
         &self.opcodes
     }
 
-    /// Restarts with these lists and the first `opcodes` opcodes.
+    /// Restarts with these lists, and with only the first `opcodes` opcodes.
     pub(super) fn start_with(&mut self, shapes: &[Arc<[Opcode]>], opcodes: usize) {
         self.shapes = shapes.to_vec();
         self.opcodes.truncate(opcodes);
         self.others.retain(|_, place| *place < opcodes);
     }
 
-    /// The lists so far.
+    /// The lists of opcodes so far.
     pub(super) fn shapes(&self) -> &[Arc<[Opcode]>] {
         &self.shapes
     }

@@ -21,15 +21,16 @@ use crate::text::san;
 /// Number of the opcode `tally`.
 pub(super) const TALLY: usize = 50;
 
-/// Maximum number of operands of an operation that a decoder accepts: more do not fit into a record.
+/// Maximum number of operands of an operation that a decoder accepts: more do not fit into a
+/// record.
 const MAX_OPERANDS: usize = crate::codec::record::MAX_LEN;
 
 /// The models of the operations of a block, and its state so far.
 pub(super) struct OperationModel {
     state: OperationState,
-    /// Made for the first list.
+    /// Models of lists, made for the first list.
     lists: Option<ListModel>,
-    /// Made for the first text.
+    /// Model of texts, made for the first text.
     text: Option<TextModel>,
     /// Cost of the records so far.
     cost: Cost,
@@ -45,7 +46,7 @@ pub(super) struct OperationState {
 
 /// A record to code.
 pub(in crate::archive) struct Subject<'a> {
-    /// Its place in the block.
+    /// Place of the record in the block.
     pub(in crate::archive) place: usize,
     pub(in crate::archive) position: PositionOf,
     /// Empty for a decoder.
@@ -54,26 +55,28 @@ pub(in crate::archive) struct Subject<'a> {
 
 /// A record that is being coded.
 struct CodedRecord {
-    /// Its place in the block.
+    /// Place of the record in the block.
     place: usize,
-    /// True if a move leads to it from the previous row.
+    /// True if a move leads from the previous row to the record.
     follows: bool,
     root: Root,
-    /// Kinds of the texts that an encoder was given.
+    /// Kinds of the texts of the record, if the coder is an encoder.
     text_kinds: TextKinds,
     lists: RecordLists,
-    /// Texts that are derived from the lists after everything else is decoded.
+    /// Places and kinds of the texts that are derived from the lists. They are made after
+    /// everything else is decoded.
     derived: Vec<(Place, TextKind)>,
-    /// True if it is skipped: then its texts are made only if a later record needs them.
+    /// True if a decoder skips the record. Then its texts are made only if a later record needs
+    /// them.
     is_passed: bool,
     /// Lazy texts so far, except derived ones.
     lazy: Vec<((usize, usize), LazyText)>,
-    /// Number of the opcode whose operand is a tally.
+    /// Number of the opcode that has a tally as operand; `None` if there is none.
     tally: Option<usize>,
 }
 
-/// An operand: the place of its operation in the record, the number of the opcode, and its own place
-/// in the operation.
+/// Place of an operand: the place of its operation in the record, the number of the opcode, and the
+/// place of the operand in the operation.
 #[derive(Copy, Clone)]
 struct Place {
     operation: usize,
@@ -82,7 +85,7 @@ struct Place {
 }
 
 impl OperationModel {
-    /// Model for a block with this limit of cost.
+    /// Makes a model for a block. `cost` is the maximum cost of its records.
     pub(super) fn new(state: OperationState, cost: usize) -> OperationModel {
         OperationModel { state, lists: None, text: None, cost: Cost::up_to(cost) }
     }
@@ -117,7 +120,7 @@ impl OperationModel {
         Some(operations)
     }
 
-    /// Decodes a skipped record as far as later ones need it.
+    /// Decodes a skipped record as far as later records need it.
     pub(super) fn pass(
         &mut self,
         decoder: &mut impl BitCoder,
@@ -144,7 +147,7 @@ impl OperationModel {
         Some(())
     }
 
-    /// A record of which only place and position are known.
+    /// Begins a record, of which only the place and the position are known.
     fn begin(
         &self,
         links: &mut MoveLinks,
@@ -164,7 +167,7 @@ impl OperationModel {
         }
     }
 
-    /// Codes the operations of a record; texts that are derived from its lists are empty.
+    /// Codes the operations of a record. Texts that are derived from its lists are still empty.
     fn operations(
         &mut self,
         coder: &mut impl BitCoder,
@@ -199,14 +202,14 @@ impl OperationModel {
         given: &[Operand],
     ) -> Option<Vec<Operand>> {
         let is_line = is_line(field);
-        // The position after the moves of a line.
+        // The position after the moves of a line so far.
         let mut now = None;
-        // Moves that came out of the codec are legal.
+        // Tallies come out of the codec of records, so their moves are legal.
         let tally = match given {
             [Operand::Tally(tally)] if field == TALLY => record.root.get().and(Some(&**tally)),
             _ => None,
         };
-        // The row whose next row a move may lead to.
+        // Place of the row whose next move is predicted; `None` if no move is predicted.
         let mut row = Some(record.place);
         let mut read: Vec<Operand> = Vec::new();
         loop {
@@ -231,7 +234,8 @@ impl OperationModel {
                 Kind::Move => {
                     let now = || now.as_ref().or_else(|| record.root.get());
                     let next = row.and_then(|row| links.next_move(row));
-                    // It is a move of the row's position, but after other moves the board may be another.
+                    // `next` is a move of the row's position. After other moves the position may be
+                    // another.
                     let is_legal = |&next: &Move| {
                         row == Some(record.place) || now().is_some_and(|now| now.is_legal(next))
                     };
@@ -260,7 +264,8 @@ impl OperationModel {
         }
     }
 
-    /// Codes a tally. The operand is empty for a skipped record and for an encoder, which has it already.
+    /// Codes a tally. Returns an empty operand for a skipped record, and for an encoder, which has
+    /// the tally already.
     fn tally(
         &mut self,
         coder: &mut impl BitCoder,
@@ -284,7 +289,8 @@ impl OperationModel {
         tallies::operand(root, tally)
     }
 
-    /// Codes a text; empty if it is derived from the lists of the record.
+    /// Codes a text. The result is empty if the text is made later: from the lists of the record,
+    /// or only when it is needed.
     fn text(
         &mut self,
         coder: &mut impl BitCoder,
@@ -335,14 +341,15 @@ impl OperationState {
         OperationState { opcodes: OpcodeModel::new(), fields: Vec::new() }
     }
 
-    /// Forgets records and new opcodes, but keeps the adapted models.
+    /// Forgets records, and opcodes after the first `opcodes`, but keeps the adapted models. The
+    /// lists of opcodes are then `shapes`.
     pub(super) fn restart(&mut self, shapes: &[Arc<[Opcode]>], opcodes: usize) {
         self.opcodes.start_with(shapes, opcodes);
         self.fields.truncate(opcodes);
         self.fields.iter_mut().flatten().for_each(|field| field.restart());
     }
 
-    /// Model of an opcode with a number.
+    /// Model of the opcode with this number. It is made if it does not exist.
     pub(super) fn field(&mut self, number: usize) -> &mut FieldModel {
         if self.fields.len() <= number {
             self.fields.resize_with(number + 1, || None);
@@ -363,7 +370,7 @@ impl BitModels for OperationState {
     }
 }
 
-/// Turns a string that was coded as text into a tally.
+/// Turns a string into a tally if it is one that was coded as text.
 fn settle_tally(root: Option<&Playable>, operation: &mut Operation) {
     let is_tally = || operation.opcode.standard().is_some_and(|it| it.operands == Operands::Tally);
     if let [Operand::Str(text)] = &operation.operands[..]
@@ -389,8 +396,8 @@ impl CodedRecord {
     }
 }
 
-/// Codes a legal move: the operand of a field at a place. `next` leads to the next row; returns true if
-/// the move is `next`.
+/// Codes a legal move, which is the operand of an opcode at a place. `next` is the move that leads
+/// to the next row. Returns the move, and true if it is `next`.
 fn code_move<'n>(
     coder: &mut impl BitCoder,
     now: impl Fn() -> Option<&'n Playable>,
@@ -414,7 +421,7 @@ fn code_move<'n>(
     Some((mv, is_next))
 }
 
-/// True if the operands of the opcode with a number are a line of moves.
+/// True if the operands of the opcode with this number are a line of moves.
 fn is_line(field: usize) -> bool {
     let number = u8::try_from(field).ok().filter(|&number| number < NUMBERED);
     let standard = number.and_then(StandardOpcode::with_number);

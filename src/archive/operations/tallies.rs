@@ -1,5 +1,6 @@
-//! Tallies: most positions of a library occur in one game, so their counts are those of the previous
-//! record from the other side's view.
+//! Coding of tallies, which count the games of a position by their next moves. Most positions of a
+//! library occur in one game. So their counts are those of the previous record, from the other
+//! side's view.
 
 use std::cmp::Ordering;
 
@@ -11,12 +12,12 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Cell, GameCounts, MoveTally, Operand, Ratings, San, Speed, Tally, TallyPart};
 use crate::text::san;
 
-/// Relation of a record's row to its neighbours.
+/// The moves between the row of a record and its neighbours.
 #[derive(Copy, Clone)]
 pub(super) struct Relation {
-    /// The move that leads to it from the previous row.
+    /// The move that leads from the previous row to this one.
     pub(super) from_last: Option<Move>,
-    /// The move that leads to the next row.
+    /// The move that leads from this row to the next one.
     pub(super) to_next: Option<Move>,
 }
 
@@ -41,17 +42,19 @@ pub(super) struct TallyModel {
     years: SmallSymbolModel,
     first: IntegerModel,
     span: IntegerModel,
-    /// Parts of the last tally, whose moves have no text.
+    /// Parts of the last tally. Their moves have no SAN.
     last: Vec<TallyPart>,
-    /// Buffer for the games of the last tally that continue to the next one.
+    /// Buffer for the games of the last tally that reach the next tally.
     led: Vec<(Cell, GameCounts)>,
-    /// The last rating and year.
+    /// The rating by which the next one is predicted.
     rating: u64,
+    /// The year by which the next one is predicted.
     year: u16,
 }
 
-/// Initial predictions of ratings and years.
+/// Initial prediction of ratings.
 const RATING: u64 = 2000;
+/// Initial prediction of years.
 const YEAR: u16 = 2000;
 
 const NONE: u32 = 0;
@@ -94,7 +97,8 @@ impl TallyModel {
         (self.rating, self.year) = (RATING, YEAR);
     }
 
-    /// Codes a tally; a decoder is given none, and refuses one that costs more.
+    /// Codes a tally. A decoder gets no parts (`None`). It refuses a tally that costs more than
+    /// `most`.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
@@ -103,7 +107,7 @@ impl TallyModel {
         (given, most): (Option<&[TallyPart]>, usize),
     ) -> Option<&[TallyPart]> {
         let mut parts = std::mem::take(&mut self.last);
-        // The parts of the last tally whose games continue.
+        // The games of the last tally that reach this one.
         let mut led = std::mem::take(&mut self.led);
         led.clear();
         if let Some(mv) = relation.from_last {
@@ -198,8 +202,8 @@ impl TallyModel {
         cell.is_valid().then_some(cell)
     }
 
-    /// Codes the counts of a move: `led` are those of the move that led here, `rest` what previous moves
-    /// left of them.
+    /// Codes the counts of a move. `led` is the counts of the move that led to this position;
+    /// `rest` is the part of `led` that previous moves left.
     fn counts(
         &mut self,
         coder: &mut impl BitCoder,
@@ -243,7 +247,8 @@ impl TallyModel {
         Some(counts)
     }
 
-    /// Codes the ratings of a side; `expected` is the mean.
+    /// Codes the ratings of a side. `expected` is the predicted mean, and `all` the number of
+    /// games.
     fn ratings(
         &mut self,
         coder: &mut impl BitCoder,
@@ -303,7 +308,8 @@ impl TallyModel {
     }
 }
 
-/// The games that came here by a move, from the other side's view.
+/// Returns the games of a part that went on with a move, from the other side's view. `None` if the
+/// part does not have the move.
 fn seen_after(part: &TallyPart, mv: Move) -> Option<(Cell, GameCounts)> {
     let counts = part.moves.iter().find(|one| one.mv == mv)?.counts;
     let seen = GameCounts { elo: counts.opponents, opponents: counts.elo, ..counts };
@@ -335,7 +341,7 @@ fn code_move(
     let before = counted.iter().filter(|&&other| other < given).count();
     let legal = u32::from(ordinal::count(root)).checked_sub(counted.len() as u32)?;
     let place = coder.uniform(u32::from(given) - before as u32, legal)?;
-    // Each counted move before it moves it on by one.
+    // Each counted move that is not after this place moves it on by one.
     let pass = |place: u32, &other: &u16| place + u32::from(u32::from(other) <= place);
     ordinal::move_at(root, counted.iter().fold(place, pass) as u16)
 }
@@ -357,7 +363,7 @@ fn minus(all: GameCounts, part: &GameCounts) -> Option<GameCounts> {
     })
 }
 
-/// The operand of a tally whose moves have no text yet.
+/// Makes the operand of a tally, with the SANs of its moves.
 pub(super) fn operand(root: &Playable, parts: &[TallyPart]) -> Option<Operand> {
     let mut parts = parts.to_vec();
     for one in parts.iter_mut().flat_map(|part| &mut part.moves) {

@@ -1,8 +1,9 @@
-//! Text coded byte by byte: several contexts predict each bit, and a mixer weighs their predictions.
-// Context mixing codes short texts in few bytes and is affordable because texts are few. A pretrained
-// state, from words that are common in EPD files, replaces a dictionary in the file. Undoing the changes
-// of a block is faster than copying the state: two short texts took 10.6 µs instead of 16.6. Vectors of
-// eight numbers brought a bit from 38.5 to 28.2 ns.
+//! Text coded byte by byte: several contexts predict each bit, and a mixer weighs their
+//! predictions.
+// Context mixing codes short texts in few bytes and is affordable because texts are few. A
+// pretrained state, from words that are common in EPD files, replaces a dictionary in the file.
+// Undoing the changes of a block is faster than copying the state: two short texts took 10.6 µs
+// instead of 16.6. Vectors of eight numbers brought a bit from 38.5 to 28.2 ns.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
@@ -10,7 +11,7 @@ use std::sync::LazyLock;
 use super::lanes::{LANES, Lanes};
 use crate::archive::adaptive::BitCoder;
 
-/// Predictions of a context by hash.
+/// Predictions of a context, indexed by hash.
 type Slots = [u16; 1 << 16];
 /// Number of contexts.
 const CONTEXTS: usize = 7;
@@ -29,8 +30,8 @@ const RATE_BITS: i32 = 13;
 /// End of a text; no text contains it.
 const END: u8 = 0;
 
-/// Maximum number of bits whose changes of slots are logged: undoing more takes longer than copying all
-/// slots.
+/// Maximum number of bits whose changes of slots are logged: undoing more takes longer than copying
+/// all slots.
 const MAX_CHANGES: usize = 1 << 12;
 
 /// The model of the texts of a block; each block begins with the [`PRETRAINED`] one.
@@ -43,13 +44,13 @@ thread_local! {
 }
 
 impl TextModel {
-    /// The state at the start of every block.
+    /// Returns a model in the state that it has at the start of every block.
     pub(super) fn pretrained() -> TextModel {
         TextModel(SPARE.take().unwrap_or_else(|| PRETRAINED.clone()))
     }
 
-    /// Codes a text. `field` is the kind of the text, `before` the previous text of that kind. `None` if a
-    /// decoder finds no end.
+    /// Codes a text. `field` is the kind of the text, `before` the previous text of this kind.
+    /// `None` if a decoder finds no end of the text.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
@@ -75,12 +76,12 @@ struct TextState {
     /// Slots of each context.
     slots: Vec<Slots>,
     weights: Vec<Weights>,
-    /// The slots of each bit since the pretrained state, in the order of the bits, and their old values;
-    /// at most [`MAX_CHANGES`].
+    /// For each bit since the pretrained state, in order: the slots that it used, and their old
+    /// values. At most [`MAX_CHANGES`].
     changes: Vec<([u16; CONTEXTS], Lanes)>,
 }
 
-/// The state after the built-in words.
+/// The state after training with the built-in words.
 static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
     let mut state = TextState {
         slots: vec![[HALF & !COUNT_MASK; 1 << 16]; CONTEXTS],
@@ -187,7 +188,8 @@ impl TextState {
             if self.changes.len() < MAX_CHANGES {
                 self.changes.push((at, was));
             }
-            // A branch, so that the next bit is started by branch prediction.
+            // This is a branch, so that branch prediction starts the next bit before this one is
+            // known.
             if coder.bit(given >> place & 1 != 0, one << (16 - PROBABILITY_BITS)) {
                 put(slots, &at, moved::<true>(was));
                 weights.adjust(predictions, (1 << PROBABILITY_BITS) - one as i16);
@@ -202,7 +204,7 @@ impl TextState {
     }
 }
 
-/// The slots at these places, and one that predicts nothing.
+/// Returns the slots at these places, then a slot that predicts nothing.
 #[inline(always)]
 fn take(slots: &[Slots; CONTEXTS], at: &[u16; CONTEXTS]) -> [u16; LANES] {
     let mut taken = [HALF; LANES];
@@ -226,12 +228,14 @@ fn put(slots: &mut [Slots; CONTEXTS], at: &[u16; CONTEXTS], values: Lanes) {
 struct Weights {
     /// Low bits of the weights.
     low: Lanes,
-    /// High bits. A weight stays within 30 bits in any text that fits into a block: only a large error of
-    /// the sum moves it far, and then towards a smaller error.
+    /// High bits of the weights. No text that fits into a block can take a weight beyond 30 bits: a
+    /// weight moves far only if the sum is far off, and then in the direction that makes the error
+    /// smaller.
     high: Lanes,
 }
 
-/// Number of low bits of a weight, such that a signed 16-bit number holds them after a step too.
+/// Number of low bits of a weight. They are so few that a signed 16-bit number holds them even
+/// after a step was added.
 const LOW_BITS: i32 = 14;
 const LOW_MASK: u16 = (1 << LOW_BITS) - 1;
 
@@ -250,7 +254,7 @@ impl Weights {
         (high + (low >> LOW_BITS)) >> (WEIGHT_BITS - LOW_BITS)
     }
 
-    /// Adjusts the weights by an error of the sum.
+    /// Adjusts the weights by the error of a sum.
     #[inline(always)]
     fn adjust(&mut self, predictions: Lanes, error: i16) {
         let step = predictions.scaled::<RATE_BITS>(error * LEARNING_RATE);
@@ -260,7 +264,8 @@ impl Weights {
     }
 }
 
-/// Slots after a bit: the probability moves by the fraction 2 / (2 * count + 3), rounded.
+/// Returns slots after a bit. The probability of each moves by the fraction 2 / (2 * count + 3),
+/// rounded.
 #[inline(always)]
 fn moved<const BIT: bool>(slots: Lanes) -> Lanes {
     let one = Lanes::splat(1);
@@ -291,7 +296,7 @@ fn stretch(probability: u16) -> u16 {
 static SQUASHED: [u16; 4095] = squashed();
 static STRETCHED: [u16; 4096] = stretched();
 
-/// Computed in integers, so that all machines agree.
+/// Makes the table in integers, so that it is the same on all machines.
 const fn squashed() -> [u16; 4095] {
     /// e^(-1/256) in units of 2^-62.
     const STEP: u128 = 4_593_706_758_521_714_574;

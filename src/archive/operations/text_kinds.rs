@@ -10,8 +10,8 @@ use crate::model::{Opcode, Operand, Operation};
 pub(super) struct TextKinds(Vec<Vec<TextKind>>);
 
 impl TextKinds {
-    /// Chooses the kinds for the operations of a record. `follows`: a move led to it; `field` returns the
-    /// model of an opcode.
+    /// Chooses the kinds for the operations of a record. `follows` is true if a move led to the
+    /// record; `field` returns the model of an opcode.
     pub(super) fn choose<'a>(
         root: Option<&Playable>,
         follows: bool,
@@ -65,8 +65,8 @@ impl TextKinds {
     }
 }
 
-/// The kind of a text that is predicted by the previous record. A result from the side to move's view
-/// changes its sign with each move.
+/// Returns the kind of a text that follows from the text in the previous record; `None` for any
+/// other text. A result from the side to move's view changes its sign with each move.
 fn repeated(before: Option<Vec<u8>>, text: &[u8], follows: bool) -> Option<TextKind> {
     let before = before?;
     let is = |other: Option<Vec<u8>>| other.as_deref() == Some(text);
