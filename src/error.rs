@@ -1,6 +1,7 @@
-//! The error of functions that work with files and collections, and places in sources.
+//! The error of functions that work with files and collections, and the places in sources that
+//! errors name.
 //!
-//! Modules have error types of their own for values, bytes and files. All of them convert to
+//! Modules have their own error types for values, bytes and files. All these types convert to
 //! [`Error`], which adds the operation that failed and its place.
 
 use std::any::Any;
@@ -23,8 +24,8 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given")
 }
 
-/// Runs the work of a thread and converts a panic to an error. Values that the work was changing must
-/// not be used after a panic.
+/// Runs the work of a thread and converts a panic to an error. After a panic, do not use values
+/// that the work was changing.
 ///
 /// # Errors
 /// Errors of the work, and its panic.
@@ -58,11 +59,11 @@ pub enum At {
     Whole,
     /// A line of text, from 1.
     Line(u64),
-    /// A column of a line of text, both from 1; columns count bytes.
+    /// A column of a line of text.
     Column {
-        /// The line.
+        /// Number of the line, from 1.
         line: u64,
-        /// The byte of the line.
+        /// Number of the byte in the line, from 1.
         column: usize,
     },
     /// A record of a binary source, from 1.
@@ -74,7 +75,7 @@ pub enum At {
 }
 
 impl At {
-    /// The line and column of a byte of a text.
+    /// Returns the line and column of a byte of a text.
     ///
     /// ```
     /// use epdb::error::At;
@@ -94,7 +95,7 @@ impl Place {
         Place { source: source.into(), at }
     }
 
-    /// Number of the line, record or game; 0 for other positions.
+    /// Number of the line, record or game; 0 for a byte or the whole source.
     pub const fn number(&self) -> u64 {
         match self.at {
             At::Line(number) | At::Record(number) | At::Game(number) => number,
@@ -132,11 +133,11 @@ pub enum ErrorKind {
     InvalidData,
     /// The file was written by a later version of epdb.
     Unsupported,
-    /// Another process or another part of this one uses the file; try again later.
+    /// Another process, or another part of this process, uses the file; try again later.
     InUse,
     /// A limit of a format or of memory was exceeded.
     LimitExceeded,
-    /// Another reason: the text of the error says it.
+    /// Another reason, which the text of the error says.
     Other,
 }
 
@@ -163,8 +164,8 @@ impl From<io::ErrorKind> for ErrorKind {
 /// Error of an operation on files or collections.
 ///
 /// [`Error::kind`] and [`Error::place`] are for programs. The text is one line: the place, the
-/// operation that failed, the cause. [`source`](StdError::source) is the error of the module that
-/// failed.
+/// operation that failed, and the cause. [`source`](StdError::source) returns the cause: the error
+/// of the module that failed.
 ///
 /// ```
 /// use epdb::error::ErrorKind;
@@ -179,7 +180,7 @@ impl From<io::ErrorKind> for ErrorKind {
 pub struct Error(Box<Parts>);
 
 struct Parts {
-    /// `None` where the cause determines the kind.
+    /// `None` if the cause determines the kind.
     kind: Option<ErrorKind>,
     what: String,
     place: Option<Place>,
@@ -187,24 +188,25 @@ struct Parts {
 }
 
 impl Error {
-    /// An error without a cause.
+    /// Makes an error without a cause.
     pub fn new(what: impl Into<String>) -> Error {
         Error(Box::new(Parts { kind: None, what: what.into(), place: None, cause: None }))
     }
 
-    /// An error whose text is that of its cause.
+    /// Makes an error whose text is the text of its cause.
     pub(crate) fn from_cause(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
         Error::new("").because(cause)
     }
 
-    /// The same error with its cause.
+    /// Returns the error with a cause.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
         self.0.cause = Some(cause.into());
         self
     }
 
-    /// The same error at a place, unless it has a more exact one in the same source.
+    /// Returns the error with a place. A place that names only the source does not replace a more
+    /// exact place in the same source.
     #[must_use]
     pub fn at(mut self, place: Place) -> Error {
         let is_exact = self.0.place.as_ref().is_some_and(|known| {
@@ -216,7 +218,7 @@ impl Error {
         self
     }
 
-    /// The same error in a source, at no place in particular.
+    /// Returns the error with the name of its source, without a position in the source.
     #[must_use]
     pub fn in_source(self, name: impl Into<Arc<str>>) -> Error {
         self.at(Place::new(name, At::Whole))
@@ -227,7 +229,7 @@ impl Error {
         self.0.place.as_ref()
     }
 
-    /// The kind: that of the cause, unless the module that failed determined another.
+    /// The kind: the kind of the cause, unless the module that failed set another.
     pub fn kind(&self) -> ErrorKind {
         if let Some(kind) = self.0.kind {
             return kind;
@@ -245,7 +247,7 @@ impl Error {
         ErrorKind::Other
     }
 
-    /// The same error with this kind.
+    /// Returns the error with this kind.
     #[must_use]
     pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Error {
         self.0.kind = Some(kind);
@@ -269,7 +271,8 @@ impl fmt::Debug for Error {
 }
 
 impl fmt::Display for Error {
-    /// Writes the place, the operation and the cause. A place that the cause names is not repeated.
+    /// Writes the place, the operation and the cause. A place with which the text of the cause
+    /// begins is not repeated.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Parts { what, place, cause, .. } = &*self.0;
         let mut cause = cause.as_ref().map(ToString::to_string);
@@ -300,8 +303,8 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Converts errors of a module, which have no place, to [`Error`] with the kind that a function of the
-/// error gives.
+/// Converts errors of a module, which have no place, to [`Error`]. A function of the error gives
+/// the kind.
 macro_rules! error_from {
     ($($cause:ty: $kind:expr),+ $(,)?) => {$(
         impl From<$cause> for $crate::Error {

@@ -1,13 +1,14 @@
 //! Files that appear complete or not at all, and scratch files that vanish with the process.
 //!
-//! A [`NewFile`] is written beside its place under a name of its own, `.epdb-NAME-XXXXXX.part`,
-//! and takes its place by [`NewFile::finish`]. One that is dropped before is removed. A process
-//! that handles signals calls [`abandon_all`] before it ends, which removes all of them. What a
-//! process leaves that could do neither (it was killed, or the machine stopped) is removed by the
-//! next one that makes a `NewFile` in that folder or calls `sweep_once`: a file under construction is
-//! locked as long as its owner lives, and one that nobody holds has no owner.
+//! A [`NewFile`] is written under a temporary name in the folder of its final path,
+//! `.epdb-NAME-XXXXXX.part`. [`NewFile::finish`] renames it to its final path. A `NewFile` that is
+//! dropped before that is removed. A process that handles signals calls [`abandon_all`] before it
+//! ends, which removes all its files under construction. A process that is killed, or whose machine
+//! stops, leaves its temporary files behind. The next process that makes a `NewFile` in that folder
+//! or calls `sweep_once` removes them: a file under construction is locked as long as its owner
+//! lives, so a file without a lock has no owner.
 //!
-//! Errors name the place, never the temporary file.
+//! Errors name the final path, never the temporary file.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -23,7 +24,7 @@ const SUFFIX: &str = ".part";
 const RANDOM: usize = 6;
 /// Longest part of the target's name that the name of the temporary file repeats, in characters.
 const MAX_NAME: usize = 64;
-/// As many symbolic links are followed as the system itself would.
+/// Maximum number of symbolic links that are followed, the same as in Linux.
 const MAX_LINKS: usize = 40;
 
 /// The files under construction of this process.
@@ -33,7 +34,7 @@ static UNFINISHED: Mutex<Unfinished> =
 struct Unfinished {
     /// The temporary files, by absolute paths.
     paths: BTreeSet<PathBuf>,
-    /// Folders that were looked through for what others left.
+    /// Folders in which the files that other processes left behind were removed.
     swept: BTreeSet<PathBuf>,
 }
 
@@ -49,8 +50,8 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file under construction. It appears at its place by [`NewFile::finish`], and not at all when
-/// it is dropped before.
+/// A file under construction. It appears at its final path by [`NewFile::finish`]; if it is dropped
+/// before, it never appears.
 ///
 /// ```
 /// use std::io::Write;
@@ -68,18 +69,18 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
 pub struct NewFile {
     file: File,
     temporary: PathBuf,
-    /// The place as it was given, for messages.
+    /// The final path as the caller gave it, for messages.
     named: PathBuf,
-    /// The place with symbolic links followed.
+    /// The final path with symbolic links followed.
     place: PathBuf,
 }
 
 impl NewFile {
-    /// Begins a file that will stand at `place`. If that is a symbolic link, what it points to
-    /// will be replaced, and the link stays.
+    /// Begins a file that will stand at `place`. If `place` is a symbolic link, the file that it
+    /// points to will be replaced, and the link stays.
     ///
     /// # Errors
-    /// The folder is not there or cannot be written, or `place` is a folder.
+    /// The folder does not exist or cannot be written, or `place` is a folder.
     pub fn create(place: impl AsRef<Path>) -> io::Result<NewFile> {
         let named = place.as_ref();
         NewFile::create_unnamed(named).map_err(|error| cannot_write(named, error))
@@ -114,19 +115,20 @@ impl NewFile {
         &self.temporary
     }
 
-    /// The place as it was given.
+    /// The final path as the caller gave it.
     pub fn named(&self) -> &Path {
         &self.named
     }
 
-    /// The file as it is now. Whoever locks it through a handle of its own, as databases do, takes
-    /// a clone of this one ([`File::try_clone`]), which shares the lock.
+    /// The file under construction. A caller that locks the file through a handle of its own, as
+    /// databases do, takes a clone of this handle ([`File::try_clone`]), because a clone shares the
+    /// lock.
     pub const fn file(&self) -> &File {
         &self.file
     }
 
-    /// Brings all that was written to the disk, so that [`NewFile::finish`] has only to rename.
-    /// Several files that belong together are prepared before the first of them is finished.
+    /// Writes all data through to the disk, so that [`NewFile::finish`] only has to rename. If
+    /// several files belong together, prepare all of them before you finish the first.
     ///
     /// # Errors
     /// Errors of the system.
@@ -136,12 +138,12 @@ impl NewFile {
             .map_err(|error| cannot_write(&self.named, error))
     }
 
-    /// Puts the file in its place. A file that stands there is replaced; the new one has its mode
-    /// bits and, where this process may give them, its owner and group.
+    /// Renames the file to its final path and replaces a file that stands there. The new file gets
+    /// the mode bits of the replaced file and, if this process may set them, its owner and group.
     ///
     /// # Errors
-    /// Errors of the system. If only the last step failed, which makes the new name survive a loss
-    /// of power, the file is in its place all the same.
+    /// Errors of the system. The last step makes the new name survive a loss of power. If only this
+    /// step fails, the file stays at its final path.
     pub fn finish(self) -> io::Result<()> {
         self.prepare()?;
         let (named, place) = (self.named.clone(), self.place.clone());
@@ -149,8 +151,8 @@ impl NewFile {
         sync_folder(&place).map_err(|error| cannot_write(&named, error))
     }
 
-    /// Puts the file in its place and leaves it to [`sync_files`] to bring it to the disk: for many
-    /// small files, each of which would wait for the disk.
+    /// Renames the file to its final path, but does not wait until it is on the disk:
+    /// [`sync_files`] does that for many small files at once.
     ///
     /// # Errors
     /// As [`NewFile::finish`].
@@ -160,11 +162,11 @@ impl NewFile {
         self.publish(|temporary, place| fs::rename(temporary, place))
     }
 
-    /// Puts the file in its place, unless something stands there by now. After an error it does not
-    /// stand there.
+    /// Renames the file to its final path, unless another file stands there by now. After an error,
+    /// the new file does not stand there.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`], and what the system says.
+    /// [`io::ErrorKind::AlreadyExists`] if another file stands there; errors of the system.
     pub fn finish_new(self) -> io::Result<()> {
         self.prepare()?;
         let (named, place) = (self.named.clone(), self.place.clone());
@@ -208,7 +210,7 @@ impl Write for NewFile {
     }
 }
 
-/// Brings files of one folder to the disk that [`NewFile::finish_unsynced`] put there, all at once.
+/// Writes files of one folder, which [`NewFile::finish_unsynced`] put there, through to the disk.
 ///
 /// # Errors
 /// Errors of the system.
@@ -222,7 +224,7 @@ pub fn sync_files(places: impl IntoIterator<Item = PathBuf>) -> io::Result<()> {
     last.map_or(Ok(()), |place| sync_folder(&place))
 }
 
-/// Keeps files from being made or finished as long as it lives; see [`abandon_all`].
+/// Prevents files from being made or finished as long as this value lives; see [`abandon_all`].
 #[derive(Debug)]
 #[must_use]
 pub struct Abandoned {
@@ -235,8 +237,8 @@ impl std::fmt::Debug for Unfinished {
     }
 }
 
-/// Removes all files under construction of this process. Threads that would make or finish one
-/// wait until the result is dropped; a process that is about to end keeps it.
+/// Removes all files under construction of this process. Threads that want to make or finish a file
+/// wait until the result is dropped; a process that is about to end keeps the result.
 pub fn abandon_all() -> Abandoned {
     let mut unfinished = unfinished();
     for path in std::mem::take(&mut unfinished.paths) {
@@ -246,21 +248,21 @@ pub fn abandon_all() -> Abandoned {
 }
 
 impl Abandoned {
-    /// Keeps files from being made or finished until the process ends.
+    /// Prevents files from being made or finished until the process ends.
     pub fn until_the_end(self) {
         std::mem::forget(self);
     }
 }
 
-/// Removes what processes left in a folder that were killed, unless this process did so before. What cannot be
-/// looked at stays.
+/// Removes the temporary files that killed processes left in a folder, once for each folder in this
+/// process. Files that cannot be examined stay.
 #[cfg(feature = "server")]
 pub(crate) fn sweep_once(folder: &Path) {
     std::path::absolute(folder).into_iter().for_each(|folder| unfinished().sweep_once(&folder));
 }
 
-/// The path that a file written to `place` has in the end: absolute, and symbolic links at its end
-/// followed, also where nothing stands yet.
+/// Returns the path that a file written to `place` will have: absolute, with symbolic links at the
+/// end of the path followed. The file need not exist.
 ///
 /// # Errors
 /// The links lead in a circle, or there is no current folder.
@@ -283,7 +285,8 @@ fn create_temporary(folder: &Path, name: &OsStr, replaces: bool) -> io::Result<(
     loop {
         let made = builder.make_in(folder, |path| new_options(replaces).open(path))?;
         let (file, path) = made.keep().map_err(|error| error.error)?;
-        // Another process that swept the folder just now may have taken it for one left behind.
+        // Another process that is sweeping the folder may have taken the new file for an abandoned
+        // one, and locked or removed it before this lock.
         let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
             && fs::symlink_metadata(&path).is_ok();
         if is_ours {
@@ -292,7 +295,7 @@ fn create_temporary(folder: &Path, name: &OsStr, replaces: bool) -> io::Result<(
     }
 }
 
-/// A name with only characters that every file system accepts.
+/// Replaces characters that not every file system accepts in a name.
 fn plain(name: &OsStr) -> String {
     let letters = name.to_string_lossy();
     let plain = |letter: char| match letter {
@@ -309,7 +312,8 @@ fn new_options(replaces: bool) -> OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // A file that replaces another gets that one's mode bits in the end, which may be fewer.
+        // Only the owner may read a file that will replace another, because the replaced file,
+        // which gives it its mode bits in the end, may be private.
         options.mode(if replaces { 0o600 } else { 0o666 });
     }
     #[cfg(not(unix))]
@@ -317,7 +321,7 @@ fn new_options(replaces: bool) -> OpenOptions {
     options
 }
 
-/// Removes temporary files whose owner is gone. What cannot be looked at stays.
+/// Removes temporary files whose owner is gone. Files that cannot be examined stay.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -345,7 +349,8 @@ fn remove_orphan(path: &Path) {
     }
 }
 
-/// Gives a file the mode bits and, if that may be, owner and group of the one that it replaces.
+/// Gives a file the mode bits of the file that it replaces and, if this process may set them, its
+/// owner and group.
 #[cfg(unix)]
 fn keep_attributes(file: &File, place: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -353,7 +358,8 @@ fn keep_attributes(file: &File, place: &Path) -> io::Result<()> {
     let own = file.metadata()?;
     let has_owner = own.uid() == replaced.uid() || fchown(file, Some(replaced.uid()), None).is_ok();
     let has_group = own.gid() == replaced.gid() || fchown(file, None, Some(replaced.gid())).is_ok();
-    // Bits that run a program in somebody's name belong to that name.
+    // The setuid and setgid bits stay only if the owner and the group stay, because they give their
+    // rights to whoever runs the file.
     let bits = if has_owner && has_group { 0o7777 } else { 0o777 };
     file.set_permissions(fs::Permissions::from_mode(replaced.mode() & bits))
 }
@@ -363,7 +369,7 @@ fn keep_attributes(_file: &File, _place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a new name in a folder survive a loss of power, where the system can.
+/// Makes a new name in a folder survive a loss of power, if the system can do that.
 #[cfg(unix)]
 fn sync_folder(place: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
@@ -381,7 +387,7 @@ fn sync_folder(_place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// An error of writing that names what was to be written. Its kind stays.
+/// Adds the path of the file that could not be written to an error. The kind of the error stays.
 pub fn cannot_write(place: &Path, error: io::Error) -> io::Error {
     let advice = match error.kind() {
         io::ErrorKind::NotFound => "; its folder must be there".to_string(),
@@ -405,8 +411,8 @@ fn advice(kind: io::ErrorKind, elsewhere: &str) -> String {
     }
 }
 
-/// A file without a name, for work that does not fit into memory. It vanishes with the process
-/// however that ends.
+/// A file without a name, for data that does not fit into memory. It vanishes when the process
+/// ends, even if the process is killed.
 ///
 /// Errors name the folder.
 #[derive(Debug)]
@@ -419,7 +425,7 @@ impl ScratchFile {
     /// Makes an empty file in `folder`.
     ///
     /// # Errors
-    /// The folder is not there or cannot be written.
+    /// The folder does not exist or cannot be written.
     pub(crate) fn create(folder: impl AsRef<Path>) -> io::Result<ScratchFile> {
         let folder = folder.as_ref();
         match tempfile::tempfile_in(folder) {
@@ -434,20 +440,20 @@ impl ScratchFile {
     }
 }
 
-/// A temporary file for readers that need a path, such as a copy of a store that comes through a
-/// pipe. It is removed when it is dropped, and by [`abandon_all`].
+/// A temporary file for readers that need a path, for example a copy of a store that is read from a
+/// pipe. The file is removed when this value is dropped, and by [`abandon_all`].
 #[derive(Debug)]
 pub struct SpooledFile {
-    /// Held for its lock.
+    /// The handle that holds the lock.
     _file: File,
     path: PathBuf,
 }
 
 impl SpooledFile {
-    /// Makes a file in `folder` that only its owner may read, and has it filled.
+    /// Makes a file in `folder` that only its owner may read, and calls `fill` to write it.
     ///
     /// # Errors
-    /// The file, and those of `fill`.
+    /// The file cannot be made or locked; errors of `fill`.
     pub fn fill<E: From<io::Error>>(
         folder: impl AsRef<Path>,
         fill: impl FnOnce(&mut File) -> Result<(), E>,
@@ -462,7 +468,8 @@ impl SpooledFile {
             made
         };
         let filled = fill(&mut file);
-        // Readers lock it as well; a shared lock lets them, and says that it has an owner.
+        // Readers lock the file too. A shared lock allows them to, and still shows that the file
+        // has an owner.
         let shared = file.unlock().and_then(|()| file.lock_shared());
         let spooled = SpooledFile { _file: file, path };
         filled?;
@@ -561,7 +568,7 @@ mod tests {
         assert_eq!(names(folder.path()), ["a"]);
     }
 
-    /// A lock of another open file stands for a process that lives.
+    /// A lock through another handle stands for the lock of another process that lives.
     #[test]
     fn only_files_without_an_owner_are_swept() {
         let folder = tempfile::tempdir().unwrap();

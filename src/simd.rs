@@ -1,21 +1,22 @@
-//! Instructions of the processor: detected here and nowhere else, once for each process.
+//! Instruction sets of the processor: the only module that detects them, once for each process.
 //!
-//! Code that is compiled for more instructions than every processor has may run only where they have
-//! been detected. An [`InstructionSet`] or [`Sse42`] is the proof: only this module makes values of
-//! them. [`with_instructions!`] chooses between implementations; the `unsafe` call is written in the
-//! arm, beside its reason.
+//! Code may use instructions that not every processor has only if they were detected. A value of
+//! [`InstructionSet`] or [`Sse42`] proves that they were, because only this module makes such
+//! values. [`with_instructions!`] chooses between implementations; the `unsafe` call is written in
+//! the arm, beside its reason.
 
 use std::sync::LazyLock;
 
-/// A set of processor instructions. Implementations for different sets give equal results and differ
-/// in speed.
+/// A set of processor instructions. Implementations for different sets give equal results and
+/// differ only in speed.
 ///
-/// A value exists only where the processor has the instructions, so it proves that code compiled for
-/// them may run.
+/// A value exists only if the processor has the instructions. So the value proves that code
+/// compiled for these instructions may run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct InstructionSet(Level);
 
-/// The kind of an [`InstructionSet`]. A level by itself proves nothing.
+/// The kind of an [`InstructionSet`]. A level by itself does not prove that the processor has the
+/// instructions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Level {
     /// Vectors of 64 bytes; table lookups by gather instructions.
@@ -46,14 +47,15 @@ static SUPPORTED: LazyLock<Vec<InstructionSet>> = LazyLock::new(|| {
 static FASTEST: LazyLock<InstructionSet> =
     LazyLock::new(|| SUPPORTED.first().copied().unwrap_or(InstructionSet::PORTABLE));
 
-/// Safe code that the compiler translates again for each instruction set: bit counting and loops
+/// Safe code that the compiler translates once for each instruction set. Bit counting and loops
 /// over arrays gain most.
 pub(crate) trait Kernel {
     /// The result.
     type Output;
 
-    /// Computes the result. This function and all that it calls must be `#[inline(always)]`: code
-    /// that is called instead of inlined has only the instructions of every processor.
+    /// Computes the result. This function and all functions that it calls must be
+    /// `#[inline(always)]`: a function that is not inlined is compiled only for the instructions
+    /// that every processor has.
     fn run(self) -> Self::Output;
 }
 
@@ -70,7 +72,7 @@ fn run_vectorized<K: Kernel>(kernel: K) -> K::Output {
 }
 
 impl InstructionSet {
-    /// The set of every processor of the architecture.
+    /// The set that every processor of the architecture has.
     pub(crate) const PORTABLE: InstructionSet = InstructionSet(Level::Portable);
 
     /// The fastest set of this processor, chosen once for each process.
@@ -79,7 +81,7 @@ impl InstructionSet {
         *FASTEST
     }
 
-    /// The sets of this processor, the fastest first.
+    /// The sets that this processor has, fastest first.
     pub fn supported() -> &'static [InstructionSet] {
         &SUPPORTED
     }
@@ -96,8 +98,8 @@ impl InstructionSet {
     pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
         with_instructions!(
             self,
-            // SAFETY: a set of this level is made only where its instructions are detected; each
-            // level of AVX-512 has those of AVX2 and BMI2 too.
+            // SAFETY: a set of this level is made only where its instructions are detected;
+            // processors of both AVX-512 levels also have AVX2 and BMI2.
             avx512(_GATHERS) => unsafe { run_vectorized(kernel) },
             // SAFETY: a set of this level is made only where its instructions are detected.
             lanes => unsafe { run_vectorized(kernel) },
@@ -126,8 +128,9 @@ impl InstructionSet {
 /// Chooses an implementation by the level of an [`InstructionSet`].
 ///
 /// The arm `avx512` covers both levels of AVX-512; its constant is true for the level with gathers.
-/// The arm `bits` is for AVX2 with fast `pext` and `pdep`; without it `lanes` is taken. Arms of other
-/// architectures are not compiled. Calls of functions with target features need `unsafe` in the arm.
+/// The arm `bits` is for AVX2 with fast `pext` and `pdep`; if it is missing, `lanes` is used there.
+/// Arms for other architectures are not compiled. An arm needs `unsafe` to call a function with
+/// target features.
 macro_rules! with_instructions {
     (
         $set:expr,
@@ -174,14 +177,14 @@ macro_rules! with_instructions {
 
 pub(crate) use with_instructions;
 
-/// Proof that the processor has SSE4.2, which computes CRC32C.
+/// A value that proves that the processor has SSE4.2, whose instructions compute CRC32C.
 #[cfg(all(feature = "archive", target_arch = "x86_64"))]
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Sse42(());
 
 #[cfg(all(feature = "archive", target_arch = "x86_64"))]
 impl Sse42 {
-    /// The proof; `None` where the processor lacks the instructions.
+    /// Returns a value that proves that the processor has SSE4.2; `None` if it lacks it.
     #[inline(always)]
     pub(crate) fn detect() -> Option<Sse42> {
         is_x86_feature_detected!("sse4.2").then_some(Sse42(()))
@@ -216,7 +219,7 @@ fn vector_levels() -> Vec<Level> {
     levels
 }
 
-/// True if `pext` and `pdep` take one step. On processors of AMD before Zen 3 they take one step for
+/// True if `pext` and `pdep` take one step. On AMD processors before Zen 3 they take one step for
 /// each bit.
 #[cfg(target_arch = "x86_64")]
 fn has_fast_pext() -> bool {
@@ -231,8 +234,8 @@ fn is_of_vendor(name: &[u8; 12]) -> bool {
     [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == name
 }
 
-/// True if a gather takes less time than single loads: on processors of Intel with AVX-512. AMD's
-/// split a gather into many small steps.
+/// True if a gather takes less time than single loads, as on Intel processors with AVX-512. AMD
+/// processors split a gather into many small steps.
 #[cfg(target_arch = "x86_64")]
 fn has_fast_gathers() -> bool {
     is_of_vendor(b"GenuineIntel")
@@ -252,7 +255,7 @@ fn vector_levels() -> Vec<Level> {
 }
 
 /// Requests the cache line in which a value begins, without waiting for it.
-// `unsafe`, because a plain read waits for the memory: batched lookups then take a third longer.
+// `unsafe`, because a plain read would wait for the memory and make batched lookups a third slower.
 #[cfg(any(feature = "store", feature = "archive"))]
 #[inline]
 #[allow(unsafe_code)]
@@ -270,7 +273,7 @@ pub(crate) fn prefetch<T>(value: &T) {
     }
 }
 
-/// Requests all cache lines of a byte string, but at most the first sixteen and the last.
+/// Requests the cache lines of a byte string, but only of its first 1024 bytes.
 #[cfg(feature = "store")]
 #[inline]
 pub(crate) fn prefetch_bytes(bytes: &[u8]) {
@@ -279,8 +282,9 @@ pub(crate) fn prefetch_bytes(bytes: &[u8]) {
     bytes.iter().step_by(LINE).chain(bytes.last()).for_each(prefetch);
 }
 
-/// A bit for each of sixteen bytes, 1 where the byte is equal to the one searched, without a branch.
-// `unsafe`, because compilers do not find these instructions: without them a batch of lookups that
+/// Compares sixteen bytes with `byte`, without a branch. Returns one bit for each, the first in the
+/// lowest bit; 1 means equal.
+// `unsafe`, because compilers do not find these instructions: without them, a batch of lookups that
 // find nothing takes a sixth longer.
 #[cfg(any(feature = "store", feature = "archive"))]
 #[inline]
@@ -301,7 +305,7 @@ pub(crate) fn byte_eq_mask(bytes: u128, byte: u8) -> u32 {
     }
 }
 
-/// As [`byte_eq_mask`], without vectors.
+/// Does the same as [`byte_eq_mask`], without vectors.
 #[cfg(all(any(feature = "store", feature = "archive"), any(test, not(target_arch = "x86_64"))))]
 fn byte_eq_mask_portable(bytes: u128, byte: u8) -> u32 {
     const LOW_BITS: u128 = u128::MAX / 255 * 0x7f;
