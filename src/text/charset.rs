@@ -1,4 +1,4 @@
-//! UTF-8, Windows-1252 and Latin-1.
+//! The character sets UTF-8, Windows-1252 and Latin-1.
 
 use std::borrow::Cow;
 
@@ -12,8 +12,8 @@ pub enum Charset {
     Latin1,
 }
 
-/// Decodes text: as Latin-1 if that is declared; otherwise as UTF-8, or as Windows-1252 if it is not
-/// valid UTF-8.
+/// Decodes text: as Latin-1 if `declared` says so, otherwise as UTF-8. If the text is not valid
+/// UTF-8, it is decoded as Windows-1252.
 pub(super) fn decode(bytes: &[u8], declared: Option<Charset>) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if declared != Some(Charset::Latin1) || bytes.is_ascii() => Cow::Borrowed(text),
@@ -27,7 +27,8 @@ pub fn from_latin1(bytes: &[u8]) -> String {
     bytes.iter().map(|&byte| char::from(byte)).collect()
 }
 
-/// The character of a byte in Windows-1252; that of Latin-1 for the five bytes without one.
+/// Returns the character of a byte in Windows-1252. Five bytes have no character there and stay
+/// Latin-1.
 pub(super) fn from_windows_1252(byte: u8) -> char {
     match WINDOWS_1252.get(usize::from(byte.wrapping_sub(0x80))) {
         Some(&character) => character,
@@ -35,8 +36,8 @@ pub(super) fn from_windows_1252(byte: u8) -> char {
     }
 }
 
-/// The characters of the bytes 0x80 to 0x9F in Windows-1252. Five bytes have none and stay the control
-/// characters of Latin-1.
+/// The characters of the bytes 0x80 to 0x9F in Windows-1252. Five bytes have none and stay the
+/// control characters of Latin-1.
 const WINDOWS_1252: [char; 32] = [
     '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}',
     '\u{2c6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}',
@@ -49,17 +50,17 @@ const WINDOWS_1252: [char; 32] = [
 #[error("{0:?} is not in Latin-1")]
 pub struct NotLatin1(pub char);
 
-/// Appends text as Latin-1. With `translit`, characters that Latin-1 lacks become `?`. Returns the number
-/// of these.
+/// Appends text as Latin-1. With `translit`, characters that Latin-1 lacks become `?`. Returns the
+/// number of characters replaced.
 ///
 /// # Errors
-/// [`NotLatin1`] with the first such character; nothing is appended then.
+/// [`NotLatin1`] with the first character that Latin-1 lacks; then nothing is appended.
 pub(crate) fn put_latin1(text: &str, translit: bool, out: &mut Vec<u8>) -> Result<u64, NotLatin1> {
     put_bytes(text, translit, out, |c| u8::try_from(c).ok())
 }
 
-/// [`put_latin1`] for text that [`decode`] reads again: a control character whose byte is another
-/// character in Windows-1252 cannot be written.
+/// Does the same as [`put_latin1`], but refuses or replaces also control characters that [`decode`]
+/// would read back as other characters, because their bytes are assigned in Windows-1252.
 pub(super) fn put_latin1_text(
     text: &str,
     translit: bool,
@@ -96,7 +97,8 @@ fn put_bytes(
     Ok(replaced)
 }
 
-/// Appends text as ASCII, with `?` for all other characters. Returns the number of these.
+/// Appends text as ASCII, with `?` for all other characters. Returns the number of characters
+/// replaced.
 pub(super) fn put_ascii(text: &str, out: &mut Vec<u8>) -> u64 {
     out.extend(text.chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }));
     text.chars().filter(|c| !c.is_ascii()).count() as u64

@@ -1,7 +1,7 @@
 //! All codes of diagnostics, each with its meaning, an example and advice.
 //!
-//! `E-` codes reject the line or the game, `W-` codes do not. Codes never change their meaning. [`page`]
-//! writes the table of `formats/epd_text.md`.
+//! `E-` codes reject the line or the game; `W-` codes are warnings. Codes never change their
+//! meaning. [`page`] writes the table of `formats/epd_text.md`.
 
 /// A code of diagnostics, with its explanation.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -12,9 +12,9 @@ pub struct Code {
     pub meaning: &'static str,
     /// The effect on the line or the game.
     pub done: &'static str,
-    /// Input that has it: a line of FEN or EPD, a game in PGN (`E-PGN`, `W-PGN`), or the bytes of a game
-    /// in PGC in hexadecimal (`E-PGC`). `\n` is a line end, `\xNN` a byte, `\\` a backslash, and `…`
-    /// stands for an example that would be too long.
+    /// Input with this fault: a line of FEN or EPD, a game in PGN (`E-PGN`, `W-PGN`), or the bytes
+    /// of a game in PGC in hexadecimal (`E-PGC`). ` ` is a line end, `\xNN` a byte, `\\` a
+    /// backslash, and `… ` alone means that an example would be too long.
     pub example: &'static str,
     /// Advice to the user.
     pub advice: &'static str,
@@ -32,8 +32,8 @@ macro_rules! codes {
     ($($name:ident $code:literal $meaning:literal, $done:expr, $example:literal, $advice:literal;)*) => {
         $(#[doc = $meaning] pub const $name: &str = $code;)*
 
-        /// All codes: fields, EPD, rules across opcodes, moves, the lenient profile, PGN, PGC, lichess,
-        /// messages of referees and clients.
+        /// All codes: fields, EPD, rules across opcodes, moves, the lenient profile, PGN, PGC,
+        /// lichess, messages of referees and clients.
         pub static ALL: &[Code] = &[$(Code {
             code: $code,
             meaning: $meaning,
@@ -44,7 +44,7 @@ macro_rules! codes {
     };
 }
 
-/// The entry of a code, in any letter case.
+/// Finds the entry of a code, in any letter case.
 ///
 /// ```
 /// use epdb::text::codes;
@@ -55,7 +55,7 @@ pub fn find(code: &str) -> Option<&'static Code> {
     ALL.iter().find(|entry| entry.code.eq_ignore_ascii_case(code))
 }
 
-/// All entries in Markdown, as in `formats/epd_text.md`.
+/// Writes all entries in Markdown, as in `formats/epd_text.md`.
 pub fn page() -> String {
     let mut page = String::new();
     for Code { code, meaning, done, example, advice } in ALL {

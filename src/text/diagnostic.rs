@@ -16,9 +16,9 @@ pub enum Severity {
 
 /// One finding about a line.
 ///
-/// Its text is `COL: error[CODE]: message`. Callers that know the file and the line number put them in
-/// front: `suite.epd:12:45: error[E-EPD-QUOTE]: string is not closed`. [`super::codes`] explains all
-/// codes.
+/// Its text is `COL: error[CODE]: message`. Callers that know the file and the line number add them
+/// at the front: `suite.epd:12:45: error[E-EPD-QUOTE]: string is not closed`. [`super::codes`]
+/// explains all codes.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{column}: {severity}[{code}]: {message}")]
 pub struct Diagnostic {
@@ -26,25 +26,25 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The stable code, such as `E-EPD-QUOTE` or `W-LEN-UNQUOTED`.
     pub code: &'static str,
-    /// The place in the raw line: bytes, counted from 1.
+    /// The place in the raw line: the number of the byte, from 1.
     pub column: usize,
-    /// The text that was found, and the text that was expected or the repair.
+    /// The message: which text was found, and which text was expected or what the repair was.
     pub message: String,
     /// The bytes that a repair changed.
     pub repair: Option<Repair>,
-    /// Number of findings that this one stands for: 1, except for `W-LEN-MORE`.
+    /// Number of findings that this diagnostic stands for: 1, except for `W-LEN-MORE`.
     pub findings: u32,
     /// The setting that would accept the line.
     pub setting: Option<Setting>,
 }
 
 impl Diagnostic {
-    /// An error at a column.
+    /// Makes an error at a column.
     pub fn error(code: &'static str, column: usize, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, code, column, message.into())
     }
 
-    /// A warning at a column.
+    /// Makes a warning at a column.
     pub fn warning(code: &'static str, column: usize, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Warning, code, column, message.into())
     }
@@ -58,12 +58,12 @@ impl Diagnostic {
         Diagnostic { severity, code, column, message, repair: None, findings: 1, setting: None }
     }
 
-    /// The same finding with the setting that would accept the line.
+    /// Adds the setting that would accept the line.
     pub(crate) fn with_setting(self, setting: Setting) -> Diagnostic {
         Diagnostic { setting: Some(setting), ..self }
     }
 
-    /// The same finding with the bytes that the repair changed.
+    /// Adds the bytes that the repair changed.
     pub(crate) fn with_repair(
         self,
         before: impl Into<Vec<u8>>,
@@ -76,7 +76,7 @@ impl Diagnostic {
 
 crate::error::error_from!(Diagnostic: |_| crate::error::ErrorKind::InvalidData);
 
-/// The bytes that a repair removed, and those in their place.
+/// The bytes that a repair removed, and the bytes that it put in their place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repair {
     /// The bytes of the line.
@@ -94,8 +94,8 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Bytes of a line for a message: at most 40 characters, with escapes for bytes that are not UTF-8 and
-/// code points for control characters and other invisible ones.
+/// Spells bytes of a line for a message: at most 40 characters. Bytes that are not UTF-8 become
+/// escapes; control characters and other invisible characters become code points.
 pub(super) fn shown(bytes: &[u8]) -> String {
     const MAX: usize = 40;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX)]);

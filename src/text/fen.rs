@@ -1,4 +1,5 @@
-//! FEN records (`formats/epd_text.md`), and `Display` and `FromStr` of positions and records.
+//! FEN records (`formats/epd_text.md`), and the traits `Display` and `FromStr` for positions and
+//! records.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +16,7 @@ use crate::model::{EpdRecord, Opcode, Position};
 /// Parses one FEN record.
 ///
 /// `Strict` and `Standard` accept exactly six fields. `Lenient` accepts any record that
-/// [`epd::parse_line`] accepts, also four fields with operations, and drops its warnings.
+/// [`epd::parse_line`] accepts, for example four fields with operations; its warnings are dropped.
 ///
 /// # Errors
 /// The first error of the text, with its column.
@@ -45,8 +46,8 @@ pub fn parse(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnostic> {
     Ok(record)
 }
 
-/// Parses one line of a file of FEN records, without its line end: six fields and nothing else. In the
-/// lenient profile it does the same as [`epd::parse_line`].
+/// Parses one line of a file of FEN records, without its line end. The line must have six fields
+/// and nothing else, but in the lenient profile this function does the same as [`epd::parse_line`].
 ///
 /// # Errors
 /// The reason why the profile refuses the line, with the column.
@@ -112,8 +113,8 @@ impl fmt::Display for Position {
 impl FromStr for Position {
     type Err = Diagnostic;
 
-    /// Parses four or six fields, as [`crate::parse_epd`] does. Counters are not part of a position and
-    /// are ignored; other operations are refused.
+    /// Parses four or six fields, in the same way as [`crate::parse_epd`]. Counters are not part of
+    /// a position and are ignored; other operations are refused.
     ///
     /// ```
     /// use epdb::model::Position;
@@ -135,8 +136,8 @@ impl FromStr for Position {
 }
 
 impl fmt::Display for EpdRecord {
-    /// Writes the record in canonical form. Bytes that are not UTF-8 become U+FFFD; [`crate::format_epd`]
-    /// keeps them.
+    /// Writes the record in canonical form. Bytes that are not UTF-8 become U+FFFD; use
+    /// [`crate::format_epd`] to keep them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = Vec::new();
         epd::format(self, &FormatOptions::default(), &mut line);
@@ -147,7 +148,7 @@ impl fmt::Display for EpdRecord {
 impl FromStr for EpdRecord {
     type Err = Diagnostic;
 
-    /// Parses a line as [`crate::parse_epd`] does.
+    /// Parses a line in the same way as [`crate::parse_epd`].
     ///
     /// ```
     /// use epdb::model::EpdRecord;

@@ -1,4 +1,4 @@
-//! Positions in user input: as FEN, or by the moves that lead to them.
+//! Positions in user input, given as FEN or by the moves that lead to them.
 
 use super::codes;
 use super::diagnostic::{Diagnostic, shown};
@@ -8,7 +8,7 @@ use super::san::{self, SanRead};
 use crate::model::rules::{Move, Playable};
 use crate::model::{Position, San};
 
-/// A position, with the moves that lead to it if they are given.
+/// A position and, if they were given, the moves that lead to it.
 ///
 /// ```
 /// use epdb::text::{ParseOptions, PositionLine, Profile};
@@ -36,18 +36,18 @@ pub struct PositionLine {
 }
 
 impl PositionLine {
-    /// A position without moves before it.
+    /// Makes a position without moves before it.
     pub const fn new(start: Position) -> PositionLine {
         PositionLine { start, moves: Vec::new(), coordinates: Vec::new(), after: Vec::new() }
     }
 
-    /// Parses a position. The text is a FEN or EPD, optionally followed by the word `moves` and moves, or
-    /// just moves from the start array with or without move numbers. Operations are ignored. `None` for a
-    /// blank line or a comment.
+    /// Parses a position. The text is a FEN or EPD, optionally followed by the word `moves` and
+    /// moves. It may also be just moves from the start array, with or without move numbers.
+    /// Operations are ignored. Returns `None` for a blank line or a comment.
     ///
     /// # Errors
-    /// The error of the EPD reader. If the text begins with a move, legal or not, the error of the first
-    /// word that is not a legal move.
+    /// The error of the EPD reader. If the text begins with a move (even an illegal one), the error
+    /// is about the first word that is not a legal move.
     pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, Diagnostic> {
         if let Some(place) = moves_behind(text, options) {
             let Some(mut line) = parse_epd_line(&text[..place.start], options)? else {
@@ -72,7 +72,7 @@ impl PositionLine {
     /// Parses moves from the start array, with or without move numbers.
     ///
     /// # Errors
-    /// The error of the first word that is not a legal move.
+    /// The first word that is not a legal move.
     pub fn parse_moves(text: &[u8], profile: Profile) -> Result<PositionLine, Diagnostic> {
         let mut line = PositionLine::new(Position::START);
         line.play(text, 0, profile)?;
@@ -94,7 +94,7 @@ impl PositionLine {
         &self.coordinates
     }
 
-    /// The position after a number of moves; `None` if the line is shorter.
+    /// Returns the position after this number of moves; `None` if the line has fewer.
     pub fn position(&self, moves: usize) -> Option<&Position> {
         match moves.checked_sub(1) {
             None => Some(&self.start),
@@ -102,7 +102,7 @@ impl PositionLine {
         }
     }
 
-    /// Plays the moves of a text from a byte on.
+    /// Plays the moves of a text, beginning at the byte `from`.
     fn play(&mut self, text: &[u8], from: usize, profile: Profile) -> Result<(), Diagnostic> {
         let played = each_move(*self.end(), text, from, profile, &mut |read| {
             self.moves.push(read.san);
@@ -112,7 +112,7 @@ impl PositionLine {
         played.map_err(|error| self.with_position(text, error))
     }
 
-    /// The error of a move that is not legal, with the position.
+    /// Adds the position to the error of a move that is not legal.
     fn with_position(&self, text: &[u8], error: Diagnostic) -> Diagnostic {
         let word = text.get(error.column.saturating_sub(1)..).unwrap_or_default();
         let Some(mv) = word.split(u8::is_ascii_whitespace).next() else { return error };
@@ -151,7 +151,7 @@ pub fn parse_moves(
     Ok(moves)
 }
 
-/// Calls a function with each move of a text from a byte on.
+/// Calls a function with each move of a text, beginning at the byte `from`.
 fn each_move(
     mut position: Position,
     text: &[u8],
@@ -186,8 +186,8 @@ fn parse_epd_line(text: &[u8], options: &ParseOptions) -> Result<Option<Position
     })
 }
 
-/// The place of the word `moves` between a position and moves to be played. Among operations the word has
-/// no such meaning.
+/// Finds the word `moves` between a position and the moves to play. In a line with operations the
+/// word does not have this meaning.
 fn moves_behind(text: &[u8], options: &ParseOptions) -> Option<std::ops::Range<usize>> {
     const WORD: &[u8] = b" moves ";
     let has_operations = memchr::memchr2(b';', b'"', text).is_some();
@@ -198,7 +198,7 @@ fn moves_behind(text: &[u8], options: &ParseOptions) -> Option<std::ops::Range<u
     Some(start..start + WORD.len())
 }
 
-/// A word without a move number at its start: `Nf3` of `2.Nf3`, nothing of `2...`.
+/// Removes a move number from the start of a word: `2.Nf3` becomes `Nf3`, and `2...` becomes empty.
 fn without_number(word: &[u8]) -> &[u8] {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let dots = word[digits..].iter().take_while(|&&byte| byte == b'.').count();

@@ -1,4 +1,4 @@
-//! Lines of a stream: any bytes, any length, in bounded memory.
+//! Splitting of a stream into lines: of any bytes and any length, in bounded memory.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -9,11 +9,11 @@ use super::codes;
 use super::diagnostic::Diagnostic;
 use super::options::Profile;
 
-/// Maximum length of a line in the specification, in bytes without its end.
+/// Maximum length of a line in the EPD specification: in bytes, without the line end.
 pub const SPEC_LINE_LIMIT: usize = 4095;
 
-/// The default maximum length of a line in bytes, without its end: [`SPEC_LINE_LIMIT`] in the strict
-/// profile, 1 MiB in the others.
+/// Returns the default maximum length of a line, in bytes without the line end: [`SPEC_LINE_LIMIT`]
+/// in the strict profile, 1 MiB in the others.
 pub const fn default_limit(profile: Profile) -> usize {
     match profile {
         Profile::Strict => SPEC_LINE_LIMIT,
@@ -23,8 +23,9 @@ pub const fn default_limit(profile: Profile) -> usize {
 
 const CHUNK: usize = 64 * 1024;
 
-/// Splits a stream into lines. LF, CR LF and a lone CR end a line; the last line may lack its end. A line
-/// over the limit is reported and can be copied in pieces, so memory stays below the limit plus 128 KiB.
+/// Splits a stream into lines. LF, CR LF and a lone CR end a line; the last line may lack its end.
+/// A line over the limit is reported and can be copied in pieces. So memory stays below the limit
+/// plus 128 KiB.
 ///
 /// ```
 /// use epdb::text::lines::{LineReader, Next};
@@ -42,14 +43,14 @@ pub struct LineReader<R> {
     input: R,
     limit: usize,
     buffer: Vec<u8>,
-    /// The bytes that were read and not returned yet: `buffer[start..filled]`.
+    /// Start of the bytes that were read and not returned yet, which are `buffer[start..filled]`.
     start: usize,
     filled: usize,
     at_end: bool,
     number: u64,
     /// Number of bytes of the stream before `buffer[start]`.
     offset: u64,
-    /// The rest of a line over the limit has not been read yet.
+    /// True if the rest of a line over the limit has not been read yet.
     in_long_line: bool,
 }
 
@@ -67,12 +68,12 @@ impl<R> fmt::Debug for LineReader<R> {
 pub enum Next<'a> {
     /// A line.
     Line(RawLine<'a>),
-    /// A line over the limit. [`LineReader::copy_long_line`] copies all its bytes; without that call the
-    /// line is skipped.
+    /// A line over the limit. [`LineReader::copy_long_line`] copies all its bytes; if it is not
+    /// called, the line is skipped.
     TooLong {
         /// Number of the line, from 1.
         number: u64,
-        /// Its first bytes, up to the limit.
+        /// The first bytes of the line, up to the limit.
         head: &'a [u8],
     },
 }
@@ -90,17 +91,18 @@ pub struct RawLine<'a> {
     pub end: u64,
 }
 
-/// The end of a line within the bytes of several lines.
+/// The end of a line, as an index into the bytes of several lines.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct LineEnd {
-    /// The end of its text.
+    /// The end of the text of the line.
     pub text: usize,
-    /// The end of its line end.
+    /// The end of the line with its line end.
     pub raw: usize,
 }
 
 impl<R: Read> LineReader<R> {
-    /// Creates a reader of lines of at most `limit` bytes without their ends ([`default_limit`]).
+    /// Creates a reader of lines of at most `limit` bytes, not counting their line ends.
+    /// [`default_limit`] is the usual limit.
     pub fn new(input: R, limit: usize) -> LineReader<R> {
         LineReader {
             input,
@@ -162,9 +164,9 @@ impl<R: Read> LineReader<R> {
         Ok(Some(Next::Line(line)))
     }
 
-    /// The complete lines in the buffer, but not more than `most`, without reading from the stream. Their
-    /// ends go to `ends`, counted from the first byte of the first line plus `before`. Lines over the
-    /// limit are left out.
+    /// Returns complete lines from the buffer, at most `most` of them, without reading from the
+    /// stream. Stops before a line over the limit. Appends the end of each line to `ends`: as an
+    /// index into the returned bytes, plus `before`.
     #[cfg(any(feature = "source", test))]
     pub(crate) fn lines_at_hand(
         &mut self,
@@ -176,7 +178,7 @@ impl<R: Read> LineReader<R> {
         let waiting = &self.buffer[self.start..self.filled];
         let (mut end, mut count) = (0, 0);
         for place in memchr::memchr2_iter(b'\r', b'\n', waiting) {
-            // The LF of a CR LF was consumed with its CR.
+            // The LF of a CR LF was already consumed with its CR.
             if place < end {
                 continue;
             }
@@ -200,8 +202,8 @@ impl<R: Read> LineReader<R> {
         self.number
     }
 
-    /// Whether [`LineReader::next_line`] can return a line, or the end of the stream, without reading
-    /// from the stream.
+    /// Whether [`LineReader::next_line`] can return the next line or the end of the stream from the
+    /// buffer alone.
     #[cfg(feature = "source")]
     pub(crate) fn is_waiting(&self) -> bool {
         let waiting = &self.buffer[self.start..self.filled];
@@ -220,8 +222,8 @@ impl<R: Read> LineReader<R> {
         if self.at_end { Ok(()) } else { self.fill() }
     }
 
-    /// Copies the whole line that was just reported as too long, with its end, and returns the number of
-    /// bytes. Copies nothing without such a line.
+    /// Copies the whole line that was just reported as too long, with its end, and returns the
+    /// number of bytes. If no such line was reported, copies nothing and returns 0.
     ///
     /// # Errors
     /// Errors of the stream and of the sink.
@@ -249,12 +251,12 @@ impl<R: Read> LineReader<R> {
         Ok(self.offset - before)
     }
 
-    /// Offset in the stream of the first byte that was not returned as part of a line.
+    /// Offset in the stream of the first byte that has not been returned as part of a line.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Reads more bytes after those in the buffer, and makes space first.
+    /// Makes space in the buffer and reads more bytes after the bytes that it has.
     fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.filled, 0);
@@ -268,8 +270,8 @@ impl<R: Read> LineReader<R> {
     }
 }
 
-/// Reads once into a buffer after its first `filled` bytes, and makes space for a chunk first. Returns
-/// the number of bytes read; 0 at the end of the input.
+/// Makes space for a chunk in a buffer, and reads once, after the first `filled` bytes. Returns the
+/// number of bytes read; 0 at the end of the input.
 pub(crate) fn read_more(
     input: &mut impl Read,
     buffer: &mut Vec<u8>,
@@ -286,7 +288,8 @@ pub(crate) fn read_more(
     }
 }
 
-/// Length of the line end at the start of bytes; `None` if a CR is the last byte so far.
+/// Length of the line end with which the bytes begin. `None` if they are only a CR and more input
+/// may follow with the LF.
 fn end_of_line(bytes: &[u8], at_end: bool) -> Option<usize> {
     match bytes {
         [b'\r', b'\n', ..] => Some(2),
@@ -295,7 +298,7 @@ fn end_of_line(bytes: &[u8], at_end: bool) -> Option<usize> {
     }
 }
 
-/// The lines of bytes, each with its end.
+/// Splits bytes into lines, each with its line end.
 pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -308,7 +311,7 @@ pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The error for a line over the limit.
+/// Makes the error for a line over the limit.
 pub fn too_long(limit: usize) -> Diagnostic {
     let message = format!("the line is longer than {limit} bytes");
     Diagnostic::error(codes::E_EPD_LINELEN, limit + 1, message)
@@ -363,7 +366,7 @@ mod tests {
         }
     }
 
-    /// The lines of the input, read in groups of those in the buffer.
+    /// Reads the lines of the input by groups: all complete lines of the buffer at a time.
     fn lines_at_hand(input: impl Read, limit: usize, most: usize) -> Vec<Vec<u8>> {
         let mut reader = LineReader::new(input, limit);
         let mut lines = Vec::new();
@@ -394,7 +397,7 @@ mod tests {
         }
     }
 
-    /// Every kind of line end; no byte of the stream is lost.
+    /// Lines with every kind of line end are read; no byte of the stream is lost.
     #[test]
     fn lines_of_every_kind_come_out_whole() {
         let input = b"a\nbb\r\n\rccc\r\n\n\rd\r\r\nlonger than ten\r\nlonger than ten\relf";

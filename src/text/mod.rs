@@ -1,6 +1,7 @@
-//! Text: parsers and writers of FEN, EPD, SAN and PGN, profiles, diagnostics with places.
+//! Text formats: parsers and writers of FEN, EPD, SAN and PGN; profiles (the tolerance of parsers);
+//! and diagnostics with their places.
 //!
-//! Nothing here reads files or binary formats.
+//! This module reads no files and no binary formats.
 
 mod charset;
 pub mod codes;

@@ -2,14 +2,14 @@
 
 use super::charset::Charset;
 
-/// The tolerance of a parser. Each profile accepts all that the one before accepts.
+/// The tolerance of a parser. Each profile accepts everything that the previous profile accepts.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Profile {
     /// Canonical text only.
     Strict,
     /// The text that the standards allow.
     Standard,
-    /// Files as people have them; each repair is a warning.
+    /// Files as they are found in practice; each repair is reported as a warning.
     #[default]
     Lenient,
 }
@@ -17,9 +17,9 @@ pub enum Profile {
 /// The point of view of scores in labelled training files.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ScoreView {
-    /// White's.
+    /// White's point of view.
     White,
-    /// The side to move's.
+    /// The point of view of the side to move.
     Mover,
 }
 
@@ -78,28 +78,31 @@ impl ParseOptions {
         }
     }
 
-    /// Reads the six opcodes of 1995 as unknown ones, and `ce -32767` as an illegal position.
+    /// Whether to read by the standard of 1994. It does not have the six opcodes that were added in
+    /// 1995, so they are unknown opcodes, and `ce -32767` marks an illegal position.
     #[must_use]
     pub const fn revision_1994(mut self, revision_1994: bool) -> ParseOptions {
         self.revision_1994 = revision_1994;
         self
     }
 
-    /// Accepts `FEN [0.5]` and `FEN | 23 | 0.5`: results become `c9`, scores `ce`.
+    /// Accepts the labels of training files, as in `FEN [0.5]` and `FEN | 23 | 0.5`: results become
+    /// `c9`, scores become `ce`.
     #[must_use]
     pub const fn labels(mut self, labels: bool) -> ParseOptions {
         self.labels = labels;
         self
     }
 
-    /// The point of view of labelled scores. Without it a line with a score is rejected.
+    /// The point of view of labelled scores. If it is `None`, a line with a labelled score is
+    /// rejected.
     #[must_use]
     pub const fn score_view(mut self, score_view: Option<ScoreView>) -> ParseOptions {
         self.score_view = score_view;
         self
     }
 
-    /// Accepts perft counts in other dialects than `;D1 20`, and reads them as `D1` … `Dn`.
+    /// Accepts perft counts in forms other than `;D1 20`, and reads them as `D1` … `Dn`.
     #[must_use]
     pub const fn perft(mut self, perft: bool) -> ParseOptions {
         self.perft = perft;
@@ -113,24 +116,25 @@ impl ParseOptions {
         self
     }
 
-    /// For a position with moves after it, as in `startpos moves e2e4`: takes the position before the
-    /// moves and keeps the moves as `pv`. By default the record is that of the position after the moves.
+    /// Whether to keep moves after a position, as in `startpos moves e2e4`. If true, the record has
+    /// the position before the moves, and the moves as `pv`. By default the record has the position
+    /// after the moves.
     #[must_use]
     pub const fn keep_moves(mut self, keep_moves: bool) -> ParseOptions {
         self.keep_moves = keep_moves;
         self
     }
 
-    /// Accepts moves in descriptive notation (`N-KB3`, `PxP e.p.`) and in numeric notation (`5254`) if
-    /// exactly one legal move fits (lenient only).
+    /// Accepts moves in descriptive notation (`N-KB3`, `PxP e.p.`) and in numeric notation
+    /// (`5254`), in the lenient profile only. Exactly one legal move must fit.
     #[must_use]
     pub const fn repair_moves(mut self, repair_moves: bool) -> ParseOptions {
         self.repair_moves = repair_moves;
         self
     }
 
-    /// The character set of strings. Unless Latin-1 is declared, each string is read as UTF-8 if it is
-    /// valid UTF-8, else as Windows-1252 (lenient only).
+    /// The character set of strings in the lenient profile. If it is not Latin-1, each string is
+    /// read as UTF-8, or as Windows-1252 if it is not valid UTF-8.
     #[must_use]
     pub const fn charset(mut self, charset: Option<Charset>) -> ParseOptions {
         self.charset = charset;
@@ -159,24 +163,24 @@ pub enum Format {
 /// The form of written counters.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CounterForm {
-    /// The form that the record has.
+    /// The form of the record: fields or operations.
     #[default]
     Keep,
-    /// As `hmvc` and `fmvn`.
+    /// As the operations `hmvc` and `fmvn`.
     Ops,
     /// As fields 5 and 6.
     Fen,
-    /// Not at all.
+    /// Counters are not written.
     Drop,
 }
 
 /// The letters of written castling rights.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CastlingForm {
-    /// `KQkq`, file letters only for inner rooks.
+    /// `KQkq` for the outermost rooks, file letters for inner rooks.
     #[default]
     XFen,
-    /// The files of the rooks.
+    /// The file letters of the rooks.
     Shredder,
     /// The letters that the record had.
     Keep,
@@ -185,12 +189,12 @@ pub enum CastlingForm {
 /// The en passant squares that are written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum EnPassantForm {
-    /// All.
+    /// All that the record has.
     #[default]
     Keep,
     /// Squares with a legal capture (X-FEN).
     Legal,
-    /// Squares next to an enemy pawn, without regard to pins and checks (Polyglot).
+    /// Squares next to an enemy pawn, even if pins or checks forbid the capture (Polyglot).
     Pseudo,
 }
 
@@ -200,8 +204,8 @@ pub enum Compat {
     /// No such program.
     #[default]
     None,
-    /// python-chess (`Board.from_epd`): counters become operations, and operands that it cannot read
-    /// become one string.
+    /// python-chess (`Board.from_epd`). Counters become operations. Operands that python-chess
+    /// cannot read become one string.
     PythonChess,
 }
 
@@ -249,7 +253,8 @@ impl FormatOptions {
         self
     }
 
-    /// Whether lines are in canonical form, except that counters may be fields or operations.
+    /// Whether these options give lines in canonical form, in which counters may also be
+    /// operations.
     pub fn has_canonical_operations(self) -> bool {
         let is_form = matches!(self.counters, CounterForm::Keep | CounterForm::Ops);
         is_form && self.counters(CounterForm::Keep) == FormatOptions::default()

@@ -1,4 +1,4 @@
-//! Removal of operations from a line of text, with every other byte unchanged.
+//! Removal of operations from a line of text; all other bytes stay unchanged.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,23 +12,23 @@ use crate::model::{Opcode, Operands};
 /// The result of [`purge`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Purged<'a> {
-    /// The line without the operations; borrowed if it had none of them.
+    /// The line without the operations; borrowed if there was nothing to remove.
     pub line: Cow<'a, [u8]>,
     /// Number of operations that were removed.
     pub dropped: usize,
-    /// Rules that the line breaks only without its `sm`: a remaining `draw_offer` or `draw_claim` needs
-    /// it. Columns are those of the original line.
+    /// Rules that the line breaks only because its `sm` (supplied move) was removed: a remaining
+    /// `draw_offer` or `draw_claim` needs an `sm`. Columns are those of the original line.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Removes all operations of these opcodes from a line. All other bytes stay, except that one blank goes
-/// with each operation, unless it separates its neighbours.
+/// Removes all operations with these opcodes from a line. With each operation, one blank is removed
+/// too, unless it separates the neighbours of the operation. All other bytes stay.
 ///
-/// The line may have any bytes, may be an EPD record or a FEN with operations after its six fields, and
-/// may have a line end. It is split into operations by the rules of the lenient profile: the last
-/// semicolon may be missing, and so may a semicolon before a standard opcode that cannot belong to the
-/// operation in front of it. A string that is left open ends with the line. Comments, blank lines and
-/// lines of fewer than four fields have no operations.
+/// The line may have any bytes and may have a line end. It may be an EPD record, or a FEN with
+/// operations after its six fields. It is split into operations by the rules of the lenient
+/// profile. So the last semicolon may be missing, and so may a semicolon before a standard opcode
+/// that cannot belong to the operation before it. A string without a closing quote ends with the
+/// line. Comments, blank lines and lines of fewer than four fields have no operations.
 ///
 /// ```
 /// use epdb::model::Opcode;
@@ -86,7 +86,7 @@ pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
     Purged { line: Cow::Owned(out), dropped, warnings: warnings.into_iter().flatten().collect() }
 }
 
-/// The text between two semicolons: one operation, or several with missing semicolons.
+/// The text between two semicolons: one operation, or several operations if semicolons are missing.
 struct Segment {
     /// From the first opcode to the end of the semicolon, if there is one.
     place: Range<usize>,
@@ -119,7 +119,8 @@ fn segments(line: &[u8]) -> Vec<Segment> {
     }
 }
 
-/// The text after four fields and the two counters of a FEN; `None` if the line is not a record.
+/// Returns the text after four fields and the two counters of a FEN; `None` if the line is not a
+/// record.
 fn behind_fields(line: Word) -> Option<Word> {
     if line.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.text).starts_with(b"#") {
         return None;
@@ -155,7 +156,8 @@ fn behind_fields(line: Word) -> Option<Word> {
     }
 }
 
-/// The next word, which also ends at a semicolon or a comma, and the rest.
+/// Splits off the next word, which may also end at a semicolon or a comma. Returns the word and the
+/// rest.
 fn split_field<'a>(rest: Word<'a>) -> (Word<'a>, Word<'a>) {
     let rest = rest.trimmed_start();
     let ends = |&byte: &u8| is_blank(byte) || matches!(byte, b';' | b',');
@@ -175,7 +177,8 @@ fn find_semicolon(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Splits the text between two semicolons into operations, at opcodes with a missing semicolon before them.
+/// Splits the text between two semicolons into operations, at opcodes with a missing semicolon
+/// before them.
 fn operations(text: Word) -> Vec<Placed> {
     let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
     let name_end = text.text.iter().position(ends).unwrap_or(text.text.len());
@@ -200,8 +203,9 @@ fn operations(text: Word) -> Vec<Placed> {
     }
 }
 
-/// Number of operands up to the semicolon that belong to an operation. Without a position the legality of
-/// `c2` and `c7` is unknown; here they are moves unless a string follows.
+/// Number of operands up to the semicolon that belong to an operation. The position is not known
+/// here, so the legality of `c2` to `c7` as moves is unknown too. They are read as moves unless a
+/// string follows.
 fn operands_of(opcode: Option<Opcode>, raws: &[Raw]) -> usize {
     let is_known = |raw: &Raw| raw.as_opcode().is_some_and(|opcode| opcode.standard().is_some());
     let is_square = |raw: &Raw| matches!(raw, Raw::Token(Word { text: [b'c', b'2'..=b'7'], .. }));
@@ -363,7 +367,7 @@ mod tests {
             if once.dropped == 0 {
                 prop_assert_eq!(&*once.line, &line[..]);
             }
-            // The purged line is a subsequence of the line.
+            // The purged line is a subsequence of the original line.
             let mut rest = line.iter();
             prop_assert!(once.line.iter().all(|byte| rest.any(|it| it == byte)));
             prop_assert!(once.line.starts_with(START.as_bytes()));

@@ -1,12 +1,12 @@
-//! Words of a line with their places, and checks of every line in any format.
+//! Words of a line with their places, and checks that apply to the lines of every format.
 
 use super::codes;
 use super::diagnostic::{Diagnostic, shown};
 use crate::model::Position;
 use crate::model::rules::legality;
 
-/// Whether a byte separates words. Control bytes other than white space count as blanks, because they
-/// have been refused or reported before the line is split.
+/// Whether a byte separates words. Control bytes other than white space count as blanks, because
+/// they have been refused or reported before the line is split.
 pub(super) const fn is_blank(byte: u8) -> bool {
     byte <= b' ' || byte == 0x7f
 }
@@ -36,35 +36,35 @@ impl<'a> Word<'a> {
         self.at + self.text.len()
     }
 
-    /// The part from one place to another, both relative to this part.
+    /// Returns the bytes between two places, both relative to this part.
     pub(super) fn part(&self, from: usize, to: usize) -> Word<'a> {
         let to = to.min(self.text.len());
         let from = from.min(to);
         Word { at: self.at + from, text: &self.text[from..to] }
     }
 
-    /// This part without blanks at either end.
+    /// Returns this part without blanks at either end.
     pub(super) fn trimmed(&self) -> Word<'a> {
         let from = self.text.iter().position(|&byte| !is_blank(byte)).unwrap_or(self.text.len());
         let to = self.text.iter().rposition(|&byte| !is_blank(byte)).map_or(from, |last| last + 1);
         self.part(from, to)
     }
 
-    /// Splits off the first run of bytes other than blanks, and returns it and the rest.
+    /// Splits off the first word (bytes up to a blank). Returns the word and the rest.
     pub(super) fn split_word(&self) -> (Word<'a>, Word<'a>) {
         let rest = self.trimmed_start();
         let end = rest.text.iter().position(|&byte| is_blank(byte)).unwrap_or(rest.text.len());
         (rest.part(0, end), rest.part(end, rest.text.len()))
     }
 
-    /// This part without blanks at its start.
+    /// Returns this part without blanks at its start.
     pub(super) fn trimmed_start(&self) -> Word<'a> {
         let from = self.text.iter().position(|&byte| !is_blank(byte)).unwrap_or(self.text.len());
         self.part(from, self.text.len())
     }
 }
 
-/// The error of the strict profile if a text is not in canonical form.
+/// Refuses, for the strict profile, a text that is not in canonical form.
 pub(super) fn refuse_other_than(
     canonical: &[u8],
     text: &[u8],
@@ -94,7 +94,7 @@ pub(super) fn refuse_control_bytes(line: &[u8]) -> Result<(), Diagnostic> {
     Err(Diagnostic::error(codes::E_EPD_CTRL, place + 1, what))
 }
 
-/// The warning about a position that cannot arise in a game.
+/// Makes a warning if the position cannot arise in a game.
 pub(super) fn illegal_position(position: &Position, at: usize) -> Option<Diagnostic> {
     let flags = legality(position);
     if flags.is_legal() {

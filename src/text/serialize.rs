@@ -1,5 +1,5 @@
-//! Types of the model as data of serde, with the feature `serde`. Each is its text form; an operation is
-//! its opcode with its operands.
+//! Serialization of the types of the model, with the feature `serde`. Each type is serialized as
+//! its text form, but an operation as its opcode with its operands.
 //!
 //! ```
 //! use epdb::model::EpdRecord;
@@ -24,7 +24,7 @@ use crate::model::{
     EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square, Tally,
 };
 
-/// Text that is nearly always UTF-8: a string if it is, else bytes.
+/// Bytes that are nearly always UTF-8: serialized as a string if they are, otherwise as bytes.
 struct Text(Vec<u8>);
 
 impl Serialize for Text {
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// Serializes types as their displayed text, and parses that.
+/// Serializes types as their displayed text, and deserializes them by parsing it.
 macro_rules! as_displayed {
     ($($type:ty),*) => {$(
         impl Serialize for $type {
@@ -116,8 +116,8 @@ impl<'de> Deserialize<'de> for EpdRecord {
     }
 }
 
-/// Parses a line exactly if the standard allows it, so that a serialized record is read unchanged. A line
-/// that only the lenient profile accepts is read in that profile, except for its en passant square.
+/// Parses the line of a serialized record, unchanged if the standard allows the line. Another line
+/// is read in the lenient profile, but keeps its en passant square.
 fn exact_record(line: &[u8]) -> Result<EpdRecord, Diagnostic> {
     if let Some(record) = standard_record(line) {
         return Ok(record);
@@ -127,13 +127,13 @@ fn exact_record(line: &[u8]) -> Result<EpdRecord, Diagnostic> {
     if let Some(position) = exact_position(&fields.join(&b' '))
         && position.board() == record.position().board()
     {
-        // The square fits the side to move, because both positions have the same.
+        // The square fits the side to move, because both positions have the same side to move.
         record.set_en_passant(position.en_passant()).ok();
     }
     Ok(record)
 }
 
-/// The record of a FEN, or of a line of EPD.
+/// Parses a FEN, or a line of EPD, in the standard profile.
 fn standard_record(line: &[u8]) -> Option<EpdRecord> {
     if let Ok(record) = fen::parse(line, Profile::Standard) {
         return Some(record);
@@ -145,13 +145,13 @@ fn standard_record(line: &[u8]) -> Option<EpdRecord> {
     }
 }
 
-/// The position of four fields, unchanged.
+/// Parses four fields to a position, in the standard profile.
 fn exact_position(fields: &[u8]) -> Option<Position> {
     let record = standard_record(fields).filter(|record| record.operations().is_empty());
     record.map(|record| *record.position())
 }
 
-/// The form of an operand in serde.
+/// The serialized form of an operand.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum OperandForm {
@@ -161,7 +161,7 @@ enum OperandForm {
     },
     Integer(i128),
     String(Text),
-    /// With the moves in the order of the text.
+    /// The text of a tally, and its moves in the order of the text.
     Tally {
         text: Text,
         moves: Vec<Move>,
@@ -202,7 +202,7 @@ impl<'de> Deserialize<'de> for Operand {
     }
 }
 
-/// The form of an operation in serde.
+/// The serialized form of an operation.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename = "Operation")]
 struct OperationForm {

@@ -2,7 +2,7 @@
 
 use super::charset::from_windows_1252;
 
-/// A typographic character in the place of syntax, and the ASCII text for which it stands.
+/// A typographic character that stands for syntax, and the ASCII text that it stands for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Typographic {
     /// The character.
@@ -14,8 +14,8 @@ pub(super) struct Typographic {
 }
 
 impl Typographic {
-    /// The typographic character at the start of a text: in UTF-8, or in Windows-1252 if the bytes are
-    /// not UTF-8.
+    /// Returns the typographic character with which a text begins. The character is in UTF-8, or in
+    /// Windows-1252 if the bytes are not UTF-8.
     pub(super) fn at_start(text: &[u8]) -> Option<Typographic> {
         let first = *text.first().filter(|byte| **byte >= 0x80)?;
         let (character, len) = match first_character(text) {
@@ -25,22 +25,23 @@ impl Typographic {
         Some(Typographic { character, len, ascii: ascii(character)? })
     }
 
-    /// Whether it separates words or has no meaning.
+    /// Whether the character separates words or has no meaning.
     pub(super) fn is_blank(&self) -> bool {
         matches!(self.ascii, "" | " ")
     }
 
-    /// Whether it stands for periods.
+    /// Whether the character stands for periods.
     pub(super) fn is_period(&self) -> bool {
         self.ascii.starts_with('.')
     }
 
-    /// Whether it may be part of a word of signs, such as a move: a hyphen, `x`, or nothing.
+    /// Whether the character may be part of a word of syntax, such as a move: a hyphen, `x`, `/`,
+    /// or nothing.
     pub(super) fn is_of_word(&self) -> bool {
         matches!(self.ascii, "" | "-" | "x" | "/")
     }
 
-    /// Whether it begins or ends a string.
+    /// Whether the character begins or ends a string.
     pub(super) fn is_quote(&self) -> bool {
         matches!(self.ascii, "\"" | "'")
     }
@@ -51,7 +52,8 @@ pub(super) fn character_length(text: &[u8]) -> usize {
     first_character(text).map_or(1, char::len_utf8)
 }
 
-/// A text with ASCII for the typographic characters that are `taken`; `None` if it has no such character.
+/// Replaces the typographic characters for which `taken` is true by ASCII; `None` if the text has
+/// no such character.
 pub(super) fn in_ascii(text: &[u8], taken: impl Fn(&Typographic) -> bool) -> Option<Vec<u8>> {
     let (mut ascii, mut rest, mut is_changed) = (Vec::with_capacity(text.len()), text, false);
     while !rest.is_empty() {
@@ -69,7 +71,7 @@ pub(super) fn is_invisible(character: char) -> bool {
     matches!(ascii(character), Some("" | " "))
 }
 
-/// The spelling of a character in messages.
+/// Spells a character for messages.
 pub(super) fn shown_character(character: char) -> String {
     format!("U+{:04X}", u32::from(character))
 }
