@@ -3,12 +3,12 @@
 use crate::model::score::mate_target;
 use crate::model::{EpdRecord, Opcode, Operand, Operation};
 
-/// Converts every operation to a form that python-chess reads. Returns the record, and the number of
-/// operations that had another form.
+/// Converts every operation to a form that python-chess reads. Returns the record and the number of
+/// operations that were changed.
 ///
-/// python-chess reads numbers, one string, and legal moves in SAN; anything else is written as one
-/// string. A mate target `bm #5` becomes `dm 5`. Backslashes in strings are doubled, because python-chess
-/// takes them for escapes.
+/// python-chess reads numbers, one string, and legal moves in SAN; any other operands are written
+/// as one string. A mate target `bm #5` becomes `dm 5`. Backslashes in strings are doubled, because
+/// python-chess reads a backslash as the start of an escape.
 pub(super) fn for_python_chess(record: &EpdRecord) -> (EpdRecord, u64) {
     let with_targets = mate_target_as_dm(record);
     let source = with_targets.as_ref().unwrap_or(record);
@@ -23,7 +23,8 @@ pub(super) fn for_python_chess(record: &EpdRecord) -> (EpdRecord, u64) {
     (written, changed)
 }
 
-/// The record with a `dm` in place of the single mate target in `bm`, if it has one.
+/// Moves the mate target in `bm` to `dm`. `None` if `bm` does not have exactly one mate target, or
+/// if `dm` is taken.
 fn mate_target_as_dm(record: &EpdRecord) -> Option<EpdRecord> {
     let operands = record.operands(Opcode::BM)?;
     let mut targets = operands.iter().filter_map(|operand| mate_target(&operand.text()));
@@ -42,7 +43,7 @@ fn mate_target_as_dm(record: &EpdRecord) -> Option<EpdRecord> {
     Some(written)
 }
 
-/// The string in place of the operands; `None` if the operands can stay.
+/// Returns the string that replaces the operands; `None` if python-chess can read the operands.
 fn readable(record: &EpdRecord, operation: &Operation) -> Option<Operand> {
     let takes_several = matches!(operation.opcode, Opcode::AM | Opcode::BM | Opcode::PV);
     match &*operation.operands {
@@ -64,8 +65,8 @@ fn readable(record: &EpdRecord, operation: &Operation) -> Option<Operand> {
     }
 }
 
-/// Whether all operands are moves that python-chess finds. Unless it is set to Chess960, it does not
-/// castle in positions of Chess960.
+/// Whether all operands are moves that python-chess accepts. It accepts castling in positions of
+/// Chess960 only in its Chess960 mode, so such moves do not count.
 fn is_read(record: &EpdRecord, operation: &Operation) -> bool {
     operation.operands.iter().all(|operand| match operand {
         Operand::Move { san, .. } => {
@@ -75,7 +76,7 @@ fn is_read(record: &EpdRecord, operation: &Operation) -> bool {
     })
 }
 
-/// A string operand with apostrophes for quotes and doubled backslashes.
+/// Makes a string operand in which quotes become apostrophes and backslashes are doubled.
 fn string(text: &[u8]) -> Operand {
     let mut written = Vec::with_capacity(text.len());
     for &byte in text {

@@ -9,16 +9,16 @@ use crate::text::fields::{self, CounterText};
 use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::options::{CastlingForm, Compat, CounterForm, Format, FormatOptions};
 
-/// Counts of the parts of records that the chosen form cannot have, and of lines that are longer than
-/// every reader must accept.
+/// Counts of the parts of records that the chosen form cannot express, and of lines that are longer
+/// than the length that every reader has to accept.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Losses {
     /// Number of operations that were not written, except counters.
     pub operations: u64,
     /// Number of records whose counters were not written.
     pub counters: u64,
-    /// Number of records with unreadable counters in an operand of `noop` that was not written. The form
-    /// has other counters in their place.
+    /// Number of records with an operand of `noop` that keeps unreadable counters and was not
+    /// written. The written line has default counters in their place.
     pub salvaged_counters: u64,
     /// Number of en passant squares that were not written.
     pub en_passant: u64,
@@ -41,8 +41,8 @@ impl AddAssign for Losses {
 
 /// Appends a record as one line without line end.
 ///
-/// With the default options the line is in canonical form and nothing is lost. A record without counters
-/// has `0 1` in FEN.
+/// With the default options the line is in canonical form and nothing is lost. A record without
+/// counters is written with `0 1` in FEN.
 ///
 /// ```
 /// use epdb::text::{Format, FormatOptions, epd};
@@ -105,7 +105,7 @@ fn write_for_python_chess(
     Losses { changed_operations, ..format(&record, &options, out) }
 }
 
-/// Start of an operand of `noop` that keeps unreadable counters.
+/// Start of a `noop` operand that keeps counters which the reader could not read.
 pub(super) const SALVAGED_COUNTERS: &[u8] = b"FEN counters";
 
 fn has_salvaged_counters(operation: &Operation) -> bool {
@@ -113,13 +113,13 @@ fn has_salvaged_counters(operation: &Operation) -> bool {
     operation.opcode == Opcode::NOOP && operation.operands.iter().any(is_one)
 }
 
-/// The places of the counters.
+/// Decides where the counters are written.
 struct Layout {
-    /// Fields 5 and 6.
+    /// The counters to write as fields 5 and 6.
     fields: Option<Counters>,
-    /// Fields of the record that become operations.
+    /// The counters to write as operations that are fields in the record.
     as_operations: Option<Counters>,
-    /// The operations do not include `hmvc` and `fmvn`.
+    /// True if `hmvc` is left out of the operations; `without_fmvn` is the same for `fmvn`.
     without_hmvc: bool,
     without_fmvn: bool,
     loses_counters: bool,
@@ -173,7 +173,8 @@ impl Layout {
         }
     }
 
-    /// Whether an operation is written in another place, or nowhere.
+    /// Whether an operation is left out of the operations, because it is a counter that is written
+    /// as a field or not at all.
     fn covers(&self, opcode: &[u8]) -> bool {
         (self.without_hmvc && opcode == b"hmvc") || (self.without_fmvn && opcode == b"fmvn")
     }

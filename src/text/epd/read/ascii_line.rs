@@ -1,4 +1,5 @@
-//! Lines with typographic characters, read as the ASCII for which they stand. Strings stay unchanged.
+//! Lines with typographic characters, which are read as the ASCII text that they stand for. Strings
+//! stay unchanged.
 
 use super::string_end;
 use crate::text::codes;
@@ -7,13 +8,13 @@ use crate::text::scan::BYTE_ORDER_MARK;
 use crate::text::scan::is_blank;
 use crate::text::typography::{Typographic, character_length, in_ascii, shown_character};
 
-/// A line in ASCII, except its strings.
+/// A line in ASCII, except for its strings.
 #[derive(Default)]
 pub(super) struct AsciiLine {
     pub(super) text: Vec<u8>,
-    /// The replaced characters: the end of each, here and in the line.
+    /// For each replaced character, the places of its end: in `text`, and in the original line.
     replaced: Vec<(usize, usize)>,
-    /// The first replaced character, and its place in the line.
+    /// The first replaced character, and its place in the original line.
     first: Option<(char, usize)>,
 }
 
@@ -21,7 +22,7 @@ pub(super) struct AsciiLine {
 const FIELDS: usize = 4;
 
 impl AsciiLine {
-    /// `None` if nothing in the line is replaced.
+    /// Replaces the typographic characters of a line; `None` if there is nothing to replace.
     pub(super) fn parse(line: &[u8]) -> Option<AsciiLine> {
         if line.is_ascii() {
             return None;
@@ -59,7 +60,8 @@ impl AsciiLine {
         text.len()
     }
 
-    /// Replaces a character of the line by ASCII, and returns its length in the line.
+    /// Replaces a character of the line by ASCII. Returns the length of the character in the line,
+    /// in bytes.
     fn replace(&mut self, found: Typographic, at: usize) -> usize {
         self.first.get_or_insert((found.character, at));
         self.text.extend_from_slice(found.ascii.as_bytes());
@@ -67,7 +69,8 @@ impl AsciiLine {
         found.len
     }
 
-    /// Replaces the quotes around a string of this length.
+    /// Replaces the quotes around a string of `length` bytes. Returns the length of the string with
+    /// its quotes, in the line.
     fn replace_quotes(
         &mut self,
         quote: Typographic,
@@ -92,12 +95,12 @@ impl AsciiLine {
         replaced.map_or(place, |(here, there)| there + (place - here))
     }
 
-    /// Converts the place of a finding about this text to a place in the line.
+    /// Converts the column of a finding about this text to a column of the original line.
     pub(super) fn correct(&self, finding: &mut Diagnostic) {
         finding.column = self.place_in_line(finding.column.saturating_sub(1)) + 1;
     }
 
-    /// The warning about the line.
+    /// Makes the warning about all replaced characters.
     pub(super) fn warning(&self, line: &[u8]) -> Option<Diagnostic> {
         let (character, place) = self.first?;
         let name = shown_character(character);
@@ -110,13 +113,13 @@ impl AsciiLine {
     }
 }
 
-/// Length of the string that begins with a quote.
+/// Length of the string at the start of a text, with its quotes. The text begins with a quote.
 fn quoted_length(text: &[u8]) -> usize {
     string_end(text, 1, true).map_or(text.len(), |quote| quote + 1)
 }
 
-/// Length of a string after a typographic quote, and the quote that ends it; `None` if the end is an
-/// ASCII quote.
+/// Length of a string after a typographic quote, and the typographic quote that ends it, or `None`
+/// in its place if an ASCII quote ends it. `None` if no quote follows.
 fn closing_quote(text: &[u8]) -> Option<(usize, Option<Typographic>)> {
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -129,7 +132,7 @@ fn closing_quote(text: &[u8]) -> Option<(usize, Option<Typographic>)> {
     None
 }
 
-/// Length of the word at the start of a text.
+/// Length in bytes of the word at the start of a text.
 fn word_length(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -143,7 +146,8 @@ fn word_length(text: &[u8]) -> usize {
     at
 }
 
-/// Whether a word is syntax, such as a move, a number or a field, so that its hyphens are signs.
+/// Whether a word is syntax, such as a move, a number or a field. Only then are hyphens in it
+/// syntax too.
 fn is_of_signs(word: &[u8], is_field: bool) -> bool {
     let Some(ascii) = in_ascii(word, |found| !found.is_quote()) else { return false };
     let is_sign = |byte: &u8| {

@@ -1,4 +1,4 @@
-//! Rules across opcodes.
+//! Rules about several operations of a record, such as `pm` and `pv`.
 
 use super::reader::Placed;
 use crate::model::rules::{Playable, is_insufficient_material};
@@ -8,14 +8,14 @@ use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::options::ParseOptions;
 
-/// A rule across opcodes.
+/// A rule about several operations of a record.
 struct Rule {
     code: &'static str,
-    /// The opcode of the operation that the warning is placed at.
+    /// Opcode of the operation whose place the warning has.
     opcode: Opcode,
     /// Whether the standard of 1994 has the rule too.
     in_1994: bool,
-    /// A description of the violation, if the record breaks the rule.
+    /// Returns a description of the violation if the record breaks the rule.
     broken: fn(&Record) -> Option<String>,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn check(
     }
 }
 
-/// The operations that the rules are about.
+/// The position and the operations to which the rules apply.
 struct Record<'a> {
     position: &'a Position,
     operations: &'a [Placed],
@@ -140,7 +140,8 @@ fn move_in_am_and_bm(record: &Record) -> Option<String> {
     Some(format!("`{}` is both in am and in bm", String::from_utf8_lossy(&both.text())))
 }
 
-/// A `ce` above 32000 gives the distance to mate, as `dm` does.
+/// Checks that `ce` and `dm` give the same distance to mate. A `ce` above 32000 gives such a
+/// distance.
 fn other_mate_in_ce(record: &Record) -> Option<String> {
     let (ce, dm) = (record.integer(Opcode::CE)?, record.integer(Opcode::DM)?);
     let fitting = u32::try_from(dm).ok().and_then(|moves| mates_in(moves).ok());

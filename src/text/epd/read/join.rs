@@ -1,4 +1,4 @@
-//! Moves after the semicolon of the operation to which they belong: `bm Be3; Bd2;`.
+//! Moves that are written after the semicolon of their operation: `bm Be3; Bd2;`.
 
 use super::moves::{pawn_reaches, read_misspelt};
 use super::reader::{Placed, Reader};
@@ -14,8 +14,8 @@ use crate::text::{codes, san};
 const MAX_LEN: usize = 16;
 
 impl Reader<'_, '_> {
-    /// Joins a text that is just a move to the operation before it in the line, as in `bm Be3; Bd2;`;
-    /// false if the text is an operation of its own.
+    /// Joins a text that is just a move to the operation before it in the line, as in
+    /// `bm Be3; Bd2;`. Returns false if the text is a separate operation.
     pub(super) fn join_to_operation<'a>(
         &mut self,
         position: &Position,
@@ -36,7 +36,8 @@ impl Reader<'_, '_> {
         true
     }
 
-    /// [`Reader::join_to_operation`] for operations in canonical order.
+    /// Does the same as [`Reader::join_to_operation`], but for two operations that are neighbours
+    /// in canonical order.
     pub(super) fn joins_operation(
         &mut self,
         position: &Position,
@@ -61,7 +62,8 @@ impl Reader<'_, '_> {
         true
     }
 
-    /// The move of a text, with its warnings, if the move may follow `am`, `bm` or `pv`.
+    /// Reads a text as one move that may follow the moves of `before` (`am`, `bm` or `pv`), and
+    /// reports that it is joined to them. `None` if the text is no such move.
     fn move_behind(
         &mut self,
         position: &Position,
@@ -106,7 +108,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a text may be a move: a cheap check of texts after `am`, `bm` and `pv`.
+/// Whether a text may be a move. This cheap check is made first for each text after `am`, `bm` and
+/// `pv`.
 fn could_be_move(text: &[u8]) -> bool {
     let has_square = |text: &[u8]| {
         text.windows(2).any(|pair| matches!(pair, [b'a'..=b'h', b'1'..=b'8']))

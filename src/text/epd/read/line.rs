@@ -1,4 +1,4 @@
-//! A line from its first to its last byte: position, counters, and the fate of the operations.
+//! The reading of a whole line: the position, the counters, and then the operations.
 
 use super::reader::Reader;
 use super::uci::Begin;
@@ -18,7 +18,7 @@ use crate::text::{codes, fields};
 pub enum Line {
     /// Only white space.
     Blank,
-    /// A comment, `# …` (lenient only).
+    /// A comment, `# …` (in the lenient profile only).
     Comment,
     /// A record.
     Record(EpdRecord),
@@ -66,7 +66,8 @@ impl Reader<'_, '_> {
         Ok(Line::Record(record))
     }
 
-    /// Finds bytes that are not allowed in lines, and lines that are too long.
+    /// Reports bytes that are not allowed in lines, and lines that are too long. Returns the line
+    /// without a byte order mark.
     fn check_bytes<'a>(&mut self, line: &'a [u8]) -> Result<Word<'a>, Diagnostic> {
         let whole = Word { at: 0, text: line };
         if line.len() > SPEC_LINE_LIMIT {
@@ -127,7 +128,8 @@ impl Reader<'_, '_> {
         Ok(Line::Comment)
     }
 
-    /// The position with its counters as fields, the place of the counters, and the rest of the line.
+    /// Reads the position and the counters after it. Returns the record with the counters as
+    /// fields, the place of the counters, and the rest of the line.
     fn read_position<'a>(
         &mut self,
         begin: Begin,
@@ -148,8 +150,8 @@ impl Reader<'_, '_> {
         Ok((record, counters.map_or(0, |(_, at)| at), rest))
     }
 
-    /// The four fields and the rest of the line. In the lenient profile, and if perft counts are read,
-    /// the fourth field also ends at a semicolon or a comma.
+    /// Splits off the four fields. Returns them and the rest of the line. In the lenient profile,
+    /// and if perft counts are read, a semicolon or a comma also ends the fourth field.
     fn split_fields<'a>(
         &mut self,
         line: Word<'a>,
@@ -180,15 +182,15 @@ impl Reader<'_, '_> {
         Ok((fields, rest.part(end, rest.text.len())))
     }
 
-    /// The text with blanks in place of underscores between the fields, as in web addresses, if it has
-    /// underscores (lenient only).
+    /// Replaces underscores between the fields by blanks, as web addresses have them (in the
+    /// lenient profile only). `None` if the line has no such underscores.
     fn without_underscores(&mut self, line: Word) -> Option<Vec<u8>> {
         if !self.is_lenient() || memchr::memchr(b'_', line.text).is_none() {
             return None;
         }
         let (first, _) = line.split_word();
         let parts: Vec<&[u8]> = first.text.split(|byte| *byte == b'_').collect();
-        // Web addresses may also have underscores in place of the slashes between ranks.
+        // Web addresses may also have underscores instead of slashes between ranks.
         let ranks = if first.text.contains(&b'/') { 1 } else { RANKS };
         if parts.len() < ranks.max(2) {
             return None;
@@ -204,7 +206,8 @@ impl Reader<'_, '_> {
         Some([&after[..], behind].concat())
     }
 
-    /// All four fields of a line that ends after one to three valid fields (lenient only).
+    /// Fills in the missing fields of a line that ends after one to three valid fields (in the
+    /// lenient profile only).
     fn fill_fields<'a>(
         &mut self,
         line: Word<'a>,
@@ -232,7 +235,7 @@ impl Reader<'_, '_> {
         Some(fields)
     }
 
-    /// Inserts the counters of fields 5 and 6 before the operations of the line.
+    /// Inserts the counters of fields 5 and 6 as operations before the operations of the line.
     fn add_counters(&mut self, counters: Counters, at: usize) {
         let own = self.take_operations();
         self.add_integer(Opcode::HMVC, counters.halfmove_clock.into(), at);

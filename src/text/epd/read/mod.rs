@@ -28,9 +28,9 @@ use reader::Reader;
 
 /// Parses one line, without its line end.
 ///
-/// Repairs and doubts are appended to `warnings` in the order of the columns. If there are more than a
-/// thousand warnings, the last one is `W-LEN-MORE`, which counts the others. A refused line leaves no
-/// warnings.
+/// Appends repairs and doubts to `warnings` in the order of their columns. If there are more than a
+/// thousand warnings, the last one is `W-LEN-MORE`, which counts the remaining ones. A rejected
+/// line leaves no warnings.
 ///
 /// # Errors
 /// The reason why the profile refuses the line, with the column.
@@ -79,7 +79,8 @@ pub fn parse_line(
 /// Maximum number of warnings about one line.
 const MAX_WARNINGS: usize = 1000;
 
-/// Keeps [`MAX_WARNINGS`] of the warnings from `before` on; the last one then counts the others.
+/// Keeps the first [`MAX_WARNINGS`] of the warnings, beginning at index `before`. The last one kept
+/// then counts the warnings that are left out.
 fn cap(warnings: &mut Vec<Diagnostic>, before: usize) {
     let last = before + MAX_WARNINGS - 1;
     if warnings.len() - before > MAX_WARNINGS {

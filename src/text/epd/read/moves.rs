@@ -1,4 +1,4 @@
-//! Move operands: sets, lines and single moves.
+//! Move operands: sets of moves, lines of moves, and single moves.
 
 use std::borrow::Cow;
 
@@ -13,14 +13,15 @@ use crate::text::options::Profile;
 use crate::text::scan::Word;
 use crate::text::{codes, san};
 
-/// Marks are joined to texts shorter than this. The text of a move is never longer.
+/// A mark is joined only to a text that is shorter than this number of bytes, because the text of a
+/// move is never longer.
 const MAX_JOINED: usize = 16;
 
 /// The text of one move, joined or split if necessary.
 pub(super) struct MoveText<'a> {
     at: usize,
     pub(super) text: Cow<'a, [u8]>,
-    /// The operand in which it begins.
+    /// Index of the operand in which the text begins.
     operand: usize,
 }
 
@@ -64,8 +65,9 @@ impl Reader<'_, '_> {
         Ok(Taken { operands: None, count })
     }
 
-    /// Reads one move, and plays it if it belongs to a line; `None` if a register is in its place. After
-    /// a move of a line that is kept as text, the position is unknown.
+    /// Reads one move, and plays it if `in_line` is true. Returns `None` if the text is the name of
+    /// a register (`c2` or `c7`) and not a legal move. If a move of a line is kept as text,
+    /// `playable` becomes `None`, because the position after it is unknown.
     pub(super) fn read_move(
         &mut self,
         playable: &mut Option<Playable>,
@@ -125,7 +127,8 @@ impl Reader<'_, '_> {
         token(text.word()).map(Some)
     }
 
-    /// The moves of a text in another notation, if the options allow other notations.
+    /// Returns the legal moves that a text in another notation may mean, if the options allow other
+    /// notations.
     fn fitting(&self, playable: &Playable, text: &MoveText) -> Option<Vec<Move>> {
         if self.options().repair_moves { san::fitting(playable, &text.text) } else { None }
     }
@@ -143,7 +146,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The texts of the moves, and the number of operands before a missing semicolon.
+    /// Collects the texts of the moves. Returns them and the number of operands that they take; a
+    /// missing semicolon may end them early.
     pub(super) fn move_texts<'a>(
         &mut self,
         segment: &Segment<'a, '_>,
@@ -201,8 +205,8 @@ impl Reader<'_, '_> {
             && Opcode::new(text).is_ok_and(|opcode| self.standard(opcode).is_some())
     }
 
-    /// Whether a token is a list of moves with commas. A list that contains the name of an operation
-    /// stays whole, because its parts would be read as that operation.
+    /// Whether a token is a list of moves with commas. A list that contains the name of an
+    /// operation stays whole, because its parts would be read as that operation.
     pub(super) fn is_list(&self, text: &[u8]) -> bool {
         let is_name = |part: &[u8]| self.begins_operation(part) || matches!(part, b"c2" | b"c7");
         text.contains(&b',') && !text.split(|&byte| byte == b',').any(is_name)
@@ -218,13 +222,15 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether a text is a mark, or a note of an allowed notation, that belongs to the text before it.
+    /// Whether a text is a mark, or a note of an allowed notation, that belongs to the text `last`
+    /// before it.
     pub(super) fn joins(&self, last: &[u8], mark: &[u8]) -> bool {
         joins(last, mark)
             || self.options().repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
     }
 
-    /// Joins a separate mark to the move before it: `Qd1 +`, `f8 = Q`.
+    /// Joins a mark that stands apart to the move before it: `Qd1 +`, `f8 = Q`. Returns false if
+    /// `mark` is not a mark.
     fn join_to_last(&mut self, texts: &mut [MoveText], mark: Word) -> bool {
         let Some(last) = texts.last_mut().filter(|last| self.joins(&last.text, mark.text)) else {
             return false;
@@ -241,13 +247,13 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a text names a register that can also be a move of a pawn. A string after it shows that it is a
-/// register. `c2` and `c7`, where pawns seldom step, are registers unless they are legal moves.
+/// Whether a text names a register and may also be a pawn move. If a string follows, it is a
+/// register. Pawns seldom move to `c2` or `c7`, so these are registers unless they are legal moves.
 fn is_register_or_square(text: &[u8]) -> bool {
     matches!(text, [b'c', b'2'..=b'7'])
 }
 
-/// Whether a text is a mark that belongs to the text before it.
+/// Whether a text is a mark that belongs to the text `last` before it.
 fn joins(last: &[u8], mark: &[u8]) -> bool {
     let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
     last.len() < MAX_JOINED
@@ -266,8 +272,8 @@ fn is_promoted(letter: u8) -> bool {
         .is_some_and(|role| !matches!(role, Role::Pawn | Role::King))
 }
 
-/// Whether `c1` or `c8`, which are names of registers, is a move of a pawn: in `c8 = N`, or if a pawn can
-/// go there and no string follows.
+/// Whether `c1` or `c8`, which are also names of registers, is a pawn move here. It is in `c8 = N`;
+/// it also is if a pawn can go there and no string follows.
 pub(in crate::text) fn is_promotion(
     text: &[u8],
     playable: Option<&Playable>,
@@ -292,7 +298,7 @@ pub(super) fn pawn_reaches(playable: &Playable, text: &[u8]) -> bool {
         && san::parse(playable, &[text, b"=Q"].concat(), Profile::Standard).is_ok()
 }
 
-/// Reads `M15` and `-M3` as mate targets.
+/// Reads `M15` and `-M3` as mate targets, `#15` and `#-3`.
 fn mate_distance(text: &[u8]) -> Option<Vec<u8>> {
     let (sign, digits) = match text {
         [b'M' | b'm', digits @ ..] | [b'+', b'M' | b'm', digits @ ..] => (&b"#"[..], digits),
@@ -303,8 +309,8 @@ fn mate_distance(text: &[u8]) -> Option<Vec<u8>> {
     mate_target(&target).is_some().then_some(target)
 }
 
-/// Reads misspelt moves that are unambiguous: `OO`, `OOO`, and captures with the `x` inside the square,
-/// as in `Bcx3+`.
+/// Reads unambiguous misspelt moves: `OO`, `OOO`, and captures with the `x` inside the square, such
+/// as `Bcx3+`.
 pub(super) fn read_misspelt(playable: &Playable, text: &[u8]) -> Option<san::SanRead> {
     let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
     let end = text.iter().rposition(|byte| !is_mark(byte)).map_or(0, |last| last + 1);

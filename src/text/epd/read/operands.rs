@@ -75,8 +75,9 @@ impl Reader<'_, '_> {
         raw.as_opcode().is_some_and(|opcode| self.standard(opcode).is_some())
     }
 
-    /// Number of operands of an operation that takes a fixed number. A known opcode just after them
-    /// begins the next operation (lenient only).
+    /// Number of operands that belong to an operation with a fixed number of them. In the lenient
+    /// profile, a known opcode just after that number begins the next operation; otherwise all
+    /// operands count.
     fn fixed(&self, segment: &Segment, wanted: usize) -> usize {
         match segment.raws.get(wanted) {
             Some(raw) if self.is_lenient() && self.known_opcode(raw) => wanted,
@@ -84,7 +85,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// An operand unchanged: for `noop` and unknown opcodes.
+    /// Reads an operand of `noop` or of an unknown opcode, unchanged.
     pub(super) fn verbatim(&mut self, raw: &Raw) -> Result<Operand, Diagnostic> {
         match raw {
             Raw::Str(inner, closed) => self.read_string(*inner, *closed),
@@ -92,7 +93,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A string, or a single word in place of a string.
+    /// Reads a string, or a single word that lacks its quotes.
     fn quoted(&mut self, raw: &Raw) -> Result<Operand, Diagnostic> {
         match raw {
             Raw::Str(inner, closed) => self.read_string(*inner, *closed),
@@ -117,7 +118,7 @@ impl Reader<'_, '_> {
         Ok(operand)
     }
 
-    /// The string of an opcode such as `id` or `c0`.
+    /// Reads the string of an opcode such as `id` or `c0`.
     fn read_text(&mut self, segment: &Segment, optional: bool) -> Result<Taken, Diagnostic> {
         let wanted = if optional { "at most one string" } else { "one string" };
         let raws = segment.raws;
@@ -141,7 +142,7 @@ impl Reader<'_, '_> {
         Ok(Taken::new(operands, raws.len()))
     }
 
-    /// The string of `tally`, whose moves must be legal.
+    /// Reads the string of `tally`, whose moves must be legal.
     fn read_tally(&mut self, position: &Position, segment: &Segment) -> Result<Taken, Diagnostic> {
         let count = self.fixed(segment, 1);
         let [Raw::Str(inner, true)] = &segment.raws[..count] else {
@@ -247,7 +248,7 @@ impl Reader<'_, '_> {
         Ok(self.string_of(Word { at: inner.at, text: &text }))
     }
 
-    /// A string operand from bytes of the line.
+    /// Makes a string operand from bytes of the line.
     pub(super) fn string_of(&mut self, word: Word) -> Operand {
         let charset = self.options().charset;
         let text = readable(word.text, charset);
@@ -262,7 +263,8 @@ impl Reader<'_, '_> {
         Operand::string(text)
     }
 
-    /// Reads `\"` as an apostrophe. Every quote inside a string is such an escape.
+    /// Reads `\"` as an apostrophe. A quote that is still inside a string always has a backslash
+    /// before it.
     fn without_escapes<'a>(&mut self, inner: Word<'a>) -> Cow<'a, [u8]> {
         if memchr::memchr(b'"', inner.text).is_none() {
             return Cow::Borrowed(inner.text);
@@ -309,7 +311,7 @@ fn strict_string(inner: Word, charset: Option<Charset>) -> Result<Operand, Diagn
     })
 }
 
-/// An unquoted operand: printing ASCII.
+/// Reads an unquoted operand of printing ASCII characters.
 pub(super) fn token(word: Word) -> Result<Operand, Diagnostic> {
     match word.text.iter().position(|byte| !(b'!'..=b'~').contains(byte)) {
         None => Ok(Operand::token(word.text)),
@@ -324,7 +326,8 @@ pub(super) fn token(word: Word) -> Result<Operand, Diagnostic> {
     }
 }
 
-/// Reads an integer. `None`: not an integer. `Some(None)`: too large for any opcode.
+/// Reads an integer. Returns `None` if the text is not an integer, and `Some(None)` if the integer
+/// is too large for any opcode.
 pub(super) fn integer(text: &[u8]) -> Option<Option<i128>> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -341,7 +344,7 @@ pub(super) fn integer(text: &[u8]) -> Option<Option<i128>> {
     Some(value.map(|value| if negative { -value } else { value }))
 }
 
-/// The `ce` value of `+M8`, `M8`, `-M3`, `#8`, `#-3`.
+/// Converts a mate score such as `+M8`, `M8`, `-M3`, `#8` and `#-3` to a `ce` value.
 fn mate_score(text: &[u8]) -> Option<i32> {
     let (negative, rest) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -374,7 +377,8 @@ fn read_identifier(segment: &Segment, raw: &Raw, names: &[&str]) -> Result<Opera
     }
 }
 
-/// Reads numbers by a fixed pattern: its digits match digits, all other bytes match themselves.
+/// Reads `N` numbers by a fixed pattern. A `0` in the pattern matches any digit; each other byte
+/// matches itself.
 fn pattern<const N: usize>(text: &[u8], pattern: &[u8]) -> Option<[u32; N]> {
     let mut values = [0; N];
     let mut place = 0;
@@ -447,8 +451,9 @@ pub enum TallyError {
     Move(San),
 }
 
-/// Parses the string of `tally` (`formats/epd_text.md`, section 3). Its moves must be legal in the
-/// position, so a position that is not playable has no tally with moves.
+/// Parses the string of `tally` (`formats/epd_text.md`, section 3). The moves of the tally must be
+/// legal in the position `root`. If that is `None` (no moves can be made), a tally with moves is an
+/// error.
 ///
 /// # Errors
 /// [`TallyError`] with the reason.

@@ -28,7 +28,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The text up to the next semicolon outside strings, and the rest after it.
+    /// Splits off the text up to the next semicolon outside strings. Returns it and the rest after
+    /// the semicolon.
     fn split_operation<'a>(
         &self,
         rest: Word<'a>,
@@ -93,7 +94,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Number of repetitions of the opcode before its operands, as in `bm bm Qd1` (lenient only).
+    /// Number of further copies of the opcode before its operands: 1 in `bm bm Qd1` (in the lenient
+    /// profile only).
     fn repeated_opcodes(&mut self, opcode: Opcode, name: Word, raws: &[Raw]) -> usize {
         let count = raws.iter().take_while(|raw| raw.as_opcode() == Some(opcode)).count();
         let follows = match self.standard(opcode).map(|entry| &entry.operands) {
@@ -135,15 +137,17 @@ impl Reader<'_, '_> {
         Ok(None)
     }
 
-    /// The opcode of a name before a colon in a spelling other than that of EPD: `PV` is `pv`.
+    /// Finds the opcode that a name before a colon means. The letter case may differ: `PV:` means
+    /// `pv`.
     fn as_meant(&self, name: &[u8]) -> Option<Opcode> {
         let known = Opcode::new(&name.to_ascii_lowercase()).ok();
         let known = known.filter(|opcode| self.standard(*opcode).is_some());
         known.or_else(|| Opcode::new(name).ok())
     }
 
-    /// Reads a segment into an operation, or salvages it. Returns the number of operands that it took;
-    /// the rest begins with an opcode.
+    /// Reads the operation of a segment. If that fails in the lenient profile, the text is
+    /// salvaged. Returns the number of operands taken; if others are left, the next one begins
+    /// another operation.
     pub(super) fn read_segment(
         &mut self,
         position: &Position,
@@ -174,8 +178,8 @@ impl Reader<'_, '_> {
         Ok(count)
     }
 
-    /// The end of an operation that cannot be read: the next known opcode that is not the text of a move,
-    /// unless its operands are free text.
+    /// Number of operands that belong to an operation that cannot be read. The next known opcode
+    /// ends it, unless that may be a move or the operands are free text.
     fn end_of_segment(&self, segment: &Segment) -> usize {
         match self.standard(segment.opcode).map(|entry| &entry.operands) {
             None | Some(Operands::Any | Operands::Str { .. } | Operands::TagPairs) => {
@@ -190,8 +194,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether an unquoted run names a square to which a pawn can step: `c3` to `c6` are moves as well as
-/// opcodes.
+/// Whether an unquoted word names a square to which a pawn can step. `c3` to `c6` are such squares,
+/// but also opcodes.
 fn could_be_square(raw: &Raw) -> bool {
     matches!(raw, Raw::Token(Word { text: [b'a'..=b'h', b'2'..=b'7'], .. }))
 }

@@ -1,6 +1,6 @@
-//! State of the reading of one line, and its diagnostics.
+//! The state while one line is read, and its diagnostics.
 //!
-//! The other files of this module read one part of a line each, through the methods of [`Reader`].
+//! Each of the other files of this module reads one part of a line, through methods of [`Reader`].
 
 use crate::model::rules::Playable;
 use crate::model::{Opcode, Operand, Operation, Position, StandardOpcode};
@@ -9,15 +9,15 @@ use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::{ParseOptions, Profile};
 use crate::text::scan::Word;
 
-/// An operation of the line, and its place.
+/// An operation of the line, and its place in the line.
 #[derive(Clone)]
 pub(super) struct Placed {
     pub(super) operation: Operation,
     pub(super) at: usize,
 }
 
-/// An operation of one move that has several. The one to keep is known once the line of moves is read
-/// that it should begin.
+/// An operation (`pm` or `sm`) that should have one move and has several. The right move is the
+/// first one of the line in `pv` or `sv`, so the choice waits until that operation is read.
 pub(super) struct Choice {
     pub(super) opcode: Opcode,
     pub(super) at: usize,
@@ -25,18 +25,19 @@ pub(super) struct Choice {
     pub(super) moves: Vec<Operand>,
 }
 
-/// The reading of one line.
+/// Reads one line.
 pub(super) struct Reader<'o, 'w> {
     options: &'o ParseOptions,
     warnings: &'w mut Vec<Diagnostic>,
     operations: Vec<Placed>,
-    /// Operations that are kept as operands of `noop`, with their places.
+    /// Texts that could not be read and are kept as operands of `noop`, with their places.
     salvaged: Vec<(usize, Operand)>,
-    /// Operations of one move that have several.
+    /// Operations that should have one move and have several.
     choices: Vec<Choice>,
-    /// Index of the operation made of the last one of the line, if it is `am`, `bm` or `pv`.
+    /// Index of the last operation read, if it is `am`, `bm` or `pv`. A move after it may belong to
+    /// it.
     moves_before: Option<usize>,
-    /// The position for move generation, prepared with the first move.
+    /// The position for move generation, prepared when the first move is read.
     playable: Option<Option<Playable>>,
 }
 
@@ -61,12 +62,13 @@ impl<'o, 'w> Reader<'o, 'w> {
         self.options.profile == Profile::Lenient
     }
 
-    /// The table's entry for an opcode, if this revision of the standard has it.
+    /// Finds the entry of an opcode in the table of standard opcodes, if this revision of the
+    /// standard has the opcode.
     pub(super) fn standard(&self, opcode: Opcode) -> Option<&'static StandardOpcode> {
         opcode.standard().filter(|entry| entry.in_1994 || !self.options.revision_1994)
     }
 
-    /// The position for move generation; `None` if it is not playable.
+    /// Returns the position for move generation; `None` if no moves can be made in it.
     pub(super) fn playable(&mut self, position: &Position) -> Option<Playable> {
         *self.playable.get_or_insert_with(|| Playable::new(position).ok())
     }
@@ -99,7 +101,8 @@ impl Reader<'_, '_> {
         self.warnings
     }
 
-    /// The index of the next warning: later warnings can be withdrawn.
+    /// Returns the index of the next warning. [`Reader::forget_since`] withdraws the warnings from
+    /// there on.
     pub(super) const fn mark(&self) -> usize {
         self.warnings.len()
     }
@@ -138,7 +141,7 @@ impl Reader<'_, '_> {
         self.add(opcode, vec![Operand::Integer(value)], at);
     }
 
-    /// Keeps a text as an operand of `noop`.
+    /// Salvages a text: it is kept as an operand of `noop`, with a warning.
     pub(super) fn salvage(&mut self, code: &'static str, text: Word, why: &str) {
         let kept = readable(text.trimmed().text, self.options.charset);
         let message = format!("{why}; {} kept as noop", shown(text.text));
@@ -157,7 +160,7 @@ impl Reader<'_, '_> {
         std::mem::take(&mut self.salvaged)
     }
 
-    /// Postpones an operation of one move that has several until all operations are read.
+    /// Postpones an operation with too many moves until all operations are read.
     pub(super) fn postpone(&mut self, choice: Choice) {
         self.choices.push(choice);
     }
@@ -166,7 +169,8 @@ impl Reader<'_, '_> {
         std::mem::take(&mut self.choices)
     }
 
-    /// The operation that a single move after it joins. Each call clears it.
+    /// Takes the index of the operation to which a single move after it belongs, and clears the
+    /// index.
     pub(super) const fn take_moves_before(&mut self) -> Option<usize> {
         self.moves_before.take()
     }
@@ -176,8 +180,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Bytes as the text of a string: decoded from the character set to UTF-8, with apostrophes for quotes
-/// and blanks for control bytes.
+/// Converts bytes to the text of a string. They are decoded from the character set to UTF-8; quotes
+/// become apostrophes and control bytes become blanks.
 pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Vec<u8> {
     decode(bytes, charset)
         .bytes()

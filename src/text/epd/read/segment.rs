@@ -8,9 +8,9 @@ use crate::text::scan::{Word, is_blank};
 /// An operand before its type is known.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::text) enum Raw<'a> {
-    /// A quoted string: the text between the quotes, and whether it has a closing quote.
+    /// A quoted string: the text between the quotes, and true if it has a closing quote.
     Str(Word<'a>, bool),
-    /// An unquoted run.
+    /// An unquoted word.
     Token(Word<'a>),
 }
 
@@ -31,7 +31,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The opcode that an unquoted run may be.
+    /// Returns the opcode that an unquoted word may be.
     pub(in crate::text) fn as_opcode(&self) -> Option<Opcode> {
         match self {
             Raw::Token(word) => Opcode::new(word.text).ok(),
@@ -40,13 +40,13 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// An operation of the line: its opcode, and its operands up to the semicolon or, in the lenient profile,
-/// up to an opcode before which a semicolon is missing.
+/// An operation of the line: its opcode and its operands, which end at the semicolon. In the
+/// lenient profile the semicolon may be missing, and then they end at the next opcode.
 pub(super) struct Segment<'a, 's> {
     pub(super) opcode: Opcode,
-    /// The whole text.
+    /// The whole text of the operation.
     pub(super) text: Word<'a>,
-    /// All operands up to the semicolon.
+    /// All operands up to the semicolon, even if a semicolon is missing among them.
     pub(super) raws: &'s [Raw<'a>],
 }
 
@@ -55,7 +55,7 @@ impl<'a> Segment<'a, '_> {
         self.text.at
     }
 
-    /// The text up to this operand.
+    /// Returns the text before an operand, which is given by its index.
     pub(super) fn text_before(&self, operand: usize) -> Word<'a> {
         match self.raws.get(operand) {
             Some(raw) => self.text.part(0, raw.at() - self.text.at).trimmed(),
@@ -73,9 +73,10 @@ impl<'a> Segment<'a, '_> {
     }
 }
 
-/// Operands as the record holds them, and the number of raw operands that they took.
+/// The operands of an operation as the record has them, and the number of raw operands that were
+/// read for them.
 pub(super) struct Taken {
-    /// `None` if the operation is decided later.
+    /// `None` if the operands are chosen later; see `Choice`.
     pub(super) operands: Option<Vec<Operand>>,
     pub(super) count: usize,
 }
@@ -107,16 +108,16 @@ pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &
     }
 }
 
-/// Whether a move after the operation may be one of its own.
+/// Whether a move that follows the operation may belong to it.
 pub(super) fn takes_more_moves(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::AM | Opcode::BM | Opcode::PV)
 }
 
-/// The place of the quote that ends a string whose first byte is at `start`; `None` if the string is left
+/// Finds the quote that ends a string whose first byte is at `start`; `None` if the string is left
 /// open.
 ///
-/// A quote ends the string. With `escapes`, a quote after a backslash does not, unless the text after it
-/// can follow a string.
+/// A quote ends the string. If `escapes` is true, a quote after a backslash ends it only if the
+/// text after the quote can follow a string.
 pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
     let mut from = start;
     loop {
@@ -129,10 +130,11 @@ pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> O
     }
 }
 
-/// Whether a text can follow a string: it is the end of the operation, or a blank before which the next
-/// quote, if there is one, plainly begins another string.
+/// Whether a text can follow a string. It can if only blanks precede a semicolon or the end. It
+/// also can if it begins with a blank and its next quote, if any, clearly begins another string.
 ///
-/// All canonical text is like this, so it is never read as if it had escapes.
+/// The text after any string in a canonical line is like this, so a canonical line is never read as
+/// if it had escapes.
 fn follows_string(behind: &[u8]) -> bool {
     match behind.iter().position(|&byte| !is_blank(byte)) {
         None => true,
@@ -141,8 +143,8 @@ fn follows_string(behind: &[u8]) -> bool {
     }
 }
 
-/// Whether the next quote follows a blank, and the quote after it precedes a blank, a semicolon or the
-/// end; true also without a next quote.
+/// Whether the next quote follows a blank, and the quote after that is followed by a blank, a
+/// semicolon or the end. Also true if there is no quote.
 fn next_string_is_whole(text: &[u8]) -> bool {
     let Some(open) = memchr::memchr(b'"', text) else { return true };
     let opens = open > 0 && is_blank(text[open - 1]);

@@ -1,4 +1,4 @@
-//! The operations of a line after all of them are read.
+//! Work on the operations of a line after all of them are read.
 
 use super::consistency;
 use super::reader::{Choice, Placed, Reader};
@@ -25,7 +25,8 @@ impl Reader<'_, '_> {
                     self.settle_duplicate(next, same)?;
                     continue;
                 }
-                // In a second reading, a move would follow the operation.
+                // If the written record were read again, the move would directly follow the
+                // operation and be joined to it.
                 if self.joins_operation(position, last, &next) {
                     continue;
                 }
@@ -57,7 +58,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Appends all salvaged texts to one `noop`, in the order of the line, after its own operands.
+    /// Appends all salvaged texts to the operands of one `noop`, in the order of the line.
     fn add_salvaged(&mut self, operations: &mut Vec<Placed>) {
         if !self.has_salvaged() {
             return;
@@ -75,8 +76,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Of several moves in place of one, keeps the move that begins the line of moves, and all of them as
-    /// text.
+    /// Settles operations that should have one move and have several. Of these, the move that
+    /// begins the line of moves is kept; all of them are salvaged as text.
     pub(super) fn settle_choices(&mut self) {
         for Choice { opcode, at, text, moves } in self.take_choices() {
             let line = if opcode == Opcode::SM { Opcode::SV } else { Opcode::PV };
@@ -96,7 +97,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Salvages operations that a second reading would join differently: marks that belong to no move.
+    /// Salvages operations with marks that belong to no move. If the written record were read
+    /// again, such marks would be joined differently.
     pub(super) fn salvage_loose_marks(&mut self, operations: &mut Vec<Placed>) {
         let is_loose = |one: &Placed| {
             let wanted = self.standard(one.operation.opcode).map(|entry| &entry.operands);
@@ -118,7 +120,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether adjacent operands are read as separate operands again.
+    /// Whether the operands, written one after another and read again, are the same separate
+    /// operands.
     fn stay_apart(&self, operands: &[Operand]) -> bool {
         if operands.iter().all(|operand| matches!(operand, Operand::Move { .. })) {
             return true;
@@ -128,7 +131,8 @@ impl Reader<'_, '_> {
             && texts.windows(2).all(|pair| !self.joins(&pair[0], &pair[1]))
     }
 
-    /// Converts `bm #5` to `dm` or `ce` if the options ask for it, unless another operation contradicts it.
+    /// Converts `bm #5` to `dm` or `ce` if the options ask for it, unless another operation
+    /// contradicts it.
     pub(super) fn convert_mate_targets(&mut self) {
         let opcode = match self.options().mates {
             MateTargets::Keep => return,
@@ -160,7 +164,8 @@ impl Reader<'_, '_> {
         self.add_integer(opcode, value.into(), at);
     }
 
-    /// Reports violations of rules across opcodes: warnings, and errors in the strict profile.
+    /// Reports violations of rules about several operations: as warnings, but in the strict profile
+    /// as an error.
     pub(super) fn check_consistency(
         &mut self,
         position: &Position,

@@ -1,4 +1,5 @@
-//! The rest of a line after four fields: counters, labels of training sets, perft counts, operations.
+//! The rest of a line after four fields: counters, labels of training sets, perft counts,
+//! operations.
 
 use super::operands::integer;
 use super::reader::Reader;
@@ -12,7 +13,8 @@ use crate::text::options::{Profile, ScoreView, Setting};
 use crate::text::scan::{Word, is_blank};
 
 impl Reader<'_, '_> {
-    /// Reads the counters after field 4. Returns them with the place of the first, and the rest.
+    /// Reads the counters after field 4. Returns the counters with the place of the first one, and
+    /// the rest of the line.
     pub(super) fn read_counters<'a>(
         &mut self,
         rest: Word<'a>,
@@ -50,7 +52,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The end of field 4, before counters without a blank between (lenient only).
+    /// Length of field 4 in a word. Counters may follow without a blank between (in the lenient
+    /// profile only).
     pub(super) fn end_of_en_passant(&mut self, word: Word) -> usize {
         let all = word.text.len();
         let (end, glued) = match word.text {
@@ -68,7 +71,8 @@ impl Reader<'_, '_> {
         end
     }
 
-    /// `x 39` at the end of a line: a number after a single character that is not a counter (lenient only).
+    /// Splits `x 39` at the end of a line: a single character that is not a counter, then a number
+    /// (in the lenient profile only).
     fn clock_that_is_none<'a>(&self, rest: Word<'a>) -> Option<[Word<'a>; 2]> {
         let (clock, behind) = rest.split_word();
         let (number, behind) = behind.split_word();
@@ -79,7 +83,8 @@ impl Reader<'_, '_> {
         counters.then_some([clock, number])
     }
 
-    /// Keeps each valid counter; the others become an operand of `noop`.
+    /// Keeps each valid counter; the others become an operand of `noop`. Returns both counters,
+    /// with their place, if both are valid. A single valid counter becomes an operation.
     fn settle_counters(&mut self, clock: Word, number: Word) -> Option<(Counters, usize)> {
         let halfmove_clock = counter(clock);
         let fullmove_number = counter(number).map(|number| number.max(1));
@@ -103,7 +108,8 @@ impl Reader<'_, '_> {
         None
     }
 
-    /// Reads up to two integers. In the lenient profile dashes among them are dropped.
+    /// Reads up to two integers. Returns them, their number, and the rest. In the lenient profile
+    /// dashes between them are dropped.
     fn counter_words<'a>(&mut self, rest: Word<'a>) -> ([Word<'a>; 2], usize, Word<'a>) {
         let mut numbers = [rest.part(0, 0); 2];
         let mut count = 0;
@@ -132,7 +138,8 @@ impl Reader<'_, '_> {
         (numbers, count, behind)
     }
 
-    /// The end of a fullmove number, before text without a blank between (lenient only).
+    /// Length of a fullmove number in a word. Text may follow without a blank between (in the
+    /// lenient profile only).
     fn end_of_number(&mut self, word: Word) -> usize {
         let digits = word.text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let is_glued = digits > 0 && matches!(word.text.get(digits), Some(b':' | b'|' | b'['));
@@ -145,7 +152,7 @@ impl Reader<'_, '_> {
         digits
     }
 
-    /// A fifth field without a sixth, or with the sixth attached: `01`.
+    /// Reads a fifth field without a sixth, or with the sixth attached to it: `01`.
     fn read_clock_alone(&mut self, clock: Word) -> Option<(Counters, usize)> {
         if let [b'0', number @ ..] = clock.text
             && !matches!(number, [] | [b'0', ..])
@@ -210,8 +217,9 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads the score after a line in the style of chessdb, `; 23;` or `; cdb eval: 23, ply: 5;`, and
-    /// returns the text before it. The score is in the view of the side to move.
+    /// Reads a score at the end of the line in the style of chessdb, `; 23;` or
+    /// `; cdb eval: 23, ply: 5;`. Returns the text before it. The score is from the view of the
+    /// side to move.
     fn take_score_behind<'a>(&mut self, rest: Word<'a>) -> Word<'a> {
         let line = rest.trimmed();
         let Some(body) = line.text.strip_suffix(b";") else { return rest };
@@ -235,8 +243,8 @@ impl Reader<'_, '_> {
         self.add_label(position, score, result, rest)
     }
 
-    /// Reads labels of training sets: `[0.5]`, `| 0.5`, `| 23 | 0.5`. The result is White's; the options
-    /// say whose view the score is.
+    /// Reads labels of training sets: `[0.5]`, `| 0.5`, `| 23 | 0.5`. The result is from White's
+    /// view; the options give the view of the score.
     fn read_labels(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
         let refuse = |column, what: &str| refused_label(rest, column, what);
         let line = rest.trimmed();
@@ -259,7 +267,8 @@ impl Reader<'_, '_> {
         self.add_label(position, score, result, rest)
     }
 
-    /// Adds the operations of a result and of a score. `whole` contains both.
+    /// Adds the operations for a result and a score. `whole` is the text of the label, for
+    /// messages.
     fn add_label(
         &mut self,
         position: &Position,
@@ -336,18 +345,20 @@ const fn begins_number(byte: &u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'-' | b'+')
 }
 
-/// A counter in the range of its field, including a fullmove number of 0.
+/// Reads a counter in the range of its field; also a fullmove number of 0.
 fn counter(word: Word) -> Option<u32> {
     integer(word.text).flatten().and_then(|value| u32::try_from(value).ok())
 }
 
-/// A single character at the end of a line other than a semicolon.
+/// Returns the single character, other than a semicolon, that a text consists of without its
+/// blanks.
 fn last_character(rest: Word) -> Option<Word> {
     let word = rest.trimmed();
     (word.text.len() == 1 && word.text != b";").then_some(word)
 }
 
-/// The counts of a text that has only integers between commas or semicolons; `None` for any other text.
+/// Reads the counts of a text that has only integers between commas or between semicolons; `None`
+/// for any other text.
 fn perft_counts(rest: Word) -> Option<Vec<Word>> {
     let separator = *rest.text.first()?;
     let mut counts = Vec::new();
@@ -366,8 +377,9 @@ fn perft_counts(rest: Word) -> Option<Vec<Word>> {
     (!counts.is_empty()).then_some(counts)
 }
 
-/// The `ce` of a score of chessdb, and the number of plies from the start array to its position. The
-/// score is a number of centipawns, a mate in plies such as `M9` and `-M10`, `#` or `mated`.
+/// Reads a score of chessdb. Returns its `ce` and, if given, the number of plies from the start
+/// array to the position. The score is a number of centipawns, a mate in plies such as `M9` and
+/// `-M10`, or `#` or `mated`.
 fn score_of_chessdb(label: &[u8]) -> Option<(i128, Option<&[u8]>)> {
     let label = label.strip_prefix(b"cdb eval: ").unwrap_or(label);
     let (score, ply) = match memchr::memchr(b',', label) {
@@ -391,8 +403,9 @@ fn refused_label(whole: Word, column: usize, what: &str) -> Result<(), Diagnosti
     Err(Diagnostic::error(codes::E_EPD_LABEL, column, message))
 }
 
-/// A result that is the whole rest after the fields, after a blank, a semicolon or a comma; and the score
-/// before it, after another comma.
+/// Reads a label without brackets that is the whole rest of the line. Returns the score, if any,
+/// and the result. A blank, a semicolon or a comma stands before the label; the score stands before
+/// the result, with the same separator between them.
 fn bare_label(rest: Word) -> Option<(Option<Word>, Word)> {
     let line = rest.trimmed();
     let separator = line.text.first().copied().filter(|first| matches!(first, b',' | b';'));
@@ -407,7 +420,7 @@ fn bare_label(rest: Word) -> Option<(Option<Word>, Word)> {
     is_label.then_some((score, result.trimmed()))
 }
 
-/// The spelling in EPD for the result of a label.
+/// Returns the EPD spelling of the result in a label.
 fn result_text(label: &[u8]) -> Option<&'static [u8]> {
     match label {
         b"1" | b"1.0" | b"1-0" => Some(b"1-0"),

@@ -1,4 +1,5 @@
-//! Words of UCI and of test files around a position: `position startpos moves e2e4`, `epd …`.
+//! Words of UCI and of test files before or after a position: `position startpos moves e2e4`,
+//! `epd …`.
 
 use super::reader::{Placed, Reader};
 use super::segment::{Segment, split_operands};
@@ -9,14 +10,14 @@ use crate::text::options::Profile;
 use crate::text::scan::{Word, is_blank};
 use crate::text::{codes, san};
 
-/// The words before the fields of a position, or in place of them.
+/// The words before the fields of a position, or instead of the fields.
 #[derive(Copy, Clone)]
 pub(super) struct Begin {
     /// The place of the first word.
     pub(super) at: usize,
-    /// Whether there is a word that is not part of a record, such as `position`.
+    /// True if there is a word that is not part of a record, such as `position`.
     pub(super) has_words: bool,
-    /// Whether the last word is `startpos`, in place of the fields.
+    /// True if the last word is `startpos`, which replaces the fields.
     pub(super) is_start_array: bool,
 }
 
@@ -28,7 +29,8 @@ impl Reader<'_, '_> {
     pub(super) fn skip_words<'a>(&mut self, line: Word<'a>) -> (Begin, Word<'a>) {
         let mut rest = line;
         let mut begin = Begin { at: line.at, has_words: false, is_start_array: false };
-        // Few placements begin with one of these letters.
+        // Few piece placements begin with one of these letters, so this check is quick for most
+        // lines.
         while self.is_lenient()
             && matches!(
                 rest.text.first().map(u8::to_ascii_lowercase),
@@ -50,9 +52,9 @@ impl Reader<'_, '_> {
         (begin, rest)
     }
 
-    /// Reads `moves e2e4 e7e5` after a position. The record becomes that of the position after the moves,
-    /// or the moves become its `pv`. An operation that ends in a semicolon does not count, unless the
-    /// line began with words of UCI.
+    /// Reads `moves e2e4 e7e5` after a position. The moves are played, and the record gets the
+    /// position after them; or the options keep them as its `pv`. If an operation ends in a
+    /// semicolon, `moves` is an opcode and not this word, unless the line began with words of UCI.
     pub(super) fn read_moves_behind<'a>(
         &mut self,
         record: &mut EpdRecord,
@@ -127,12 +129,12 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a word is not part of a record and may precede its position.
+/// Whether a word may precede a position and is not part of the record.
 pub(in crate::text) fn is_word_before_position(word: &[u8]) -> bool {
     WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// The record of the position after a move.
+/// Plays a move: returns the record of the position after it.
 fn play(record: &EpdRecord, word: Word) -> Result<EpdRecord, Diagnostic> {
     let refuse = |code, why: &str| {
         Diagnostic::error(code, word.column(), format!("{}: {why}", shown(word.text)))
