@@ -10,10 +10,10 @@
 /// The probability of a one bit, adapted to previous bits.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct BitModel {
-    /// In units of 1/65,536.
+    /// In units of 1/65,536, from 0 to 65,535.
     one: u16,
-    /// Number of bits seen, at most the index of the last rate. It is as wide as the probability,
-    /// so that thousands of models are initialised in whole words.
+    /// Number of bits seen, up to a maximum. It is as wide as the probability, so that thousands of
+    /// models are initialised in whole words.
     seen: u16,
 }
 
@@ -327,7 +327,8 @@ impl Default for IntegerModel {
 }
 
 impl IntegerModel {
-    /// Makes a model of which the lengths have `count` contexts.
+    /// Makes a model with `count` contexts. Each context has its own models of lengths; all share
+    /// those of heads.
     pub(super) fn with_contexts(count: usize) -> IntegerModel {
         IntegerModel { models: vec![BitModel::default(); (count << LENGTH_BITS) + HEADS].into() }
     }
@@ -358,7 +359,7 @@ impl IntegerModel {
     }
 }
 
-/// Structure of bit models.
+/// A structure that consists of bit models.
 pub(super) trait BitModels {
     /// Visits all models, always in the same order.
     fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel));

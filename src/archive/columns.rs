@@ -76,9 +76,11 @@ const EXPLICIT: u32 = 2;
 /// All four rights of outermost rooks.
 const ALL_OUTERMOST: u32 = 0x1111 * OUTERMOST;
 
-/// Bits of the form.
+/// Bit of the form: the castling field has Shredder's letters.
 const SHREDDER: u32 = 1;
+/// Bit of the form: the record has operations other than counters.
 const OPERATIONS: u32 = 2;
+/// Shift of the [`CounterPlace`] in the form.
 const COUNTERS_SHIFT: u32 = 2;
 
 /// Place of the counters in a record.
@@ -114,7 +116,7 @@ const PLACES: [CounterPlace; 5] = [
 pub(super) struct Row(pub(super) [u32; COLUMNS]);
 
 impl Row {
-    /// Makes the row of a record. It holds no operations except the counters.
+    /// Makes the row of a record. The row holds no operations except the counters.
     pub(super) fn from_record(record: &EpdRecord) -> Row {
         let mut row = Row::from_position(record.position());
         let place = row.take_counters(record);
@@ -285,8 +287,8 @@ impl Row {
         (clock_is_right && number_is_right).then_some(place)
     }
 
-    /// True if the state has only defined bits, and the row has Shredder's letters only with some
-    /// right.
+    /// True if the state has only defined bits, and Shredder's letters are used only if there is
+    /// some right.
     const fn has_right_state(&self) -> bool {
         let rights = self.0[STATE] >> RIGHTS_SHIFT;
         rights >> RIGHTS_BITS == 0 && (self.0[FORM] & SHREDDER == 0 || rights != 0)
@@ -476,7 +478,7 @@ const fn files_with(rank: u32, code: u32) -> u8 {
     !occupied(rank ^ (0x1111_1111 * code))
 }
 
-/// [`files_with`], as the lowest bits of nibbles.
+/// Does the same as [`files_with`], but returns the files as the lowest bits of nibbles.
 const fn squares_with(rank: u32, code: u32) -> u32 {
     let others = rank ^ (0x1111_1111 * code);
     !(others | others >> 1 | others >> 2 | others >> 3) & 0x1111_1111
@@ -492,7 +494,7 @@ pub(super) fn with_other_colors(rank: u32) -> u32 {
     u32::from_le_bytes(rank.to_le_bytes().map(|byte| OTHER_COLORS[usize::from(byte)]))
 }
 
-/// [`with_other_colors`] for the two codes of a byte.
+/// Result of [`with_other_colors`] for each byte, which is two codes.
 static OTHER_COLORS: [u8; 256] = {
     const fn other(code: usize) -> u8 {
         match code {

@@ -52,15 +52,17 @@ pub enum ArchiveError {
     Corrupt {
         /// Part of the file.
         part: &'static str,
-        /// Number of the part, from 0: of a segment, a block or a record, depending on the part.
+        /// Number of the part, from 0: for example of a segment, a block or a record. `None` if no
+        /// number is known.
         number: Option<u64>,
     },
-    /// A part of the file needs more memory than the reader may use.
+    /// A part of the file needs more memory than the reader is allowed to use.
     #[error("{part}{} needs more memory than allowed; raise the memory limit", place(*.number))]
     MemoryExceeded {
         /// Part of the file.
         part: &'static str,
-        /// Number of the part, from 0: of a segment, a block or a record, depending on the part.
+        /// Number of the part, from 0: for example of a segment, a block or a record. `None` if no
+        /// number is known.
         number: Option<u64>,
     },
     /// A record number that the archive does not have.

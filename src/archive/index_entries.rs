@@ -1,5 +1,4 @@
-//! Sorting of the entries of position indexes. For archives without an index, lookups by a map of
-//! boards.
+//! Sorting of the entries of position indexes, and a map of boards for lookups without an index.
 
 use std::collections::HashMap;
 use std::io;

@@ -6,13 +6,13 @@ use super::columns::{EN_PASSANT, RANKS, Row, STATE};
 use crate::model::Bitboard;
 use crate::model::rules::{Move, Playable, after};
 
-/// Returns the legal move that leads from the position of a row to the pieces, side to move and
-/// rights of another row, and the position before the move. There is at most one such move.
+/// Returns the legal move that leads from the position of one row to the pieces, side to move and
+/// rights of another. There is at most one. Returns the position before the move with it.
 pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
     let changed = changed_squares(before, row)?;
     let playable = Playable::new(&before.position()?).ok()?;
     let mut found = None;
-    // After castling, king and rook may have exchanged their squares, or not moved.
+    // In castling, king and rook may exchange their squares, or one of them may stay.
     playable.each_move_from(Bitboard(changed | playable.king().bit()), |mv| {
         let both = mv.from.bit() | mv.to.bit();
         let may_lead = changed & both == both || playable.castling_side(mv).is_some();
@@ -48,13 +48,13 @@ fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
 #[derive(Default, Debug)]
 pub(super) struct ReadRows {
     pub(super) rows: Vec<Row>,
-    /// The moves that predicted rows, by the index of the predicted row; shorter than `rows` if no
-    /// later row was predicted by a move.
+    /// For each row the move that predicted it, if any. The list ends with the last row that a move
+    /// predicted.
     pub(super) moves: Vec<Option<Move>>,
 }
 
 impl ReadRows {
-    /// Adds a row, and the move that predicted it.
+    /// Adds a row, and the move that predicted it, if any.
     pub(super) fn push(&mut self, row: Row, mv: Option<Move>) {
         if mv.is_some() {
             self.moves.resize(self.rows.len(), None);
@@ -83,7 +83,7 @@ impl<'a> MoveLinks<'a> {
         MoveLinks { rows, moves: vec![None; rows.len()] }
     }
 
-    /// Makes links where the moves that lead from each row to the next are known.
+    /// Makes links with known moves: `steps` has the move that leads from each row to the next.
     pub(super) fn from_steps(rows: &'a [Row], steps: &[Option<Move>]) -> MoveLinks<'a> {
         MoveLinks { rows, moves: steps.iter().map(|step| Some(*step)).collect() }
     }

@@ -1,4 +1,4 @@
-//! Columns of rows whose values are numbered.
+//! Columns of rows, with numbered values.
 
 /// A column of all rows. Its distinct values are numbered in order of their first occurrence.
 pub(super) struct NumberedColumn {

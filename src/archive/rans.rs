@@ -79,11 +79,12 @@ pub(super) fn encode(intervals: &[Interval], check: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns quotient and remainder. It multiplies by the reciprocal, which depends only on the
-/// divisor. So the division that makes the reciprocal need not wait for the number.
+/// Divides by a multiplication with the reciprocal, and returns quotient and remainder. The
+/// reciprocal depends only on the divisor, so the processor can compute it before it knows the
+/// number.
 fn divide(number: u64, divisor: u64) -> (u64, u64) {
     let reciprocal = u64::MAX / divisor;
-    // At most one too small.
+    // The quotient is at most one too small.
     let quotient = ((u128::from(number) * u128::from(reciprocal)) >> u64::BITS) as u64;
     let rest = number - quotient * divisor;
     match rest < divisor {
@@ -134,8 +135,8 @@ impl<'a> RansDecoder<'a> {
         byte
     }
 
-    // Whether a word is needed is unpredictable. So it is read in any case, and selected without a
-    // branch.
+    // The processor cannot predict whether a word is needed. So the word is read in any case, and
+    // selected without a branch.
     fn refill(&mut self) {
         let is_low = self.state < LOW;
         let (word, rest) = match self.words.split_first_chunk() {

@@ -4,8 +4,8 @@
 //! full, its records are sorted and appended to an unnamed temporary file as a run. The runs are
 //! merged when they are read. At most two files are open at a time, whatever the size: some systems
 //! allow a process only 256.
-// A file for each run would be simpler. An earlier sorter of the archive had one for each, but
-// opened 32 files for each sorter.
+// A file for each run would be simpler. An earlier sort of the archive did so, but it opened 32
+// files for each sorter.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;

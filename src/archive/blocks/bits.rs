@@ -33,7 +33,7 @@ impl BitWriter {
     }
 
     /// Writes an Elias gamma code of a number that is at least 1: the number of bits below its
-    /// highest in unary, then these bits.
+    /// highest bit in unary, then these bits.
     pub(super) fn put_gamma(&mut self, value: u32) {
         let bits = value.ilog2();
         self.put((1 << bits) - 1, bits + 1);
@@ -76,7 +76,7 @@ impl<'a> BitReader<'a> {
         BitReader { bytes, at: 0 }
     }
 
-    /// The bits from the next one on, at least 56; zeros past the end.
+    /// The next bits, at least 56 of them; zeros past the end.
     #[inline]
     fn window(&self) -> u64 {
         let rest = self.bytes.get(self.at / 8..).unwrap_or_default();

@@ -76,7 +76,7 @@ pub(in crate::archive) struct CodedSegment {
 /// The coded operations of a segment; empty if no record has any.
 #[derive(Default)]
 struct CodedOperations {
-    /// Initial model of each block.
+    /// Initial model for each block; may be empty.
     start: Vec<u8>,
     blocks: Vec<Vec<u8>>,
 }

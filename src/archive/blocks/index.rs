@@ -1,5 +1,5 @@
-//! The position index: leads from position keys to the index blocks that may hold the position.
-//! Index blocks are explained in [`super::BlockSegment`].
+//! The position index, which leads from position keys to the index blocks that may hold the
+//! position. Index blocks are explained in [`super::BlockSegment`].
 //!
 //! Keys are cut to one bit more than it takes to number the entries. Their highest bits choose a
 //! bucket. In a bucket the remaining bits of the keys ascend and are coded as differences. After
@@ -277,7 +277,7 @@ impl<'a> BlockIndex<'a> {
         u32::from(self.tail.bucket_bits) + u32::from(self.tail.rest_bits)
     }
 
-    /// Returns the high bits of a key, which this index keeps.
+    /// Returns the high bits of a key that this index keeps.
     fn cut(&self, key: u64) -> u64 {
         key.checked_shr(64 - self.key_bits()).unwrap_or(0)
     }

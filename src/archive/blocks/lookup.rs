@@ -245,7 +245,7 @@ impl SearchedBlock {
     }
 }
 
-/// A decoded block, and the part of it that is one index block.
+/// A decoded block, and the part of it that was searched.
 struct OpenBlock {
     segment: usize,
     block: Arc<Block>,

@@ -55,8 +55,8 @@ impl BlockReader {
         Ok(segment.span.first + u64::from(nth))
     }
 
-    /// True if the range is so short that each record is read alone, unless the current window has
-    /// its first record.
+    /// True if the records of a range are read one by one: the range is short, and the current
+    /// window does not have its first record.
     fn are_few(&self, place: usize, range: &Range<u64>) -> bool {
         let blocks = self.segments()[place].blocks();
         (range.end - range.start) * 4 < blocks.into()

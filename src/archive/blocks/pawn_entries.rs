@@ -76,8 +76,7 @@ impl PawnEntries {
 #[derive(Default)]
 struct PawnGroup {
     pawns: u64,
-    /// The blocks in which the pawn structure occurs; if they are more than few, only the first
-    /// ones.
+    /// The blocks in which the pawn structure occurs, at most one more than [`FEW_BLOCKS`].
     blocks: Vec<u32>,
     /// Entries of the positions, which are kept only while the blocks are few.
     waiting: Vec<Entry>,

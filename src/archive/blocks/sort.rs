@@ -198,7 +198,7 @@ fn is_near(order: &[u32]) -> bool {
     order::write(order, 0).len() * 8 < order.len() * NEAR
 }
 
-/// True if many rows look like the position after the row before in a game.
+/// True if many rows look like the position that follows the previous row in a game.
 fn is_of_games(rows: &[Row]) -> bool {
     let is_joined = |pair: &[Row]| {
         let [row, next] = [&pair[0].0, &pair[1].0];

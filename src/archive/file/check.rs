@@ -26,7 +26,7 @@ pub(in crate::archive) fn placed(identity: u32, number: u64, bytes: &[u8]) -> u3
     crc32c::crc32c_append(crc32c::crc32c(place(identity, number).as_bytes()), bytes)
 }
 
-/// Appends to bytes their checksum in a place.
+/// Appends the checksum of a place and `bytes` to `bytes`.
 pub(in crate::archive) fn append_placed(identity: u32, number: u64, bytes: &mut Vec<u8>) {
     let check = placed(identity, number, bytes);
     bytes.extend_from_slice(&check.to_le_bytes());
@@ -105,7 +105,7 @@ fn crc_words_by_instruction<const WORDS: usize>(first: u64, words: &[u64; WORDS]
     !(words.iter().fold(step(u32::MAX.into(), &first), step) as u32)
 }
 
-/// The portable version.
+/// Portable version of [`crc_words`].
 fn crc_words_by_bytes<const WORDS: usize>(first: u64, words: &[u64; WORDS]) -> u32 {
     let crc = crc32c::crc32c(&first.to_le_bytes());
     crc32c::crc32c_append(crc, words.map(u64::to_le).as_bytes())

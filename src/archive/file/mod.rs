@@ -63,7 +63,7 @@ pub(super) struct Footer {
     pub(super) file_len: U64,
     pub(super) records: U64,
     pub(super) flags: U32,
-    /// Entries of the section table.
+    /// Number of entries of the section table.
     pub(super) sections: U32,
     /// CRC32C of the section table.
     pub(super) table_check: U32,
@@ -206,7 +206,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// The records of an entry of the segment table.
+    /// The records of a segment, from its entry in the segment table.
     pub(super) const fn new(entry: &SegmentEntry) -> Span {
         Span {
             first: entry.first_record.get(),

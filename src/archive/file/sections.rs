@@ -197,7 +197,8 @@ impl SectionEntry {
         Section { offset: self.offset.get(), len: self.len.get(), check: self.check.get() }
     }
 
-    /// Kind of the section; `None` if this reader does not know it and may ignore it.
+    /// Kind of the section; `None` if this reader does not know the kind and may ignore the
+    /// section.
     fn kind(&self) -> Result<Option<SectionKind>, ArchiveError> {
         let (kind, flags) = (self.kind.get(), self.flags.get());
         if flags & !MAY_BE_IGNORED != 0 {

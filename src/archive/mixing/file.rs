@@ -79,8 +79,8 @@ struct ModelCodec {
     values: IntegerModel,
     pieces: SymbolModel,
     is_used: BitModel,
-    /// Models of whether a weight is not 0. There is one for each density class of its feature,
-    /// density class of its unit, and whether the previous weight is not 0.
+    /// Models of whether a weight is not 0. There is one for each combination of the density class
+    /// of the feature, the density class of the unit, and whether the previous weight was 0.
     is_set: Vec<BitModel>,
     signs: BitModel,
     magnitudes: SymbolModel,

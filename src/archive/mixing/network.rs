@@ -13,7 +13,7 @@ const POINTS: [i32; 41] = [
 pub(super) const UNIT: i32 = 256;
 /// Bound of the evidence.
 const LIMIT: i32 = 10 * UNIT;
-/// Binary logarithm of the distance of points.
+/// Binary logarithm of the distance between two points.
 const STEP_BITS: u32 = 7;
 
 /// The probability for each evidence within the bounds, in units of 1/[`SCALE`]; never 0 or 1.

@@ -51,7 +51,8 @@ pub(super) struct ListModel {
     is_as_long: BitModel,
     first: IntegerModel,
     rises: BitModel,
-    /// By the length in bits of the previous number; made when they are needed.
+    /// Models of differences, by the length in bits of the previous number. They are made when they
+    /// are needed.
     steps: Steps,
 }
 

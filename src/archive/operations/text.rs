@@ -273,7 +273,7 @@ fn moved<const BIT: bool>(slots: Lanes) -> Lanes {
     let probability = slots.shifted_right::<COUNT_BITS>();
     let twice = probability + probability;
     let parts = count + count + Lanes::splat(3);
-    // The step is computed in 16 bits, and the lowest bits are then dropped.
+    // In effect, the step is computed in 16 bits, and the lowest bits are then dropped.
     let moved = if BIT {
         probability + (Lanes::splat(2 * 0xfff + 1) - twice).quotient(parts)
     } else {

@@ -193,7 +193,7 @@ pub(super) struct RowDirectory<'a> {
 }
 
 impl<'a> RowDirectory<'a> {
-    /// Reads the number of records that are the first of their keys from the last line; `None` if
+    /// Reads from the last line the number of records that are the first of their keys. `None` if
     /// the line is damaged.
     pub(super) fn firsts(bytes: &[u8], identity: u32) -> Option<u64> {
         let lines = <[Line]>::ref_from_bytes(bytes).ok()?;
@@ -253,8 +253,8 @@ impl<'a> RowDirectory<'a> {
     }
 
     /// Checks that the rows of all lines follow each other, that the keys of first records ascend
-    /// and belong to these lines, and that the lines have nothing else. `first_key` returns the key
-    /// of the first record with a number.
+    /// and belong to these lines, and that the lines have nothing else. `first_key(n)` is the key
+    /// of record `n`, which is a first record.
     pub(super) fn verify(
         &self,
         mut first_key: impl FnMut(u64) -> Result<u64, ArchiveError>,
@@ -286,7 +286,7 @@ impl<'a> RowDirectory<'a> {
     }
 }
 
-/// Callback for a record in its final order, with the further records of its key.
+/// Callback that gets the records in their final order, each with the further records of its key.
 type PutRow<'p> = &'p mut dyn FnMut(&[u8], Option<Further>) -> Result<(), ArchiveError>;
 
 /// A first record of a key that is not written yet.

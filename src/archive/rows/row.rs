@@ -39,7 +39,7 @@ const HALFMOVE_BITS: u32 = 10;
 const FULLMOVE_BITS: u32 = 14;
 const HAS_COUNTERS: u64 = 1 << 24;
 const SHREDDER: u64 = 1 << 25;
-/// The file, from 1, of an en passant square that is not part of the identity.
+/// Shift of the file, from 1, of an en passant square that is not part of the identity.
 const EN_PASSANT_SHIFT: u32 = 26;
 
 impl FastRow {

@@ -20,8 +20,8 @@ use crate::model::rules::Move;
 
 /// Estimated bits of a row that is coded as a move from the row before.
 const MOVE_BITS: f32 = 6.0;
-/// Prediction from previous rows is tried if a row shares on average more first columns than this
-/// with a previous row.
+/// Prediction from previous rows is tried if rows share on average more than this number of first
+/// columns with a previous row.
 const ALIKE: f32 = 2.5;
 /// Number of rows above which candidates are compared on a sample.
 const SAMPLE: usize = 1 << 14;
@@ -55,8 +55,8 @@ struct Outline {
 /// Plan of the tree of a column.
 struct ColumnPlan {
     contexts: &'static [Context],
-    /// Estimated number of times that each symbol, and the escape, is coded in the root, from a
-    /// sample.
+    /// For each symbol and for the escape: the number of times that it is coded in the root,
+    /// estimated from a sample.
     usage: Vec<u32>,
     /// Estimated bits of the sample and of the model.
     bits: f32,
@@ -473,8 +473,8 @@ impl TrainingView<'_> {
 /// values of a class are in the order of the file.
 struct Dictionary {
     /// Numbers of the values.
-    /// Number of values in each class, by n.
     numbers: Vec<u32>,
+    /// Number of values in each class, by n.
     class_lens: Vec<u32>,
 }
 

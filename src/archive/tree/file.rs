@@ -329,7 +329,7 @@ struct TreeCodec<'a> {
     nodes: Vec<NodeSpec>,
     /// Number of symbols in the lists of all nodes.
     listed: usize,
-    /// For each level of the current path: the symbols that are common in the lists of a node and
+    /// For each level of the current path: the symbols that are common in the lists of the node and
     /// its children.
     hints: Vec<Hint>,
     /// The symbols found so far for the list that is being coded.
@@ -357,7 +357,7 @@ struct Hint {
     likely: Vec<u16>,
 }
 
-/// Maximum number of likely symbols of which the presence is coded one by one.
+/// Maximum number of likely symbols. For each of them it is coded whether a list has it.
 const HINTED: usize = 32;
 
 impl Hint {
@@ -406,7 +406,7 @@ impl Hint {
         }
     }
 
-    /// Share of the lists that have a symbol, from 0 to 15 fifteenths.
+    /// Share of the lists that have a symbol, in fifteenths.
     fn part(&self, symbol: u16) -> usize {
         let lists = self.counts[usize::from(symbol)];
         (lists * 15 / self.lists.max(1)).min(15) as usize
@@ -484,7 +484,8 @@ impl TreeCodec<'_> {
         (self.codec.cost <= self.codec.limit).then_some(())
     }
 
-    /// Returns the place of the child of a node that has the value `context` of the next context.
+    /// Returns the place of a child of a node. `context` is the value of the next context in the
+    /// child.
     fn below(&self, level: usize, Place { mut known, .. }: Place, context: u32) -> Option<Place> {
         let number = *self.contexts.get(level - 1)?;
         let rank = match number {

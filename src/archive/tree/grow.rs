@@ -16,7 +16,7 @@ const NODE_BITS: f32 = 16.0;
 const SYMBOL_BITS: f32 = 6.0;
 /// Maximum number of symbols that a node below the root lists.
 const MAX_LIST: usize = 700;
-/// Values of a context that fewer rows have get no node.
+/// A value of a context gets no node if fewer rows than this have the value.
 const RARE: usize = 4;
 /// Number of rows from which on a radix sort is used. Fewer rows are sorted by comparison.
 const MANY: usize = 1 << 9;
@@ -323,7 +323,7 @@ impl<'a> TreeBuilder<'a> {
         self.count_symbol(self.escape, self.met_escapes, level);
     }
 
-    /// Records rows as coded at a level or above.
+    /// Records that rows are coded at a level or above.
     fn put(&mut self, rows: &[u32], level: usize) {
         self.coded.add(self.innermost(level), rows.len());
         if matches!(self.purpose, Purpose::Trial { .. }) {
@@ -449,7 +449,8 @@ impl<'a> TreeBuilder<'a> {
     /// Counts the symbols of some rows, and returns their cost in bits if they are coded at a level
     /// or above.
     fn meet(&mut self, rows: &[u32], level: usize) -> f32 {
-        // Whether a symbol is new is unpredictable, so it is written without a branch.
+        // The processor cannot predict whether a symbol is new, so the symbol is written without a
+        // branch.
         let mut met = 0;
         for &row in rows {
             let symbol = self.symbols[row as usize];

@@ -80,8 +80,9 @@ pub(super) struct ColumnIntervals {
     ends: Vec<u32>,
 }
 
-/// Intervals of one row in a column. If the highest bit is 0, it is a single interval. Otherwise it
-/// is the number of a sequence; the next bit is set if the spelled-out value follows.
+/// Intervals of one row in a column. If the highest bit is 0, the other bits are a single interval.
+/// Otherwise they are the number of a sequence; the highest of them is set if the spelled-out value
+/// follows.
 #[derive(Copy, Clone, Default)]
 struct RowIntervals(u32);
 

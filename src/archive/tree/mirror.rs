@@ -1,5 +1,5 @@
 //! Coding the last rank by its difference from the first rank. It saves bits because in most
-//! positions of games pieces of both colours face each other there.
+//! positions of games pieces of both colours face each other on these ranks.
 
 use crate::archive::columns::{RANK_ORDER, RANKS, Row, no_pieces, with_other_colors};
 

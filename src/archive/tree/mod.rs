@@ -117,8 +117,8 @@ pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
 }
 
 /// Returns the bytes of a model for positions like these. With it, `tests/examples/archive_data`
-/// makes the model that is built into epdb, for archives that are too small for a model of their
-/// own.
+/// makes the model that is built into epdb. Archives that are too small for a model of their own
+/// use the built-in one.
 ///
 /// ```
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")?;

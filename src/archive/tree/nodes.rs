@@ -1,8 +1,8 @@
 //! The nodes of a model in a hash table by contexts.
-// The children of a node share a region of the table. A hash of 31 bits, shifted to the size of the
-// region, is the place of a child. So a step from parent to child reads one pair of places, usually
-// one cache line. A sorted list of children would need a binary search with branches that the
-// processor cannot predict.
+// The children of a node share a region of the table. A hash of 31 bits, shifted according to the
+// size of the region, is the number of the pair in which a child should be. So a step from parent
+// to child reads one pair of places, usually one cache line. A sorted list of children would need a
+// binary search with branches that the processor cannot predict.
 
 use super::symbol_tables::NodeSymbols;
 use std::hint::select_unpredictable;
@@ -19,9 +19,9 @@ pub(super) struct Node {
     pub(super) symbols: NodeSymbols,
 }
 
-/// The region of the children of a node. The highest bits are the number of its first pair, then
-/// there is the flag [`Children::PASSED`]. The lowest five bits are a shift: a 31-bit hash, shifted
-/// by it, is the number of a pair in the region.
+/// The region of the children of a node. The highest bits are the number of its first pair; the
+/// flag [`Children::PASSED`] is below them. The lowest five bits are a shift: a 31-bit hash,
+/// shifted by it, is the number of a pair in the region.
 #[derive(Copy, Clone, Debug)]
 struct Children(u32);
 
@@ -80,8 +80,8 @@ impl Pair {
 
 /// The path from the root of a column to the last node that matches the contexts so far.
 #[derive(Copy, Clone, Debug)]
-/// Place of that node.
 pub(super) struct Path {
+    /// Place of that node.
     pub(super) longest: u32,
     /// Children of that node; none if the last step found no node.
     children: Children,

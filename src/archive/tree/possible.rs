@@ -1,10 +1,10 @@
-//! The symbols that are possible in a node. A rank is not possible if it needs pieces that are
-//! elsewhere: with the pieces that the contexts of the node tell, there would be more than in the
-//! initial array, or two pawns of a colour on a file. Such ranks are rarely in the list of the
-//! node.
+//! The symbols that are possible in a node. The contexts of the node tell some pieces on other
+//! ranks. A rank is not possible if, together with these pieces, there would be more pieces of a
+//! kind than in the initial array, or two pawns of a colour on a file. Such ranks are rarely in the
+//! list of the node.
 // The possible symbols of a node are numbered first, which makes the gaps between the symbols of
-// its list short, so that the list takes fewer bits. Together with dictionaries by facing ranks,
-// orders as differences and blocks of 128 records this saved 3 to 7 % of opening books.
+// its list short, so that the list takes fewer bits. This saved 3 to 7 % of opening books, together
+// with dictionaries by facing ranks, orders of records as differences, and blocks of 128 records.
 
 use super::context::Context::{
     self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,
@@ -79,7 +79,7 @@ const fn more(side: usize, kind: usize, count: usize) -> usize {
 /// The symbols of a rank column, by their needs.
 pub(super) struct Needs {
     symbols: usize,
-    /// For each word of a set of symbols: the symbols that have each need.
+    /// For each word of 64 symbols and each need: the symbols that have the need.
     words: Vec<[u64; NEEDS]>,
 }
 

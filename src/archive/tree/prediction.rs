@@ -97,7 +97,7 @@ impl MoveKind {
 
 impl PredictedMove {
     /// Returns the move that leads from a row to another. `None` if there is none, or if other
-    /// columns of the row do not follow from it. `step` is as in [`EncodeHistory::next`].
+    /// columns of the row do not follow from the move. `step` is as in [`EncodeHistory::next`].
     fn between(before: &Row, row: &Row, step: Option<Option<Move>>) -> Option<PredictedMove> {
         let (playable, mv) = match step {
             Some(mv) => mv.and_then(|mv| Some((Playable::new(&before.position()?).ok()?, mv)))?,

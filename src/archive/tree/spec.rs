@@ -19,7 +19,7 @@ pub(super) const MAX_LISTED: usize = 1 << 20;
 pub(in crate::archive) struct ModelSpec {
     pub(super) mirrors: bool,
     pub(super) columns: Vec<TreeSpec>,
-    /// Counts of the ranks that are in no dictionary.
+    /// Counts for spelling the ranks that are in no dictionary.
     pub(super) spelled: Counts,
     /// Number of rows in each prediction mode; `None` if rows are not predicted.
     pub(super) modes: Option<[u32; MODES]>,
