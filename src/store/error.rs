@@ -34,7 +34,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is something else.
+    /// The file is not a store.
     #[error("{path}: this is not an epdb store: {what}", path = path.display())]
     NotAStore {
         /// The file.
@@ -101,7 +101,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The bytes of the file are not those that were written. Nothing damaged is ever returned.
+    /// The bytes of the file are not those that were written. Damaged data is never returned.
     #[error("{path}: damaged: {place}: {what}; run verify for a complete list", path = path.display())]
     Damaged {
         /// The file.
@@ -111,7 +111,8 @@ pub enum StoreError {
         /// Description of the damage.
         what: String,
     },
-    /// An import was interrupted, and its source no longer begins with the bytes it had consumed.
+    /// An import was interrupted, and its source no longer begins with the bytes that the import
+    /// had consumed.
     #[error(
         "{path}: the import of {source_name} stopped after line {line}, and the source has \
          changed before that line since; restart the import to read it from its beginning",

@@ -41,14 +41,14 @@ pub(super) fn check_magic(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a file in which redb would read something else than its last commit.
+/// Refuses a file from which redb would read anything but the last commit.
 pub(super) fn check_pages(path: &Path, access: Access) -> Result<()> {
     let file = open_shared(path)?;
     guarded(path, || pages::check(&file, access))
 }
 
 /// Opens a file with a shared lock, so that no process writes to it while it is open. On systems
-/// without file locks it is opened without one.
+/// without file locks, opens it without a lock.
 pub(super) fn open_shared(path: &Path) -> Result<File> {
     let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
     let file = File::open(path).map_err(io_error)?;

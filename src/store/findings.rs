@@ -1,4 +1,4 @@
-//! Findings of [`verify`](super::verify()), and the checks of records by themselves and of their numbers.
+//! Findings of [`verify`](super::verify()), and the checks of each record and its import number.
 
 use super::error::{Fault, Result, StoreError};
 use crate::codec::record;
@@ -96,7 +96,7 @@ impl RecordCheck {
         RecordCheck { next_import_number, records: 0, record_bytes: 0, numbers }
     }
 
-    /// Decodes a record, and counts it and its number.
+    /// Checks that a record can be decoded, and that its number was assigned and occurs once.
     pub(super) fn check(
         &mut self,
         place: &str,

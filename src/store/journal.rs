@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{Result, damaged};
 use super::schema::{self, Access, Digest, IMPORTS, Meta, StoreHeader, begin_write};
 
-/// Digest of a source, which recognises it under any name: its length and its BLAKE3 hash.
+/// Digest of a source: its length and its BLAKE3 hash. It recognises the source under any name.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourceDigest {
     length: u64,
@@ -53,7 +53,7 @@ impl SourceDigest {
     }
 }
 
-/// Digest of a source, and digests of its prefixes of these lengths, which ascend.
+/// Digests of a source and of its prefixes. `lengths` are the lengths of the prefixes, ascending.
 pub(super) fn digests(
     mut source: impl Read,
     lengths: &[u64],
@@ -368,7 +368,7 @@ impl<'t, 'm> Journal<'t, 'm> {
         Ok(Journal { table: transaction.open_table(IMPORTS)?, meta })
     }
 
-    /// Writes the row of an import, which is new or replaces its earlier row.
+    /// Writes the row of an import; it may replace an earlier row.
     pub(super) fn put(&mut self, id: u64, info: &ImportInfo) -> Result<()> {
         let bytes = info.to_bytes();
         let digest = &mut self.meta.imports_digest;

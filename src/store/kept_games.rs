@@ -1,5 +1,5 @@
-//! The games of a store that positions list. The key of each row is the hash of its value. A row of
-//! the meta table holds their number and digest.
+//! The games that the positions of a store list. The key of each row is the hash of its value. A
+//! row of the meta table holds the number and the digest of the games.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -156,8 +156,8 @@ impl KeptGames {
         Ok(None)
     }
 
-    /// Calls `visit` with all games, ids ascending, until it returns false. At the end the games are
-    /// compared with the summary.
+    /// Calls `visit` with all games, ids ascending, until it returns false. At the end the games
+    /// are compared with the summary.
     pub(super) fn each(&self, visit: &mut dyn FnMut(GameId, &[u8]) -> bool) -> Result<()> {
         let announced = GamesSummary::read(&self.meta)?;
         let mut found = GamesSummary::default();
@@ -204,7 +204,7 @@ fn place(key: u64) -> String {
     format!("kept game {}", GameId(key.to_be_bytes()))
 }
 
-/// The key of a game: ids and keys ascend together.
+/// The key of a game. Keys have the same order as ids.
 const fn key_of(id: GameId) -> u64 {
     u64::from_be_bytes(id.0)
 }

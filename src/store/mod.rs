@@ -5,10 +5,11 @@
 //! boards, because two positions can have equal keys. Nothing that fails its checksum is returned.
 //! The file format is `formats/store.md`.
 //!
-//! - One process may have a store open for writing, or many for reading only; any other gets
-//!   [`StoreError::InUse`] at once. In the writing process, any number of [`Reader`]s each see the
-//!   state that was committed when they were made.
-//! - To read for a long time while other processes write, read a copy of the store ([`copy_snapshot`]).
+//! - One process may have a store open for writing, or many for reading only; any other process
+//!   gets [`StoreError::InUse`] at once. The writing process may have any number of [`Reader`]s.
+//!   Each sees the state that was committed when it was made.
+//! - To read for a long time while other processes write, read a copy of the store
+//!   ([`copy_snapshot`]).
 //! - An [`Importer`] writes and commits in batches. Committed records survive the death of the
 //!   process, and an interrupted import can be continued.
 //! - [`StoreOptions::memory_bytes`] bounds the memory of a store.
@@ -54,7 +55,8 @@ pub(crate) use snapshot::close_copy;
 pub use snapshot::{copy_snapshot, is_being_written};
 pub use verify::verify;
 
-/// Reads bytes as a row of each table, in every way that a reader does: for fuzzing. An accepted meta row or journal line is written back unchanged.
+/// Reads bytes as a row of each table, in every way that a reader does: for fuzzing. An accepted
+/// meta row or journal line is written back unchanged.
 ///
 /// # Panics
 /// If a row is written back changed.

@@ -79,12 +79,12 @@ impl Store {
         })
     }
 
-    /// Creates an empty store in a new file and opens it for writing. [`Store::publish`] gives it its
-    /// final name, also while it is open; errors use that name.
+    /// Creates an empty store in a new file and opens it for writing. [`Store::publish`] gives the
+    /// file its final name, even while the store is open. Errors use the final name.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] if a file of that name exists and `options` do not allow replacing it;
-    /// [`StoreError::Io`].
+    /// [`StoreError::Exists`] if a file of that name exists and `options` do not allow replacing
+    /// it; [`StoreError::Io`].
     pub fn create_in(new: &NewFile, options: &StoreOptions) -> Result<Store> {
         let (path, memory_bytes) = (new.named(), options.memory_bytes);
         if !options.replace && fs::symlink_metadata(new.place()).is_ok() {
@@ -121,8 +121,8 @@ impl Store {
     /// died, the store is opened for writing first, which repairs it quickly.
     ///
     /// # Errors
-    /// As [`Store::open`], and [`StoreError::NotClosed`] if the last writer died and this process has
-    /// no write access.
+    /// As [`Store::open`], and [`StoreError::NotClosed`] if the last writer died and this process
+    /// has no write access.
     pub fn open_read_only(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
         let path = path.as_ref();
         match Store::open_without_repair(path, options) {
@@ -144,7 +144,7 @@ impl Store {
         Store::open_unchecked(path, options)?.checked(Access::Read)
     }
 
-    /// Opens a store for reading only without any check of its header.
+    /// Opens a store read-only, without checking its header.
     pub(super) fn open_unchecked(path: &Path, options: &StoreOptions) -> Result<Store> {
         let memory_bytes = options.memory_bytes;
         check_magic(path)?;
@@ -209,8 +209,8 @@ impl Store {
         })
     }
 
-    /// Makes the file as small as possible. [`Store::close`] does so too if imports left much of it
-    /// unused.
+    /// Makes the file as small as possible. [`Store::close`] also does this if imports left much of
+    /// the file unused.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while readers exist; [`StoreError::Io`].
@@ -225,8 +225,8 @@ impl Store {
         }
     }
 
-    /// Closes the store and reports errors; dropping it closes it silently. If imports left more than
-    /// a thirty-second of the file unused and there are no readers, the file is made smaller.
+    /// Closes the store and reports errors; dropping it closes it silently. If imports left more
+    /// than a thirty-second of the file unused and there are no readers, the file is made smaller.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the imports of this process could not be marked as finished.
@@ -251,7 +251,7 @@ impl Store {
         }
     }
 
-    /// Drops the database, which writes to the file once more.
+    /// Drops the database, which then writes to the file once more.
     fn drop_handle(&mut self) -> Result<()> {
         let handle = self.handle.take();
         guarded(&self.shared.path, || {
@@ -260,8 +260,8 @@ impl Store {
         })
     }
 
-    /// Marks completed imports as finished. This happens as late as possible: if the process dies
-    /// before, the import is found complete when it is run again, and nothing is imported twice.
+    /// Marks completed imports as finished. This happens as late as possible. If the process dies
+    /// earlier and the import is run again, it is found complete, and nothing is imported twice.
     fn record_delivered(&self) -> Result<()> {
         let delivered = std::mem::take(&mut *self.delivered());
         match &self.handle {
@@ -299,7 +299,7 @@ impl Drop for Store {
     }
 }
 
-/// Compacts a file of which a large part is unused: redb doubles a full file.
+/// Compacts a file if a large part of it is unused. redb doubles the length of a full file.
 fn shrink_file(database: &mut Database, shared: &Shared) -> Inner<()> {
     // Pages that the last commit replaced become free with the next commit.
     begin_write(database)?.commit()?;

@@ -64,7 +64,7 @@ pub(super) fn key_of_board(map: KeyFunction, board: &[u8]) -> Option<u64> {
 pub(super) struct Shared {
     /// Path of the store, for messages.
     pub(super) path: PathBuf,
-    /// Path of its file when it was opened; that of a new store is temporary.
+    /// Path of the store's file when it was opened; temporary for a new store.
     pub(super) file: PathBuf,
     pub(super) key: KeyFunction,
     /// Bytes left for blocks that readers cache and for windows of exports.
@@ -80,7 +80,7 @@ impl Shared {
     }
 }
 
-/// An empty list with this capacity, reserved at once; without it if the allocation fails.
+/// An empty list with this capacity, reserved at once; without capacity if the allocation fails.
 pub(super) fn with_capacity<T>(capacity: usize) -> Vec<T> {
     let mut list = Vec::new();
     list.try_reserve_exact(capacity).ok();

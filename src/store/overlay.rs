@@ -1,5 +1,6 @@
-//! A file that redb may write to without changing it: written pages stay in memory. redb's
-//! integrity check repairs what it can, and [`verify`](super::verify()) must not change the file.
+//! A file to which redb may write without changing it, because written pages stay in memory.
+//! [`verify`](super::verify()) needs this: redb's integrity check repairs what it can, but
+//! [`verify`](super::verify()) must not change the file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -50,7 +51,8 @@ impl OverlayPages {
     }
 }
 
-/// The page, and the range within it, of each part of a range of the file.
+/// Splits a range of the file into pages. Each item has the number of a page and the range within
+/// it.
 fn parts(offset: u64, len: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
     let end = offset + len as u64;
     let mut next = offset;

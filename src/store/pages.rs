@@ -1,14 +1,15 @@
 //! Checks the pages from redb's last commit to the meta row.
 //!
 //! redb writes the checksum of every page into its parent page, and of the roots into its header,
-//! but does not compare them when it reads. A page of an earlier commit in the place of the current
-//! one would therefore show the store as it was then. The layout is version 3 of redb's file format.
-// redb has a check of its own, `Database::check_integrity`, and `verify` calls it. It cannot take the
-// place of this one: it needs the file open for writing, repairs what it finds, and walks every page,
-// so opening a store would read all of it. This check reads only the few pages that lead to the meta
-// row, and before writing those of redb's own tables. Without it two exchanged sectors made a store
-// report 425 records where it had 464. The rest of the file needs no check of pages, because blocks,
-// chunks and journal have checksums and digests that the meta row records.
+//! but does not compare them when it reads. If a page of an earlier commit replaced the current
+//! one, redb would show the store as of the earlier commit. The layout is version 3 of redb's file
+//! format.
+// redb has a check of its own, `Database::check_integrity`, and `verify` calls it. It cannot
+// replace this one: it needs the file open for writing, repairs what it finds, and walks every
+// page, so opening a store would read all of it. This check reads only the few pages that lead to
+// the meta row, and before writing also the pages of redb's own tables. Without it two exchanged
+// sectors made a store report 425 records where it had 464. The rest of the file needs no check of
+// pages, because blocks, chunks and journal have checksums and digests that the meta row records.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -32,10 +33,10 @@ const BRANCH: u8 = 2;
 /// Maximum height of a sound tree.
 const MAX_LEVELS: u32 = 32;
 
-/// Checks the pages that lead to the meta row. Before writing it also checks those of redb's own
+/// Checks the pages that lead to the meta row. Before writing, also checks the pages of redb's own
 /// tables, which list free pages: with a damaged list redb could overwrite pages in use.
 ///
-/// A file that redb itself repairs or refuses passes.
+/// Accepts a file that redb itself repairs or refuses.
 pub(super) fn check(file: &File, access: Access) -> Result<()> {
     let mut header = [0; HEADER_BYTES];
     let mut reader = file;
@@ -82,7 +83,7 @@ impl Child {
         Some(Child { page: u64::from_le_bytes(*page), checksum })
     }
 
-    /// The root of a tree, which may be empty.
+    /// The root of a tree; `None` if the tree is empty.
     fn if_any(flag: u8, bytes: &[u8]) -> Option<Child> {
         if flag == 0 { None } else { Child::read(bytes) }
     }
@@ -119,7 +120,8 @@ struct PageCheck<'f> {
     page_bytes: u64,
     region_bytes: u64,
     region_header_bytes: u64,
-    /// Number of pages that may still be read, at first all of the file; guards against cycles.
+    /// Number of pages that may still be read, at first the number of pages of the file. This limit
+    /// ends cycles.
     left: u64,
 }
 
@@ -181,7 +183,7 @@ impl<'f> PageCheck<'f> {
         Ok(())
     }
 
-    /// The used bytes of a page, if their checksum matches.
+    /// Reads the used bytes of a page and checks their checksum.
     fn read(&mut self, child: Child, widths: Widths) -> Result<Vec<u8>> {
         let (start, page_bytes) = self.place(child.page)?;
         let stale = || wrong(format!("the page at byte {start} is not that of the last commit"));
@@ -274,7 +276,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// The keys and values of a leaf, none of fixed width.
+/// The keys and values of a leaf whose table has no fixed widths.
 fn pairs(leaf: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let entries = leaf.get(2..4).map_or(0, |n| usize::from(u16::from_le_bytes([n[0], n[1]])));
     let end = move |nth: usize| number(leaf, 4 + 4 * nth).map(|end| end as usize);
@@ -286,7 +288,7 @@ fn pairs(leaf: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// The pages below a branch.
+/// The child pages of a branch page.
 fn children(branch: &[u8]) -> Vec<Child> {
     let keys = branch.get(2..4).map_or(0, |n| usize::from(u16::from_le_bytes([n[0], n[1]])));
     let parts = branch.get(8..).and_then(|rest| rest.split_at_checked(16 * (keys + 1)));
@@ -300,7 +302,8 @@ fn children(branch: &[u8]) -> Vec<Child> {
     numbers.iter().zip(checksums).map(child).collect()
 }
 
-/// The root of a table that is not empty, and the widths of its rows.
+/// The root of a table, and the widths of its rows; `None` if the table is empty or not an ordinary
+/// one.
 fn table(definition: &[u8]) -> Option<(Child, Widths)> {
     const NORMAL: u8 = 3;
     let width = |at: usize| (definition.get(at) == Some(&1)).then(|| number(definition, at + 1));

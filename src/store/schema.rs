@@ -29,7 +29,7 @@ pub(super) const ORIGIN_KEY: &str = "origin of tallies";
 pub(super) const KEPT_GAMES_KEY: &str = "kept games";
 /// Number of a block -> block.
 pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
-/// The blocks of another number of blocks, while a merge rewrites all of them.
+/// The new blocks, while a merge rewrites all blocks because their number changes.
 pub(super) const NEW_BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("new blocks");
 /// Key, packed board and first import number -> chunk of one position's records.
 pub(super) const OVERFLOW: TableDefinition<&[u8], &[u8]> = TableDefinition::new("crowded");
@@ -37,13 +37,15 @@ pub(super) const OVERFLOW: TableDefinition<&[u8], &[u8]> = TableDefinition::new(
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
 /// Number of a row -> digests of games, ascending; present only in libraries that keep them.
 pub(super) const GAME_DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests");
-/// Id of a game, most significant byte first -> the game; present only in libraries that keep games.
+/// Id of a game, most significant byte first -> the game; present only in libraries that keep
+/// games.
 pub(super) const KEPT_GAMES: TableDefinition<u64, &[u8]> = TableDefinition::new("kept games");
 
 /// Average number of entries in a bucket of a block.
 pub(super) const ENTRIES_PER_BUCKET: usize = 12;
-/// The page of redb that a block should fill, and redb's overhead in it.
+/// Size in bytes of the redb page that a block should fill.
 pub(super) const BLOCK_PAGE_BYTES: usize = 64 << 10;
+/// Bytes of such a page that redb needs itself.
 pub(super) const BLOCK_PAGE_OVERHEAD: usize = 64;
 /// A position whose entries in a block would take more bytes than this is an overflow position: its
 /// records move to the table [`OVERFLOW`].
@@ -109,7 +111,7 @@ struct MetaRow {
     origin_crc: U32,
 }
 
-/// End of magic and version, which are the same in all versions.
+/// End of magic and version, which have the same places in all versions.
 const FIXED: usize = 12;
 const CRC_END: usize = 16;
 const _: () = assert!(size_of::<MetaRow>() == 160);
@@ -331,7 +333,7 @@ fn meta_crc(row: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&row[..FIXED]), &row[CRC_END..])
 }
 
-/// Begins a durable transaction. After its commit, a store that was not closed opens at once, also
+/// Begins a durable transaction. After its commit, a store that was not closed opens at once, even
 /// for reading only.
 pub(super) fn begin_write(database: &Database) -> Result<WriteTransaction> {
     let mut transaction = database.begin_write()?;

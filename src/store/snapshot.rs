@@ -20,13 +20,14 @@ const CACHE_BYTES: usize = 4 << 20;
 /// Copies a store as of its last commit into a temporary file in `folder`. Others may write to the
 /// store meanwhile.
 ///
-/// A commit writes to pages that the previous commit does not use, and then the header. If the
-/// header is the same before and after copying, the copy is what the death of the writer would have
-/// left at that time, and it is repaired as such.
+/// A commit writes to pages that the previous commit does not use, and then writes the header. If
+/// the header is the same before and after copying, the copy is what would be left if the writer
+/// had died at that time. It is repaired as such.
 ///
 /// # Errors
-/// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::Damaged`], [`StoreError::Io`], and
-/// [`StoreError::InUse`] if commits came faster than the store could be copied.
+/// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::Damaged`],
+/// [`StoreError::Io`], and [`StoreError::InUse`] if commits came faster than the store could be
+/// copied.
 pub fn copy_snapshot(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFile, StoreError> {
     let path = path.as_ref();
     check_magic(path)?;
@@ -96,7 +97,7 @@ pub fn is_being_written(path: impl AsRef<Path>) -> Result<bool, StoreError> {
     if !pages::is_open_for_writing(&header) {
         return Ok(false);
     }
-    // Its writer may have died.
+    // The writer may have died. Then no process holds the lock.
     match open_shared(path) {
         Ok(_) => Ok(false),
         Err(StoreError::InUse { .. }) => Ok(true),

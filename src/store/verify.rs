@@ -146,7 +146,7 @@ impl TableCheck {
             self.overflow.chunk(self.key, row_key.value(), bytes.value(), records, findings);
         }
         self.overflow.compare(&mut self.findings);
-        // Where something could not be counted, differences in counts add nothing.
+        // If something could not be counted, differences in counts show nothing new.
         if self.findings.list.is_empty() {
             self.compare();
         }

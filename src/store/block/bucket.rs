@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::simd::byte_eq_mask;
 use crate::store::schema::{Digest, holds};
 
-/// Bytes of a checksum, and of an offset in the directory.
+/// Size in bytes of a checksum, and of an offset in the directory.
 pub(super) const WORD: usize = 4;
 
 /// Description of damage in a block or a bucket.
@@ -16,13 +16,13 @@ pub(in crate::store) struct Damage(pub(in crate::store) &'static str);
 /// Result of reading a block or a bucket.
 pub(super) type Result<T> = std::result::Result<T, Damage>;
 
-/// Range of a slice within the slice it was cut from; `0..0` if it is empty.
+/// Range of `part` within `whole`, the slice that it was cut from; `0..0` if `part` is empty.
 pub(in crate::store) fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.first().and_then(|first| whole.element_offset(first)).unwrap_or_default();
     start..start + part.len()
 }
 
-/// A little-endian word; 0 past the end, which callers have excluded.
+/// Reads a little-endian word; 0 past the end, which callers rule out.
 pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
     word.copied().map_or(0, u32::from_le_bytes)
@@ -37,7 +37,8 @@ pub(super) fn read_number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Writes a count in groups of seven bits, the lowest first, all but the last with the high bit set.
+/// Writes a count in groups of seven bits, the lowest group first. Every byte but the last has its
+/// high bit set.
 pub(super) fn write_count(mut count: u32, out: &mut Vec<u8>) {
     while count >= 0x80 {
         out.push(count as u8 | 0x80);
@@ -65,7 +66,7 @@ pub(super) fn read_count(bytes: &[u8]) -> Result<(usize, &[u8])> {
 pub(in crate::store) enum Payload<'a> {
     /// An encoded record.
     Record(&'a [u8]),
-    /// The records of this position are in the table of overflow positions.
+    /// The stub of a position whose records are in the table of overflow positions.
     Stub(Stub<'a>),
 }
 
@@ -112,20 +113,21 @@ impl Payload<'_> {
     }
 }
 
-/// Number of bytes of an import number below `next`, at least one.
+/// Number of bytes that are enough for all import numbers below `next`, at least one.
 pub(in crate::store) fn width_of(next: u64) -> u8 {
     (u64::BITS - next.saturating_sub(1).leading_zeros()).div_ceil(8).max(1) as u8
 }
 
-/// Length codes of entries; a code from 1 to 254 is the length of the record itself.
+/// Length code of a stub. A code from 1 to 254 is the length of the record itself.
 const STUB: u8 = 0;
+/// Length code of a record whose length follows as a word.
 const LONG: u8 = 255;
 
-/// Identity of a bucket. Its checksum covers the identity, so that bytes from another place, or of an
-/// earlier version of the block, do not pass as this bucket.
+/// Identity of a bucket. Its checksum covers the identity, so that bytes from another place, or of
+/// an earlier version of the block, do not pass as this bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct BucketId {
-    /// The number of the block, or the position key of a chunk.
+    /// The number of the block; for a chunk, the key of its position.
     pub(in crate::store) owner: u64,
     pub(in crate::store) bucket: u32,
     pub(in crate::store) width: u8,
@@ -218,12 +220,12 @@ impl<'a> Bucket<'a> {
     }
 }
 
-/// A place between the entries of a bucket; the default one is before the first.
+/// A place between the entries of a bucket. The default is the place before the first entry.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::store) struct BucketCursor {
     /// The number of the next entry.
     next: usize,
-    /// Offset of its bytes.
+    /// Offset of the bytes of the next entry.
     offset: usize,
 }
 
@@ -252,8 +254,8 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Skips to the next entry with this fingerprint; false without one. Of skipped entries only
-    /// the lengths are read.
+    /// Skips to the next entry with this fingerprint; false if there is none. Only the lengths of
+    /// skipped entries are read.
     #[inline]
     pub(in crate::store) fn skip_to(&mut self, fingerprint: u8) -> Result<bool> {
         loop {
@@ -267,10 +269,11 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Skips entries whose length codes are lengths: up to one with this fingerprint, but at most
-    /// [`AT_ONCE`] of them.
-    // A loop over the entries would end at a branch that the processor cannot predict. Comparing 16
-    // fingerprints at once and adding the masked lengths needs none.
+    /// Skips at most [`AT_ONCE`] entries. Stops at an entry with this fingerprint, and at an entry
+    /// whose length code is not its length.
+    // A loop over the entries would end at a branch that the processor cannot predict. There is no
+    // such branch, because 16 fingerprints are compared at once and the lengths are masked and
+    // added.
     #[inline]
     fn skip_short(&mut self, fingerprint: u8) {
         let Bucket { count, arrays, id, .. } = self.bucket;
@@ -347,7 +350,7 @@ impl<'a> Iterator for Entries<'a> {
 /// Number of entries that are skipped at once.
 const AT_ONCE: usize = size_of::<u128>();
 
-/// [`AT_ONCE`] bytes from a place on; zeros past the end.
+/// Reads [`AT_ONCE`] bytes from an offset on, with zeros past the end.
 #[inline]
 fn word_at(bytes: &[u8], at: usize) -> u128 {
     let rest = bytes.get(at..).unwrap_or_default();

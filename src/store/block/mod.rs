@@ -2,13 +2,14 @@
 //! key. The format is `formats/store.md`.
 //!
 //! A block is divided into buckets of about
-//! [`ENTRIES_PER_BUCKET`](super::schema::ENTRIES_PER_BUCKET) entries. The key gives the number of the
-//! bucket, and a directory its place, without a search. A bucket has one byte of the key of every
-//! entry and one checksum. So a lookup touches one cache line of the directory and one bucket, and
-//! the checksum costs a third of a byte for each entry.
-// Blocks instead of one database entry a record: with 10 million positions, one entry a record took 40.6
-// bytes and gave 0.69 million hits a second; blocks of about 1,800 records took 36.5 bytes and gave 1.39
-// million. Merging 100,000 records into them was three times faster too.
+//! [`ENTRIES_PER_BUCKET`](super::schema::ENTRIES_PER_BUCKET) entries. The key gives the number of
+//! the bucket, and a directory its place, without a search. A bucket has one byte of the key of
+//! every entry and one checksum. So a lookup touches one cache line of the directory and one
+//! bucket, and the checksum costs a third of a byte for each entry.
+// Why blocks, and not a row of the database for each record: with 10 million positions, such rows
+// took 40.6 bytes a record and gave 0.69 million hits a second. Blocks of about 1,800 records took
+// 36.5 bytes a record and gave 1.39 million hits a second. Merging 100,000 records was also three
+// times faster.
 
 mod bucket;
 
@@ -21,7 +22,7 @@ pub(super) use bucket::{
 };
 use bucket::{Result, WORD, put_word, read_number, word};
 
-/// Offsets of the parts of a header, and its length.
+/// Offsets of the parts of a block's header, and the length of the header.
 const ENTRY_COUNT: usize = 0;
 const BUCKET_COUNT: usize = 4;
 const WIDTH: usize = 8;
@@ -34,12 +35,13 @@ const HEADER: usize = 24;
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::store) struct KeySlot {
     pub(in crate::store) bucket: u32,
-    /// The next eight bits of the key's fraction.
+    /// The eight bits of the key that follow those which select the bucket.
     pub(in crate::store) fingerprint: u8,
 }
 
 impl KeySlot {
-    /// The slot of a key, given as its fraction of a block (see [`spread`]), in a block of `buckets`.
+    /// The slot of a key in a block of `buckets` buckets. `fraction` is the place of the key within
+    /// the key range of the block, as a fraction of 2^64 (see [`fast_range`]).
     pub(in crate::store) fn from_fraction(fraction: u64, buckets: u32) -> KeySlot {
         let (bucket, rest) = fast_range(fraction, buckets.into());
         KeySlot { bucket: bucket as u32, fingerprint: (rest >> 56) as u8 }
@@ -130,7 +132,8 @@ impl<'a> Block<'a> {
         word(self.bytes, HEADER_CRC)
     }
 
-    /// Checks header and directory; `announced` is the checksum of the header that the store records.
+    /// Checks header and directory. `announced` is the checksum of the header according to the meta
+    /// table of the store.
     pub(in crate::store) fn check(&self, announced: u32) -> Result<()> {
         let data_start = self.data_start();
         if self.bytes[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
@@ -173,7 +176,7 @@ impl<'a> Block<'a> {
         self.bytes.get(self.data_start()..)?.get(start..end)
     }
 
-    /// A bucket, unchecked.
+    /// Returns a bucket without checking it.
     pub(in crate::store) fn bucket(&self, bucket: u32) -> Result<Bucket<'a>> {
         let bytes = self
             .bucket_bytes(bucket)
@@ -244,7 +247,8 @@ impl BlockWriter {
         BlockWriter { number, commit, width, buckets, entries: 0, bucket: 0, open, bytes }
     }
 
-    /// Appends the entry of a key, which is given as its fraction of the block.
+    /// Appends the entry of a key. `fraction` is the place of the key within the key range of the
+    /// block.
     pub(in crate::store) fn push(&mut self, fraction: u64, import_number: u64, payload: Payload) {
         let slot = KeySlot::from_fraction(fraction, self.buckets);
         while self.bucket < slot.bucket {

@@ -42,8 +42,8 @@ impl Arena {
         if new.is_discarded() { &[] } else { record(new.at as usize).unwrap_or_default() }
     }
 
-    /// Touches the records, which are scattered over the arena, all at once, so that their cache
-    /// misses overlap. One after the other, these misses take half the time of a merge.
+    /// Touches all records at once, so that their cache misses overlap: the records are scattered
+    /// over the arena. One after the other, these misses would take half the time of a merge.
     pub(super) fn prefetch(&self, incoming: &[Incoming]) {
         let byte = |at: usize| self.0.get(at).copied().unwrap_or_default();
         let seen = incoming.iter().fold(0, |seen, new| {
@@ -59,10 +59,10 @@ impl Arena {
     }
 }
 
-/// Offset up to which another record may begin.
+/// The largest offset at which another record may begin.
 const MAX_BYTES: usize = Incoming::DISCARDED as usize - record::MAX_LEN - 8;
 
-/// Incoming records within a budget.
+/// Incoming records within a budget of memory.
 pub(super) struct Batch {
     pub(super) arena: Arena,
     pub(super) index: Vec<Incoming>,
@@ -128,7 +128,7 @@ impl Batch {
         self.arena.0.len() - 4 * self.index.len()
     }
 
-    /// Puts the index in order of key, packed board and place in the batch.
+    /// Sorts the index by key, packed board and place in the batch.
     pub(super) fn sort(&mut self) {
         self.index.par_sort_unstable_by_key(|new| (new.key, new.nth));
         let arena = &self.arena;

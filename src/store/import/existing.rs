@@ -19,7 +19,7 @@ pub(super) struct LoadedBlock {
     pub(super) entries: Vec<LoadedEntry>,
 }
 
-/// An entry by its ranges in the bytes of its block.
+/// An entry, as ranges of the bytes of its block.
 pub(super) struct LoadedEntry {
     pub(super) key: u64,
     import_number: u64,
@@ -31,7 +31,7 @@ enum LoadedPayload {
     Stub { board: Range<usize>, stub: Stub<'static> },
 }
 
-/// An entry on its way into a block.
+/// An entry that goes into a new block.
 pub(super) struct MergedEntry<'b> {
     pub(super) key: u64,
     pub(super) import_number: u64,
@@ -44,7 +44,8 @@ pub(super) enum MergedPayload<'b> {
 }
 
 impl LoadedBlock {
-    /// Reads and checks all of a block; `announced` is the checksum of its header that the store records.
+    /// Reads a block and checks all of it. `announced` is the checksum of its header according to
+    /// the meta table of the store.
     pub(super) fn new(
         key: KeyFunction,
         number: u64,
@@ -128,18 +129,19 @@ impl<'b> MergedEntry<'b> {
     }
 }
 
-/// The entries of all blocks, in order, while they are spread over another number of blocks. Blocks
-/// are loaded when their entries are needed and dropped after the last of them was taken.
+/// The entries of all existing blocks, in order, while a merge spreads them over another number of
+/// blocks. A block is loaded when its entries are needed, and dropped after its last entry was
+/// taken.
 pub(super) struct ExistingBlocks<'t> {
     key: KeyFunction,
     rows: redb::Range<'t, u64, &'static [u8]>,
-    /// Checksums of their headers that the store records.
+    /// Checksums of the headers of the blocks, according to the meta table of the store.
     checks: Vec<u32>,
     blocks: u64,
     /// Number of the next block to load.
     next: u64,
     loaded: VecDeque<LoadedBlock>,
-    /// Number of entries of the first loaded block that were taken.
+    /// Number of entries that were taken from the first loaded block.
     taken: usize,
     /// Bytes and digest of the blocks that are not loaded yet, according to the meta row.
     bytes_left: u64,
@@ -174,8 +176,8 @@ impl<'t> ExistingBlocks<'t> {
         })
     }
 
-    /// Loads the existing blocks that may have entries of the new block `number` of `blocks`. Returns
-    /// the end of these entries.
+    /// Loads the existing blocks that may have entries of the new block `number` of `blocks`.
+    /// Returns the end of these entries.
     pub(super) fn load(&mut self, number: u64, blocks: u64) -> Result<EntryCursor> {
         let reach = u128::from(number + 1) * u128::from(self.blocks);
         while self.next < self.blocks && u128::from(self.next) * u128::from(blocks) < reach {
@@ -205,7 +207,7 @@ impl<'t> ExistingBlocks<'t> {
         Ok(())
     }
 
-    /// The entries up to a place that were not taken yet.
+    /// The entries up to `end` that were not taken yet.
     pub(super) fn entries_to(&self, end: EntryCursor) -> Vec<MergedEntry<'_>> {
         let mut entries = Vec::new();
         for (place, block) in self.loaded.iter().take(end.block + 1).enumerate() {

@@ -24,8 +24,8 @@ use crate::store::schema::{self, Access, StoreHeader, begin_write, read_header};
 type Result<T> = std::result::Result<T, StoreError>;
 
 impl Store {
-    /// Begins to import from a source, or continues an interrupted import of a source of this name. In
-    /// the second case call [`Importer::resume`] before the first record is pushed.
+    /// Begins to import from a source, or continues an interrupted import of a source of this name.
+    /// In the second case call [`Importer::resume`] before the first record is pushed.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while another import of this process runs;
@@ -34,7 +34,8 @@ impl Store {
         Importer::begin(self, source, options)
     }
 
-    /// [`Store::importer`] that owns the store; [`Importer::close`] ends the import and closes the store.
+    /// Like [`Store::importer`], but the importer owns the store; [`Importer::close`] ends the
+    /// import and closes the store.
     ///
     /// # Errors
     /// As [`Store::importer`].
@@ -48,8 +49,9 @@ impl Store {
     }
 }
 
-/// A running import. Pushed records are in the store once they are committed, which happens whenever
-/// the memory for batches is full, and at the end. Dropping an importer drops uncommitted records.
+/// A running import. Pushed records are in the store once they are committed, which happens
+/// whenever the memory for batches is full, and at the end. Dropping an importer drops uncommitted
+/// records.
 pub struct Importer<S: Borrow<Store>> {
     store: S,
     /// Keeps other imports of the process out until the importer is dropped.
@@ -170,12 +172,12 @@ impl<S: Borrow<Store>> Importer<S> {
         self.pending
     }
 
-    /// Reads the part of the source that an earlier run consumed and checks that it is unchanged. Returns
-    /// the place to go on from: the start, if no earlier run was interrupted.
+    /// Reads the part of the source that an earlier run consumed and checks that it is unchanged.
+    /// Returns the place to go on from: the start, if no earlier run was interrupted.
     ///
     /// # Errors
-    /// [`StoreError::SourceChanged`] if that part has changed; [`StoreError::Io`] if the source cannot be
-    /// read.
+    /// [`StoreError::SourceChanged`] if that part has changed; [`StoreError::Io`] if the source
+    /// cannot be read.
     pub fn resume(&mut self, source: &mut impl BufRead) -> Result<Checkpoint> {
         let Some(goal) = self.pending else { return Ok(Checkpoint::START) };
         let mut place = Checkpoint::START;
@@ -197,10 +199,10 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(place)
     }
 
-    /// Goes on from a place that the caller has reached by reading the source.
+    /// Continues from a place that the caller has reached by reading the source.
     ///
     /// # Errors
-    /// [`StoreError::SourceChanged`] if it is not [`Importer::resume_point`].
+    /// [`StoreError::SourceChanged`] if `place` is not [`Importer::resume_point`].
     pub fn resume_at(&mut self, place: Checkpoint) -> Result<()> {
         match self.pending {
             Some(goal) if goal != place => Err(self.changed(goal)),
@@ -227,8 +229,8 @@ impl<S: Borrow<Store>> Importer<S> {
         self.push_from(record, self.info.place)
     }
 
-    /// Adds a record that ends at this place of its source. A full batch is committed. An interrupted
-    /// import goes on after the last committed record.
+    /// Adds a record that ends at this place of its source. A full batch is committed. An
+    /// interrupted import goes on after the last committed record.
     ///
     /// # Errors
     /// [`StoreError::Encode`], which leaves the importer unchanged; [`StoreError::Io`] and
@@ -242,15 +244,15 @@ impl<S: Borrow<Store>> Importer<S> {
         self.settle(place)
     }
 
-    /// [`Importer::push`] of a record in its binary form. Only its board is checked: the bytes must be
-    /// those that the codec wrote.
+    /// [`Importer::push`] for a record in its binary form. Only the board of the record is checked,
+    /// so the bytes must be those that the codec wrote.
     #[cfg(feature = "source")]
     pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.collect_encoded(record)?;
         self.settle(self.info.place)
     }
 
-    /// [`Importer::push_from`] of a record in its binary form, with the key of its position
+    /// [`Importer::push_from`] for a record in its binary form, with the key of its position
     /// ([`board_key`]). The bytes must be those that the codec wrote.
     #[cfg(feature = "library")]
     pub(crate) fn push_keyed(&mut self, key: u64, record: &[u8], place: Checkpoint) -> Result<()> {
@@ -261,8 +263,8 @@ impl<S: Borrow<Store>> Importer<S> {
         self.settle(place)
     }
 
-    /// True if an interrupted import committed the part of the source that ends at this place. At the
-    /// place where that import stopped, this one resumes.
+    /// True if an interrupted import has committed the part of the source that ends at this place.
+    /// Also resumes that import, if this is the place where it stopped.
     #[cfg(feature = "library")]
     pub(crate) fn is_before_resume_point(&mut self, place: Checkpoint) -> Result<bool> {
         let Some(earlier) = self.pending else { return Ok(false) };
@@ -272,7 +274,8 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(true)
     }
 
-    /// [`Importer::push_encoded`] of one of the records that [`Importer::commit_at`] commits together.
+    /// [`Importer::push_encoded`] for a record that [`Importer::commit_at`] commits together with
+    /// others.
     #[cfg(feature = "source")]
     pub(crate) fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.check()?;
@@ -283,14 +286,15 @@ impl<S: Borrow<Store>> Importer<S> {
         self.batch.push_encoded(key, record).map_err(|error| shared.cannot_encode(error))
     }
 
-    /// Sets, with the next commit, the origin of the tallies and the games that they count in addition;
-    /// `None` for a store that does not, or no longer, keep digests of games.
+    /// Sets the origin of the tallies; the next commit writes it. `new_games` are the games that
+    /// the tallies count in addition. `None` if the store does not keep digests of games, or no
+    /// longer keeps them.
     pub fn set_tally_origin(&mut self, origin: TallyOrigin, new_games: Option<Vec<GameDigest>>) {
         self.ledger = Some(LedgerChange { origin, new_games });
     }
 
-    /// Adds a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it, with the
-    /// next commit. A game may be added several times.
+    /// Adds a game that a position lists; the next commit writes it. The bytes are those that
+    /// [`kept_game`](crate::codec::kept_game) encodes. A game may be added several times.
     ///
     /// # Errors
     /// As [`Importer::push_from`].
@@ -302,7 +306,8 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(())
     }
 
-    /// [`Importer::keep_game`] for one of those that [`Importer::commit_at`] commits together.
+    /// [`Importer::keep_game`] for a game that [`Importer::commit_at`] commits together with
+    /// others.
     pub(crate) fn collect_game(&mut self, game: &[u8]) -> Result<()> {
         self.check()?;
         self.games.push(game);
@@ -320,7 +325,7 @@ impl<S: Borrow<Store>> Importer<S> {
         self.commit(ImportState::Unfinished)
     }
 
-    /// Sets the place of the source, and commits a full batch.
+    /// Sets the place of the source, and commits the batch if it is full.
     fn settle(&mut self, place: Checkpoint) -> Result<()> {
         self.info.place = place;
         let enough = self.options.commit_every.map_or(u64::MAX, NonZeroU64::get);
@@ -343,7 +348,7 @@ impl<S: Borrow<Store>> Importer<S> {
         self.check()?;
         self.info.place = place;
         match self.info.digest {
-            // Run again, it is recognised.
+            // If the import is run again, the digest shows that it is complete.
             Some(_) => self.commit(ImportState::Finished)?,
             None => {
                 self.commit(ImportState::Delivered)?;

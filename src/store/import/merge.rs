@@ -1,8 +1,8 @@
 //! Merging a sorted batch into the blocks: each touched block is read once and written once, in
 //! order of the keys.
 //!
-//! Keys are spread evenly over the blocks. If the number of blocks no longer fits, the merge rewrites
-//! all of them.
+//! Keys are spread evenly over the blocks. If the number of blocks no longer fits, the merge
+//! rewrites all of them.
 
 use std::ops::Bound;
 
@@ -22,9 +22,9 @@ use crate::store::schema::{
     StoreHeader,
 };
 
-/// Merges the batch and updates the header. Everything that is read is checked first, so that nothing
-/// is built on damaged data. After the `last` batch of an import the number of blocks fits the
-/// records, whatever the number of duplicates.
+/// Merges the batch and updates the header. Everything that is read is checked first, so that
+/// nothing is built on damaged data. After the `last` batch of an import the number of blocks fits
+/// the records, whatever the number of duplicates.
 pub(super) fn merge(
     transaction: &WriteTransaction,
     key: KeyFunction,
@@ -137,8 +137,8 @@ impl<'a> Merger<'_, 'a, '_> {
         incoming.split_at_mut(end)
     }
 
-    /// Merges the existing entries of a block with incoming records, both in order. Returns the bytes of
-    /// the block and the checksum of its header.
+    /// Merges the existing entries of a block with incoming records, both in order. Returns the
+    /// bytes of the block and the checksum of its header.
     fn merge_block<'b>(
         &mut self,
         number: u64,
@@ -179,7 +179,7 @@ impl<'a> Merger<'_, 'a, '_> {
         width_of(self.header.meta.next_import_number)
     }
 
-    /// Merges the records of one key, which are of one position, or of several whose keys collide.
+    /// Merges the records of one key: of one position, or of several positions whose keys collide.
     fn merge_key<'b>(
         &mut self,
         existing: Vec<MergedEntry<'b>>,
@@ -360,7 +360,7 @@ impl Meta {
 }
 
 impl StoreHeader {
-    /// Starts again with this number of blocks, none of which was added yet.
+    /// Resets the header to this number of blocks, none of which is counted yet.
     fn begin_blocks(&mut self, blocks: u64) {
         self.checks.clear();
         let meta = &mut self.meta;
@@ -378,8 +378,8 @@ impl StoreHeader {
     }
 }
 
-/// Number of blocks that the store should have after the batch, if the same share of its records is
-/// stored as of the import so far.
+/// Number of blocks that the store should have after the batch. It is assumed that the same share
+/// of records is stored as in the import so far.
 pub(super) fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &ImportCounts) -> u64 {
     let width = usize::from(width_of(meta.next_import_number + batch.len() as u64));
     let fresh = (batch.record_bytes() + batch.len() * (width + 3)) as f64;
@@ -397,9 +397,9 @@ pub(super) fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &ImportCounts) -
     if slack <= bearable { meta.blocks } else { wanted + reserve }
 }
 
-/// Number of blocks of which few outgrow a page. redb's pages have sizes of powers of two, so a block
-/// that is slightly too long takes twice the space. The records of a block are a random sample, so
-/// its length varies with the square root of their number.
+/// Number of blocks at which few blocks outgrow a page. redb's pages have sizes of powers of two,
+/// so a block that is slightly too long takes twice the space. The records of a block are a random
+/// sample, so the length of the block varies with the square root of their number.
 pub(super) fn blocks_for(bytes: u64, records: u64) -> u64 {
     let page = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) as f64;
     let entry = bytes as f64 / records.max(1) as f64;

@@ -20,12 +20,12 @@ pub enum OnDuplicate {
     /// Keep both: a store is a multiset.
     #[default]
     Keep,
-    /// Leave out the later one.
+    /// Leave out the later record.
     Skip,
-    /// Replace all earlier ones by the later one.
+    /// Replace all earlier records by the later one.
     Replace,
-    /// Merge the later one into the earliest of the first 256 records of its position that it does
-    /// not contradict. If it contradicts all of them, store it in addition.
+    /// Merge the later record into an earlier one: of the first 256 records of the position, the
+    /// earliest that it does not contradict. If it contradicts all of them, store it in addition.
     Merge(MergeRules),
 }
 
@@ -35,7 +35,7 @@ pub enum Same {
     /// Records of one position.
     #[default]
     Position,
-    /// Records with the same canonical text. Merging two of them leaves one out.
+    /// Records with the same canonical text. Of two such records, merging leaves one out.
     Record,
 }
 
@@ -58,11 +58,11 @@ pub struct ImportOptions {
     /// Digest of the source, if known: see [`Store::recognise`](crate::store::Store::recognise). An
     /// interrupted import of these bytes is continued under any name.
     pub(crate) digest: Option<SourceDigest>,
-    /// Gives up an interrupted import of this source, keeps the records it had committed, and imports
-    /// the source from its start.
+    /// Gives up an interrupted import of this source, keeps the records it had committed, and
+    /// imports the source from its start.
     pub(crate) restart: bool,
-    /// Number of records after which a commit happens at the latest; by default a commit happens only
-    /// when the memory for batches is full.
+    /// Number of records after which a commit happens at the latest; by default a commit happens
+    /// only when the memory for batches is full.
     commit_every: Option<NonZeroU64>,
 }
 
@@ -84,8 +84,8 @@ impl ImportOptions {
         ImportOptions { same, ..self }
     }
 
-    /// Other settings that select or change the records of the source, such as the profile it is read with.
-    /// An interrupted import is continued only with equal settings.
+    /// Other settings that select or change the records of the source, such as the profile it is
+    /// read with. An interrupted import is continued only with equal settings.
     #[must_use]
     pub fn settings(self, settings: impl Into<String>) -> ImportOptions {
         ImportOptions { settings: settings.into(), ..self }
@@ -98,8 +98,8 @@ impl ImportOptions {
         ImportOptions { digest: Some(digest), ..self }
     }
 
-    /// Gives up an interrupted import of this source, keeps the records it had committed, and imports the
-    /// source from its start.
+    /// Gives up an interrupted import of this source, keeps the records it had committed, and
+    /// imports the source from its start.
     #[must_use]
     pub fn restart(self, restart: bool) -> ImportOptions {
         ImportOptions { restart, ..self }
@@ -111,8 +111,8 @@ impl ImportOptions {
         ImportOptions { commit_every: NonZeroU64::new(records), ..self }
     }
 
-    /// Rule for duplicates as the journal has it. This text is compared with that of earlier versions, so
-    /// it must not change.
+    /// The rule for duplicates as text for the journal. It is compared with the text that earlier
+    /// versions wrote, so it must not change.
     fn duplicates(&self) -> String {
         let what = match &self.on_duplicate {
             OnDuplicate::Keep => return "keep".to_string(),
@@ -145,9 +145,9 @@ impl ImportOptions {
 /// Two records of one position that contradict each other; both are stored.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct ImportConflict {
-    /// Number of the later one.
+    /// Import number of the later record.
     pub import_number: u64,
-    /// Number of the first of the earlier ones.
+    /// Import number of the earliest record that the later one contradicts.
     pub earlier: u64,
 }
 

@@ -12,7 +12,8 @@ use crate::store::error::{Result, damaged};
 use crate::store::journal::ImportCounts;
 use crate::store::overflow::Action;
 
-/// Number of records of a position, the earliest ones, with which merging a new one is tried.
+/// Number of records of a position, from the earliest on, into which merging of a new record is
+/// tried.
 pub(super) const MERGE_CANDIDATES: usize = 256;
 /// Number of conflicts that the report lists.
 const MAX_CONFLICTS: usize = 1000;
@@ -70,8 +71,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// Decides about the incoming records of a position of which the store has `existing` records, and
-    /// discards those that will not be stored.
+    /// Decides about the incoming records of a position, and discards those that will not be
+    /// stored. `existing` is the number of records that the store has of the position.
     pub(super) fn resolve(
         &mut self,
         arena: &Arena,
@@ -108,7 +109,7 @@ impl Resolver<'_> {
         let replace = matches!(self.on_duplicate, OnDuplicate::Replace);
         let merge = matches!(self.on_duplicate, OnDuplicate::Merge(_));
         if incoming.len() > 1 {
-            // Of equal records the one that stays comes first.
+            // Among equal records, the one that stays comes first.
             incoming.sort_unstable_by(|a, b| {
                 let order = a.nth.cmp(&b.nth);
                 let order = if replace { order.reverse() } else { order };
@@ -141,7 +142,7 @@ impl Resolver<'_> {
         Resolution::Compare { replace, merge, distinct, met: vec![Cell::new(false); distinct] }
     }
 
-    /// Merges each incoming record with the first of the earliest records that it does not
+    /// Merges each incoming record into the first of the earliest records that it does not
     /// contradict.
     fn merge(
         &mut self,
@@ -187,15 +188,17 @@ impl Resolver<'_> {
         changed.map(Candidate::encode).collect::<Result<_>>().map(Resolution::Update)
     }
 
-    /// Merges by adding tallies in their binary form, or stores a record that is the only one. Returns
-    /// `None`, and changes nothing, if the position has several records or more than tallies to merge.
+    /// Merges tallies by adding them in their binary form; a record that is the only one is stored.
+    /// Returns `None`, and changes nothing, if the position has several records, or if there is
+    /// more to merge than tallies.
     fn add_tallies(
         &mut self,
         arena: &Arena,
         incoming: &mut [Incoming],
         existing: &[(u64, Vec<u8>)],
     ) -> Option<Resolution> {
-        // Without an existing record the first incoming one is stored, and the others are added to it.
+        // Without an existing record the first incoming one is stored, and the others are added to
+        // it.
         let (stored, (number, mut sum)) = match existing {
             [] => {
                 let first = incoming.first()?;
@@ -292,8 +295,8 @@ impl Resolution {
         }
     }
 
-    /// After all existing records were seen, discards the incoming ones that equal one of them, and
-    /// restores the order of import.
+    /// Discards the incoming records that equal an existing record, and restores the order of
+    /// import. All existing records must have been seen.
     pub(super) fn finish(&self, counts: &mut ImportCounts, incoming: &mut [Incoming]) {
         let Resolution::Compare { merge, met, .. } = self else {
             incoming.sort_unstable_by_key(|record| record.nth);

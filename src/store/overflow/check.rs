@@ -17,7 +17,7 @@ type OwnedId = (u64, Vec<u8>);
 pub(in crate::store) struct OverflowCheck {
     announced: HashMap<OwnedId, OverflowContents>,
     found: HashMap<OwnedId, FoundOverflow>,
-    /// Rows.
+    /// Number of rows of the table of chunks.
     pub(in crate::store) chunks: u64,
     pub(in crate::store) digest: Digest,
 }
@@ -87,7 +87,7 @@ impl OverflowCheck {
         }
     }
 
-    /// Compares stubs and chunks, after all of both were added.
+    /// Compares stubs and chunks. All of both must have been added.
     pub(in crate::store) fn compare(&self, findings: &mut VerifyFindings) {
         for (position, announced) in &self.announced {
             let found = self.found.get(position);

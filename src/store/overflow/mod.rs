@@ -1,9 +1,10 @@
 //! Overflow positions, which have more records than fit into a block. Their records are in chunks,
-//! the rows of another table. The block keeps a stub, which has counts and digests of the chunks. The
-//! format is `formats/store.md`.
-// Without this table a frequent position, such as that of a thousand games, would make its block grow
-// without bound, and every lookup of a neighbouring key and every import would read and rewrite all of
-// it. Chunks are keyed by the first import number, so an import rewrites only the last one.
+//! the rows of another table. The block keeps a stub, which has counts and digests of the chunks.
+//! The format is `formats/store.md`.
+// Without this table a frequent position, such as that of a thousand games, would make its block
+// grow without bound, and every lookup of a neighbouring key and every import would read and
+// rewrite all of it. Chunks are keyed by the first import number, so an import rewrites only the
+// last one.
 
 mod check;
 mod read;
@@ -56,7 +57,7 @@ pub(in crate::store) fn open_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>>
     Ok(bucket)
 }
 
-/// The bucket of a chunk that [`open_chunk`] has accepted.
+/// The bucket of a chunk whose checksum [`open_chunk`] has already checked.
 fn reopen_chunk(bytes: &[u8]) -> Result<Bucket<'_>> {
     view_chunk(0, bytes)
 }
@@ -73,7 +74,8 @@ fn view_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
     Ok(bucket)
 }
 
-/// Identity of the bucket of a chunk. The stub has a digest of the chunks, so no commit is needed.
+/// Identity of the bucket of a chunk. It has no commit, because the stub has a digest of the
+/// chunks.
 fn bucket_id(key: u64, width: u8) -> BucketId {
     BucketId { owner: key, bucket: BUCKET_NUMBER, width, commit: 0 }
 }
@@ -128,7 +130,7 @@ const OTHER_RECORDS: &str = "its records are not those that its block records";
 /// Totals over the chunks of a position, according to its stub or as found.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::store) struct OverflowContents {
-    /// Number of chunks; 0 if from a stub, which does not record it.
+    /// Number of chunks; 0 in totals from a stub, which does not record this number.
     pub(in crate::store) chunks: u64,
     records: u64,
     bytes: u64,
@@ -159,7 +161,7 @@ impl OverflowContents {
         self.bytes += record.len() as u64;
     }
 
-    /// True if the first chunk is that of the stub.
+    /// True if the first chunk has the checksum that the stub records.
     fn begins_as(&self, announced: &OverflowContents) -> bool {
         self.first_crc == announced.first_crc
     }

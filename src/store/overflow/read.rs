@@ -13,8 +13,8 @@ use crate::store::schema::{RowGuard, sized};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Reader of the records of an overflow position, chunk by chunk. At the end the totals are compared
-/// with the stub.
+/// Reader of the records of an overflow position, chunk by chunk. At the end the totals are
+/// compared with the stub.
 pub(in crate::store) struct OverflowRecords {
     key: u64,
     board: Vec<u8>,
@@ -22,7 +22,8 @@ pub(in crate::store) struct OverflowRecords {
     found: OverflowContents,
     /// The remaining chunks; `None` at the end.
     chunks: Option<OwnedRange<&'static [u8], &'static [u8]>>,
-    /// The current chunk, its checksum checked, and the place after the last entry returned.
+    /// The current chunk, after a check of its checksum, and the place after the last returned
+    /// entry.
     chunk: Option<(RowGuard, BucketCursor)>,
     last_number: Option<u64>,
 }

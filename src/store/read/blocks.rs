@@ -19,8 +19,8 @@ pub(super) struct CheckedBlock {
     number: u64,
     guard: RowGuard,
     shape: BlockShape,
-    /// One bit for each of the first buckets, set once it was checked. Bytes in memory do not change, so
-    /// one check is enough.
+    /// One bit for each of the first buckets, set once the bucket was checked. Bytes in memory do
+    /// not change, so one check is enough.
     checked: [AtomicU64; 4],
 }
 
@@ -36,7 +36,7 @@ impl CheckedBlock {
         Block::with_shape(self.number, self.bytes(), self.shape)
     }
 
-    /// Slot of a key, which is given as its fraction of the block.
+    /// Slot of a key. `fraction` is the place of the key within the key range of the block.
     #[inline]
     pub(super) fn slot(&self, fraction: u64) -> KeySlot {
         KeySlot::from_fraction(fraction, self.shape.buckets)

@@ -1,7 +1,7 @@
 //! All records in order of their import, without an index.
-// An index by import number would cost space for every record and a random write for each record of
-// an import, for an order that only exports need. Instead all blocks are read once for each window of
-// numbers that fits into memory, which is sequential.
+// An index by import number would cost space for every record and a random write for each imported
+// record, but only exports need this order. Instead, all blocks are read once, sequentially, for
+// each window of numbers that fits into memory.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,8 +17,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 impl Reader {
     /// All records in order of their import numbers, without an index. All blocks are read several
-    /// times; each time as many of the next records are collected as fit into the rest of the store's
-    /// memory budget. A record longer than that is delivered alone.
+    /// times. Each time, the next records are collected, up to the rest of the store's memory
+    /// budget. A record longer than the budget is delivered alone.
     pub fn by_import(&self) -> ByImport<'_> {
         ByImport::new(self)
     }
@@ -82,9 +82,10 @@ impl<'r> ByImport<'r> {
         self.next = 0;
     }
 
-    /// Reads all records and collects those of the next window. The range of a window is chosen so that
-    /// records of average density fill it. Where they are denser, at least half of the window is filled.
-    /// So for any distribution of numbers there are at most about three times as many windows as needed.
+    /// Reads all records and collects those of the next window. The range of a window is chosen so
+    /// that records of average density fill it. If the records are denser, at least half of the
+    /// window is filled. So for any distribution of numbers there are at most about three times as
+    /// many windows as needed.
     fn refill(&mut self) -> Result<()> {
         let meta = &self.reader.meta;
         let likely = self.window.likely_numbers(meta);
@@ -128,8 +129,8 @@ impl Iterator for ByImport<'_> {
     }
 }
 
-/// The records whose import numbers lie in a range. If they exceed the limit of memory, the upper end
-/// of the range is cut off.
+/// The records whose import numbers lie in a range. If they exceed the limit of memory, the upper
+/// end of the range is cut off.
 struct Window {
     limit: usize,
     from: u64,
@@ -142,8 +143,8 @@ struct Window {
 impl Window {
     const PER_RECORD: usize = size_of::<(u64, Range<usize>)>();
 
-    /// Reserves memory at once, as far as the store can fill it: unused capacity costs nothing, and
-    /// growing would copy.
+    /// Reserves all memory that the store can fill, up to `limit`. Unused capacity costs nothing,
+    /// and growing would copy.
     fn new(limit: usize, meta: &Meta) -> Window {
         let at_most = |count: u64, limit| usize::try_from(count).map_or(limit, |n| n.min(limit));
         let records = at_most(meta.records, limit / (Window::PER_RECORD + 8));
@@ -152,7 +153,8 @@ impl Window {
         Window { limit, from: 0, to: 0, records, arena }
     }
 
-    /// Number of import numbers that a window should span, so that the records of the store fill it.
+    /// Number of import numbers that a window should span, so that the records of the store fill
+    /// it.
     fn likely_numbers(&self, meta: &Meta) -> u64 {
         let numbers = meta.next_import_number.max(1);
         let per_number = u128::from(meta.record_bytes)

@@ -141,17 +141,17 @@ impl OpenBlock {
 }
 
 impl Reader {
-    /// All records, in order of position key, packed board and import number. At the end the totals are
-    /// compared with the meta row.
+    /// All records, in order of position key, packed board and import number. At the end the totals
+    /// are compared with the meta row.
     pub fn by_key(&self) -> ByKey<'_> {
         let found = Totals::default();
         ByKey { reader: self, next_block: Some(0), block: None, overflow: None, found }
     }
 
-    /// The record with an import number. `None` if no record has it: numbers of duplicates that were left
-    /// out are not used again. A store has no index of numbers, so it is read until the record is found;
-    /// at worst all of it is read, in the memory of one block. [`Reader::by_import`] returns many records
-    /// in order of their numbers.
+    /// The record with an import number; `None` if no record has it. (Numbers of duplicates that
+    /// were left out are not used again.) A store has no index of numbers, so it is read until the
+    /// record is found; at worst all of it is read, in the memory of one block.
+    /// [`Reader::by_import`] returns many records in order of their numbers.
     ///
     /// # Errors
     /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded).

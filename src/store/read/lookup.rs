@@ -15,7 +15,8 @@ use crate::store::overflow::OverflowRecords;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Number of queries that are looked up together; about as many cache lines can be loaded at once.
+/// Number of queries that are looked up together. A processor can load about as many cache lines at
+/// once.
 const GROUP: usize = 32;
 
 /// A query of a batch, with its place in the batch.
@@ -71,9 +72,10 @@ impl Reader {
         self.matches(position).next().transpose()
     }
 
-    /// Looks up many positions in the order that is fastest for the file. Calls `visit` with the place
-    /// of a position in the batch and each of its records, in order of their import numbers. If the
-    /// store is larger than memory, this is many times faster than one lookup after the other.
+    /// Looks up many positions in the order that is fastest for the file. Calls `visit` with the
+    /// place of a position in the batch and each of its records, in order of their import numbers.
+    /// If the store is larger than memory, this is many times faster than one lookup after the
+    /// other.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -98,7 +100,8 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`Matches::next_encoded`], and those of `visit`, which ends the work with its first error.
+    /// As [`Matches::next_encoded`], and those of `visit`, which ends the work with its first
+    /// error.
     pub fn get_batch<Q: Into<Query>, E: From<StoreError>>(
         &self,
         positions: impl IntoIterator<Item = Q>,
@@ -131,8 +134,8 @@ impl Reader {
         }
     }
 
-    /// Looks up queries whose blocks are not cached. They are sorted by key, so that each block is read
-    /// once and in the order of the file.
+    /// Looks up queries whose blocks are not cached. They are sorted by key, so that each block is
+    /// read once and in the order of the file.
     fn visit_absent<E: From<StoreError>>(
         &self,
         mut absent: Vec<NumberedQuery>,
@@ -151,8 +154,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Looks up queries, each in its block. The cache lines that a lookup needs first are prefetched for
-    /// all queries before any goes on, so that their cache misses overlap.
+    /// Looks up queries, each in its block. The cache lines that each lookup needs first are
+    /// prefetched for all queries, before any lookup continues, so that the cache misses overlap.
     fn visit_group<E: From<StoreError>>(
         &self,
         group: &[(&NumberedQuery, &CheckedBlock)],
@@ -193,7 +196,7 @@ impl Reader {
 }
 
 /// The records of one position, in order of their import numbers, found one at a time. The iterator
-/// decodes them; [`Matches::next_encoded`] does not.
+/// decodes the records; [`Matches::next_encoded`] returns their bytes.
 pub struct Matches<'r> {
     reader: &'r Reader,
     query: Query,
@@ -242,8 +245,8 @@ impl<'r> Matches<'r> {
     /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if a checksum over the record, or over the structures that lead to it,
-    /// does not match; [`StoreError::Io`] if the file cannot be read.
+    /// [`StoreError::Damaged`] if a checksum over the record, or over the structures that lead to
+    /// it, does not match; [`StoreError::Io`] if the file cannot be read.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         let found = self.advance().and_then(|found| self.checked(found));
         let Ok(Some((import_number, place))) = found else {

@@ -56,7 +56,7 @@ impl<'a> EncodedRecord<'a> {
         self.import_number
     }
 
-    /// The bytes of [`crate::codec::record`].
+    /// The record as [`crate::codec::record`] encodes it.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -119,8 +119,8 @@ pub struct StoreStats {
     pub file_bytes: u64,
 }
 
-/// A snapshot of a store at the last commit before it was made. Writers do not disturb it and do not
-/// wait for it. It can be shared between threads.
+/// A snapshot of a store at the last commit before it was made. Writers do not disturb it and do
+/// not wait for it. It can be shared between threads.
 ///
 /// Blocks that were read stay in memory until the store's budget is used up, so one reader for many
 /// lookups is faster than one for each. A reader uses the store's file until it is dropped, and
@@ -163,7 +163,7 @@ impl Reader {
     /// [`StoreError::Io`] if the length of the file cannot be read.
     pub fn stats(&self) -> Result<StoreStats> {
         let path = &self.shared.path;
-        // The file of a new store may have got its final name since.
+        // Since it was opened, the file of a new store may have got its final name.
         let file = std::fs::metadata(&self.shared.file)
             .or_else(|_| std::fs::metadata(path))
             .map_err(|error| StoreError::Io { path: path.clone(), error })?;
@@ -213,9 +213,9 @@ impl Reader {
         guarded(self.path(), || self.kept_games().count())
     }
 
-    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` if it is
-    /// not kept. The first time that a game is missing, all games are read and compared with the digest,
-    /// so that damage cannot hide a game.
+    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` if
+    /// it is not kept. The first time that a game is missing, all games are read and compared with
+    /// the digest, so that damage cannot hide a game.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
@@ -226,8 +226,8 @@ impl Reader {
     /// Visits all games that are kept, ids ascending.
     ///
     /// # Errors
-    /// As [`Reader::kept_game`], and errors of `visit`. [`StoreError::Damaged`] at the end if games are
-    /// missing.
+    /// As [`Reader::kept_game`], and errors of `visit`. [`StoreError::Damaged`] at the end if games
+    /// are missing.
     pub fn each_kept_game<E: From<StoreError>>(
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> std::result::Result<(), E>,
