@@ -25,8 +25,8 @@ impl<'o> Records<'o> {
         Records { place: Place::new(name, At::Record(0)), count: 0, options, share: None }
     }
 
-    /// [`Records::new`] for all records of a file that is not read in order: the bytes that count
-    /// as read are the share of its records.
+    /// [`Records::new`] for all records of a store or an archive. Such a file is not read in order,
+    /// so the bytes count as read in proportion to the records.
     fn of_file(local: &Local, name: Arc<str>, all: u64, options: &'o SourceOptions) -> Records<'o> {
         let counter = options.bytes_read.clone();
         let share = counter.map(|counter| Share::new(counter, local.size(), all));
@@ -41,7 +41,7 @@ impl<'o> Records<'o> {
         }
     }
 
-    /// Passes the next record in its binary form on.
+    /// Passes on the next record, given in its binary form.
     fn hand_on_encoded<E: From<Error>>(
         &mut self,
         raw: &[u8],
@@ -67,7 +67,7 @@ impl<'o> Records<'o> {
     }
 }
 
-/// Bytes of a file that count as read, in proportion to its records.
+/// Bytes of a file that count as read, in proportion to the records that were read.
 struct Share {
     counter: Arc<AtomicU64>,
     size: u64,
@@ -77,7 +77,7 @@ struct Share {
 }
 
 impl Share {
-    /// Records between two steps of the counter.
+    /// Number of records between two steps of the counter.
     const STEP: u64 = 1024;
 
     /// Starts at the first record of a file of `size` bytes.

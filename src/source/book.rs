@@ -15,8 +15,8 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode, Operand, Operation};
 use crate::text::san;
 
-/// Reads an opening book of Polyglot, or standard input for `-`. The first bytes of a book may be
-/// any, so only a name that ends in `.gz` or `.zst` shows compression.
+/// Reads an opening book of Polyglot, or standard input for `-`. A book may begin with any bytes,
+/// so compression is recognised only by a name that ends in `.gz` or `.zst`.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -36,7 +36,7 @@ pub fn open_book(path: impl AsRef<Path>) -> Result<Book> {
     Book::read(bytes).map_err(named)
 }
 
-/// Reads the positions of a book that are found from the start array, with its moves.
+/// Reads the positions of a book that are found from the start array, with the moves of the book.
 pub(super) fn read<E: From<Error>>(
     input: Box<dyn Read + Send>,
     name: Arc<str>,
@@ -114,7 +114,7 @@ pub(crate) const COMMENTS: [Opcode; 10] = [
 /// Maximum length of a string in the standard.
 const MAX_STRING: usize = 255;
 
-/// Texts of comments; the last one takes the rest.
+/// Texts of comments. The last comment takes all texts that do not fit into the others.
 #[derive(Default)]
 struct Comments(Vec<String>);
 

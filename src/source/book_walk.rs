@@ -1,5 +1,5 @@
-//! Positions of the keys in a book. A book has keys only, so the positions are searched for: by
-//! moves from the start array, and from positions that the caller offers.
+//! Finding the positions of a book. A book has only the keys of its positions, so the positions are
+//! searched for: by moves from the start array, and from positions that the caller offers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ pub enum FoundBy {
     /// From the start array by moves of the book alone.
     BookMoves,
     /// From the start array by moves of the book and by other moves that lead back to a position of
-    /// the book. This finds books that answer for one side only.
+    /// the book. This finds the positions of books that have moves for one side only.
     OtherMoves,
     /// Offered by the caller, or reached from such a position.
     Given,
@@ -60,7 +60,7 @@ impl BookPosition<'_> {
 pub struct BookResolver<'b> {
     book: &'b Book,
     found: Vec<BookPosition<'b>>,
-    /// The keys of what was found.
+    /// The keys of the found positions.
     keys: HashSet<u64>,
     /// Positions outside the book that a move of the book leads to.
     outside: Vec<Position>,
@@ -117,7 +117,8 @@ impl<'b> BookResolver<'b> {
         KnownPositions { book: self.book, found: self.found, keys: self.keys }
     }
 
-    /// Follows moves of the book from the positions that were found from this index on.
+    /// Follows moves of the book from the found positions. `from` is the index of the first of
+    /// them.
     fn follow_book_moves(&mut self, mut from: usize, found_by: FoundBy) {
         while from < self.found.len() {
             let reached: Vec<Vec<Reached>> =
@@ -129,8 +130,8 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// Follows all moves from the positions that were found, and from those outside the book, from
-    /// these indices on.
+    /// Follows all moves from the found positions and from the positions outside the book. `found`
+    /// and `outside` are the indices of the first position of each kind.
     fn follow_all_moves(&mut self, mut found: usize, mut outside: usize, found_by: FoundBy) {
         while (found, outside) != (self.found.len(), self.outside.len()) {
             let inside = self.found[found..].iter().map(|it| it.position);
@@ -146,7 +147,7 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// Positions of the book one move after a position, as far as they are new.
+    /// The positions of the book that one move from a position leads to, except known ones.
     fn unknown_after(&self, position: &Position) -> Vec<Reached> {
         let Ok(playable) = Playable::new(position) else { return Vec::new() };
         let mut reached = Vec::new();
@@ -160,7 +161,7 @@ impl<'b> BookResolver<'b> {
         reached
     }
 
-    /// Adds a position, unless it is known.
+    /// Adds a position to those of the book, or to those outside it, unless it is known.
     fn take(&mut self, key: u64, position: &Position, found_by: FoundBy) {
         if self.keys.contains(&key) {
             return;
@@ -200,7 +201,8 @@ impl Reached {
     }
 }
 
-/// The positions after the moves of a position of the book. Entries may repeat a move many times.
+/// The positions after the moves of a position of the book. Entries may repeat a move many times,
+/// but it is followed once.
 fn after_book_moves(from: &BookPosition<'_>) -> Vec<Reached> {
     let Ok(playable) = Playable::new(&from.position) else { return Vec::new() };
     let mut seen = HashSet::new();
@@ -232,7 +234,7 @@ mod tests {
         *crate::parse_epd(fen.as_bytes()).unwrap().position()
     }
 
-    /// An entry for each move of these lines that is marked: `!e4`.
+    /// A book with an entry for each move of these lines that is marked, as in `!e4`.
     fn book(start: &Position, lines: &[&str]) -> Book {
         let mut entries = Vec::new();
         for line in lines {
@@ -282,7 +284,8 @@ mod tests {
         assert!(known.positions().iter().all(keys_fit));
     }
 
-    /// The pawn on b5 is pinned, so it may not capture on c6: Polyglot counts the square all the same.
+    /// The pawn on b5 is pinned, so it may not capture on c6. Polyglot counts the en passant square
+    /// nevertheless.
     #[test]
     fn a_neighbour_that_may_not_capture_is_in_the_key() {
         let start = position("8/2p5/8/KP5r/8/8/8/4k3 b - -");
@@ -294,7 +297,8 @@ mod tests {
         assert_eq!(known.unknown().count(), 0);
     }
 
-    /// Either rook on the king's side makes one key, but only one of them may capture here.
+    /// A castling right with either rook of the king's side gives the same key, but only one of the
+    /// rooks can castle here.
     #[test]
     fn a_position_in_which_no_move_fits_is_another_one() {
         let inner = position("4k3/8/8/8/8/8/8/3K2RR w G -");

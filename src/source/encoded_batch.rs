@@ -10,8 +10,9 @@ use crate::codec::{record, stream};
 use crate::error::Result;
 use crate::text::lines::SPEC_LINE_LIMIT;
 
-/// Records in their binary form that are written together. A canonical line with its LF may stand
-/// for a record in a target of text: no binary record begins with a letter or a digit.
+/// Records in their binary form that are written together. For a target of text, a record may also
+/// be a canonical line with its LF. The two differ, because no binary record begins with a letter
+/// or a digit.
 #[derive(Clone, Debug, Default)]
 pub struct EncodedBatch {
     bytes: Vec<u8>,
@@ -19,10 +20,11 @@ pub struct EncodedBatch {
     ends: Vec<usize>,
 }
 
-/// A batch is full with this many records or bytes. Each thread formats this many records at a
-/// time.
+/// Number of records with which a batch is full.
 const BATCH_RECORDS: usize = 1 << 13;
+/// Number of bytes with which a batch is full.
 const BATCH_BYTES: usize = 1 << 20;
+/// Number of records that one thread formats at a time.
 const PART_RECORDS: usize = 256;
 
 impl EncodedBatch {
@@ -83,7 +85,7 @@ impl EncodedBatch {
         EncodedRecords::new(&self.bytes, &self.ends)
     }
 
-    /// Whether one thread formats it sooner than others start.
+    /// Whether one thread has formatted the batch before other threads could start.
     pub(super) const fn is_small(&self) -> bool {
         self.ends.len() <= PART_RECORDS
     }
@@ -104,7 +106,7 @@ impl EncodedBatch {
 pub(super) struct PartText {
     pub(super) lines: Vec<u8>,
     pub(super) long_lines: u64,
-    /// The error of a record that has no line.
+    /// The error of a record that cannot be written as a line.
     pub(super) error: Option<DecodeError>,
 }
 

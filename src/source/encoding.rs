@@ -24,7 +24,7 @@ const BUFFER: usize = 16 * 1024;
 pub struct TextEncoding(&'static Encoding);
 
 impl TextEncoding {
-    /// Its name in that standard.
+    /// The name in the WHATWG Encoding Standard.
     pub fn name(self) -> &'static str {
         self.0.name()
     }
@@ -40,7 +40,7 @@ impl FromStr for TextEncoding {
     }
 }
 
-/// A name that no encoding has.
+/// Error of a name that no encoding has.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct UnknownEncoding;
 
@@ -56,8 +56,8 @@ impl fmt::Display for UnknownEncoding {
 
 impl std::error::Error for UnknownEncoding {}
 
-/// Encoding of a text in UTF-16: found by the byte order mark, or because the first characters are
-/// ASCII with a zero byte on the same side.
+/// The encoding of a text in UTF-16; `None` for other text. UTF-16 is recognised by its byte order
+/// mark, or by first characters that are ASCII, all with the zero byte on the same side.
 pub(super) fn of_utf16(start: &[u8]) -> Option<TextEncoding> {
     let is_text = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let pairs = || start.chunks_exact(2);

@@ -131,7 +131,8 @@ impl FileFormat {
         FileFormat::from_suffix(path).filter(|format| format.is_written())
     }
 
-    /// The format of the name of a source. A `.csv` may be a table of any kind, so it has none.
+    /// The format of a source by its name. A `.csv` may be a table of any kind, so its name shows
+    /// no format.
     pub(super) fn from_source_name(path: &Path) -> Option<FileFormat> {
         FileFormat::from_suffix(path).filter(|format| *format != FileFormat::LichessPuzzles)
     }
@@ -181,8 +182,8 @@ impl FileFormat {
         }
     }
 
-    /// Refuses a name of another format than the one that is written. EPD and FEN are the same kind
-    /// of lines; a name may have no format.
+    /// Refuses a name whose suffix belongs to another format than the written one. EPD and FEN
+    /// count as one format. A name without a known suffix is accepted.
     ///
     /// # Errors
     /// The mismatch, and a suffix that fits.
@@ -250,13 +251,13 @@ impl Foreign {
         FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, foreign)| *foreign)
     }
 
-    /// A Polyglot book that would be read as text.
+    /// Recognises a Polyglot book that would otherwise be read as text.
     pub(super) fn from_text(start: &[u8]) -> Option<Foreign> {
         begins_book(start).then_some(POLYGLOT)
     }
 }
 
-/// Whether a text begins with an object that has any member of an evaluated position.
+/// Whether a text begins with an object that has one of the members of an evaluated position.
 fn begins_evaluation(text: &[u8]) -> bool {
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
     let has = |member: &[u8]| memchr::memmem::find(line, member).is_some();
@@ -289,7 +290,7 @@ fn begins_book(start: &[u8]) -> bool {
     start.first_chunk::<16>().is_some_and(|entry| is_binary(&entry[..8]) && entry[12..] == [0; 4])
 }
 
-/// Whether text contains such a byte.
+/// Whether a byte occurs in text (ASCII).
 const fn is_text(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n')
 }
@@ -324,8 +325,8 @@ impl Compression {
         }
     }
 
-    /// Whether these bytes begin a skippable frame. LZ4 has such frames too: the data after the
-    /// frame decide.
+    /// Whether these bytes begin a skippable frame. Both zstd and LZ4 have such frames, so the data
+    /// after the frame decide the compression.
     pub(super) fn begins_skippable(start: &[u8]) -> bool {
         matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
     }

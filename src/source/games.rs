@@ -101,7 +101,7 @@ pub(super) fn read_pgc<E: From<Error>>(
     }
 }
 
-/// An error of PGC as a diagnostic; the column is the byte of the stream.
+/// An error of PGC as a diagnostic; its column is the offset in the stream.
 fn diagnostic_of(error: &PgcError) -> Diagnostic {
     let PgcError { offset, kind } = error;
     let lost = if kind.ends_the_stream() { "; what follows cannot be read" } else { "" };
@@ -119,7 +119,8 @@ impl<'o> Games<'o> {
         Games { place: Place::new(name, At::Whole), options, summary: Summary::default() }
     }
 
-    /// The error of an input that ends too early; `unit` is the unit of places.
+    /// The error of an input that can no longer be read; `unit` is the unit of places, line or
+    /// game.
     fn cannot_read_on(&self, unit: &str, error: io::Error) -> Error {
         let what = match self.place.number() {
             0 => "cannot read on".to_string(),
@@ -151,7 +152,7 @@ impl<'o> Games<'o> {
         self.options.positions.is_none()
     }
 
-    /// Passes the bytes of a game over the limit on.
+    /// Passes on the bytes of a game that is longer than the limit.
     fn reject_long_game<R: Read, E: From<Error>>(
         &self,
         reader: &mut GameReader<R>,
@@ -162,7 +163,7 @@ impl<'o> Games<'o> {
         pieces.finish(copied)
     }
 
-    /// Passes a game on, or its positions, or the bytes of a refused game.
+    /// Passes on a game, or its positions, or the bytes of a refused game.
     fn hand_on<E: From<Error>>(
         &mut self,
         game: Option<TakenGame<'_>>,
@@ -222,7 +223,7 @@ impl<'o> Games<'o> {
     }
 }
 
-/// Passes the pieces of a line or a game over the limit on.
+/// Passes on, in pieces, a line or a game that is longer than the limit.
 pub(super) struct Pieces<'p, 'v, E> {
     place: &'p Place,
     is_game: bool,
@@ -236,7 +237,7 @@ impl<'p, 'v, E: From<Error>> Pieces<'p, 'v, E> {
         Pieces { place, is_game, is_more: false, visit, failure: None }
     }
 
-    /// Result of the copying.
+    /// Result of the copying: the error of the visitor, or else of the input.
     pub(super) fn finish(self, copied: io::Result<()>) -> Result<(), E> {
         match self.failure {
             Some(failure) => Err(failure),

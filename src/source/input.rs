@@ -30,8 +30,8 @@ pub(super) struct Input {
     pub(super) encoding: Option<&'static str>,
 }
 
-/// Opens a file, or standard input for `-`; see [`of_reader`]. The compressed bytes that are read
-/// of a file are added to `count`.
+/// Opens a file, or standard input for `-`; see [`of_reader`]. `count` grows by the number of bytes
+/// that are read from a file, before they are decompressed.
 ///
 /// # Errors
 /// The file cannot be read, or its format is not supported. The error names it.
@@ -44,10 +44,10 @@ pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input>
     of_file(path, file, count)
 }
 
-/// [`open`] of an open file.
+/// [`open`] for a file that is open already.
 ///
 /// # Errors
-/// As there.
+/// As [`open`].
 pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     let cannot_read = |error| cannot_read(path, error);
     let found = file.metadata().map_err(cannot_read)?;
@@ -90,7 +90,7 @@ impl Input {
     }
 }
 
-/// Opens a file whose first bytes may be any, or standard input for `-`. Only its name shows
+/// Opens a file that may begin with any bytes, or standard input for `-`. So only its name shows
 /// compression.
 ///
 /// # Errors
@@ -109,8 +109,8 @@ fn cannot_read(name: &Path, error: io::Error) -> Error {
     Error::new(format!("cannot read {}", name.display())).because(error)
 }
 
-/// Decompresses bytes. Their start shows the compression, unless it may be any, as in a book: then
-/// the name decides.
+/// Decompresses bytes. The first bytes show the compression. If the data may begin with any bytes
+/// (`has_any_bytes`), as in a book, the name decides instead.
 fn decompressed(
     name: &Path,
     bytes: Box<dyn Read + Send>,
@@ -147,8 +147,8 @@ fn decompressed(
     }
 }
 
-/// The compression that the first bytes show. Skippable frames in front are passed over: zstd and
-/// LZ4 share them, and pzstd begins with them.
+/// The compression that the first bytes show. Skippable frames before them are passed over: zstd
+/// and LZ4 both have such frames, and pzstd begins with them.
 fn find_compression(
     start: &mut Vec<u8>,
     bytes: &mut Box<dyn Read + Send>,
@@ -229,7 +229,7 @@ impl Read for Counted {
 /// Number of bytes that decide the format of an input.
 const ENOUGH: usize = 16;
 
-/// Maximum white space before them.
+/// Maximum number of bytes of white space before these bytes.
 const MAX_WHITE_SPACE: usize = 64 * 1024;
 
 /// Maximum length of a first line that decides the format.
@@ -315,10 +315,11 @@ const CHUNKS: usize = 256;
 /// Reads an input on a separate thread. At most 16 MiB wait to be taken.
 pub(super) struct ReadAhead {
     chunks: Receiver<io::Result<Vec<u8>>>,
-    /// Number of chunks, the end included, that are in the channel or about to be.
+    /// Number of chunks, the end included, that are in the channel or will be there at once.
     waiting: Arc<AtomicUsize>,
     chunk: io::Cursor<Vec<u8>>,
-    /// Whether the input has failed: there are no more bytes and no end.
+    /// Whether the input has failed. Then there are no more bytes, and reading does not end
+    /// normally.
     has_failed: bool,
 }
 
@@ -356,7 +357,8 @@ fn read_all(mut input: impl Read, sender: &SyncSender<io::Result<Vec<u8>>>, wait
             read => read,
         };
         let is_last = !matches!(read, Ok(1..));
-        // The count goes first: the chunk follows at once, so a counted chunk never blocks.
+        // The count is raised before the chunk is sent. The chunk follows at once, so reading a
+        // counted chunk never blocks.
         waiting.fetch_add(1, Ordering::Release);
         let sent = sender.send(read.map(|len| {
             chunk.truncate(len);
@@ -400,7 +402,7 @@ mod tests {
         assert_eq!(input.read(&mut [0]).unwrap(), 0);
     }
 
-    /// An input that panics, or fails, behind some bytes.
+    /// An input that panics, or fails, after some bytes.
     struct Faulty {
         text: &'static [u8],
         panics: bool,

@@ -22,7 +22,7 @@ pub enum Item<'a> {
         /// Bytes of the source: a line with its end, a binary record, or a part of the bytes of a
         /// game. Empty for an archive, which has no bytes for a record.
         raw: &'a [u8],
-        /// The game of the position.
+        /// The game that the position is from, if any.
         game: Option<&'a Game>,
     },
     /// Records of consecutive lines, encoded by
@@ -46,10 +46,10 @@ pub enum Item<'a> {
         /// Whether it ends before a move that cannot be made.
         is_cut_short: bool,
     },
-    /// A game that ends before an illegal move, where positions are read: its positions follow,
-    /// with the bytes of the game.
+    /// A game that ends before an illegal move, if positions are read. The positions of the game
+    /// follow, with its bytes.
     CutShort {
-        /// Bytes of the game, which are those of its positions too.
+        /// Bytes of the game, which its positions return as well.
         raw: &'a [u8],
         /// Place in the source.
         place: &'a Place,
@@ -69,7 +69,8 @@ pub enum Item<'a> {
         raw: &'a [u8],
         /// Place in the source.
         place: &'a Place,
-        /// Whether the piece before belongs to the same line or game, which is over the limit.
+        /// Whether this item continues the item before: further bytes of a line or game over the
+        /// limit.
         is_more: bool,
         /// Whether it would have been read as a game.
         is_game: bool,
@@ -91,21 +92,24 @@ pub enum Item<'a> {
         /// The line, or the game of a binary source.
         place: &'a Place,
     },
-    /// No part of the source: the next item may block, so records so far should be written.
+    /// The next item may block, so a visitor should write the records it has. This item has no
+    /// bytes of the source.
     Waiting,
 }
 
 /// Encoded records in sequence.
 #[derive(Copy, Clone, Debug)]
 pub struct EncodedRecords<'a> {
-    /// Start of the records in these bytes, and end of each.
+    /// All records are in these bytes.
+    /// Start of the first record.
     pub(super) bytes: &'a [u8],
+    /// End of each record.
     pub(super) start: usize,
     pub(super) ends: &'a [usize],
 }
 
 impl<'a> EncodedRecords<'a> {
-    /// Records with these ends, which ascend.
+    /// Records of which `ends` has the ends, ascending.
     pub const fn new(bytes: &'a [u8], ends: &'a [usize]) -> EncodedRecords<'a> {
         EncodedRecords { bytes, start: 0, ends }
     }
@@ -152,8 +156,9 @@ impl Item<'_> {
     }
 }
 
-/// Takes the items of a source in order; [`ControlFlow::Break`] ends the reading. After a diagnostic
-/// reading goes on in any case: the item that the diagnostic is about follows.
+/// Takes the items of a source in order; [`ControlFlow::Break`] ends the reading. After a
+/// diagnostic, reading continues in any case, because the item that the diagnostic is about
+/// follows.
 pub type VisitItem<'v, E> = dyn FnMut(Item<'_>) -> Result<ControlFlow<()>, E> + 'v;
 
 /// Counts of a source besides its items.
@@ -168,7 +173,7 @@ pub struct Summary {
     pub null_move_positions: u64,
     /// Games in PGC without a checksum.
     pub unchecked_games: u64,
-    /// Evaluations in comments of games that are invalid.
+    /// Invalid evaluations in comments of games.
     pub unread_evaluations: u64,
     /// Counts of opening books.
     pub book: BookFindings,
@@ -239,7 +244,7 @@ pub enum OwnedItem {
         raw: Vec<u8>,
         /// Place in the source.
         place: Place,
-        /// The reason; `None` if warnings are denied and it has one.
+        /// The reason; `None` if the only reason is a warning, and warnings are denied.
         diagnostic: Option<Diagnostic>,
     },
     /// A repair or a doubt about the next item.

@@ -71,8 +71,9 @@ impl Source {
     }
 }
 
-/// Number of items in a batch, and of batches that may wait.
+/// Number of items in a batch.
 const BATCH: usize = 1024;
+/// Number of batches that may wait.
 const BATCHES: usize = 4;
 
 type Batch = Vec<Result<OwnedItem>>;
@@ -122,7 +123,7 @@ impl Iterator for Items {
 struct BatchSender {
     sender: SyncSender<Batch>,
     batch: Batch,
-    /// The reason of the next rejection.
+    /// The reason, if the next item is a rejection.
     reason: Option<Diagnostic>,
 }
 

@@ -28,11 +28,13 @@ use crate::text::epd::{self, Line, parse_line};
 use crate::text::lines::{LineEnd, LineReader, Next, too_long};
 use crate::text::{Diagnostic, ParseOptions, Setting, codes, fen};
 
-/// Maximum number of lines in a batch, and of their bytes.
+/// Maximum number of lines in a batch.
 const BATCH_LINES: usize = 1024;
+/// Maximum number of bytes in a batch.
 const BATCH_BYTES: usize = 1 << 16;
-/// Number of batches in flight per thread, and maximum of all.
+/// Number of batches in flight per thread.
 const BATCHES_A_THREAD: usize = 3;
+/// Maximum number of all batches in flight.
 const MAX_BATCHES: usize = 32;
 
 /// Lines of text, from an input that may block.
@@ -82,7 +84,8 @@ impl Lines {
     }
 
     /// Takes the next lines, until the batch is full, the input ends, a line is too long, or the
-    /// input would block. Only the first line may block, if `waits`. Returns why it stopped.
+    /// input would block. Only the first line may block, if `waits`. Returns why it stopped; `None`
+    /// if the batch is full.
     fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Option<Stop>> {
         batch.first = self.reader.number() + 1;
         while batch.ends.len() < BATCH_LINES && batch.bytes.len() < BATCH_BYTES {
@@ -112,12 +115,12 @@ impl Lines {
     }
 }
 
-/// Passes lines on in order.
+/// Passes on lines, in order.
 struct OrderedOutput<'o> {
     options: &'o SourceOptions,
     /// Place of the current line.
     place: Place,
-    /// The record that perft counts on the next lines belong to.
+    /// The record to which perft counts on the next lines belong.
     block: Option<Block>,
     /// The last line `id NAME` and its number, until a position follows.
     id: Option<(u64, Vec<u8>)>,
@@ -130,7 +133,7 @@ struct OrderedOutput<'o> {
 /// Maximum number of unknown columns that are remembered.
 const MAX_COLUMNS: usize = 1000;
 
-/// Lines that are read at once, in sequence.
+/// Consecutive lines that are read together.
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
@@ -162,8 +165,9 @@ impl Batch {
 #[derive(Default)]
 struct ReadLines {
     steps: Vec<BatchPart>,
-    /// The encoded records, and the end of each.
+    /// The encoded records.
     bytes: Vec<u8>,
+    /// The end of each encoded record.
     ends: Vec<usize>,
 }
 
@@ -197,7 +201,7 @@ enum Stop {
     LongLine(u64),
 }
 
-/// A batch that is used again, its parsed lines, and the channel to the visitor.
+/// A batch, whose memory is used again, with its parsed lines and the channel to the visitor.
 struct BatchJob {
     /// Number of the batch since the last stop.
     nth: usize,
@@ -211,7 +215,7 @@ struct BatchJob {
 /// The source of batches.
 struct BatchReader {
     lines: Lines,
-    /// Whether the next line may block: no batch is in flight.
+    /// Whether the next line may block; true if no batch is in flight.
     waits: bool,
     is_stopped: bool,
     /// Number of batches since the last stop.
@@ -284,7 +288,7 @@ struct Parser<'o> {
     name: Arc<str>,
     kind: LineKind,
     columns: Arc<Columns>,
-    /// Encodes lines of nothing but fields.
+    /// Encodes lines that have only the fields of a position.
     plain: Option<&'o dyn Encode>,
 }
 
@@ -330,8 +334,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses a line. An encoded record is appended to the others; it returns `None` if it has no
-    /// diagnostics.
+    /// Parses a line. An encoded record is appended to `encoded`. Returns `None` if the line is an
+    /// encoded record without diagnostics.
     fn read_line(&self, batch: &Batch, line: usize, encoded: &mut Vec<u8>) -> Option<ReadLine> {
         let options = self.options;
         let text = batch.text(line);
@@ -440,7 +444,7 @@ impl OrderedOutput<'_> {
         }
     }
 
-    /// Passes the lines of a batch on.
+    /// Passes on the lines of a batch.
     fn hand_on_all<E: From<Error>>(
         &mut self,
         batch: &Batch,
@@ -493,7 +497,7 @@ impl OrderedOutput<'_> {
         Ok(())
     }
 
-    /// Whether this was reported before.
+    /// Whether this message was reported before. Remembers the message.
     fn was_told(&mut self, message: &str) -> bool {
         let was_told = self.told.contains(message);
         if !was_told && self.told.len() < MAX_COLUMNS {
@@ -502,7 +506,7 @@ impl OrderedOutput<'_> {
         was_told
     }
 
-    /// Passes a line on; `encoded` has the encoded records of its batch.
+    /// Passes on a line; `encoded` has the encoded records of its batch.
     fn hand_on<E: From<Error>>(
         &mut self,
         line: ReadLine,
@@ -548,8 +552,8 @@ impl OrderedOutput<'_> {
         }
     }
 
-    /// Passes a line on, or keeps it in its block: a position with its name and perft counts on
-    /// lines of their own.
+    /// Passes on a line, or keeps it in its block. A block is a position with its name and perft
+    /// counts on separate lines.
     fn gather<E: From<Error>>(
         &mut self,
         line: ReadLine,
@@ -601,7 +605,7 @@ impl OrderedOutput<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Passes a block on; one without a position only if no position follows.
+    /// Passes on a block. A block without a position is passed on only if no position follows it.
     fn end_block<E: From<Error>>(
         &mut self,
         position_comes: bool,
@@ -628,7 +632,7 @@ impl OrderedOutput<'_> {
         Ok(flow)
     }
 
-    /// Reports a line over the limit and passes its bytes on in pieces.
+    /// Reports a line over the limit and passes on its bytes in pieces.
     fn reject_long_line<E: From<Error>>(
         &mut self,
         lines: &mut Lines,
@@ -749,7 +753,7 @@ impl BlockLine<'_> {
 }
 
 impl Block {
-    /// Begins with a position and the line `id NAME` before it.
+    /// Begins with a position, and with the line `id NAME` before it, if any.
     pub(super) fn new(
         mut record: EpdRecord,
         line: u64,

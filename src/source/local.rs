@@ -20,7 +20,7 @@ pub struct Local {
     /// The name that the user gave.
     name: String,
     path: PathBuf,
-    /// The temporary file of the path, if it is a copy.
+    /// The temporary file, if the path is that of a copy.
     copy: Option<Arc<SpooledFile>>,
 }
 
@@ -28,7 +28,7 @@ impl Local {
     /// The file of a store or an archive.
     ///
     /// # Errors
-    /// The input has to be copied, and that fails.
+    /// The input has to be copied, and copying fails.
     pub(super) fn new(path: &Path, mut input: Input) -> Result<Local> {
         let name = path.display().to_string();
         if input.is_file {
@@ -49,11 +49,11 @@ impl Local {
         Ok(Local::temporary(name, copy))
     }
 
-    /// The store or archive at a path; `-` is standard input. A missing file is reported when it is
-    /// opened.
+    /// The store or archive at a path; `-` is standard input. A missing file is not an error here,
+    /// but when the store or archive is opened.
     ///
     /// # Errors
-    /// The input has to be copied, and that fails.
+    /// The input has to be copied, and copying fails.
     pub fn open(path: impl AsRef<Path>) -> Result<Local> {
         let path = path.as_ref();
         let is_missing = path != Path::new("-") && !path.exists();
@@ -64,8 +64,9 @@ impl Local {
         Local::new(path, input::open(path, None)?)
     }
 
-    /// A copy of the last commit of a store, in its folder or else among the temporary files. The
-    /// store itself stays free for a writer.
+    /// Copies the last commit of a store into a temporary file. The file is in the folder of the
+    /// store or, if that fails, among the temporary files of the system. The store itself stays
+    /// free for a writer.
     ///
     /// # Errors
     /// The store cannot be copied. The error names it.
@@ -89,7 +90,7 @@ impl Local {
         &self.path
     }
 
-    /// Bytes of the file; 0 if they cannot be told.
+    /// Number of bytes of the file; 0 if it cannot be found out.
     pub(super) fn size(&self) -> u64 {
         self.path.metadata().map_or(0, |found| found.len())
     }
@@ -107,7 +108,7 @@ impl Local {
         let options = StoreOptions::new().memory_bytes(memory_bytes);
         let opened = Store::open_read_only(&self.path, &options);
         opened.map_err(|error| match (error, &self.copy) {
-            // Nobody else has the copy, so its header is wrong and cannot be repaired.
+            // No other process uses the copy, so its header is wrong and cannot be repaired.
             (StoreError::InUse { .. }, Some(_)) => {
                 let what = "its length is not what its header tells".to_string();
                 let (path, place) = (PathBuf::from(&self.name), "the file".to_string());
@@ -138,16 +139,17 @@ impl Local {
     }
 }
 
-/// The numbers of what a store or an archive holds.
+/// Numbers of records and games of a store or an archive.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct LibraryCounts {
     /// All records.
     pub records: u64,
-    /// Games that it keeps for the positions that list them.
+    /// Games that are kept for the positions that list them.
     pub kept_games: u64,
 }
 
-/// A store or an archive, whose ledger and games are read without its records.
+/// A store or an archive, opened for its games or for its ledger (the origin of its tallies), but
+/// not for its records.
 #[derive(Clone, Debug)]
 pub(crate) enum LibraryFile {
     Store(Local),
@@ -158,7 +160,8 @@ pub(crate) enum LibraryFile {
 const MEMORY: usize = 1 << 20;
 
 impl LibraryFile {
-    /// The origin of the tallies and the games that they count; `None` if the file does not have it.
+    /// The origin of the tallies and the games that they count; `None` if the file does not have
+    /// it.
     ///
     /// # Errors
     /// The file cannot be opened or is damaged.
@@ -197,7 +200,8 @@ impl LibraryFile {
         }
     }
 
-    /// Calls `visit` with each game that it keeps for the positions that list the game, the ids ascending.
+    /// Calls `visit` with each game that is kept for the positions that list it, in ascending order
+    /// of ids.
     ///
     /// # Errors
     /// As [`LibraryFile::tally_ledger`], and those of `visit`.

@@ -21,8 +21,8 @@ use crate::new_file::SpooledFile;
 use crate::store::{self, EncodedRecord, Reader, Store};
 use crate::text::FormatOptions;
 
-/// Takes the records of many queries: the index of the query and a record. A break skips the rest
-/// of the query, or of all queries.
+/// Takes the records of many queries: the index of the query, and one of its records. A break skips
+/// the other records of the query, or ends the lookup ([`SkipTo`]).
 pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<SkipTo>> + 'v;
 
 /// A collection of records that is searched by position: a store or an archive. Positions are
@@ -223,7 +223,7 @@ impl Match<'_> {
         Ok(())
     }
 
-    /// Appends the bytes of [`codec::record`](record).
+    /// Appends the record as [`codec::record`](record) encodes it.
     ///
     /// # Errors
     /// Damage, and a record of an archive that has no binary form.
@@ -265,7 +265,7 @@ pub struct OpenLookup {
 enum Opened {
     Store {
         reader: Box<Reader>,
-        /// Open as long as the reader is used.
+        /// The reader needs the store to stay open.
         store: Store,
     },
     Archive(Box<Archive>),
@@ -287,7 +287,7 @@ impl OpenLookup {
         OpenLookup::new(Source::open(path, &SourceOptions::new())?, memory_bytes)
     }
 
-    /// [`OpenLookup::open`] of an opened source.
+    /// [`OpenLookup::open`] for a source that is open already.
     ///
     /// # Errors
     /// As [`OpenLookup::open`].
@@ -308,7 +308,8 @@ impl OpenLookup {
         OpenLookup::from_store(Local::snapshot(path)?, memory_bytes)
     }
 
-    /// An archive in a temporary file that `write` fills; `name` is its name in errors.
+    /// Builds an archive in a temporary file, which `write` fills. `name` is the name of the
+    /// archive in errors.
     ///
     /// # Errors
     /// Errors of `write` and of the file.
@@ -412,7 +413,7 @@ impl OpenLookup {
         }
     }
 
-    /// An error of a record that was found, with the name of the source.
+    /// Adds the name of the source to the error of a record that was found.
     pub fn named(&self, error: Error) -> Error {
         match &self.opened {
             Opened::Store { .. } => self.local.failed(error),

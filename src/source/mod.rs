@@ -13,7 +13,7 @@
 //! Books: an opening book of Polyglot has keys and no positions. [`BookResolver`] finds the
 //! positions, as a source does; [`open_book`] reads the entries.
 //!
-//! Lookups: [`OpenLookup`] opens a store or an archive. Both implement [`Lookup`].
+//! Lookups: [`OpenLookup`] opens a store or an archive for searching by position ([`Lookup`]).
 //!
 //! The format of a source is found by its first bytes, by its name, or by the options. One table
 //! has the properties of all formats, behind [`FileFormat`].
@@ -83,8 +83,8 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source> {
     Source::open(path, &SourceOptions::new())
 }
 
-/// The origin of the tallies of a library and the games that they count; `None` for any other file, and
-/// for a library that does not have it.
+/// The origin of the tallies of a store or an archive, and the games that they count. `None` for
+/// any other file, and for a store or an archive without an origin.
 ///
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
@@ -92,8 +92,8 @@ pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
     open(path)?.library().map_or(Ok(None), |library| library.tally_ledger())
 }
 
-/// Calls `visit` with each game that a library keeps for the positions that list the game, the ids
-/// ascending; any other file has none.
+/// Calls `visit` with each game that a store or an archive keeps for the positions that list it, in
+/// ascending order of ids. Any other file has no such game.
 ///
 /// # Errors
 /// A store or an archive cannot be opened or is damaged, and those of `visit`.

@@ -219,7 +219,7 @@ impl Source {
         }
     }
 
-    /// The store or archive that the source is.
+    /// The source as a store or an archive; `None` if it is neither.
     pub(crate) fn library(&self) -> Option<LibraryFile> {
         match &self.content {
             Content::Store(local) => Some(LibraryFile::Store(local.clone())),
@@ -228,7 +228,7 @@ impl Source {
         }
     }
 
-    /// The same source, whose lines are encoded on the threads that read them.
+    /// The same source, but `encode` encodes its lines on the threads that read them.
     #[cfg(feature = "library")]
     pub(crate) fn encoded_as(self, encode: Arc<dyn Encode>) -> Source {
         Source { options: self.options.encode(encode), ..self }
@@ -297,7 +297,8 @@ impl Source {
         Source { options: self.options.without_encoding(), ..self }
     }
 
-    /// Warns of text in UTF-16 that is not declared; only the lenient profile reads it.
+    /// Warns of text in UTF-16 if the options do not name this encoding. Only the lenient profile
+    /// reads such text.
     fn report_encoding<E: From<Error>>(&self, visit: &mut VisitItem<'_, E>) -> Result<(), E> {
         let declared = self.options.encoding.map(TextEncoding::name);
         let Some(encoding) = self.encoding.filter(|it| declared != Some(*it)) else {

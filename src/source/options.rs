@@ -14,7 +14,7 @@ use crate::text::{ParseOptions, Profile, lines};
 
 /// A filter of records and games. Several threads call it at once.
 pub trait Filter: Send + Sync {
-    /// Whether a record is taken; `game` is the one that it is a position of.
+    /// Whether a record is taken; `game` is the game that its position is from.
     fn takes(&self, record: &EpdRecord, game: Option<&Game>, place: &Place) -> bool;
 
     /// Whether a game is taken.
@@ -29,14 +29,15 @@ pub trait Encode: Send + Sync {
     /// The record cannot be encoded; reading ends.
     fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()>;
 
-    /// Appends the bytes of a record that is given by its parts; false if it cannot, and the record
-    /// is built.
+    /// Appends the bytes of a record that is given by its parts. Returns false if it cannot; the
+    /// record is then built and passed to [`Encode::encode`].
     fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         let _ = (record, out);
         false
     }
 
-    /// [`Encode::encode_plain`] of a record whose line, without its end, is its canonical text.
+    /// [`Encode::encode_plain`] for a record of a canonical line; `text` is the line without its
+    /// end.
     fn encode_canonical(&self, record: &PlainRecord<'_>, text: &[u8], out: &mut Vec<u8>) -> bool {
         let _ = text;
         self.encode_plain(record, out)
@@ -51,7 +52,7 @@ pub trait Encode: Send + Sync {
 /// Records in their binary form, as [`record::encode`] writes it.
 #[derive(Copy, Clone, Debug)]
 pub struct BinaryRecords {
-    /// Whether other records than a [`PlainRecord`] are not encoded.
+    /// Whether only [`PlainRecord`]s are encoded, and no other records.
     pub only_plain: bool,
 }
 
@@ -146,7 +147,7 @@ impl SourceOptions {
         self
     }
 
-    /// Options of games; the limit of bytes is that of PGC too.
+    /// Options of games. Their limit of bytes also applies to PGC.
     #[must_use]
     pub fn games(mut self, options: PgnReadOptions) -> SourceOptions {
         self.games = options;
@@ -183,8 +184,8 @@ impl SourceOptions {
         self
     }
 
-    /// The encoder of records of lines. They become [`Item::Encoded`](super::Item::Encoded) where
-    /// several threads read them; other sources and iterators return records.
+    /// The encoder of records of lines. If several threads read the lines, the records become
+    /// [`Item::Encoded`](super::Item::Encoded); other sources and iterators return records.
     #[must_use]
     pub fn encode(mut self, encode: Arc<dyn Encode>) -> SourceOptions {
         self.encode = Some(encode);
@@ -198,7 +199,7 @@ impl SourceOptions {
         self
     }
 
-    /// A counter of the bytes that are read of files, for a progress bar.
+    /// A counter of the bytes that are read from files, for a progress bar.
     #[must_use]
     pub fn count_bytes(mut self, count: Arc<AtomicU64>) -> SourceOptions {
         self.bytes_read = Some(count);

@@ -16,13 +16,13 @@ pub(super) struct PlainLine<'i> {
 }
 
 impl<'i> PlainLine<'i> {
-    /// Reads a line after its identity, if the lenient reader would have no remarks. `None` leaves
-    /// the line to that reader.
-    // Copying the parts would take longer than reading them.
+    /// Reads the rest of a line, after the fields of its identity. `None` if the lenient reader
+    /// might have a diagnostic about the line; then that reader has to read it.
+    // Inlined, because copying the parts would take longer than reading them.
     #[inline(always)]
     pub(super) fn read(line: &[u8], identity: &'i Identity) -> Option<PlainLine<'i>> {
         let (fields, behind) = line.split_at(identity.len);
-        // This reads canonical fields only.
+        // An identity is read from canonical fields only, so the rest of the line decides.
         let (counters, is_canonical) = match behind {
             [] => (None, true),
             [b' ', text @ ..] => {
@@ -44,8 +44,8 @@ impl<'i> PlainLine<'i> {
     }
 }
 
-/// The placement of a packed board of at most 32 pieces. The castling rights are left out: no rule
-/// here needs them. The board is known to be valid, so this is faster than decoding.
+/// The placement of a packed board of at most 32 pieces, without castling rights, which no rule
+/// here needs. The board is known to be valid, so this is faster than decoding.
 struct Placement {
     board: Board,
     turn: Color,
@@ -69,7 +69,8 @@ struct Glance<'b> {
 }
 
 impl Kernel for Glance<'_> {
-    /// Whether a pawn just made a double step, and whether the position is legal.
+    /// Whether a pawn just made a double step, and whether the position is legal. `None` if the
+    /// board is not in the plain form.
     type Output = Option<(bool, bool)>;
 
     #[inline(always)]
@@ -81,7 +82,7 @@ impl Kernel for Glance<'_> {
     }
 }
 
-/// Whether a position is legal that the quick check does not accept.
+/// The full check whether a position is legal, for positions that the quick check does not accept.
 #[cold]
 fn is_legal(board: &PackedBoard, en_passant: Option<Square>) -> bool {
     Placement::from_board(board)
@@ -89,8 +90,8 @@ fn is_legal(board: &PackedBoard, en_passant: Option<Square>) -> bool {
         .is_some_and(|position| legality(&position).is_legal())
 }
 
-/// Two numbers of at most four digits with one blank between them, the second from 1 on; and
-/// whether they have no superfluous zeros.
+/// Reads two numbers of at most four digits with one blank between them, the second at least 1. The
+/// flag is true if they have no superfluous zeros.
 #[inline(always)]
 fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
     let blank = text.iter().take(5).position(|byte| *byte == b' ')?;
@@ -101,8 +102,8 @@ fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
     Some((Counters { halfmove_clock, fullmove_number }, is_canonical))
 }
 
-/// Appends the binary form of the record of a line with an LF that [`Encode::encode_canonical`] got
-/// without the LF. Returns whether it is a record.
+/// Appends the record of a canonical line in binary form. The line has its LF, unlike the text that
+/// [`Encode::encode_canonical`] gets. Returns whether the line is a record.
 ///
 /// [`Encode::encode_canonical`]: super::Encode::encode_canonical
 #[cfg(feature = "library")]
@@ -139,7 +140,7 @@ mod tests {
     use crate::text::ParseOptions;
     use crate::text::epd::{Line, parse_line};
 
-    /// The result is that of the text reader, which has no warning about the line.
+    /// The result is that of the text reader, if it has no warning about the line.
     #[test]
     fn a_plain_line_is_a_record_of_which_nothing_is_to_be_said() {
         let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";

@@ -232,7 +232,7 @@ impl Target {
     /// [`Target::create`] with options.
     ///
     /// # Errors
-    /// As there, or the name contradicts the format.
+    /// As [`Target::create`], or the name contradicts the format.
     pub fn create_with(path: impl AsRef<Path>, options: &TargetOptions) -> Result<Target> {
         let path = path.as_ref();
         let format = options.format.or_else(|| FileFormat::from_name(path));
@@ -337,8 +337,8 @@ impl Target {
         })
     }
 
-    /// [`Target::write_batch`] of the batches that `fill` fills, until one is empty. A batch is
-    /// formatted while the one before is written and the next one is filled.
+    /// [`Target::write_batch`] for each batch that `fill` fills, until a batch is empty. A batch is
+    /// formatted while the previous one is written and the next one is filled.
     ///
     /// # Errors
     /// As [`Target::write_encoded`], and those of `fill`.
@@ -383,8 +383,8 @@ impl Target {
         Ok(())
     }
 
-    /// Writes a canonical line to a target of such lines. Its counters become operations if the
-    /// target writes them so.
+    /// Writes a canonical line to a target that takes canonical lines. The counters become
+    /// operations if the target writes counters as operations.
     ///
     /// # Errors
     /// The output fails, or does not take canonical text.
@@ -399,8 +399,8 @@ impl Target {
         }
     }
 
-    /// Writes canonical lines with their ends to a target of such lines. None is longer than
-    /// [`SPEC_LINE_LIMIT`].
+    /// Writes canonical lines with their ends to a target that takes canonical lines. No line may
+    /// be longer than [`SPEC_LINE_LIMIT`].
     ///
     /// # Errors
     /// As [`Target::write_canonical`].
@@ -433,7 +433,7 @@ impl Target {
         matches!(&self.kind, Kind::Text { options, .. } if options.has_canonical_operations())
     }
 
-    /// The output of lines of text, to write between records.
+    /// The output of a target of text, to write between records; `None` for other targets.
     pub const fn text_output(&mut self) -> Option<&mut Output> {
         match &mut self.kind {
             Kind::Text { output, .. } => Some(output),
@@ -500,7 +500,7 @@ struct StoreTarget {
 }
 
 impl StoreTarget {
-    /// Creates a store, in the place of a file only if the options allow that.
+    /// Creates a store. It replaces an existing file only if the options allow that.
     ///
     /// # Errors
     /// The file exists already, or cannot be created.

@@ -1,4 +1,5 @@
-//! Lines of `lichess_db_eval.jsonl`: `{"fen":…,"evals":[{"pvs":[{"cp":…,"line":…}],"knodes":…,"depth":…}]}`.
+//! Lines of `lichess_db_eval.jsonl`:
+//! `{"fen":…,"evals":[{"pvs":[{"cp":…,"line":…}],"knodes":…,"depth":…}]}`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,7 +59,7 @@ impl Evaluated<'_> {
     }
 }
 
-/// Reads a line: the position with the deepest of its evaluations.
+/// Reads a line: the position with the deepest of its analyses.
 ///
 /// # Errors
 /// The line is not such an object, the position is invalid, or `ce` cannot express the score.
@@ -83,7 +84,7 @@ pub(in crate::source) fn parse_line(
     let best = deepest(&evals).and_then(|best| Some((best, best.pvs.first()?)));
     let (best, variation) =
         best.ok_or_else(|| whole.error(codes::E_LINE_JSON, "expected an evaluation in evals"))?;
-    // A number has no known column; the line gets the diagnostic.
+    // The column of a number is not known, so its diagnostic has the column of the moves.
     let place = Part::new(line, variation.line.as_bytes());
     let moves = place.read_moves(record.position(), warnings);
     let ce = ce_of(variation, &record, options.score_view)
@@ -107,7 +108,8 @@ fn deepest<'a, 'l>(all: &'a [Analysis<'l>]) -> Option<&'a Analysis<'l>> {
     with_variation.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
-/// The score of the side to move; the file has the score of White, unless it says otherwise.
+/// The score from the view of the side to move. In the file it is from the view of White, unless
+/// `view` says otherwise.
 fn ce_of(
     variation: &Variation<'_>,
     record: &EpdRecord,

@@ -21,7 +21,7 @@ pub(super) type ParseLine =
     fn(&[u8], &ParseOptions, &mut Vec<Diagnostic>) -> Result<Line, Diagnostic>;
 
 impl<'l> Part<'l> {
-    /// A part of a line without escapes; otherwise its offset is the start of the line.
+    /// A part of a line. If the text had escapes and is not a slice of the line, the offset is 0.
     pub(super) fn new(line: &[u8], text: &'l [u8]) -> Part<'l> {
         let start = text.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
         let is_within = start <= line.len() && text.len() <= line.len() - start;

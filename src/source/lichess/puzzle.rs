@@ -1,5 +1,5 @@
-//! Lines of `lichess_db_puzzle.csv`. The position of a puzzle is the one after the first of its moves,
-//! which is the opponent's.
+//! Lines of `lichess_db_puzzle.csv`. The position of a puzzle is the one after the first of its
+//! moves, which is the opponent's.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::model::{EpdRecord, Opcode, Operand};
 use crate::text::epd::Line;
 use crate::text::{Diagnostic, ParseOptions, Profile, codes, fen, san};
 
-/// A column, in the order of files without a header.
+/// The columns, in the order of files without a header.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Column {
     PuzzleId,
@@ -57,7 +57,7 @@ const TEXTS: [(Column, Opcode); 4] = [
     (Column::OpeningTags, Opcode::C2),
 ];
 
-/// The day on which it was the puzzle of the day, in milliseconds since 1970.
+/// The day on which the puzzle was the puzzle of the day, in milliseconds since 1970.
 const DAILY_DATE: Opcode = private(b"DailyDate");
 
 /// A non-standard opcode.
@@ -118,8 +118,8 @@ impl Columns {
         required.filter(|(place, _)| place.is_none()).map(|(_, name)| name).next()
     }
 
-    /// Refuses the header of another file, or one without a required column; warns of unknown
-    /// columns.
+    /// Refuses a header that differs from that of the file, or lacks a required column; warns of
+    /// unknown columns.
     fn check_header(
         &self,
         fields: &[Field<'_>],
@@ -304,8 +304,9 @@ fn string(field: &Field<'_>) -> Result<Operand, Diagnostic> {
     Ok(Operand::string(text))
 }
 
-/// The fields of a line between commas. A quoted field may contain commas, and two quotes for one,
-/// but no line end, as each puzzle is a line. Each field keeps its offset, for diagnostics.
+/// Splits a line into fields at commas. In a quoted field, commas are text, and two quotes are one.
+/// It has no line end, because each puzzle is one line. Each field keeps its offset, for
+/// diagnostics.
 fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
     let mut fields = Vec::new();
     let mut at = 0;
@@ -338,7 +339,8 @@ fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
     }
 }
 
-/// The text of a field up to its closing quote, and the length of both.
+/// The text of a quoted field, and the length of its bytes with the closing quote; `None` if that
+/// quote is missing.
 fn unquoted(quoted: &[u8]) -> Option<(Cow<'_, [u8]>, usize)> {
     let mut text = Vec::new();
     let mut from = 0;
