@@ -89,7 +89,7 @@ impl Date {
         *self.days.start()
     }
 
-    /// The last possible day.
+    /// The last possible day, as a number like that of [`Date::first`].
     pub const fn last(&self) -> u32 {
         *self.days.end()
     }

@@ -1,4 +1,4 @@
-//! Records of one position, as a list of their places.
+//! Lists of records that share a position.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::{EpdRecord, Opcode};
 use crate::spill::{Sorted, Sorter};
 
-/// A record of a position that several records have.
+/// One of several records that share a position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DuplicateRecord {
     /// The place.
@@ -40,7 +40,8 @@ pub struct DuplicateFinder {
 }
 
 impl DuplicateFinder {
-    /// A finder that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    /// A finder that uses about `memory_bytes` of memory, and temporary files in `directory` for
+    /// the rest.
     pub fn new(by: By, directory: impl Into<PathBuf>, memory_bytes: usize) -> DuplicateFinder {
         let directory = directory.into();
         let sorter = Sorter::new(&directory, memory_bytes / 2);
@@ -86,8 +87,8 @@ impl DuplicateFinder {
     }
 }
 
-/// The positions with several records, in the order of their first records; each with its records in
-/// the order of the input.
+/// The groups of records that share a position, in the order of their first records. The records of
+/// a group are in the order of the input.
 #[derive(Debug)]
 pub struct Duplicates {
     sorted: Sorted,

@@ -52,17 +52,17 @@ pub struct Edit {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn stamp(record: &mut EpdRecord, at: SystemTime) {
-    // A clock before 1970 gives the first second.
+    // A time before 1970 becomes the first second of 1970.
     let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let operands = utc(seconds).split(' ').map(Operand::token).collect();
     record.set(Operation { opcode: Opcode::TS, operands });
 }
 
 impl Edit {
-    /// The changed record; `number` is that of [`Edit::number`].
+    /// Changes a record. `number` is the number that the opcode of [`Edit::number`] gets.
     ///
     /// # Errors
-    /// The change that is impossible for this record, as text.
+    /// The change that cannot be made to this record, as text.
     pub fn apply(&self, record: &EpdRecord, number: u64) -> Result<EpdRecord, String> {
         let mut edited =
             if self.touches_counters() { record.with_counter_operations() } else { record.clone() };
@@ -149,8 +149,8 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Reads a pattern with one `%d`, `%5d` (filled with blanks) or `%05d` (filled with zeros);
-    /// Parses a format; `%%` is a percent sign.
+    /// Parses a format with one `%d`, `%5d` (filled with blanks) or `%05d` (filled with zeros);
+    /// `%%` is a percent sign.
     ///
     /// # Errors
     /// The mistake, as text.

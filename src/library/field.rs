@@ -41,7 +41,7 @@ pub enum Field {
     BuiltinField(BuiltinField),
     /// The operands of an opcode.
     Operation(Opcode),
-    /// The value of a tag: of the game of the position, or else of `ptp`.
+    /// The value of a tag of the position's game, or if there is no game, of a tag in `ptp`.
     Tag(TagName),
     /// A tag, or the private opcode of that name if the record has no such tag.
     TagOrOperation(TagName, Opcode),
@@ -78,9 +78,9 @@ pub enum BuiltinField {
     Result,
     /// The year of the tag `Date`, or else of `UTCDate`.
     Year,
-    /// The month of the same date.
+    /// The month of the date of [`BuiltinField::Year`].
     Month,
-    /// The day of the same date.
+    /// The day of the date of [`BuiltinField::Year`].
     Day,
     /// The class of the time control, as on lichess.org.
     Speed,
@@ -88,7 +88,7 @@ pub enum BuiltinField {
     EloMin,
     /// The mean of the two ratings.
     EloAverage,
-    /// The moves of the game's main line.
+    /// The number of plies in the game's main line.
     Plies,
     /// The six fields of FEN; missing counters are `0 1`.
     Fen,
@@ -106,7 +106,7 @@ pub enum BuiltinField {
     Stalemate,
     /// Whether castling needs the notation of Chess960.
     Chess960,
-    /// A number of the tally.
+    /// A value of the tally.
     Tally(TallyField),
 }
 
@@ -163,8 +163,8 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
 
 impl Field {
     /// Parses the name of a field: one of [`BUILTIN_FIELDS`], a standard opcode, `uci(OPCODE)`,
-    /// `ce:white`, `op(OPCODE)`, `tag(NAME)`, or a name in upper case, which is a tag of a game or
-    /// a private opcode.
+    /// `ce:white`, `op(OPCODE)`, `tag(NAME)`, or a name that begins with a capital letter, which is
+    /// a tag of a game or a private opcode.
     ///
     /// # Errors
     /// The mistake in the name, as text.
@@ -243,8 +243,8 @@ impl Field {
         }
     }
 
-    /// The value of a record. Several operands of an opcode become one text with blanks. `hmvc` and
-    /// `fmvn` are found in either form.
+    /// The value of the field in a record. Several operands of an opcode become one text with
+    /// blanks. `hmvc` and `fmvn` are also found if they are fields of FEN.
     pub fn value<'a>(&self, subject: &EvalContext<'a>) -> Value<'a> {
         match self {
             Field::BuiltinField(named) => named.value(subject),
@@ -280,8 +280,8 @@ impl Field {
         }
     }
 
-    /// The name of a date, or of a part of it, in the names of files of PGN archives: `YYYY` by
-    /// year, `YYYYMM` by month, `YYYYMMDD` by day; 0 replaces `?`.
+    /// The value of a date field for the file names of PGN archives: `YYYY` for a year, `YYYYMM`
+    /// for a month, `YYYYMMDD` for a day; 0 replaces `?`. `None` for other fields.
     pub fn archive_name(&self, subject: &EvalContext<'_>) -> Option<String> {
         let tags = Tags::new(subject);
         let digits = |count| {
@@ -301,7 +301,8 @@ impl Field {
         }
     }
 
-    /// Whether only the user can know that records have the field: a tag, or a non-standard opcode.
+    /// Whether only the user can know that records have the field, because it is a tag or a
+    /// non-standard opcode.
     pub(super) fn is_private(&self) -> bool {
         match self {
             Field::Tag(_) | Field::TagOrOperation(..) => true,
@@ -327,7 +328,7 @@ impl Field {
                     | BuiltinField::EloAverage
                     | BuiltinField::Plies
             ),
-            // A position of a game has no private opcodes.
+            // Depends on the game only: a position of a game has no private opcodes.
             Field::TagOrOperation(..) => false,
             Field::Operation(_) | Field::Uci(_) | Field::WhiteScore | Field::Column(..) => true,
         }
@@ -463,13 +464,13 @@ pub fn parse_opcode(name: &str) -> Result<Opcode, String> {
     })
 }
 
-/// Whether a name in upper case is taken as it is: a common tag, or a name that resembles no known
-/// one.
+/// Whether a name that begins with a capital letter is accepted: it is a common tag, or it
+/// resembles no known name.
 fn is_own_name(name: &str) -> bool {
     is_well_known_tag(name) || nearest_name(name).is_none()
 }
 
-/// Whether a name after a comparison is probably a text without its quotes.
+/// Whether a name after a comparison operator is probably a text without its quotes.
 pub(super) fn is_bare_text(name: &str) -> bool {
     match Field::parse(name) {
         Ok(Field::Tag(_) | Field::TagOrOperation(..)) => !is_well_known_tag(name),
@@ -499,9 +500,10 @@ fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
     }
 }
 
-/// The known name that was probably meant: one with a small difference, a field in another case, or
-/// one with the same letters in another order. Short names in upper case are excluded: they are
-/// close to too many opcodes, and `BM` is an opcode itself.
+/// The known name that was probably meant: a name with a small difference, a field or a tag in
+/// another case, or a name with the same letters in another order. Short names that begin with a
+/// capital letter are excluded, because they are close to too many opcodes, and `BM` is itself a
+/// valid opcode.
 fn nearest_name(name: &str) -> Option<&'static str> {
     let is_private = name.starts_with(|first: char| first.is_ascii_uppercase());
     let most = match name.len() {
@@ -615,9 +617,9 @@ fn material(board: &crate::model::Board) -> Vec<u8> {
     pieces
 }
 
-/// The points of White in the game of a record: of that game, or else of `c9` (where labels of
-/// training files are kept), of the Result tag of `ptp`, or of the first comment register with a
-/// result.
+/// The points of White in the game of a record. Without a game, they come from the first of these
+/// that has a result: `c9` (where labels of training files are kept), the tag Result in `ptp`, and
+/// the comment registers in order.
 fn result(subject: &EvalContext<'_>) -> Option<Number> {
     if let Some(game) = subject.game {
         return points(game.result().as_str().as_bytes());
@@ -663,7 +665,7 @@ pub fn json_operands(opcode: Opcode, operands: Option<&[Operand]>) -> serde_json
         .map_or(serde_json::Value::Null, |operands| json_value(&operand_value(opcode, operands)))
 }
 
-/// The first operation of each opcode, as JSON by its name.
+/// The first operation of each opcode as JSON, by the name of the opcode.
 ///
 /// ```
 /// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke6; id \"A.1\"; ce 20;")?;

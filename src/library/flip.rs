@@ -11,10 +11,11 @@ use crate::text::san;
 /// The axis of a mirror image.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mirror {
-    /// Ranks 1 and 8 are swapped, and the colours: the same position from the other side.
+    /// The ranks are mirrored, so that rank 1 becomes rank 8, and the colours are swapped: the same
+    /// position from the other side.
     Colors,
-    /// Files a and h are swapped. Castling rights are lost: castling ends on the files c and g, not
-    /// on mirrored ones.
+    /// The files are mirrored, so that file a becomes file h. Castling rights are lost, because
+    /// castling ends on the files c and g, and not on mirrored files.
     Files,
     /// Both.
     Both,
@@ -25,11 +26,11 @@ pub enum Mirror {
 pub struct Flipped {
     /// The record.
     pub record: EpdRecord,
-    /// Castling rights that were dropped.
+    /// Number of castling rights that were dropped.
     pub lost_rights: usize,
-    /// Castling moves that are kept as text, as they are no longer moves.
+    /// Number of castling moves that are kept as text, because they are no longer legal moves.
     pub lost_moves: usize,
-    /// Typed operands, which are kept as they are: their meaning is unknown.
+    /// Number of typed operands, which are kept unchanged because their meaning is unknown.
     pub kept_typed: usize,
 }
 
@@ -37,8 +38,8 @@ pub struct Flipped {
 ///
 /// Moves are mirrored with the board. `ce` stays, as it is relative to the side to move. If the
 /// colours are swapped, so are the two clocks of `cc`, the tags of `ptp` that begin with White and
-/// Black, and the results 1-0 and 0-1 (in the Result tag, and in comment registers with nothing
-/// else). All other texts stay as they are.
+/// Black, and the results 1-0 and 0-1 (in the tag Result, and in comment registers that contain
+/// nothing else). All other texts stay as they are.
 ///
 /// ```
 /// use epdb::library::flip::{Mirror, flip};
@@ -127,12 +128,13 @@ impl Mirror {
         }
         let en_passant = position.en_passant().map(|square| self.square(square));
         let turn = self.color(position.turn());
-        // A mirrored right has a mirrored king and rook, and a mirrored square has its side to
-        // move.
+        // This cannot fail: a castling right is mirrored with its king and rook, and an en passant
+        // square with the side to move.
         Position::new(board, turn, castling, en_passant).unwrap_or(*position)
     }
 
-    /// The mirrored operand of a move opcode, and the position after it if it is a move.
+    /// Mirrors an operand of a move opcode. Returns it with the position after it, if it is a move
+    /// that is legal in `playable`; `lost` counts the moves that are not.
     fn operand(
         self,
         operand: &Operand,
@@ -159,7 +161,7 @@ impl Mirror {
         }
     }
 
-    /// The mirrored text in place of a move; a mate target stays.
+    /// Mirrors the text of a move; a mate target (`#5`) stays.
     fn move_text(self, text: &[u8]) -> Vec<u8> {
         match text {
             [b'#', ..] => return text.to_vec(),
@@ -188,7 +190,7 @@ fn with_sides_swapped(opcode: Opcode, operands: &[Operand]) -> Vec<Operand> {
     swapped
 }
 
-/// Swaps a tag name or a result; both can stand in `ptp` only.
+/// Swaps the colour in the name of a tag, or the result in its value.
 fn swap_tag(operand: &mut Operand) {
     let Operand::Token(name) = operand else { return swap_result(operand) };
     let swapped = match (name.strip_prefix(b"White"), name.strip_prefix(b"Black")) {

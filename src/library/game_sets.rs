@@ -13,8 +13,8 @@ use crate::spill::Sorter;
 pub enum GamesBy {
     /// They have the same main line from the same position.
     Moves,
-    /// The tags White, Black, Date and Result are equal too, letter by letter; UTCDate replaces a
-    /// Date without a year.
+    /// They also have the same tags White, Black, Date and Result, letter by letter. UTCDate
+    /// replaces a Date without a year.
     #[default]
     Players,
     /// Everything is equal: tags, variations, comments and the rest.
@@ -22,7 +22,7 @@ pub enum GamesBy {
 }
 
 impl GamesBy {
-    /// Bytes that are equal exactly for equal games.
+    /// Bytes that are equal exactly for games that are equal by this criterion.
     fn key(self, game: &Game) -> Vec<u8> {
         match self {
             GamesBy::Moves => same_game::main_line(game),
@@ -65,14 +65,15 @@ pub struct GameDedupe {
 }
 
 impl GameDedupe {
-    /// A set that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    /// A set that uses about `memory_bytes` of memory, and temporary files in `directory` for the
+    /// rest.
     pub fn new(by: GamesBy, directory: impl Into<PathBuf>, memory_bytes: usize) -> GameDedupe {
         let directory = directory.into();
         let sorter = Sorter::new(&directory, memory_bytes / 2);
         GameDedupe { by, directory, memory_bytes, sorter }
     }
 
-    /// Adds the next game, and bytes that stand for it.
+    /// Adds the next game. `bytes` are returned for it if it stays.
     ///
     /// # Errors
     /// The temporary file cannot be created or written.

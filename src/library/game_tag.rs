@@ -42,13 +42,13 @@ impl TagName {
         matches!(self.as_str(), "White" | "Black")
     }
 
-    /// The value among these tags.
+    /// The value of the tag in a list of tags.
     pub(super) fn value<'a>(&self, tags: &Tags<'a>) -> Value<'a> {
         let value = tags.get(self.as_str()).map(|text| Value::Word(Cow::Borrowed(text)));
         self.typed(value.unwrap_or(Value::Missing))
     }
 
-    /// A value in the type of the tag; missing if it cannot be parsed.
+    /// Converts a value to the type of the tag; missing if it cannot be parsed.
     pub(super) fn typed<'a>(&self, value: Value<'a>) -> Value<'a> {
         match (self.kind(), value) {
             (Type::Number, Value::Word(text) | Value::Text(text)) => {
@@ -106,7 +106,7 @@ impl<'a> Tags<'a> {
         }
     }
 
-    /// The tag `Date`; or `UTCDate`, if only that has a year.
+    /// The value of the tag `Date`, or of `UTCDate` if only `UTCDate` has a year.
     pub(super) fn date(&self) -> Option<&'a [u8]> {
         let dates = ["Date", "UTCDate"].map(|name| self.text(name));
         let has_year = |text: &&[u8]| Date::parse(text).is_some_and(|date| date.year().is_some());
@@ -162,8 +162,8 @@ fn kept_tag<'a>(record: &'a EpdRecord, name: &str) -> Option<&'a [u8]> {
     })
 }
 
-/// The class of a time control in the tag `TimeControl`, as on lichess.org: by the time for forty
-/// moves. `-` and days per move are correspondence.
+/// The class of a time control in the tag `TimeControl`, by the time for forty moves, as on
+/// lichess.org. `-` and days per move are correspondence.
 pub(super) fn speed(control: &[u8]) -> Option<Speed> {
     if control == b"-" {
         return Some(Speed::Correspondence);

@@ -39,7 +39,7 @@ pub enum Aggregate {
     Count,
     /// The number of games: those of tallies, and one for a record without a tally.
     Games,
-    /// The share of White's points, of games with a known result.
+    /// White's share of the points in games with a known result.
     Score,
     /// The sum of a field.
     Sum(Field),
@@ -145,7 +145,7 @@ fn points(subject: &EvalContext<'_>) -> Sum {
     }
 }
 
-/// Sums of numbers. The sums of two parts, added, are the sums of the whole.
+/// Sums of numbers. The sums of two parts can be added.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 struct Sum {
     count: u64,
@@ -245,7 +245,7 @@ pub struct Groups {
     sums: HashMap<Vec<u8>, Vec<Sum>>,
     memory_bytes: usize,
     used: usize,
-    /// Sums that did not fit into memory, under keys in the order of the values.
+    /// Sums that did not fit into memory, under keys that sort in the order of the values.
     sorter: Sorter,
 }
 
@@ -253,8 +253,8 @@ pub struct Groups {
 const GROUP_MEMORY: usize = 128;
 
 impl Groups {
-    /// Groups by these fields. They use about `memory_bytes`, and beyond them a temporary file in
-    /// `directory`.
+    /// Groups by these fields, which use about `memory_bytes` of memory, and a temporary file in
+    /// `directory` for the rest.
     pub fn new(
         by: Vec<Field>,
         what: Vec<Aggregate>,
@@ -305,7 +305,8 @@ impl Groups {
         Ok(())
     }
 
-    /// Calls `visit` with the groups in the order of their values, followed by their aggregates.
+    /// Calls `visit` with a row for each group: the values of the fields, then the aggregates. The
+    /// rows are in the order of the values.
     ///
     /// # Errors
     /// Errors of `visit`; the temporary file cannot be created, written or read.

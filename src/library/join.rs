@@ -15,7 +15,7 @@ pub enum Meet {
     /// The same position.
     #[default]
     Position,
-    /// The same `id`. Records without one are not paired.
+    /// The same `id`. Records without an `id` are not paired.
     Id,
 }
 
@@ -28,15 +28,16 @@ pub struct JoinTally {
     pub unmatched: u64,
     /// Records that contradict their partner, and stay as they are.
     pub conflicts: u64,
-    /// Records whose analysis as a whole was replaced.
+    /// Records whose analysis was replaced as a whole.
     pub replaced: u64,
 }
 
-/// Every record of a collection, in its order, with operations of the records of another collection
-/// that it is paired with: a left join.
+/// A left join: all records of a collection, in their order. Each gets operations of the records of
+/// another collection with which it is paired.
 ///
-/// Operations are merged by the rules of [`merge`]; the record itself counts as the first. If it is
-/// paired with several records, these are merged before, and the first of them wins.
+/// Operations are merged by the rules of [`merge`]; the record itself counts as the first. If a
+/// record is paired with several records, these are merged with each other before; if they
+/// contradict each other, only the first of them counts.
 ///
 /// ```
 /// use epdb::library::join::{Join, Meet};
@@ -68,7 +69,8 @@ const OTHER: u8 = 0;
 const OWN: u8 = 1;
 
 impl Join {
-    /// A join that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    /// A join that uses about `memory_bytes` of memory, and temporary files in `directory` for the
+    /// rest.
     pub fn new(
         meet: Meet,
         take: Vec<Opcode>,
@@ -81,7 +83,7 @@ impl Join {
         Join { meet, take, rules, directory, memory_bytes, sorter, len: 0 }
     }
 
-    /// Adds the next record of the collection that is written.
+    /// Adds the next record of the collection whose records are returned.
     ///
     /// # Errors
     /// The temporary file cannot be created or written.
@@ -123,7 +125,8 @@ impl Join {
         taken
     }
 
-    /// Ends the input. With `only_unmatched` only records without a partner are returned.
+    /// Ends the input, and returns the joined records; with `only_unmatched`, only the records
+    /// without a partner.
     ///
     /// # Errors
     /// A temporary file cannot be created, written or read.
@@ -193,8 +196,7 @@ impl Meet {
     }
 }
 
-/// The merge of several records of the other collection; the first one, if they contradict each
-/// other.
+/// Merges two records of the other collection; returns the first one if they contradict each other.
 fn with_more(
     first: KeyedRecord,
     more: KeyedRecord,
@@ -210,7 +212,8 @@ fn with_more(
     }
 }
 
-/// A record with copied operations; its own en passant square and castling letters stay.
+/// Merges the copied operations into a record, which keeps its own en passant square and castling
+/// letters.
 fn joined(record: &EpdRecord, taken: &EpdRecord, rules: &MergeRules) -> Merged {
     if record.position().identity() != taken.position().identity() {
         return Merged::Conflict(Vec::new());

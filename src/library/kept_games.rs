@@ -1,4 +1,4 @@
-//! The games that records of a position list.
+//! The games that the records of a position list.
 
 use serde::Serialize;
 
@@ -11,8 +11,8 @@ use crate::model::{
 };
 use crate::text::san;
 
-/// The games that records of one position list: the best rated and the latest of all; `None` if no
-/// record lists any.
+/// Merges the lists of games in the records of one position: the best rated and the latest games
+/// stay. `None` if no record has a list.
 pub fn listed(records: &[EpdRecord]) -> Option<KeptGames> {
     let lists =
         records.iter().filter_map(|it| KeptGames::from_operands(it.operands(Opcode::KEPT_GAMES)?));
@@ -37,7 +37,7 @@ pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
     let mut replay = Replay::new(game.start())?;
     for mv in game.main_line() {
         let now = replay.position();
-        // The boards decide nearly always, and cost less.
+        // Comparing only the boards decides nearly always, and costs less.
         if now.board() == identity.board() && now.identity() == identity {
             return Some((mv, san::format(&replay.playable(), mv)));
         }
@@ -49,16 +49,17 @@ pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
 /// A game that reached a position.
 #[derive(Clone, Debug)]
 pub struct FoundGame {
-    /// The rating and the date by which it was chosen.
+    /// The game in the list of the position, with the rating and the date by which it was chosen.
     pub kept: KeptGame,
-    /// Its first move there, if it went on.
+    /// The move that it played when it first reached the position; `None` if it ended there.
     pub played: Option<(Move, San)>,
     /// The game.
     pub game: Game,
 }
 
 impl FoundGame {
-    /// Finds games of a position of a library; `game_of` returns a game by its id.
+    /// Reads the games that a position of a library lists. `game_of` returns a game by its id;
+    /// games that it does not return are left out.
     ///
     /// # Errors
     /// Errors of `game_of`.
@@ -82,7 +83,7 @@ pub fn known_tag<'a>(game: &'a Game, name: &str) -> Option<&'a str> {
     game.tag(name).filter(|value| !["", "?", "-"].contains(value))
 }
 
-/// Prefixes of the names of events on lichess.org.
+/// The mode of a game, by the first word of the name of its event on lichess.org.
 fn mode(event: &str) -> Option<&'static str> {
     match event.split(' ').next() {
         Some("Rated") => Some("rated"),
@@ -97,10 +98,11 @@ fn mode(event: &str) -> Option<&'static str> {
 pub struct GameObject {
     /// Its id.
     pub id: String,
-    /// Its move in the position, in coordinates; castling is the king taking its rook.
+    /// The move of the game in the position, in coordinates; in castling, the king moves to the
+    /// square of its rook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uci: Option<String>,
-    /// Its move in canonical SAN.
+    /// The move of the game in canonical SAN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub san: Option<String>,
     /// `white` or `black`; null for a draw or an unknown result.
@@ -117,7 +119,7 @@ pub struct GameObject {
     pub white: PlayerObject,
     /// The player with Black.
     pub black: PlayerObject,
-    /// The year; 0 if unknown, as typed clients of the explorer expect a number.
+    /// The year; 0 if unknown, because typed clients of the explorer expect a number.
     pub year: u16,
     /// Year and month, such as `2019-05`; null if unknown.
     pub month: Option<String>,
@@ -134,7 +136,7 @@ pub struct GameObject {
 pub struct PlayerObject {
     /// The name in the game.
     pub name: String,
-    /// The rating; 0 if unknown, as with [`GameObject::year`].
+    /// The rating; 0 if unknown, like [`GameObject::year`].
     pub rating: u16,
 }
 

@@ -130,16 +130,18 @@ impl QuestionBatch {
 pub struct LookupOptions {
     /// The form of answers.
     pub form: AnswerForm,
-    /// Whether only the first record of each position is wanted, of the first source that has one.
+    /// Whether only one record of each position is wanted: the first one in the first source that
+    /// has the position.
     pub only_first: bool,
-    /// Memory for the answers of a source; more answers are looked up again in their turn.
+    /// Memory for the answers of a source, in bytes. Answers that do not fit are looked up again
+    /// when they are needed.
     pub memory_bytes: usize,
 }
 
 /// The form of records in answers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum AnswerForm {
-    /// None: only whether there are records.
+    /// No records: only whether there are any.
     Presence,
     /// Canonical text, usually without decoding.
     Text,
@@ -179,7 +181,7 @@ impl LookupOptions {
     }
 }
 
-/// An answer, or a part of it: one for each record.
+/// The answer to a question, or one of its records.
 #[derive(Copy, Clone, Debug)]
 pub enum Answer<'a> {
     /// No source has the position.
@@ -216,7 +218,7 @@ impl<'s> BatchLookup<'s> {
     }
 
     /// Looks up all questions in a store or an archive, and keeps the records that pass the filter.
-    /// `name` is the source in their places.
+    /// `name` is the name of the source in the places of these records.
     ///
     /// # Errors
     /// Errors of the source.
@@ -312,7 +314,7 @@ struct Searched<'s> {
 }
 
 impl Searched<'_> {
-    /// Keeps a record of a question, unless the filter excludes it.
+    /// Keeps a record as an answer to a question, unless the filter excludes it.
     fn put(&self, found: &Match, answers: &mut SourceAnswers, place: usize) -> Result<()> {
         let Some(filter) = self.filter else { return answers.put_match(place, found) };
         let record = found.record()?;
@@ -327,7 +329,7 @@ impl Searched<'_> {
         filter.takes(record, None, &place)
     }
 
-    /// All records of a position that pass the filter.
+    /// Calls `visit` with all records of a position that pass the filter.
     fn each_record<E: From<Error>>(
         &self,
         query: &Query,
@@ -353,7 +355,7 @@ struct SourceAnswers<'s> {
     only_first: bool,
     /// Whether each question has a record.
     has: Vec<bool>,
-    /// Answers, concatenated, and the question of each.
+    /// The answers, concatenated; `records` has the question and the range of each.
     bytes: Vec<u8>,
     records: Vec<(usize, Range<usize>)>,
     /// Number of answers that were returned.
@@ -425,7 +427,7 @@ impl<'s> SourceAnswers<'s> {
         Ok(())
     }
 
-    /// Passes the records of a question on; questions come in order.
+    /// Passes the records of a question to `visit`. The questions must come in order.
     fn give<E: From<Error>>(
         &mut self,
         place: usize,
@@ -481,8 +483,9 @@ mod tests {
         questions
     }
 
-    /// The answers of a store of all lines and of a reading of the last: number of the question
-    /// and `id`, 0 for none.
+    /// The answers from a store with all lines and from a source with the last line. Each answer is
+    /// the number of its question and the `id` of a record, 0 if there is none. The bool is true if
+    /// every question has a record.
     fn answers(options: LookupOptions, filter: Option<&str>) -> (Vec<(u64, String)>, bool) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::new()).unwrap();
@@ -517,8 +520,8 @@ mod tests {
         answers.iter().map(|&(number, id)| (number, id.to_string())).collect()
     }
 
-    /// Answers come in the order of questions, then sources, then numbers, in whatever form and
-    /// however little memory there is for them.
+    /// Answers come in the order of questions, then sources, then record numbers, in every form and
+    /// with any amount of memory.
     #[test]
     fn answers_come_in_order_within_any_budget() {
         let all = [(1, "2"), (1, "5"), (1, "5"), (2, "0"), (3, "1"), (3, "3"), (3, "4")];

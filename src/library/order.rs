@@ -1,4 +1,4 @@
-//! Orders that people expect, and sort keys for them.
+//! Sort orders of records by their fields, and the natural order of texts.
 
 use std::cmp::Ordering;
 use std::path::PathBuf;
@@ -49,7 +49,8 @@ fn natural_key(text: &[u8]) -> Vec<u8> {
     key
 }
 
-/// Two zero bytes end a text, so a zero byte in it becomes zero and one.
+/// Appends a byte of a text. Two zero bytes end a text, so a zero byte in it becomes the bytes 0
+/// and 1.
 fn push_byte(byte: u8, key: &mut Vec<u8>) {
     key.push(byte);
     if byte == 0 {
@@ -57,7 +58,7 @@ fn push_byte(byte: u8, key: &mut Vec<u8>) {
     }
 }
 
-/// A sort order: fields, the first of which decides first.
+/// A sort order: a list of fields. A field decides between records whose earlier fields are equal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SortOrder(Vec<SortField>);
 
@@ -96,7 +97,7 @@ impl SortOrder {
         list.split(',').map(field).collect::<Result<_, String>>().map(SortOrder)
     }
 
-    /// The fields, the first decides first.
+    /// The fields of the order, the first one first; `position` is not a field.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.0.iter().filter_map(|field| match &field.what {
             SortKey::Field(field) => Some(field),
@@ -138,8 +139,8 @@ impl SortOrder {
         }
     }
 
-    /// Appends the input of [`RecordSorter::add_keyed`]: the length of the key, the key, and the
-    /// record in binary form.
+    /// Appends a record as [`RecordSorter::add_keyed`] takes it: the length of the key, the key,
+    /// and the record in binary form.
     ///
     /// # Errors
     /// The record cannot be encoded.
@@ -150,8 +151,8 @@ impl SortOrder {
         push_record(subject.record, out)
     }
 
-    /// [`SortOrder::encode`] of a record that is given by its parts; false, without output, if the
-    /// order needs more than the position.
+    /// Like [`SortOrder::encode`], for a record that is given by its parts. Returns false, and
+    /// appends nothing, if the order needs more than the position.
     pub fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         if self.fields().next().is_some() {
             return false;
@@ -167,7 +168,7 @@ impl SortOrder {
     }
 }
 
-/// Reserves space for the length of a key.
+/// Reserves space for the length of a key; returns the start of the key.
 fn begin_key(out: &mut Vec<u8>) -> usize {
     out.extend_from_slice(&[0; 4]);
     out.len()
@@ -186,7 +187,8 @@ pub struct RecordSorter {
 }
 
 impl RecordSorter {
-    /// A sorter that uses about `memory_bytes`, and beyond them a temporary file in `directory`.
+    /// A sorter that uses about `memory_bytes` of memory, and a temporary file in `directory` for
+    /// the rest.
     pub fn new(
         order: SortOrder,
         directory: impl Into<PathBuf>,
@@ -205,7 +207,8 @@ impl RecordSorter {
         self.add_encoded(subject, &bytes)
     }
 
-    /// Adds bytes in any form, sorted as this record; [`Ordered::next_encoded`] returns them.
+    /// Adds bytes in any form, which are sorted as this record would be. [`Ordered::next_encoded`]
+    /// returns them.
     ///
     /// # Errors
     /// As [`RecordSorter::add`].
@@ -241,8 +244,9 @@ impl std::str::FromStr for SortOrder {
     }
 }
 
-/// Appends a value; returns whether it is missing. The first byte leaves space on both sides, so
-/// that missing values are last in descending order too.
+/// Appends a value; returns whether it is missing. The first byte of a missing value is larger than
+/// the first bytes of other values and their complements, so that missing values are last in
+/// descending order too.
 pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
     const NUMBER: u8 = 0x40;
     const TEXT: u8 = 0x41;
@@ -251,7 +255,7 @@ pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
         (Value::Missing, _) => key.push(MISSING),
         (Value::Flag(flag), _) => key.extend_from_slice(&[NUMBER, u8::from(*flag)]),
         (Value::Date(_, date), _) => {
-            // Of dates that begin on one day, the least precise is first.
+            // Of dates that begin on the same day, the least precise one is first.
             key.push(NUMBER);
             push_number(Number::Whole(date.first().into()), key);
             key.extend_from_slice(&(u32::MAX - date.last()).to_be_bytes());
@@ -268,7 +272,7 @@ pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
     *value == Value::Missing
 }
 
-/// Appends the integral part, rounded down, and the fraction.
+/// Appends a number: its integral part, rounded down, and its fraction.
 fn push_number(number: Number, key: &mut Vec<u8>) {
     let (whole, above) = match number {
         Number::Whole(value) => (value, 0.0),

@@ -1,4 +1,5 @@
-//! Records that were grouped by key, back in the order of the input.
+//! Records in the encoding by which sets group them, and their way back into the order of the
+//! input.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -23,7 +24,7 @@ pub enum By {
     Position,
     /// The same board.
     Board,
-    /// Everything is equal.
+    /// The same position and the same operations.
     Record,
 }
 
@@ -53,7 +54,8 @@ impl Origin {
     }
 }
 
-/// Appends a key that is equal exactly for equal records. No key is a prefix of another.
+/// Appends a key. Two keys are equal exactly if their records are equal by this criterion, and no
+/// key is a prefix of another one.
 ///
 /// # Errors
 /// The record cannot be encoded.
@@ -69,7 +71,7 @@ pub(super) fn push_key(by: By, record: &EpdRecord, key: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// A key that is equal exactly for equal records.
+/// A key. Two keys are equal exactly if their records are equal by this criterion.
 ///
 /// # Errors
 /// The record cannot be encoded.
@@ -89,8 +91,11 @@ pub(super) fn push_record(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     Ok(record::encode(record, out)?)
 }
 
-/// The encoding of records for sets: the hash of the key, which differs in each process, the length of
-/// the key where the record does not show it, that key, the record in binary form.
+/// The encoding of records for sets, which has these parts:
+/// - the hash of the key, which is different in each process;
+/// - the length of a separate key, 0 if the key is part of the record;
+/// - the separate key;
+/// - the record in binary form.
 impl Encode for By {
     fn encode(&self, record: &EpdRecord, _: &Place, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
@@ -119,8 +124,8 @@ impl Encode for By {
     }
 }
 
-/// The encoding of [`By`], but a canonical line stays as text, after the hash and with an LF: it
-/// need not be formatted again.
+/// The encoding of [`By`], except that a canonical line stays text: the hash, the line, and an LF.
+/// Such a line need not be formatted again.
 #[derive(Copy, Clone, Debug)]
 pub struct ByLines(pub By);
 
@@ -150,8 +155,8 @@ impl Encode for ByLines {
     }
 }
 
-/// Whether an encoded record, without its hash, is a line. Otherwise it begins with the length of a
-/// separate key.
+/// Whether an encoded record, without its hash, is a line ([`ByLines`]). Otherwise it begins with
+/// the length of a separate key.
 pub(super) fn is_line(encoded: &[u8]) -> bool {
     const { assert!(packed::MAX_LEN < b'1' as usize) };
     encoded.first().is_some_and(|first| (b'1'..=b'z').contains(first))
@@ -162,7 +167,7 @@ pub(super) fn are_alike(line: &[u8], other: &[u8]) -> bool {
     is_line(line) && is_line(other) && fields(line) == fields(other)
 }
 
-/// An encoded record without its hash, as a record even if it is a line.
+/// An encoded record without its hash. If it is a line, it is converted to binary form.
 pub(super) fn without_line(encoded: &[u8]) -> Cow<'_, [u8]> {
     if !is_line(encoded) {
         return encoded.into();
@@ -175,7 +180,7 @@ pub(super) fn without_line(encoded: &[u8]) -> Cow<'_, [u8]> {
 /// Number of bytes of a hash.
 const HASH: usize = 4;
 
-/// Random, so that nobody can construct records of one hash.
+/// The hash function, which is random so that nobody can construct many records with the same hash.
 static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 pub(super) fn hash_of(key: &[u8]) -> u32 {
@@ -205,7 +210,7 @@ impl By {
         hash_of(self.key_of(encoded))
     }
 
-    /// Whether two encoded records with equal hashes have one key.
+    /// Whether two encoded records with equal hashes have the same key.
     pub(super) fn is_same(self, one: &[u8], other: &[u8]) -> bool {
         match (is_line(one), is_line(other)) {
             (false, false) => self.key_of(one) == self.key_of(other),
@@ -224,7 +229,7 @@ impl By {
         }
     }
 
-    /// The key of an encoded record, and the byte that has to stand before the key alone.
+    /// Two parts that together are an encoded record with the key of this record and nothing else.
     pub(super) fn key_alone(self, encoded: &[u8]) -> ([u8; 1], &[u8]) {
         let key = self.key_of(encoded);
         // A packed board is short.
@@ -243,7 +248,7 @@ pub(super) fn fields(line: &[u8]) -> &[u8] {
     }
 }
 
-/// The record of an encoded record, without its hash, that is not a line.
+/// The binary record in an encoded record, without its hash, that is not a line.
 pub(super) fn record_of(encoded: &[u8]) -> &[u8] {
     split_shown_key(encoded).1
 }
@@ -276,7 +281,7 @@ impl KeyedRecord {
         push_record(record, out)
     }
 
-    /// [`KeyedRecord::encode`] of an encoded record and a place in bytes.
+    /// Like [`KeyedRecord::encode`], for a record in binary form and a place in bytes.
     pub(super) fn join(order: u64, place: &[u8], record: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&order.to_be_bytes());
         out.extend_from_slice(place);
@@ -292,7 +297,8 @@ impl KeyedRecord {
         Ok(KeyedRecord { order: number(0..8), place, record: decode(record)? })
     }
 
-    /// The order of an encoded entry, by which [`Ordered`] sorts, and the record.
+    /// Splits an encoded [`KeyedRecord`] into its order, by which [`Ordered`] sorts, and its
+    /// record.
     pub(super) fn split(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
         let order = bytes.get(..8).ok_or_else(changed)?;
         Ok((order, bytes.get(HEADER..).ok_or_else(changed)?))
@@ -324,9 +330,9 @@ pub(super) struct Grouped {
 /// An entry of [`Grouped`].
 #[derive(Debug)]
 pub(super) struct GroupedEntry<'g> {
-    /// Whether a group begins with it.
+    /// Whether a group begins with this entry.
     pub(super) begins: bool,
-    /// End of its key.
+    /// The end of the entry's key, which only orders the entries of a group.
     pub(super) suffix: &'g [u8],
     pub(super) payload: &'g [u8],
 }
@@ -350,7 +356,7 @@ impl Grouped {
     }
 }
 
-/// Collects records by their numbers in the order.
+/// Collects records with their numbers in the order of the output.
 #[derive(Debug)]
 pub(super) struct Reorder(Sorter);
 
@@ -365,13 +371,13 @@ impl Reorder {
         Ok(self.0.push(&order.to_be_bytes(), &bytes)?)
     }
 
-    /// Adds a number followed by a payload.
+    /// Adds a payload that follows its number.
     pub(super) fn push_payload(&mut self, numbered: &[u8]) -> Result<()> {
         let (order, payload) = numbered.split_at_checked(8).ok_or_else(changed)?;
         Ok(self.0.push(order, payload)?)
     }
 
-    /// Takes an encoded [`KeyedRecord`].
+    /// Adds an encoded [`KeyedRecord`].
     pub(super) fn push_entry(&mut self, entry: &[u8]) -> Result<()> {
         let (order, record) = KeyedRecord::split(entry)?;
         Ok(self.0.push(order, record)?)
@@ -404,7 +410,7 @@ pub struct Ordered {
 #[derive(Debug)]
 struct Kept {
     list: List,
-    /// Size of the header of each.
+    /// Size of the header of each record, in bytes.
     header: usize,
     /// Whether some records, here or in the sorter, may be lines.
     has_lines: bool,
@@ -427,13 +433,14 @@ impl Iterator for Ordered {
 }
 
 impl Ordered {
-    /// The records of a list, after headers of this size, merged with sorted ones.
+    /// Merges the records of a list, which have headers of this size, with sorted records.
     pub(super) fn merged(list: List, header: usize, others: Ordered) -> Ordered {
         let kept = Kept { list, header, has_lines: false, only_lines: false };
         Ordered { kept: Some(kept), ..others }
     }
 
-    /// [`Ordered::merged`] with lines; if `only_lines`, all of the list are lines.
+    /// Like [`Ordered::merged`], for records that may be lines. If `only_lines`, all records of the
+    /// list are lines.
     pub(super) fn merged_lines(list: List, only_lines: bool, others: Ordered) -> Ordered {
         let kept = Kept { list, header: 0, has_lines: true, only_lines };
         Ordered { kept: Some(kept), ..others }
@@ -482,7 +489,7 @@ impl Ordered {
         })
     }
 
-    /// The next lines, at least one; none if the next record is not a line.
+    /// The next lines, at least one; empty if the next record is not a line.
     ///
     /// # Errors
     /// The temporary file cannot be read.

@@ -9,8 +9,8 @@ use crate::model::{EpdRecord, Opcode};
 /// The number of lines of `depth` legal moves; 1 at depth 0. Lines that end earlier in mate or
 /// stalemate do not count.
 ///
-/// Uses all threads of the current rayon pool. A count above 2^64 − 1 overflows; no position of the
-/// game reaches it below depth 13.
+/// Uses all threads of the current rayon pool. A count above 2^64 − 1 overflows. No position that
+/// games can reach has such a count below depth 13.
 ///
 /// ```
 /// use epdb::library::perft::perft;
@@ -23,7 +23,7 @@ pub fn perft(playable: &Playable, depth: u32) -> u64 {
 }
 
 /// The number of lines after each legal move, in the order of move ordinals; empty at depth 0.
-/// `None` if `is_stopped`, which is called every few milliseconds, became true.
+/// `is_stopped` is called every few milliseconds; once it returns true, the result is `None`.
 pub fn divide(
     playable: &Playable,
     depth: u32,
@@ -38,7 +38,7 @@ pub fn divide(
     (!is_stopped()).then_some(counts)
 }
 
-/// [`perft`]; any number after a stop.
+/// Counts as [`perft`] does; after a stop, the result has no meaning.
 fn count(playable: &Playable, depth: u32, is_stopped: &(dyn Fn() -> bool + Sync)) -> u64 {
     match depth {
         0 => 1,
@@ -65,8 +65,8 @@ fn sequential(playable: &Playable, depth: u32) -> u64 {
     nodes
 }
 
-/// The counts of a record, such as `D1 20; D2 400; …`, by depth from 1. An operand that is not a
-/// count is left out.
+/// The perft counts in a record, such as `D1 20; D2 400; …`, as pairs of depth and count, by
+/// ascending depth. An operand that is not a count is left out.
 pub fn expected(record: &EpdRecord) -> Vec<(u32, u64)> {
     let mut counts: Vec<_> = record
         .operations()

@@ -4,7 +4,7 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation};
 use crate::text::{Profile, san};
 
-/// The number of records that a line of moves leads to.
+/// The positions of a line of moves that are returned as records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Stops {
     /// The position at the end.
@@ -18,16 +18,17 @@ pub enum Stops {
 pub struct Played {
     /// The records after the moves.
     pub records: Vec<EpdRecord>,
-    /// The move that cannot be played, as it is written.
+    /// The moves that cannot be played, as they are written.
     pub illegal: Vec<Vec<u8>>,
 }
 
-/// The records after the moves of an operation: after each move of a set, or at the stops of a
-/// line. There are none if the record lacks the operation or it has no moves. A line is played up
-/// to its first illegal move.
+/// Plays the moves of an operation. Returns the record after each move of a set, such as `bm`, or
+/// the records at the stops of a line, such as `pv`. There are none if the record lacks the
+/// operation, or if the operation has no moves. A line is played up to its first illegal move.
 ///
-/// The new records have the advanced counters, in the form of the record, and the operations that
-/// `keep` names. No other operation is true of the new position.
+/// The new records have the advanced counters, in the form that they have in the record, and the
+/// operations that `keep` names. Other operations are dropped, because they are about the old
+/// position.
 ///
 /// ```
 /// use epdb::library::play::{Stops, after_operation};
@@ -59,7 +60,7 @@ pub fn after_operation(
     played
 }
 
-/// The records at the stops of a line of texts, such as `["e4", "c7c5"]`.
+/// The records at the stops of a line whose moves are given as texts, such as `["e4", "c7c5"]`.
 pub fn after_moves(
     record: &EpdRecord,
     moves: &[impl AsRef<[u8]>],
@@ -129,7 +130,7 @@ impl PlayedMove {
     }
 }
 
-/// The record with operations of another one, without regard to counters.
+/// The record with operations of the record `from`; counters are not copied.
 fn with_operations(record: &EpdRecord, from: &EpdRecord, keep: &[Opcode]) -> EpdRecord {
     let mut record = record.clone();
     for opcode in keep.iter().filter(|opcode| **opcode != Opcode::HMVC && **opcode != Opcode::FMVN)

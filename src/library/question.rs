@@ -1,4 +1,4 @@
-//! Positions that are searched for, one per line.
+//! Parses positions to search for, one per line.
 
 use crate::codec::identity;
 use crate::codec::query::Query;
@@ -13,7 +13,7 @@ pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<Position>, Di
     Ok(PositionLine::parse(text, options)?.map(|line| *line.end()))
 }
 
-/// Parses a query as [`parse`] does, faster for usual lines.
+/// Parses a query as [`parse`] does, but faster for usual lines.
 ///
 /// # Errors
 /// Errors of the parser.
@@ -74,7 +74,7 @@ mod tests {
         }
     }
 
-    /// Other people's files, where they are at hand.
+    /// Files of other projects, if they are present.
     #[test]
     fn found_lines() {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");

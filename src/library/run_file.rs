@@ -95,10 +95,10 @@ pub struct RunLimit {
     /// Increment after each move, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub increment: Option<u64>,
-    /// Number of moves of the clock.
+    /// Number of moves for which the clock has to suffice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_to_go: Option<u64>,
-    /// Moves to a mate.
+    /// Maximum number of moves to a mate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mate: Option<u64>,
 }
@@ -132,7 +132,8 @@ impl RunFile {
         name.into()
     }
 
-    /// The name of the run: the label of its engine, or else the name of the engine.
+    /// The name of the run: the label that the user gave the engine, or without a label the
+    /// engine's own name.
     pub fn label(&self) -> Option<&str> {
         self.engine.label.as_deref().or(self.engine.name.as_deref())
     }

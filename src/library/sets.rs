@@ -39,7 +39,7 @@ pub struct RecordConflict {
     pub first: Origin,
     /// Place of the second record.
     pub second: Origin,
-    /// The opcodes that contradict, with the operands of both; none if the positions differ.
+    /// The operations in which the records contradict each other; empty if their positions differ.
     pub operations: Vec<ConflictingOperation>,
 }
 
@@ -73,7 +73,7 @@ impl RecordConflict {
     }
 }
 
-/// Conflicts in the order of the first records, then of the second ones.
+/// Conflicts, ordered by the first record, then by the second record.
 #[derive(Debug)]
 pub struct Conflicts(Sorted);
 
@@ -133,18 +133,19 @@ pub struct UnionStats {
     pub duplicates: u64,
     /// Records that were merged into another one.
     pub merged: u64,
-    /// Records of the same board but another position, which were dropped ([`By::Board`]).
+    /// Records that have the board of another record but a different position. [`By::Board`] drops
+    /// them.
     pub same_board: u64,
-    /// Records that contradict another one.
+    /// Records that contradict another record.
     pub conflicts: u64,
 }
 
 /// A collection without equal records: duplicates are dropped, and records of one position are
-/// merged ([`merge`]) unless they contradict each other. A merged record has the place of its first
-/// part.
+/// merged ([`merge`]) unless they contradict each other. A merged record has the place of the first
+/// record that went into it.
 ///
-/// A record is compared with the last 64 different records of its position, which bounds memory and
-/// time for any number of conflicts.
+/// A record is compared only with the last 64 different records of its position. This bounds memory
+/// and time for any number of conflicts.
 ///
 /// ```
 /// use epdb::library::sets::{By, OnConflict, Origin, Union};
@@ -168,7 +169,8 @@ pub struct Union {
     directory: PathBuf,
     memory_bytes: usize,
     records: Records,
-    /// Whether lines may stand for records; records take less memory.
+    /// Whether records may be kept as lines of text ([`ByLines`]). Binary records replace them when
+    /// memory is full, because they take less.
     keeps_lines: bool,
     /// Whether all records so far are lines.
     only_lines: bool,
@@ -176,8 +178,8 @@ pub struct Union {
     tally: UnionStats,
 }
 
-/// The places of the records in memory. Records of a file follow each other, so only the start of
-/// each run is stored.
+/// The places of the records in memory. The records of a file are usually on successive lines, so
+/// that only the start of each run of lines is stored.
 #[derive(Debug, Default)]
 struct Origins(Vec<(Number, Origin)>);
 
@@ -214,7 +216,7 @@ enum Records {
 }
 
 impl Records {
-    /// Whether these records do not fit into memory together with this many other bytes.
+    /// Whether these records do not fit into memory, together with `beside` bytes of other data.
     fn is_full(&self, records: EncodedRecords<'_>, beside: usize) -> bool {
         let bytes = beside + records.total_len() + SIDE * records.count();
         matches!(self, Records::Kept(kept) if !kept.has_room(records.count(), bytes))
@@ -237,7 +239,8 @@ fn hashes(records: EncodedRecords<'_>) -> impl Iterator<Item = u32> {
 const WINDOW: usize = 64;
 
 impl Union {
-    /// A union that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    /// A union that uses about `memory_bytes` of memory, and temporary files in `directory` for the
+    /// rest.
     pub fn new(
         by: By,
         rules: MergeRules,
@@ -305,11 +308,11 @@ impl Union {
     }
 
     fn is_full(&self, records: EncodedRecords<'_>) -> bool {
-        // A full list exists twice while it grows.
+        // While a full list grows, the old list and a new one of twice its size exist.
         self.records.is_full(records, 3 * self.origins.memory_used())
     }
 
-    /// Replaces lines by records.
+    /// Replaces lines of text by binary records.
     fn replace_lines(&mut self) {
         (self.keeps_lines, self.only_lines) = (false, false);
         let Records::Kept(kept) = &mut self.records else { return };
@@ -397,15 +400,16 @@ impl Union {
     }
 }
 
-/// The more complete of two lines that differ only in counters.
+/// Merges two lines that differ only in counters. The preferred line is returned, or the other one
+/// if the preferred line has no counters.
 fn merged_line<'l>(line: &'l [u8], next: &'l [u8], rules: &MergeRules) -> &'l [u8] {
     let (chosen, other) = if rules.prefers_later() { (next, line) } else { (line, next) };
     let has_counters = chosen.len() > fields(chosen).len() + 1;
     if has_counters { chosen } else { other }
 }
 
-/// Merges a line into the only line of its key, if they differ only in counters and have the same
-/// length; returns whether it did.
+/// Merges the line `next` into the only line of its key. Returns false, and changes nothing, if the
+/// lines differ in more than counters or if the merged line has a different length.
 fn merges_lines(kept: &mut ByKey, only: Number, next: &[u8], rules: &MergeRules) -> bool {
     let line = kept.entry(only);
     if !are_alike(line, next) {
@@ -419,7 +423,8 @@ fn merges_lines(kept: &mut ByKey, only: Number, next: &[u8], rules: &MergeRules)
     has_room
 }
 
-/// Adds an encoded record without its hash, with its order and place. A line becomes a record.
+/// Adds an encoded record (without its hash) to a sorter, with its order and place. A line becomes
+/// a binary record.
 fn push_sorted(
     sorter: &mut Sorter,
     by: By,
@@ -450,12 +455,13 @@ struct Groups {
     tally: UnionStats,
     /// The first record of the group, encoded; empty before the first group.
     first: Vec<u8>,
-    /// The records of the group that stay, decoded if there are several.
+    /// The decoded records of the group that stay; empty if all records so far are equal to the
+    /// first.
     group: VecDeque<KeyedRecord>,
 }
 
 impl Groups {
-    /// Takes the keys with several records; returns the other records.
+    /// Merges the records of each key that has several records. Returns the other records.
     fn put_kept(&mut self, kept: ByKey, origins: &Origins) -> Result<List> {
         let mut entry = Vec::new();
         for ring in kept.shared_rings() {
@@ -474,8 +480,8 @@ impl Groups {
         Ok(kept.into_list())
     }
 
-    /// Takes the lines of a key if they differ only in counters, as [`Groups::put`] does; returns
-    /// whether it did.
+    /// Merges the records of a key as [`Groups::put`] does, if they are lines that differ only in
+    /// counters. Returns false, and changes nothing, if they are not.
     fn put_lines(
         &mut self,
         kept: &ByKey,
@@ -499,7 +505,7 @@ impl Groups {
         Ok(true)
     }
 
-    /// Takes the next record of a group, or the first of the next group.
+    /// Takes the next record. If `begins`, it is the first one of the next group.
     fn put(&mut self, begins: bool, entry: &[u8]) -> Result<()> {
         if begins {
             self.close()?;
@@ -547,7 +553,7 @@ impl Groups {
         self.settle(entry)
     }
 
-    /// Treats a record that could not be merged.
+    /// Keeps or drops a record that could not be merged, as the policy for conflicts says.
     fn settle(&mut self, entry: KeyedRecord) -> Result<()> {
         let drops = self.by == By::Board;
         match self.policy {
@@ -594,7 +600,8 @@ pub enum Keep {
     InNone,
 }
 
-/// The records of one collection, unchanged and in their order, that are in others or are not.
+/// Selects records of one collection, its *own* one, that are in other collections or are not. The
+/// records stay unchanged and in their order.
 ///
 /// ```
 /// use epdb::library::sets::{By, Keep, Selection};
@@ -620,15 +627,18 @@ pub struct Selection {
     others: u32,
 }
 
-/// The last byte of a key, and the first of an entry: other collections sort before the own one.
+/// The last byte of a key in a sorter, and the first byte of an entry in memory. Other collections
+/// sort before the own one.
 const OTHER: u8 = 0;
 const OWN: u8 = 1;
 
-/// The header of an entry in memory: the side, and the number of the collection.
+/// Size of the header of an entry in memory: [`OWN`] or [`OTHER`], and the number of the
+/// collection.
 const SIDE: usize = 5;
 
 impl Selection {
-    /// A selection that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    /// A selection that uses about `memory_bytes` of memory, and temporary files in `directory` for
+    /// the rest.
     pub fn new(
         keep: Keep,
         by: By,
@@ -705,7 +715,8 @@ impl Selection {
         Ok(())
     }
 
-    /// Adds an encoded record of the own collection, or a key of another one, in parts.
+    /// Adds an encoded record of the own collection, or the key of a record of another collection,
+    /// which is given in two parts.
     fn take_entry(
         &mut self,
         hash: u32,
@@ -762,7 +773,7 @@ impl Selection {
 }
 
 impl Keep {
-    /// Whether a record is kept that is in `found` of the others.
+    /// Whether to keep a record that is in `found` of `others` other collections.
     const fn takes(self, found: u32, others: u32) -> bool {
         match self {
             Keep::InAll => found == others,
@@ -780,8 +791,8 @@ fn behind_side(entry: &[u8]) -> &[u8] {
     entry.get(SIDE..).unwrap_or_default()
 }
 
-/// Adds an encoded record of the own collection with its order, or a key of another one with its
-/// number.
+/// Adds an entry to a sorter: an encoded record of the own collection with its order, or a key from
+/// another collection with the number of that collection.
 fn push_side(
     sorter: &mut Sorter,
     by: By,
@@ -801,12 +812,12 @@ fn push_side(
     Ok(sorter.push(&key, &payload)?)
 }
 
-/// The pass of a [`Selection`] over the records of each key: first those of the other collections,
-/// whose numbers ascend, then the own ones.
+/// The pass of a [`Selection`] over the records of each key. Records of the other collections come
+/// first, by the numbers of their collections, then the records of the own collection.
 struct Chooser {
     keep: Keep,
     others: u32,
-    /// Number of other collections that have the key, and the last of them.
+    /// Number of other collections that have the key; `last` is the number of the last one of them.
     found: u32,
     last: Option<[u8; 4]>,
 }
@@ -816,8 +827,9 @@ impl Chooser {
         Chooser { keep, others, found: 0, last: None }
     }
 
-    /// Takes the next record of a group, or the first of the next group: `other` is the number of
-    /// its collection. Returns whether it is an own record that is kept.
+    /// Takes the next record. If `begins`, it is the first one of the next group. `other` is the
+    /// number of its collection; `None` for the own collection. Returns true for a record of the
+    /// own collection that is kept.
     fn put(&mut self, begins: bool, other: Option<[u8; 4]>) -> bool {
         if begins {
             (self.found, self.last) = (0, None);
@@ -864,7 +876,7 @@ impl Chooser {
     }
 }
 
-/// Whether two equal records are not duplicates, because their tallies are added.
+/// Whether records equal to this one are not duplicates, because their tallies have to be added.
 fn adds_up(by: By, encoded: &[u8]) -> bool {
     by != By::Record && !is_line(encoded) && has_tally(record_of(encoded))
 }
@@ -924,7 +936,7 @@ mod tests {
     const EP: &str = "4k3/8/8/8/4P3/8/8/4K3 b - e3";
     const NO_EP: &str = "4k3/8/8/8/4P3/8/8/4K3 b - -";
 
-    /// A superfluous en passant square makes no other position, and is kept.
+    /// A superfluous en passant square does not make a different position, and is kept.
     #[test]
     fn one_record_a_position_stays_in_the_order_of_the_input() {
         let input = [NO_EP, A, EP, A_BLACK, A];
@@ -964,7 +976,8 @@ mod tests {
         }
     }
 
-    /// A record is held against the last 64 of its position, so the memory is bounded.
+    /// A record is compared only with the last 64 records of its position, so that the memory is
+    /// bounded.
     #[test]
     fn a_record_is_held_against_the_last_ones_of_its_position_only() {
         let id = |n: usize| format!("{A} id \"{n}\";");
@@ -1062,7 +1075,7 @@ mod tests {
         assert_eq!(select(Keep::InNone, By::Position, &own, &[]), own);
     }
 
-    /// The union of a text with this encoding of its records, with counts and conflicts.
+    /// The union of the records of a text, with counts and conflicts. `encode` encodes the records.
     fn union_of_text(
         encode: Arc<dyn Encode>,
         mut union: Union,
@@ -1084,7 +1097,8 @@ mod tests {
         (lines(records), tally, conflicts)
     }
 
-    /// Few positions, of which records say few things, so that they repeat, merge and contradict.
+    /// Lines with few different positions and operations, so that records repeat, merge and
+    /// contradict each other.
     fn lines_of(choices: &[(usize, usize)]) -> Vec<String> {
         const FIELDS: [&str; 5] = [
             "4k3/8/8/8/8/8/4P3/4K3 w - -",
@@ -1108,8 +1122,8 @@ mod tests {
     }
 
     proptest! {
-        /// The result is the same in memory and through a file, and so is that of records that
-        /// begins in memory and goes on in a file.
+        /// The result is the same in memory, through a file, and with records that begin in memory
+        /// and continue in a file.
         #[test]
         fn sets_are_the_same_in_memory_and_in_a_file(
             choices in prop::collection::vec((0..5_usize, 0..9_usize), 0..80),
@@ -1137,7 +1151,7 @@ mod tests {
             }
         }
 
-        /// Lines that stand for their records change nothing.
+        /// Records that are kept as lines give the same result.
         #[test]
         fn lines_are_as_good_as_their_records(
             choices in prop::collection::vec((0..5_usize, 0..9_usize), 0..60),
@@ -1159,7 +1173,7 @@ mod tests {
             }
         }
 
-        /// The bytes that a plain line is encoded as are those of its record.
+        /// A plain line is encoded to the same bytes as its record.
         #[test]
         fn a_plain_record_is_encoded_as_every_record(clock in 0..70_000_u32, number in 1..70_000_u32) {
             let counters = crate::model::Counters { halfmove_clock: clock, fullmove_number: number };
@@ -1177,7 +1191,7 @@ mod tests {
             }
         }
 
-        /// Whatever the memory, the result is that of a set in memory.
+        /// With any amount of memory, the result is that of a set in memory.
         #[test]
         fn dedupe_keeps_the_first_of_each(places in prop::collection::vec(0..64_usize, 0..60), memory_bytes in 0..6000_usize) {
             let line = |place: &usize| {

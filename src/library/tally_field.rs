@@ -11,7 +11,7 @@ pub enum TallyField {
     Move,
     /// Games that reached the position.
     Reached,
-    /// Games in which a move was played there.
+    /// Games in which a move was played in the position.
     Games,
     /// Games that White won.
     White,
@@ -34,7 +34,7 @@ pub fn tally_of(record: &EpdRecord) -> Option<TallyPart> {
     Some(Tally::from_operands(record.operands(Opcode::TALLY)?)?.total())
 }
 
-/// The games of one move, or of all moves of the tally.
+/// The games of the move that the context is about, or of all moves of the tally.
 pub(super) fn counts_of(subject: &EvalContext<'_>) -> Option<GameCounts> {
     match subject.move_tally {
         Some(one) => Some(one.counts),

@@ -30,7 +30,7 @@ pub enum Type {
 /// The value of a field of one record.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value<'a> {
-    /// Nothing.
+    /// No value.
     Missing,
     /// True or false.
     Flag(bool),
@@ -105,7 +105,7 @@ impl Number {
         whole.or_else(|| fraction().map(Number::Fraction))
     }
 
-    /// A fraction of at most four decimals.
+    /// A number, rounded to four decimals.
     pub(super) fn rounded(value: f64) -> Number {
         Number::Fraction((value * 1e4).round() / 1e4)
     }
@@ -156,20 +156,20 @@ pub struct EvalContext<'a> {
     pub record: &'a EpdRecord,
     /// The line, or the number of the record, from 1.
     pub line: u64,
-    /// The name of its source.
+    /// The name of the record's source.
     pub file: &'a str,
     /// The form of `fen`, `epd` and `record`.
     pub forms: FormatOptions,
     /// The game that the record is a position of.
     pub game: Option<&'a Game>,
-    /// One move of its tally.
+    /// One move of the record's tally, if the context is about that move.
     pub move_tally: Option<&'a MoveTally>,
-    /// Numbers of the row of a table about the record, for [`Field::Column`](super::field::Field).
+    /// The numbers in a table's row about the record, for [`Field::Column`](super::field::Field).
     pub row: &'a [Option<Number>],
 }
 
 impl<'a> EvalContext<'a> {
-    /// A record alone, in canonical form.
+    /// The context of a record without a game and without a place; its texts are canonical.
     pub fn from_record(record: &'a EpdRecord) -> EvalContext<'a> {
         let forms = FormatOptions::default();
         EvalContext { record, line: 1, file: "-", forms, game: None, move_tally: None, row: &[] }
@@ -182,8 +182,8 @@ impl<'a> EvalContext<'a> {
     }
 }
 
-/// The record that stands for a game: its last position, or its first one if positions do not
-/// matter.
+/// The record that stands for a game: its last position, or the first one if `is_asked` is false,
+/// because then positions do not matter.
 pub fn record_of_game(game: &Game, is_asked: bool) -> EpdRecord {
     match is_asked {
         true => pgn::final_position(game),
