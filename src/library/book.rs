@@ -17,7 +17,7 @@ use crate::model::rules::{Playable, after};
 use crate::model::{Color, GameCounts, Position};
 use crate::spill::Sorter;
 
-/// The moves that a book gets, and their weights.
+/// Selects the moves that a book gets, and their weights.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct MakeOptions {
     /// Minimum number of games in which a move was played.
@@ -26,12 +26,13 @@ pub struct MakeOptions {
     pub min_score: f64,
     /// Whether all moves have weight 1.
     pub uniform: bool,
-    /// Only positions in which this side is to move.
+    /// The side to move in the positions of the book; `None` for both sides.
     pub only: Option<Color>,
 }
 
 impl Default for MakeOptions {
-    /// The defaults of Polyglot: moves of at least three games with a point.
+    /// The defaults of Polyglot: moves that were played in at least three games and scored more
+    /// than 0 points.
     fn default() -> MakeOptions {
         MakeOptions { min_games: 3, min_score: 0.0, uniform: false, only: None }
     }
@@ -64,16 +65,17 @@ pub struct BookMaker {
     options: MakeOptions,
     /// Tallies by key and board.
     tallies: Sorter,
-    /// Buffer for the tally of a record.
+    /// Buffer for the key of a tally.
     key: Vec<u8>,
     without_tally: u64,
 }
 
-/// A move of a position: its order, the games, and the points in halves.
+/// A move of a position, its number of games, and its score in half points.
 type Counted<M> = (M, u64, u64);
 
 impl BookMaker {
-    /// A maker that uses about `memory_bytes`, and beyond them a temporary file in `directory`.
+    /// A maker that uses about `memory_bytes` of memory, and a temporary file in `directory` for
+    /// the rest.
     pub fn new(
         options: MakeOptions,
         directory: impl Into<PathBuf>,
@@ -83,7 +85,7 @@ impl BookMaker {
         BookMaker { options, tallies, key: Vec::new(), without_tally: 0 }
     }
 
-    /// Adds a record in its binary form. Its moves count if it has a tally.
+    /// Adds a record in its binary form. Only a record with a tally contributes moves.
     ///
     /// # Errors
     /// The bytes are not a record, or the temporary file cannot be written.
@@ -111,7 +113,7 @@ impl BookMaker {
     /// Calls `visit` with the entries of each position, in the order of a book.
     ///
     /// # Errors
-    /// The temporary file cannot be read, and those of `visit`.
+    /// The temporary file cannot be read; or `visit` fails.
     pub fn finish(self, visit: &mut dyn FnMut(&mut [Entry]) -> Result<()>) -> Result<()> {
         let options = self.options;
         let mut sorted = self.tallies.finish()?;
@@ -158,7 +160,7 @@ impl CountedBoard {
     }
 }
 
-/// The points of the side to move, in halves; a game without a result is a draw.
+/// The score of the side to move, in half points; a game without a result counts as a draw.
 fn half_points(counts: &GameCounts, position: &Position) -> u64 {
     let won = if position.turn() == Color::White { counts.white } else { counts.black };
     2 * won + counts.draws + counts.unknown
@@ -175,11 +177,11 @@ fn add_move<M: PartialEq>(moves: &mut Vec<Counted<M>>, (mv, games, points): Coun
 }
 
 impl MakeOptions {
-    /// The entries of the positions of one key, in the order of a book.
+    /// The entries of the positions that share a key, in the order of a book.
     fn entries(&self, boards: &[CountedBoard]) -> Vec<Entry> {
         let mut moves: Vec<Counted<u16>> = Vec::new();
         for board in boards {
-            // Usually few moves stay, and only these have to be found.
+            // A move is looked up by its ordinal only if it may stay, because few moves do.
             let may_stay = |counted: &&Counted<u8>| boards.len() > 1 || self.takes(counted);
             let mut played = board.moves.iter().filter(may_stay).peekable();
             if played.peek().is_none() {
@@ -217,9 +219,9 @@ impl MakeOptions {
 pub enum Merge {
     /// Takes the entries of the first book only.
     First,
-    /// Takes the moves of both books: the sum of the weights, and the learn value of the first book
-    /// that has one. If a sum is over 65535, all weights of the position are scaled down so that
-    /// the largest is 65535 and none becomes 0. The order is that of Polyglot.
+    /// Takes the moves of both books. A move has the sum of its weights, and the learn value of the
+    /// first book that has the move. If a sum is over 65535, all weights of the position are scaled
+    /// down so that the largest is 65535 and none becomes 0. The order is that of Polyglot.
     Add,
 }
 
@@ -230,7 +232,7 @@ pub struct Merged {
     pub book: Book,
     /// Positions in both books.
     pub shared: u64,
-    /// Positions of these whose weights were scaled down.
+    /// Positions in both books whose weights were scaled down.
     pub scaled: u64,
 }
 
@@ -267,7 +269,8 @@ pub fn merge(first: &Book, second: &Book, how: Merge) -> Merged {
     Merged { book: entries.into_iter().collect(), shared, scaled }
 }
 
-/// Appends the sum of the entries of a position; returns whether the weights were scaled down.
+/// Adds the weights of the entries that two books have for a position, and appends the entries to
+/// `sum`. Returns whether the weights were scaled down.
 fn add(one: &[Entry], other: &[Entry], sum: &mut Vec<Entry>) -> bool {
     let mut moves: Vec<(Entry, u64)> = Vec::with_capacity(one.len() + other.len());
     for entry in one.iter().chain(other) {
@@ -288,14 +291,15 @@ fn add(one: &[Entry], other: &[Entry], sum: &mut Vec<Entry>) -> bool {
     most > limit
 }
 
-/// A weight as a share of the limit, rounded; 0 only if the weight is 0.
+/// Scales a weight so that the largest weight, `most`, becomes `limit`. The result is rounded, and
+/// is 0 only if the weight is 0.
 pub(super) fn scaled_down(weight: u64, most: u64, limit: u64) -> u64 {
     ((weight * limit + most / 2) / most).max(weight.min(1))
 }
 
-/// The entries of all positions with this side to move, in the order of a book. They are the
-/// candidates of the repertoire: the first has weight 2, any other 1; all have 1 if they are
-/// `uniform`.
+/// The book entries of a repertoire for all positions with this side to move, in the order of a
+/// book. The moves are the candidates of the repertoire. The first candidate of a position has
+/// weight 2, the others have weight 1; with `uniform`, all have weight 1.
 ///
 /// Polyglot's keys contain en passant squares without a legal capture, so a position may have
 /// several keys here.
@@ -316,7 +320,7 @@ pub fn repertoire_entries(repertoire: &Repertoire, side: Color, uniform: bool) -
     entries
 }
 
-/// The keys of each position, one for each way into it.
+/// The keys that each position has after the moves that lead to it.
 fn keys_of_arrivals(repertoire: &Repertoire) -> BTreeMap<Node, BTreeSet<u64>> {
     let mut keys: BTreeMap<Node, BTreeSet<u64>> = BTreeMap::new();
     for node in repertoire.nodes() {
@@ -337,15 +341,15 @@ pub struct Summary {
     pub entries: u64,
     /// Number of keys.
     pub positions: u64,
-    /// Positions that moves of the book alone reach from the start array.
+    /// Positions that are reached from the start array by moves of the book only.
     pub by_book_moves: u64,
-    /// Positions that other moves reach.
+    /// Positions that are reached only with the help of other moves.
     pub by_other_moves: u64,
-    /// Positions that were found because they were offered.
+    /// Positions that were found only because the caller gave them.
     pub given: u64,
     /// Keys whose position is unknown.
     pub unknown: u64,
-    /// Entries of these keys.
+    /// Entries with keys whose position is unknown.
     pub unknown_entries: u64,
     /// Known positions with White to move.
     pub white_to_move: u64,
@@ -359,7 +363,7 @@ pub struct Summary {
     pub weight_zero: u64,
     /// The largest weight.
     pub largest_weight: u16,
-    /// Entries with a larger weight than the entry before, in one position.
+    /// Entries with a larger weight than the entry before, in the same position.
     pub weights_ascending: u64,
     /// Entries with a learn value.
     pub with_learn: u64,
@@ -429,7 +433,7 @@ mod tests {
         entries.iter().map(entry).collect()
     }
 
-    /// The second entry of key 2 is out of Polyglot's order, as in books of others.
+    /// The second entry of key 2 is out of Polyglot's order, as in books by other programs.
     const FIRST: [(u64, u16, u16, u32); 4] =
         [(1, 10, 5, 0), (2, 20, 1, 9), (2, 10, 3, 0), (5, 10, 0, 0)];
     const SECOND: [(u64, u16, u16, u32); 4] =

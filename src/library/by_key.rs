@@ -20,22 +20,22 @@ pub(super) type Number = u32;
 /// The index of no entry.
 const NONE: Number = Number::MAX;
 
-/// Entries in order of insertion. The entries of one key form a ring in that order, and the hash
-/// table finds the ring.
+/// Entries in order of insertion. The entries with the same key form a *ring*: each has the index
+/// of the next one, and the last has the index of the first. A hash table finds the ring of a key.
 ///
-/// The caller knows the key of an entry.
+/// The table does not know the keys: the caller compares a key with an entry.
 ///
-/// The table is open-addressed and written here, since a batch of keys is prefetched together
-/// (`prefetch`, `touch`): that hides most cache misses, and no general table offers it. The bytes
-/// lie in regions, which are freed while the entries are written out.
+/// The hash table is open-addressed. It is written here because no general table can prefetch a
+/// batch of keys together (`prefetch`, `touch`), which hides most cache misses. The bytes lie in
+/// regions, which are freed while the entries are written out.
 #[derive(Debug)]
 pub(super) struct ByKey {
     /// The bytes of the entries. A group lies in one region.
     regions: Vec<Region>,
-    /// All groups but the last are full.
+    /// Groups of [`GROUP`] entries; only the last group may have fewer.
     groups: Vec<Group>,
-    /// The last entry of each ring, at its hash or the next free slot. Slots are plain numbers:
-    /// pages of zeros cost nothing until they are used.
+    /// The [`Slot`] of each ring, at the index of its hash or at the next free index. Slots are
+    /// stored as numbers, because pages of zeros cost nothing until they are used.
     slots: Large<u64>,
     rings: usize,
     memory_bytes: usize,
@@ -43,7 +43,8 @@ pub(super) struct ByKey {
     full_regions: usize,
 }
 
-/// A slot holds the hash, so that most keys touch memory once.
+/// The hash and the last entry of a ring. Because the slot has the hash, entries of other keys are
+/// seldom read.
 #[derive(Copy, Clone, Debug)]
 struct Slot {
     hash: u32,
@@ -54,18 +55,18 @@ struct Slot {
 const FREE: u64 = 0;
 
 impl Slot {
-    /// `last` is less than [`NONE`].
+    /// The number of a slot whose `last` is less than [`NONE`].
     const fn to_number(self) -> u64 {
         (self.hash as u64) << 32 | (self.last + 1) as u64
     }
 
-    /// The last entry of a free slot is [`NONE`].
+    /// The slot of a number; `last` is [`NONE`] if the slot is free.
     const fn from_number(number: u64) -> Slot {
         Slot { hash: (number >> 32) as u32, last: (number as u32).wrapping_sub(1) }
     }
 }
 
-/// Capacity for bytes, and their number.
+/// A buffer for bytes, and the number of bytes in it.
 #[derive(Debug)]
 struct Region {
     bytes: Large<u8>,
@@ -94,7 +95,7 @@ impl Region {
 /// Entries whose bytes follow each other.
 #[derive(Debug, Default)]
 struct Group {
-    /// Start of their bytes.
+    /// The region of the bytes, in which they begin at `start`.
     region: usize,
     start: usize,
     entries: Vec<Entry>,
@@ -104,8 +105,8 @@ struct Group {
 struct Entry {
     /// End of the entry, from the start of its group.
     end: u32,
-    /// The next entry of the ring: the first one after the last, the entry itself if it is alone.
-    /// `NONE` for an entry that was removed.
+    /// The next entry of the ring; the first entry follows the last. An entry that is alone follows
+    /// itself. `NONE` for an entry that was removed.
     next: Number,
 }
 
@@ -121,7 +122,7 @@ impl Group {
     }
 }
 
-/// The position of an entry of a key.
+/// The place of a key in the table, for [`ByKey::insert`].
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Place {
     hash: u32,
@@ -181,11 +182,11 @@ impl ByKey {
 
     /// Whether this many more entries and bytes fit in the memory.
     pub(super) fn has_room(&self, entries: usize, bytes: usize) -> bool {
-        // A group that moves to another region exists twice.
+        // A group that moves to another region exists twice while it moves.
         let last_group = self.last_group().len() + bytes;
         let page = if self.longest_region() < HUGE_PAGE { 0 } else { HUGE_PAGE };
         let bytes = self.full_regions + self.last_region().memory_used() + last_group + page;
-        // Full slots exist three times while they grow.
+        // While a full table of slots grows, it exists together with one of twice its size.
         let grows = 4 * (self.rings + entries) > 3 * self.slots.len();
         let slots = if grows { 3 } else { 1 } * size_of::<Slot>() * self.slots.len();
         let entries_end = self.len() + entries;
@@ -218,7 +219,7 @@ impl ByKey {
         );
     }
 
-    /// Finds a key by its hash; `has_key` compares it with an entry.
+    /// Finds the place of a key by its hash; `has_key` compares the key with an entry.
     pub(super) fn find(&self, hash: u32, has_key: impl Fn(&[u8]) -> bool) -> Place {
         let slots: &[u64] = &self.slots;
         let mask = slots.len() - 1;
@@ -235,7 +236,8 @@ impl ByKey {
         }
     }
 
-    /// Inserts an entry, in parts, at a place that was just found.
+    /// Inserts an entry, which is given in parts, at a place that [`ByKey::find`] has just
+    /// returned.
     #[inline]
     pub(super) fn insert(&mut self, place: Place, parts: &[&[u8]]) {
         let number = self.len() as Number;
@@ -248,7 +250,7 @@ impl ByKey {
         let region = &mut self.regions[last_region];
         parts.iter().for_each(|part| region.push(part));
         let group = &mut self.groups[last_group];
-        // has_room made sure of this.
+        // `has_room` made sure that the end fits into 32 bits.
         group.entries.push(Entry { end: (region.len - group.start) as u32, next });
         self.slots[place.slot] = Slot { hash: place.hash, last: number }.to_number();
         self.rings += usize::from(place.last.is_none());
@@ -257,7 +259,7 @@ impl ByKey {
         }
     }
 
-    /// Replaces the bytes of an entry by as many others.
+    /// Replaces the bytes of an entry by the same number of bytes.
     pub(super) fn replace(&mut self, number: Number, bytes: &[u8]) {
         let (group, place) = (&self.groups[number as usize / GROUP], number as usize % GROUP);
         let entry = group.start_of(place)..group.entries[place].end as usize;
@@ -336,18 +338,20 @@ impl ByKey {
 
     /// The entries of each key in order; the keys are in the order of their last entries.
     pub(super) fn rings(&self) -> impl Iterator<Item = impl Iterator<Item = Number> + Clone> {
-        // The first entry of a ring follows the last.
+        // Only after the last entry of a ring, the next one has no larger index.
         self.rings_of(|number, next| next <= number)
     }
 
-    /// [`ByKey::rings`] of several entries.
+    /// Like [`ByKey::rings`], but only for rings of several entries.
     pub(super) fn shared_rings(
         &self,
     ) -> impl Iterator<Item = impl Iterator<Item = Number> + Clone> {
         self.rings_of(|number, next| next < number)
     }
 
-    /// The rings whose last entry is selected by its index and the next one.
+    /// The rings for whose last entry `takes` returns true. It is called with the index of each
+    /// entry and the index of the next entry of its ring; it must return false unless the entry is
+    /// the last one.
     fn rings_of(
         &self,
         takes: impl Fn(Number, Number) -> bool,
@@ -364,13 +368,13 @@ impl ByKey {
         })
     }
 
-    /// Drops the keys and all entries that are not alone.
+    /// Drops the hash table, and all entries that share their key with another entry.
     pub(super) fn into_list(mut self) -> List {
         self.slots = Large::zeros(0);
         List { entries: self, next: 0 }
     }
 
-    /// [`ByKey::into_list`] with the entries that `stays` selects.
+    /// Like [`ByKey::into_list`], but keeps exactly the entries that `stays` selects.
     pub(super) fn into_list_of(mut self, stays: impl Fn(Number) -> bool) -> List {
         for (number, entry) in (0..).zip(self.groups.iter_mut().flat_map(|it| &mut it.entries)) {
             entry.next = if stays(number) { number } else { NONE };
@@ -412,8 +416,8 @@ impl List {
         Some(self.entries.entry(number))
     }
 
-    /// Takes the next entries while `takes` accepts them, as far as their bytes follow each other.
-    /// Frees the memory before them.
+    /// Takes the next entries while `takes` accepts them and their bytes follow each other. Frees
+    /// the memory before them.
     pub(super) fn next_together(&mut self, takes: impl Fn(Number, &[u8]) -> bool) -> &[u8] {
         let Some(first) = self.peek() else { return &[] };
         self.let_go_before(first);
@@ -444,14 +448,14 @@ impl List {
     }
 }
 
-/// The usual size of a huge page. A smaller buffer needs none.
+/// The usual size of a huge page, in bytes. A smaller buffer needs no huge page.
 pub(super) const HUGE_PAGE: usize = 2 << 20;
 
 /// Minimum size of a page.
 const PAGE: usize = 4 << 10;
 
-/// Numbers that are zero at first, in huge pages if they are many: page faults take longer than
-/// filling a page.
+/// A list of numbers that are zero at first. A long list is in huge pages, because a page fault
+/// takes longer than filling a page.
 #[derive(Debug)]
 pub(super) enum Large<T> {
     Owned(Vec<T>),
@@ -459,7 +463,7 @@ pub(super) enum Large<T> {
 }
 
 impl<T: Copy + FromBytes> Large<T> {
-    /// Zeros, at least this many.
+    /// A list of at least `len` zeros.
     pub(super) fn zeros(len: usize) -> Large<T> {
         let bytes = len * size_of::<T>();
         let pages = bytes.next_multiple_of(HUGE_PAGE);
@@ -467,7 +471,7 @@ impl<T: Copy + FromBytes> Large<T> {
         match mapped {
             None => Large::Owned(vec![T::new_zeroed(); len]),
             Some(map) => {
-                // Huge pages are only faster.
+                // An error does not matter, because huge pages are only faster.
                 #[cfg(target_os = "linux")]
                 map.advise(memmap2::Advice::HugePage).ok();
                 Large::Mapped(map)
@@ -477,8 +481,8 @@ impl<T: Copy + FromBytes> Large<T> {
 }
 
 impl<T: Copy + FromBytes + IntoBytes + Immutable> Large<T> {
-    /// [`Large::zeros`] with all pages present. A page that is read before it is written faults
-    /// twice, and the second fault interrupts all processors.
+    /// Like [`Large::zeros`], but with all pages in memory. Otherwise a page that is read before it
+    /// is written faults twice, and the second fault interrupts all processors.
     pub(super) fn zeros_at_hand(len: usize) -> Large<T> {
         let mut numbers = Large::zeros(len);
         for first in numbers.iter_mut().step_by(PAGE / size_of::<T>()) {
@@ -494,7 +498,7 @@ impl<T: FromBytes + Immutable> Deref for Large<T> {
     fn deref(&self) -> &[T] {
         match self {
             Large::Owned(numbers) => numbers,
-            // A map is aligned to pages and has whole numbers.
+            // This cannot fail: a map is aligned to pages and has a whole number of elements.
             Large::Mapped(map) => <[T]>::ref_from_bytes(map).unwrap_or_default(),
         }
     }
@@ -547,7 +551,7 @@ mod tests {
         key.iter().fold(0, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x9e37_79b1))
     }
 
-    /// Keys of one hash are kept apart, and rings keep their order, for all bits of hashes.
+    /// Keys with the same hash are kept apart, and rings keep their order, for all bits of hashes.
     #[test]
     fn keys_that_share_a_hash_are_told_apart() {
         for hash_mask in [0, 1, 7, u32::MAX] {
@@ -584,8 +588,8 @@ mod tests {
         }
     }
 
-    /// Whatever stays and wherever groups end, entries that are taken together are those that would be
-    /// taken one by one.
+    /// Entries that are taken together are the entries that would be taken one by one, whichever
+    /// entries stay and wherever groups end.
     #[test]
     fn entries_are_taken_together() {
         let count = 2 * GROUP as Number + 100;

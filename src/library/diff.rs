@@ -12,12 +12,12 @@ use crate::spill::{Sorted, Sorter};
 /// The property that pairs an old record with a new one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum MatchBy {
-    /// The same `id`. Records without one are compared by position.
+    /// The same `id`. Records without an `id` are compared by position.
     #[default]
     Id,
     /// The same position.
     Position,
-    /// All of the record; then records are only added or removed.
+    /// The whole record. Records are then only added or removed, never changed.
     Record,
 }
 
@@ -62,7 +62,8 @@ impl Change {
         self.old.position().identity() != self.new.position().identity()
     }
 
-    /// The operations that differ, in ASCII order of their opcodes. Counters count as the operations `hmvc` and `fmvn`.
+    /// The operations that differ, in the ASCII order of their opcodes. Counters count as the
+    /// operations `hmvc` and `fmvn`.
     pub fn operations(&self) -> Vec<ChangedOperation> {
         let versions = [&self.old, &self.new].map(EpdRecord::with_counter_operations);
         let all = versions.iter().flat_map(EpdRecord::operations);
@@ -114,8 +115,8 @@ impl Add for DiffTally {
 /// Compares two collections in bounded memory.
 ///
 /// Superfluous en passant squares, letters of castling rights and the form of counters make no
-/// difference. If several records match, equal records are paired first; the others are paired by
-/// their content, in any order of the input.
+/// difference. If several records match, equal records are paired first. The others are paired in
+/// the order of their content, so that the order of the input does not matter.
 ///
 /// ```
 /// use epdb::library::diff::{Diff, Difference, MatchBy};
@@ -136,8 +137,8 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// A comparison that uses about `memory_bytes`, and beyond them temporary files in
-    /// `directory`.
+    /// A comparison that uses about `memory_bytes` of memory, and temporary files in `directory`
+    /// for the rest.
     pub fn new(by: MatchBy, directory: impl Into<PathBuf>, memory_bytes: usize) -> Diff {
         Diff { by, versions: Versions::new(directory, memory_bytes) }
     }
@@ -200,7 +201,7 @@ fn compared_form(record: &EpdRecord) -> EpdRecord {
     compared
 }
 
-/// The items of two collections, whatever they are.
+/// The items of two collections, which are records or games.
 #[derive(Debug)]
 pub(super) struct Versions {
     directory: PathBuf,
@@ -210,29 +211,31 @@ pub(super) struct Versions {
     lens: [u64; 2],
 }
 
-/// Maximum number of items of one pairing that wait for their other version.
+/// Maximum number of items with the same pairing key that wait for their other version.
 const WINDOW: usize = 1024;
 
-/// An item: its number in its collection, its place, its content.
+/// An item of a collection. `entry` has its number in the collection, its place, and its content.
 #[derive(Debug)]
 struct Version {
     is_new: bool,
     entry: Vec<u8>,
 }
 
-/// The length of the number and the place of an entry.
+/// Number of bytes of the number and the place at the start of an entry.
 const HEADER: usize = 8 + Origin::LEN;
 
 impl Versions {
-    /// A comparison that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    /// A comparison that uses about `memory_bytes` of memory, and temporary files in `directory`
+    /// for the rest.
     pub(super) fn new(directory: impl Into<PathBuf>, memory_bytes: usize) -> Versions {
         let directory = directory.into();
         let sorter = Sorter::new(&directory, memory_bytes / 2);
         Versions { directory, memory_bytes, sorter, lens: [0; 2] }
     }
 
-    /// Adds the next item of a collection. Items of the same `pairing` are versions of one another, those
-    /// that are `compared` equal are equal, and `content` comes back with a difference.
+    /// Adds the next item of a collection. Items with the same `pairing` are versions of one
+    /// another; they are equal if `compared` is the same too. `content` is returned with a
+    /// difference.
     ///
     /// # Errors
     /// The temporary file cannot be created or written.
@@ -279,7 +282,7 @@ impl Versions {
                 last_len = len;
             }
             let version = Version { is_new: side != 0, entry: entry.to_vec() };
-            // Equal items are paired at once, so only those of one collection wait.
+            // Equal items are paired at once, so that only items of one collection wait.
             match equal.last() {
                 Some(waiting) if waiting.is_new != version.is_new => {
                     equal.pop();
@@ -295,7 +298,7 @@ impl Versions {
     }
 }
 
-/// Pairs the items of one pairing that have no equal one.
+/// Pairs the items with the same pairing key that have no equal item.
 struct Pairing {
     out: Sorter,
     tally: DiffTally,
@@ -304,7 +307,7 @@ struct Pairing {
 }
 
 impl Pairing {
-    /// Adds items without an equal one.
+    /// Adds items that have no equal item in the other collection.
     fn take(&mut self, versions: &mut Vec<Version>) -> Result<()> {
         for version in versions.drain(..) {
             let is_other = |first: &mut Version| first.is_new != version.is_new;
@@ -334,7 +337,7 @@ impl Pairing {
         self.put(version.is_new, &version.entry, &[])
     }
 
-    /// Adds one entry, or two after each other and the length of the first.
+    /// Adds a difference to the output: one entry, or two entries and the length of the first.
     fn put(&mut self, is_added: bool, first: &[u8], second: &[u8]) -> Result<()> {
         let order = first.get(..8).ok_or_else(changed)?;
         let len = if second.is_empty() { 0 } else { first.len() as u32 };
@@ -346,8 +349,8 @@ impl Pairing {
 /// Reads the content of an item.
 type Decode<T> = fn(&[u8]) -> Result<T>;
 
-/// The differences: what was removed and changed in the order of the old collection, then what was added
-/// in the order of the new.
+/// The differences: first the items that were removed or changed, in the order of the old
+/// collection; then the items that were added, in the order of the new collection.
 #[derive(Debug)]
 pub struct Differences<T = EpdRecord> {
     sorted: Sorted,

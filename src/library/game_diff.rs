@@ -41,8 +41,8 @@ impl Change<Game> {
         tags.filter(|tag| tag.old != tag.new).collect()
     }
 
-    /// The first ply of the main line, from 1, whose move differs or that one version lacks; `None` if
-    /// the main lines are equal.
+    /// The first ply of the main line, from 1, at which the moves differ or one version has ended;
+    /// `None` if the main lines are equal.
     pub fn first_ply(&self) -> Option<usize> {
         let (mut old, mut new) = (self.old.main_line(), self.new.main_line());
         let mut ply = 0;
@@ -59,8 +59,8 @@ impl Change<Game> {
 
 /// Compares two collections of games in bounded memory.
 ///
-/// Games are equal if their PGN in export format is. Of the others, those with the same players, date,
-/// round, event and site are versions of one game, paired in the order of their text.
+/// Games are equal if their PGN in export format is equal. Other games with the same players, date,
+/// round, event and site are versions of one game; they are paired in the order of their text.
 ///
 /// ```
 /// use epdb::library::diff::Difference;
@@ -83,7 +83,8 @@ impl Change<Game> {
 pub struct GameDiff(Versions);
 
 impl GameDiff {
-    /// A comparison that uses about `memory_bytes`, and beyond them temporary files in `directory`.
+    /// A comparison that uses about `memory_bytes` of memory, and temporary files in `directory`
+    /// for the rest.
     pub fn new(directory: impl Into<PathBuf>, memory_bytes: usize) -> GameDiff {
         GameDiff(Versions::new(directory, memory_bytes))
     }
@@ -113,7 +114,7 @@ impl GameDiff {
 
 /// Reads a game in export format.
 fn read_game(text: &[u8]) -> Result<Game> {
-    // The text was written from a game, however long.
+    // There is no limit, because the text was written from a game, which may be long.
     let options = PgnReadOptions::default().limit(usize::MAX);
     let mut reader = GameReader::new(text, options);
     let read = reader.next_game()?.ok_or_else(changed)?;

@@ -1,8 +1,8 @@
 //! Imports of sources into stores.
 //!
-//! An import that was interrupted resumes when it is started again with the same options, whatever the name
-//! of the source. A store that is a library, whose records have tallies of games, keeps the ledger of these
-//! tallies complete.
+//! An import that was interrupted resumes when it is started again with the same options, even if
+//! the source has another name. If the store is a library, that is, if its records have tallies of
+//! games, an import also adds the counted games to the library's ledger.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub struct Import {
 /// The state of an import after an item of its source.
 #[derive(Copy, Clone, Debug)]
 pub struct ImportProgress<'p> {
-    /// The item, which is part of the import now.
+    /// The item, which the import has just taken.
     pub item: &'p Item<'p>,
     /// Counts of the records that are committed, those of an interrupted import included.
     pub committed: ImportCounts,
@@ -66,7 +66,7 @@ pub type OnProgress<'p, E> = dyn FnMut(ImportProgress<'_>) -> Result<ControlFlow
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The source, or the store, is a library that was made in another way.
+    /// The source and the store are libraries that were built in different ways.
     #[error("{name}: {unlike}")]
     Unlike {
         /// The name of the library that differs.
@@ -80,16 +80,17 @@ pub enum ImportError {
         /// The name of the source or the store.
         name: String,
     },
-    /// Duplicates are neither kept nor merged, or only equal records are duplicates.
+    /// Tallies would be lost, because duplicates are neither kept nor merged, or because only equal
+    /// records count as duplicates.
     #[error("these options would leave out tallies of a library")]
     LeavesOutTallies,
-    /// A source of positions where games are counted.
+    /// The source has positions, but the import counts games.
     #[error("{name}: positions are not games: expected .pgn or .pgc")]
     NotGames {
         /// The name of the source.
         name: String,
     },
-    /// Records of another import may be in the store in part.
+    /// Another import was interrupted, so the store may have only a part of its records.
     #[error("{store}: the import of {source_name} was interrupted: run it again first")]
     Interrupted {
         /// The name of the store.
@@ -124,20 +125,20 @@ impl Import {
         Import { options, allowed: Allowed { mixed: false, overlap: false }, filter: None }
     }
 
-    /// The differences between libraries that are passed over.
+    /// Sets the differences between libraries that the import ignores.
     #[must_use]
     pub fn allow(self, allowed: Allowed) -> Import {
         Import { allowed, ..self }
     }
 
-    /// The filter of the source as text: the library that it makes is pruned.
+    /// Sets the filter of the source as text, because a filtered library counts as pruned.
     #[must_use]
     pub fn filter(self, filter: Option<String>) -> Import {
         Import { filter, ..self }
     }
 
-    /// Reads a file to its end and finds out whether it was imported before; any other source can be read
-    /// only once, and is new. The digest of the file belongs to the import from now on.
+    /// Reads a file to its end, and finds out whether it was imported before. A source that can be
+    /// read only once counts as new. The import keeps the digest of the file.
     ///
     /// # Errors
     /// The file or the store cannot be read.
@@ -149,11 +150,12 @@ impl Import {
         Ok(known.unwrap_or(Recognised::New))
     }
 
-    /// Imports the records of a source, or those that an interrupted import left. The source is read from
-    /// its start in any case, so that its diagnostics are complete.
+    /// Imports the records of a source. After an interrupted import, imports only the records that
+    /// the store lacks. The source is still read from its start, so that its diagnostics are
+    /// complete.
     ///
     /// # Errors
-    /// [`ImportError`], and those of `progress`.
+    /// [`ImportError`], and errors of `progress`.
     pub fn records<E: From<Error> + From<ImportError>>(
         &self,
         store: &Store,
@@ -184,7 +186,7 @@ impl Import {
         if let Some(games) = games {
             games.each_kept_game(&mut |_, game| Ok(importer.keep_game(game)?))?;
         }
-        // The games are counted once all their tallies are in the store.
+        // The games are added to the ledger last, when all their tallies are in the store.
         if let Some((origin, new_games)) = ledger {
             importer.set_tally_origin(origin, new_games);
         }
@@ -192,7 +194,8 @@ impl Import {
         Ok((report, summary))
     }
 
-    /// The ledger of the store with the source added; `None` for a source without a ledger.
+    /// The ledger that the store has after the import of the source; `None` for a source without a
+    /// ledger.
     fn ledger_with(
         &self,
         store: &Store,
@@ -226,11 +229,12 @@ impl Import {
         Ok(Some((ours.origin, new_games)))
     }
 
-    /// Counts the games of a source into a store, or those that an interrupted import left. Each commit
-    /// holds the tallies of whole games, their digests, and the place in the source.
+    /// Counts the games of a source into a store. After an interrupted import, counts only the
+    /// games that the store lacks. Each commit holds the tallies of whole games, their digests, and
+    /// the place in the source.
     ///
     /// # Errors
-    /// [`ImportError`], and those of `progress`.
+    /// [`ImportError`], and errors of `progress`.
     pub fn games<E: From<Error> + From<ImportError>>(
         &self,
         store: &Store,
@@ -274,7 +278,7 @@ impl Import {
         Ok((CountedGames { counts, merged, records }, summary))
     }
 
-    /// The ledger that the games are added to.
+    /// The ledger to which the games are added.
     fn ledger_of(
         &self,
         store: &Store,
@@ -307,8 +311,8 @@ impl Import {
         Ok(ledger)
     }
 
-    /// Refuses to count into a store that may hold another import in part, and to restart an import whose
-    /// games cannot be told from new ones.
+    /// Returns an error if the store may have a part of another import, or if the import is to be
+    /// restarted and its games cannot be told from new ones.
     fn check_interrupted(
         &self,
         store: &Store,
@@ -346,7 +350,8 @@ fn is_only_import(store: &Store, name: &str) -> Result<bool, ImportError> {
     Ok(store.imports()?.iter().all(is_this))
 }
 
-/// The origin of the tallies after an import, and the games that are new then, if games are kept.
+/// The origin of the tallies after an import, and the digests of the games that the import adds;
+/// `None` if the ledger has no digests.
 type AddedLedger = (TallyOrigin, Option<Vec<GameDigest>>);
 
 /// Records on their way into a store.
@@ -373,7 +378,8 @@ impl Records<'_> {
                 let mut encoded = std::mem::take(&mut self.encoded);
                 encoded.clear();
                 push_keyed(record, &mut encoded)?;
-                // A record without bytes of its own, as in an archive, counts by its binary form.
+                // A record without bytes in the source, as in an archive, advances the place by its
+                // binary form.
                 let has_own = !raw.is_empty() || game.is_some();
                 self.place.advance(if has_own { raw } else { &encoded[KEY..] });
                 let pushed = self.push(&encoded);
@@ -393,7 +399,7 @@ impl Records<'_> {
         }
     }
 
-    /// Passes over a part of the source without a record.
+    /// Passes over a part of the source that has no record.
     fn pass(&mut self) -> Result<(), ImportError> {
         self.importer.is_before_resume_point(self.place)?;
         Ok(())
@@ -416,8 +422,9 @@ impl Records<'_> {
 /// The number of bytes of a key.
 const KEY: usize = 8;
 
-/// Records in their binary form after the key of their position. Making keys takes longer than all
-/// else that an import does with a record before a commit, so all threads make them.
+/// Encodes a record as the key of its position, followed by the record in binary form. All threads
+/// make keys, because this takes longer than everything else that an import does with a record
+/// before a commit.
 struct KeyedRecords;
 
 impl Encode for KeyedRecords {
@@ -454,8 +461,9 @@ pub struct GameCounting {
 }
 
 impl GameCounting {
-    /// Counts games by these options, in about `memory_bytes` and temporary files in `directory`. `settings`
-    /// are the options as text: the games of one library are counted with the same settings.
+    /// Counts games by these options, in about `memory_bytes` and temporary files in `directory`.
+    /// `settings` are the options as text, because all games of a library have to be counted with
+    /// the same settings.
     pub fn new(
         options: TallyOptions,
         settings: String,
@@ -477,7 +485,8 @@ impl GameCounting {
 #[derive(Copy, Clone, Debug)]
 #[non_exhaustive]
 pub struct CountedGames {
-    /// The games by what became of them. A position that several commits reached counts in each.
+    /// Numbers of games by their outcome, and of positions. A position that is in several commits
+    /// is counted in each.
     pub counts: TallyCounts,
     /// Duplicates that differ from the game that was counted.
     pub merged: MergedGames,
@@ -494,7 +503,7 @@ struct Games<'s> {
 }
 
 impl Games<'_> {
-    /// Gives the importer everything that was counted since the last time.
+    /// Passes everything that was counted since the last call to the importer.
     fn collect(&mut self) -> Result<()> {
         let (sources, games) = self.builder.take_games();
         self.builder.know(&games);
@@ -508,5 +517,6 @@ impl Games<'_> {
     }
 }
 
-/// The most memory of what is counted between two commits: a commit holds less than 4 GiB.
+/// Maximum memory for the games that are counted between two commits, because a commit holds less
+/// than 4 GiB.
 const MAX_MEMORY: usize = 2 << 30;

@@ -1,8 +1,9 @@
 //! Names of openings: a code of the Encyclopaedia of Chess Openings and a name, by position.
 //!
 //! [`Names`] is a table that is read from files of lichess-org/chess-openings. A position without a
-//! name gets that of the last named position before it: [`Names::last_on_line`] for a line of moves,
-//! [`LineNames`] for the positions of games. [`Naming`] writes names into records and games.
+//! name gets the name of the last named position before it: see [`Names::last_on_line`] for a line
+//! of moves, and [`LineNames`] for the positions of games. [`Naming`] writes names into records and
+//! games.
 //!
 //! ```
 //! use epdb::library::names::{Names, Naming};
@@ -55,8 +56,9 @@ impl OpeningName {
         &self.name
     }
 
-    /// The parts of the name: opening, variation and subvariation. The first ends at the first `:
-    /// `, or else at the first `, `; the second ends at the next `, `.
+    /// The parts of the name: opening, variation and subvariation. The opening ends at the first
+    /// colon that a blank follows, or if there is none, at the first comma that a blank follows.
+    /// The variation ends at the next such comma.
     pub fn parts(&self) -> [Option<&str>; 3] {
         let split = self.name.split_once(": ").or_else(|| self.name.split_once(", "));
         let Some((opening, rest)) = split else { return [Some(&self.name), None, None] };
@@ -91,9 +93,9 @@ impl Names {
         Names { by_identity: HashMap::new(), fewest_pieces: u32::MAX, warnings: Vec::new() }
     }
 
-    /// Adds the names of a file, which may be compressed, or of all files of a folder whose names end
-    /// in `.tsv`, `.tsv.gz` or `.tsv.zst`, in the order of their names. A position that has a name
-    /// already gets the new one.
+    /// Adds the names in a file, which may be compressed. If `path` is a folder, adds the names in
+    /// all its files that end in `.tsv`, `.tsv.gz` or `.tsv.zst`, in the order of their file names.
+    /// A position that has a name already gets the new name.
     ///
     /// The file has one name per line, with tabs between the columns. The first line names the
     /// columns: `eco`, `name` and `pgn` (the moves to the position) are required, in any order.
@@ -109,10 +111,10 @@ impl Names {
         self.add_source(Source::open(path, &source_options())?)
     }
 
-    /// [`Names::add_file`] for the bytes of a file.
+    /// Like [`Names::add_file`], for the bytes of a file.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Names::add_file`].
     pub fn add_bytes(&mut self, file: &str, bytes: impl Into<Vec<u8>>) -> Result<()> {
         self.add_source(Source::from_bytes(file, bytes, &source_options())?)
     }
@@ -201,7 +203,7 @@ impl Names {
     }
 }
 
-/// Whether a file is a table of names, by its first line. False for what cannot be read.
+/// Whether a file is a table of names, by its first line. False for a file that cannot be read.
 pub fn is_table(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
     path.is_file() && Source::open(path, &source_options()).is_ok_and(|it| it.is_opening_table())
@@ -233,10 +235,10 @@ const fn pieces(position: &Position) -> u32 {
     position.board().occupied().count()
 }
 
-/// The columns, with their other names in published tables.
+/// The columns of published tables. Other columns cause a warning.
 const KNOWN: [&str; 7] = ["eco", "name", "pgn", "uci", "epd", "eco-volume", "img"];
 
-/// The index of each column.
+/// The indices of the columns that are read.
 struct Columns {
     /// The header, which is repeated where files were concatenated.
     line: String,
@@ -290,7 +292,8 @@ impl Columns {
     }
 }
 
-/// A letter from A to E and two digits; a finer division may follow, as in `B90a`.
+/// Whether a text is an opening code: a letter from A to E and two digits. Letters and digits of a
+/// finer division may follow, as in `B90a`.
 fn is_eco(text: &str) -> bool {
     matches!(text.as_bytes(), [b'A'..=b'E', b'0'..=b'9', b'0'..=b'9', rest @ ..]
         if rest.len() <= 5 && rest.iter().all(u8::is_ascii_alphanumeric))
@@ -304,7 +307,8 @@ fn position_after(moves: &str) -> Result<Position, String> {
     Ok(*line.end())
 }
 
-/// Names the positions of games: by the last named position on the line to each.
+/// Finds names for the positions of games: a position gets the name of the last named position on
+/// the line that leads to it.
 ///
 /// The positions of a game are consecutive, so the names of its lines are kept until the next game.
 #[derive(Clone, Debug)]
@@ -312,19 +316,19 @@ pub struct LineNames<'n> {
     names: &'n Names,
     /// The game of the last position.
     game: Game,
-    /// The names of its positions. The number of the next move is part of the key, as a repeated
-    /// position may be reached in another way.
+    /// The names of the game's positions. The number of the next move is part of the key, because a
+    /// repeated position may have been reached by another line.
     by_place: HashMap<(u32, Position), &'n OpeningName>,
 }
 
 impl<'n> LineNames<'n> {
-    /// Names from this table.
+    /// A finder of names in this table.
     pub fn new(names: &'n Names) -> LineNames<'n> {
         LineNames { names, game: Game::new(), by_place: HashMap::new() }
     }
 
-    /// The name of a position. If lines of the game meet there, the main line counts, or else the
-    /// first line.
+    /// The name of a position. If several lines of the game lead to the position, the main line
+    /// counts, or if it does not lead there, the first line.
     pub fn get(&mut self, record: &EpdRecord, game: Option<&Game>) -> Option<&'n OpeningName> {
         let own = self.names.get(record.position());
         let Some(game) = game.filter(|_| own.is_none()) else { return own };
@@ -382,11 +386,11 @@ impl<'n> LineNames<'n> {
 
 /// The tags of the parts of a name.
 const NAME_TAGS: [&str; 3] = ["Opening", "Variation", "SubVariation"];
-/// The opcodes of the parts.
+/// The opcodes of the parts of a name.
 const NAME_OPCODES: [Opcode; 3] = [Opcode::V0, Opcode::V1, Opcode::V2];
 
-/// Rules of writing names. An existing code or name stays unless it is replaced, and nothing is
-/// added to another code or name.
+/// Rules of writing names into records and games. If a different code or name is there already,
+/// nothing is written unless `replace` is set.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Naming {
     /// Whether existing codes and names are replaced.
@@ -445,7 +449,8 @@ fn string(opcode: Opcode, text: &str) -> Operation {
     Operation { opcode, operands: vec![Operand::string(text.replace('"', "'"))] }
 }
 
-/// Maximum number of moves back, and of positions at each step, that are searched for a name.
+/// Limits of the search for a name: the number of moves back, and the number of positions at each
+/// step.
 const MAX_MOVES: usize = 16;
 const MAX_POSITIONS: usize = 16;
 
@@ -456,9 +461,10 @@ impl Names {
         positions.filter_map(|position| self.get(position)).next()
     }
 
-    /// The name of the position at the end of a line: its own; or else that of the last named
-    /// position on the line; or else that of the nearest position from which moves of a library
-    /// lead here. Of several, the one with most games counts, then the first code.
+    /// The name of the position at the end of a line, or of the last named position on the line. If
+    /// the line has no named position, the name of the nearest position from which moves of a
+    /// library lead to its end. If several positions are equally near, the one with the most games
+    /// counts, then the one with the first code.
     ///
     /// # Errors
     /// Errors of `ask`.
@@ -664,7 +670,8 @@ mod tests {
         assert_eq!(name_after(&names, "1.e4 e5 2.Nf3 Nc6"), normal);
         assert_eq!(name_after(&names, "Nf3 Nc6 e4 e5"), normal);
         assert_eq!(name_after(&names, "1. e4"), None);
-        // The table has an en passant square with no capture; the position is the same without.
+        // In the table, the position has an en passant square without a capture; it is the same
+        // position without that square.
         let text = "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
         assert_eq!(names.get(&text.parse().unwrap()).unwrap().eco(), "B20");
     }

@@ -7,9 +7,10 @@ use crate::model::registers::Registers;
 use crate::model::rules::{Playable, after};
 use crate::model::{Color, EpdRecord, Opcode, Operand};
 
-/// The registers after each record. They are null at the start of a fragment: of every source, of
-/// every game of a source of games, after `refcom reset`, and with continuity also at a record that
-/// does not follow from the one before by a move.
+/// The values of the registers after each record. All registers are null at the start of a
+/// fragment. A fragment begins with each source, with each game of a source of games, and with a
+/// record that has `refcom reset`. With continuity, it also begins with a record to which no move
+/// leads from the record before.
 ///
 /// ```
 /// use epdb::error::{At, Place};
@@ -34,14 +35,15 @@ pub struct RunningRegisters {
 }
 
 impl RunningRegisters {
-    /// The registers before the first record. With `by_continuity` a fragment is a game: it ends
-    /// before a record that no move leads to, or whose move numbers start again.
+    /// The registers before the first record. With `by_continuity`, a fragment is a game: it ends
+    /// before a record to which no move leads from the record before, or in which the move numbers
+    /// start again.
     pub fn new(by_continuity: bool) -> RunningRegisters {
         RunningRegisters { by_continuity, ..RunningRegisters::default() }
     }
 
-    /// Applies the next record; returns whether it begins a fragment. Places of a source share its
-    /// name, and positions of a game share their place.
+    /// Applies the next record; returns whether it begins a fragment. All places of a source must
+    /// share one `Arc` as its name, and all positions of a game must have the same place.
     pub fn take(&mut self, record: &EpdRecord, place: &Place, is_of_game: bool) -> bool {
         let begins = match &self.last {
             None => true,
@@ -72,7 +74,7 @@ fn is_reset(record: &EpdRecord) -> bool {
     matches!(words, [Operand::Token(word)] if **word == *b"reset")
 }
 
-/// Whether a record can be the position after one move.
+/// Whether `next` can be the position after one move from `last`, in the same game.
 fn goes_on(last: &EpdRecord, next: &EpdRecord) -> bool {
     let target = next.position().identity();
     let leads_there = |playable: &Playable| {

@@ -9,21 +9,21 @@ use crate::text::pgn::{self, PgnFormatOptions};
 /// The criterion by which a library counts two games as one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SameGame {
-    /// The same id of lichess.org or chess.com. Games without such an id have the same moves, date
-    /// and result, and the same other id or none. If they have no id and fewer than
-    /// 20 plies, the tags White, Black, Round and UTCTime are equal too.
+    /// The same id of lichess.org or chess.com. Games without such an id are equal if they have the
+    /// same moves, date and result, and the same other id or both none. If they have no id and
+    /// fewer than 20 plies, they must also have the same tags White, Black, Round and UTCTime.
     #[default]
     Auto,
     /// The same main line from the same position, the same date (UTCDate if Date has no year), and
     /// the same tag Result.
     Moves,
-    /// The tags White and Black are equal too, letter by letter.
+    /// As [`SameGame::Moves`], and the same tags White and Black, letter by letter.
     Players,
     /// Everything is equal: tags, variations, comments and the rest.
     Exact,
 }
 
-/// Different games with fewer plies often have the same moves.
+/// Number of plies below which different games often have the same moves.
 const SHORT_GAME_PLIES: usize = 20;
 
 /// First bytes of the keys of [`SameGame::Auto`].
@@ -33,9 +33,9 @@ const SHORT_GAME: u8 = 3;
 const LONG_GAME: u8 = 4;
 
 impl SameGame {
-    /// Bytes that are equal exactly for equal games.
+    /// Bytes that are equal exactly for games that are equal by this criterion.
     pub(super) fn key(self, game: &Game, id: Option<&SiteId>) -> Vec<u8> {
-        // The line of a long game fits into it.
+        // The main line of a long game fits into this capacity.
         let mut key = Vec::with_capacity(512);
         match (self, id) {
             (SameGame::Exact, _) => return export_format(game),
@@ -62,7 +62,8 @@ impl SameGame {
         key
     }
 
-    /// Whether equal games may differ in their moves, because their ids are equal.
+    /// Whether a game with this id is equal to all games with the same id, even if their moves
+    /// differ.
     pub(super) fn goes_by_id(self, id: Option<&SiteId>) -> bool {
         self == SameGame::Auto && matches!(id, Some(SiteId::Unique(_)))
     }
@@ -71,7 +72,7 @@ impl SameGame {
 /// The game as PGN, `%` lines included.
 pub(super) fn export_format(game: &Game) -> Vec<u8> {
     let mut text = Vec::with_capacity(1024);
-    // UTF-8 can express every game.
+    // This cannot fail, because UTF-8 can express every game.
     pgn::format(game, &PgnFormatOptions::new().escapes(true), &mut text).ok();
     text
 }
@@ -87,9 +88,9 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// The start position of a game and its moves.
+/// The start position of a game and its moves, as bytes.
 pub(super) fn main_line(game: &Game) -> Vec<u8> {
-    // The line of a long game fits into it.
+    // The main line of a long game fits into this capacity.
     let mut bytes = Vec::with_capacity(512);
     put_main_line(game, &mut bytes);
     bytes
@@ -100,7 +101,7 @@ fn put_main_line(game: &Game, out: &mut Vec<u8>) {
     game.plies().for_each(|ply| out.extend_from_slice(&ply_bytes(ply)));
 }
 
-/// The tag `Date`, unless it has no year and there is `UTCDate`.
+/// The tag `Date`, or `UTCDate` if there is one and `Date` has no year.
 fn date(game: &Game) -> Option<&str> {
     let date = game.tag("Date");
     let has_year = date.and_then(|date| Date::parse(date.as_bytes())?.year()).is_some();
@@ -108,7 +109,7 @@ fn date(game: &Game) -> Option<&str> {
 }
 
 fn ply_bytes(ply: Option<Move>) -> [u8; 2] {
-    // A move never stays on its square.
+    // Zeros cannot be a move, because a move never stays on its square.
     let Some(mv) = ply else { return [0; 2] };
     let promotion = mv.promotion.map_or(0, |role: Role| role as u8 + 1);
     let squares = (mv.from.index() as u16) << 6 | mv.to.index() as u16;
@@ -144,17 +145,19 @@ pub enum SiteId {
 impl SiteId {
     /// Returns the id of a game in its normal form, so that all spellings of an id are equal:
     ///
-    /// - `lichess.org/abcdefgh` for the URL of a game there, whatever its scheme, subdomain, colour, move
-    ///   and parameters, and for a `GameId` of 8 letters and digits with a letter among them. An id of
-    ///   12, which has 4 more for the player, counts by its first 8.
+    /// - `lichess.org/abcdefgh` for the URL of a game on lichess.org, whatever its scheme,
+    ///   subdomain, colour, move and parameters; also for a `GameId` of 8 letters and digits with
+    ///   at least one letter. An id of 12 characters has 4 more for the player, so only its first 8
+    ///   count.
     /// - `lichess.org/broadcast/abcdefgh` for the URL of a game of a broadcast.
-    /// - `chess.com/live/123` for the URL of a game there, with its words in any order; also for
-    ///   `daily`, `computer` and `view`, whose numbers are different.
-    /// - Any other URL in `GameURL` or `Link` without scheme, `www.` and slash at its end, with its host
-    ///   in lower case, if it has a path; any other `GameId` as it is.
+    /// - `chess.com/live/123` for the URL of a game on chess.com, with the words of its path in any
+    ///   order; also for `daily`, `computer` and `view`, which have numbers of their own.
+    /// - Any other URL in `GameURL` or `Link`, if it has a path: without scheme, without `www.` and
+    ///   without a slash at its end, and with its host in lower case. Any other `GameId` as it is.
     ///
-    /// `Site` has an id only as the URL of a game of lichess.org or chess.com. Of several tags with
-    /// ids, the first one of these sites counts, or else the first one.
+    /// `Site` has an id only if it is the URL of a game of lichess.org or chess.com. If several
+    /// tags have ids, the first id of one of these sites counts, or without such an id, the first
+    /// of all.
     pub fn from_game(game: &Game) -> Option<SiteId> {
         let values = ["GameId", "GameURL", "Link"].map(|name| game.tag(name).unwrap_or_default());
         let [id, ..] = values;
@@ -223,16 +226,17 @@ fn lichess(id: &str) -> String {
     format!("lichess.org/{id}")
 }
 
-/// The id of a game that stands alone. Digits only are the number of some other collection.
+/// The id of a game of lichess.org, if the text is only an id. A text of digits only is the number
+/// of a game in some other collection.
 fn player_game(id: &str) -> Option<String> {
     let id = lichess_id(id.trim()).filter(|id| id.bytes().any(|byte| byte.is_ascii_alphabetic()));
     id.map(lichess)
 }
 
-/// Pages of the site whose paths look like games.
+/// Pages of lichess.org whose paths look like ids of games.
 const LICHESS_PAGES: [&str; 6] =
     ["analysis", "features", "practice", "streamer", "timeline", "training"];
-/// Lengths of an id, and of the id of a game for one of its players.
+/// Lengths of the id of a game, and of the longer id that a player of the game sees.
 const LICHESS_ID: usize = 8;
 const LICHESS_PLAYER_ID: usize = 12;
 

@@ -1,4 +1,4 @@
-//! Shuffles and samples of any size, in bounded memory, and equal on every machine.
+//! Shuffles and samples of any size, in bounded memory, with the same result on every machine.
 
 use std::collections::BinaryHeap;
 use std::path::PathBuf;
@@ -18,7 +18,8 @@ pub struct Shuffle {
 }
 
 impl Shuffle {
-    /// A shuffle that uses about `memory_bytes`, and beyond them a temporary file in `directory`.
+    /// A shuffle that uses about `memory_bytes` of memory, and a temporary file in `directory` for
+    /// the rest.
     pub fn new(seed: u64, directory: impl Into<PathBuf>, memory_bytes: usize) -> Shuffle {
         Shuffle { seed, sorter: Sorter::new(directory, memory_bytes) }
     }
@@ -51,8 +52,8 @@ impl Shuffle {
     }
 }
 
-/// A sample of a given size, in the order of the input; every choice is equally likely. The sample
-/// has the first records of a [`Shuffle`].
+/// A sample of a given size, in the order of the input; every choice of records is equally likely.
+/// A [`Shuffle`] with the same seed begins with the same records.
 ///
 /// ```
 /// use epdb::library::sample::Sample;
@@ -78,14 +79,14 @@ pub struct Sample {
     /// The candidates, by their random numbers.
     sorter: Sorter,
     seen: u64,
-    /// The smallest `wanted` numbers so far, if they fit into memory: larger numbers are not
-    /// candidates.
+    /// The `wanted` smallest random numbers so far; a record with a larger number is not a
+    /// candidate. `None` if they do not fit into memory; then all records are candidates.
     least: Option<BinaryHeap<u64>>,
 }
 
 impl Sample {
-    /// A sample of `wanted` records, or of all if there are fewer. It uses about `memory_bytes`,
-    /// and beyond them temporary files in `directory`.
+    /// A sample of `wanted` records, or of all if there are fewer. It uses about `memory_bytes` of
+    /// memory, and temporary files in `directory` for the rest.
     pub fn new(
         wanted: u64,
         seed: u64,
@@ -153,14 +154,14 @@ impl Sample {
     }
 }
 
-/// Whether a number is in the first `fraction` of all numbers, 0 to 1.
+/// Whether a number is in the lowest `fraction` (0 to 1) of all 64-bit numbers.
 pub fn is_within(number: u64, fraction: f64) -> bool {
     // The upper 53 bits give a fraction below 1 without rounding.
     ((number >> 11) as f64) < fraction * (1_u64 << 53) as f64
 }
 
-/// Into which part a number falls when all numbers are split in the proportion of these weights;
-/// parts are counted from 0.
+/// The part that has a number, counted from 0, if all 64-bit numbers are split in proportion to
+/// these weights.
 pub fn part_of(number: u64, weights: &[u64]) -> usize {
     let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
     let place = (u128::from(number) * total) >> 64;
@@ -238,7 +239,7 @@ mod tests {
         ids(sample.finish().unwrap())
     }
 
-    /// The same bytes on every machine: these numbers are part of what the commands promise.
+    /// The numbers are the same on every machine, because the commands promise equal results.
     #[test]
     fn a_seed_gives_one_order_whatever_the_memory() {
         let order = shuffled(1, 1 << 20);
