@@ -9,9 +9,11 @@ use super::session::Answer;
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode, Operand};
 
-/// The `ce` of an illegal position, of checkmate and of stalemate.
+/// The `ce` of an illegal position.
 const ILLEGAL: i32 = -32_768;
+/// The `ce` of checkmate.
 const CHECKMATED: i32 = -32_767;
+/// The `ce` of stalemate.
 const STALEMATED: i32 = 0;
 
 /// The analysis of a position without legal moves; `None` for other positions.
@@ -52,8 +54,8 @@ pub(super) fn analysis(record: &EpdRecord, answer: &Answer) -> Result<Finished, 
     Ok(finished)
 }
 
-/// Stores the lines from the second best on. Lines with the same first move as an earlier one are
-/// skipped.
+/// Stores the lines from the second best on. A line is skipped if it has the same first move as an
+/// earlier line.
 fn put_further_lines(
     record: &mut EpdRecord,
     start: &Playable,

@@ -28,11 +28,11 @@ pub fn positions_of(game: &Game) -> Vec<EpdRecord> {
     positions
 }
 
-/// Adds `[%eval]` after each move of the main line. Where the played move loses at least `variation_loss`
-/// centipawns, the engine's line becomes a variation.
+/// Adds `[%eval]` after each move of the main line. If the played move loses at least
+/// `variation_loss` centipawns, the engine's line becomes a variation.
 ///
-/// `analysed` are [`positions_of`] the game with their `ce` and `pv`; positions without these are
-/// skipped. A new evaluation replaces an earlier one of the same move.
+/// `analysed` has the records of [`positions_of`] the game, with `ce` and `pv`; positions without
+/// these operations are skipped. A new evaluation replaces an earlier one of the same move.
 ///
 /// # Errors
 /// The game would be too large.
@@ -64,12 +64,13 @@ pub fn annotated(
 /// Copies a game and adds annotations.
 struct Annotator {
     builder: GameBuilder,
-    /// The line that becomes a variation of the last move of the main line, after its other variations.
+    /// The line that becomes a variation of the last move of the main line, after its other
+    /// variations.
     better: Option<Vec<Move>>,
     /// The plies of the variation that is copied; `None` is a null move.
     variation: Vec<Option<Move>>,
     depth: u32,
-    /// True if the last move of the main line got an evaluation, which replaces earlier ones.
+    /// True if the last move of the main line got a new evaluation, which replaces earlier ones.
     has_eval: bool,
 }
 
@@ -160,7 +161,8 @@ fn loss(before: &EpdRecord, after: &EpdRecord) -> Option<i64> {
     Some(i64::from(ce(before)?) - i64::from(reached))
 }
 
-/// `[%eval 0.34,18]` with the depth, from White's point of view; `None` if the position is checkmate.
+/// `[%eval 0.34,18]` with the depth, from White's point of view; `None` if the position is
+/// checkmate.
 fn eval(record: &EpdRecord) -> Option<String> {
     let score = Score::from_ce(record.integer(Opcode::CE)?).ok()?;
     let depth = record.text_of(Opcode::ACD).unwrap_or_default();

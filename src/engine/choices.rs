@@ -1,5 +1,5 @@
-//! Records when an engine chose the solution of a problem, and since when it held the solution; the
-//! finished record.
+//! Observes when an engine first chose the solution of a problem, and from when on it kept the
+//! solution. Also the finished record.
 
 use super::info::{Bound, Info};
 use super::moves::read_move;
@@ -17,8 +17,9 @@ pub(super) struct Choices {
     start: Option<Playable>,
     first: Option<Elapsed>,
     held: Option<Elapsed>,
-    /// The last depth that was completed, and how many in a row held the solution.
+    /// The last depth that was completed.
     depth: u32,
+    /// The number of completed depths in a row, up to the last, at which the solution was chosen.
     depths_held: u32,
     stop_held: Option<u32>,
 }
@@ -31,7 +32,8 @@ impl Choices {
         Choices { problem, start, first: None, held: None, depth: 0, depths_held: 0, stop_held }
     }
 
-    /// Processes an `info` line. Returns true if the solution was held long enough.
+    /// Processes an `info` line. Returns true if the solution was kept long enough to end the
+    /// search.
     pub(super) fn see(&mut self, info: &Info, at: Elapsed) -> bool {
         let bound = info.score.map(|(_, bound)| bound);
         if bound == Some(Bound::Upper) || info.multipv != 1 {
@@ -67,7 +69,8 @@ impl Choices {
         verdict_of(&answered) == Verdict::Solved
     }
 
-    /// Stores in the finished record when the solution was first chosen and since when it was held.
+    /// Stores in the finished record when the solution was first chosen, and from when on it was
+    /// kept.
     pub(super) fn finish(self, record: &mut EpdRecord, end: Elapsed) {
         let is_solved = verdict_of(record) == Verdict::Solved;
         let mut put_moment = |opcode, moment: Option<Elapsed>| {
@@ -76,7 +79,7 @@ impl Choices {
                 put_numbers(record, opcode, &[nodes, milliseconds, depth.into()]);
             }
         };
-        // The final choice is a solution that no `info` line contained.
+        // If no `info` line contained the solution, it was chosen at the end.
         let at_end = is_solved.then_some(end);
         put_moment(Opcode::SOLVE_FIRST, self.first.or(at_end));
         put_moment(Opcode::SOLVE_HELD, at_end.and(self.held.or(at_end)));

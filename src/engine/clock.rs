@@ -17,7 +17,7 @@ pub enum EngineOutput {
     Closed,
 }
 
-/// A clock that can wait: the system clock, or in tests one that the test advances.
+/// A clock that can wait: the system clock or, in tests, a clock that the test advances.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// Time elapsed since a fixed start.
     fn now(&self) -> Duration;

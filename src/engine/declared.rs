@@ -23,7 +23,7 @@ enum Kind {
 pub(super) const MAX_OPTIONS: usize = 4096;
 
 impl Declared {
-    /// Parses `option name N type T ...`; `None` if the line is another one or has no name.
+    /// Parses `option name N type T ...`; `None` if it is another line, or has no name.
     pub(super) fn parse(line: &str) -> Option<Declared> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let (start, rest) = words.split_at_checked(2)?;
@@ -52,7 +52,7 @@ impl Declared {
     /// The `setoption` command for a value.
     ///
     /// # Errors
-    /// The values that the option accepts.
+    /// A message with the values that the option accepts.
     pub(super) fn command(&self, value: &str) -> Result<String, String> {
         let Declared { name, kind } = self;
         let fits = match kind {
@@ -95,7 +95,7 @@ fn values(words: &[&str]) -> Vec<String> {
 /// Finds an option by its name, ignoring case.
 ///
 /// # Errors
-/// Similar names.
+/// A message with similar names.
 pub(super) fn find<'d>(declared: &'d [Declared], name: &str) -> Result<&'d Declared, String> {
     if let Some(found) = declared.iter().find(|it| it.name.eq_ignore_ascii_case(name)) {
         return Ok(found);

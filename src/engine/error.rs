@@ -88,7 +88,7 @@ impl std::error::Error for EngineError {}
 
 error_from!(EngineError: |_| ErrorKind::Other);
 
-/// A duration in its largest whole unit: `60s`, `1500ms`.
+/// A duration in whole seconds, or else in milliseconds: `60 s`, `1500 ms`.
 fn in_units(time: Duration) -> String {
     match time.subsec_millis() {
         0 => format!("{} s", time.as_secs()),

@@ -34,7 +34,8 @@ pub struct Info {
     pub multipv: usize,
     /// The moves of the line in coordinates.
     pub pv: Vec<String>,
-    /// The first field that could not be read (and is treated as missing) or whose score was clamped.
+    /// The first field that could not be read (and is treated as missing) or whose score was
+    /// clamped.
     pub unreadable: Option<String>,
 }
 
@@ -55,8 +56,9 @@ const MAX_CE: i64 = 32_000;
 const MAX_LINES: u64 = 500;
 
 impl Info {
-    /// Parses a line; `None` if it is not an `info` line. Unknown words are skipped. An unreadable field
-    /// is treated as missing, and a score beyond 16 bits as ±32000; other fields are unaffected.
+    /// Parses a line; `None` if it is not an `info` line. Unknown words are skipped. An unreadable
+    /// field is treated as missing, and a score beyond 16 bits as ±32000; other fields are
+    /// unaffected.
     ///
     /// ```
     /// use epdb::engine::Info;
@@ -118,15 +120,15 @@ impl Info {
     }
 }
 
-/// The remaining words of a line. A word that is not a valid value is not consumed: it may be the name of
-/// the next field.
+/// The remaining words of a line. A word that is not a valid value is not consumed, because it may
+/// be the name of the next field.
 struct Fields<'l> {
     words: Peekable<SplitAsciiWhitespace<'l>>,
     fault: Option<String>,
 }
 
 impl Fields<'_> {
-    /// The value of a field, if it fits.
+    /// The value of a field; `None` if it is not a number in its range.
     fn number<T: FromStr>(&mut self, name: &str) -> Option<T> {
         let word = self.words.peek().copied();
         let value = word.and_then(|word| word.parse().ok());
@@ -148,7 +150,8 @@ impl Fields<'_> {
         0
     }
 
-    /// A score, clamped to the largest ordinary score. Clamping is reported if the score exceeds 16 bits.
+    /// A score, clamped to the largest ordinary score. Clamping is reported if the score exceeds 16
+    /// bits.
     fn score(&mut self) -> Option<Evaluation> {
         let Some(kind) = self.words.next_if(|word| matches!(*word, "cp" | "mate")) else {
             let word = self.words.peek().copied();
@@ -204,7 +207,7 @@ fn is_move(word: &str) -> bool {
         if matches!(rest.to_ascii_lowercase()[..], [] | [b'q' | b'r' | b'b' | b'n']))
 }
 
-/// The move after `bestmove`; `None` if the line is another one.
+/// The move after `bestmove`; `None` if it is another line.
 pub(super) fn best_move(line: &str) -> Option<&str> {
     let mut words: SplitAsciiWhitespace<'_> = line.split_ascii_whitespace();
     (words.next() == Some("bestmove")).then(|| words.next().unwrap_or("nothing"))

@@ -1,8 +1,8 @@
 //! The journal of a run: finished records that an interrupted run need not search again.
 //!
-//! A journal is a file of lines. The first line identifies the run, as a JSON object. Each further line
-//! has the number of a record from 0, a tab, and the finished record in binary form as base64. A last
-//! line without a line end was interrupted and is ignored.
+//! A journal is a file of lines. The first line identifies the run, as a JSON object. Each further
+//! line has the number of a record from 0, a tab, and the finished record in binary form as base64.
+//! A last line without a line end was interrupted and is ignored.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,8 +21,8 @@ use crate::library::run_file::{RunEngine, RunLimit, RunSuite};
 use crate::model::EpdRecord;
 use crate::new_file::cannot_write;
 
-/// Everything that determines the output of a run. It is the first line of a journal; a run resumes only
-/// if it is equal.
+/// Everything that determines the output of a run. It is the first line of a journal; a run resumes
+/// only if it is equal.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct RunIdentity {
     pub(super) epdb: &'static str,
@@ -48,7 +48,7 @@ impl RunIdentity {
 /// The first line of a journal, as JSON.
 type Header = Map<String, Value>;
 
-/// The longest line that is read: a record of the largest size.
+/// The maximum length of a line; the largest record fits.
 const MAX_LINE: u64 = 64 << 20;
 
 /// A journal open for writing, locked against other runs.
@@ -56,7 +56,8 @@ const MAX_LINE: u64 = 64 << 20;
 pub(super) struct Journal {
     file: File,
     path: PathBuf,
-    /// Whether the file is kept when the journal is closed: it contains records, or is not a journal.
+    /// Whether the file contains records or is not a journal. Then it is kept when the journal is
+    /// closed.
     holds_records: bool,
 }
 
@@ -70,10 +71,10 @@ impl Recovered {
         self.0.len()
     }
 
-    /// Takes a record out.
+    /// Removes a record and returns it; `None` if there is no record with this number.
     ///
     /// # Errors
-    /// Its bytes are damaged.
+    /// The bytes of the record are damaged.
     pub(super) fn take(&mut self, number: u64) -> Result<Option<EpdRecord>> {
         let bytes = self.0.remove(&number);
         Ok(bytes.map(|bytes| record::decode(&bytes)).transpose()?.map(|(record, _)| record))
@@ -212,8 +213,8 @@ impl Drop for Journal {
     }
 }
 
-/// The error for a journal that cannot be locked: another run holds the lock, or the file system has no
-/// locks.
+/// The error for a journal that cannot be locked: another run holds the lock, or the file system
+/// has no locks.
 fn not_locked(path: &Path, error: TryLockError) -> Error {
     let name = path.display();
     match error {

@@ -16,13 +16,13 @@ use crate::text::san;
 /// Options of a search for mates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct MateOptions {
-    /// The number of moves for records that state none.
+    /// The number of moves for records that do not state a number.
     pub length: Option<u32>,
-    /// Whether records may state a number: their `dm`, or `#N` in their `bm`. Otherwise `length` applies
-    /// to all, and records with a `dm` of at most `length` are skipped.
+    /// Whether records may state a number of moves: in `dm`, or as `#N` in `bm`. Otherwise `length`
+    /// applies to all records, and records with a `dm` of at most `length` are skipped.
     pub of_record: bool,
-    /// Whether `dm` becomes the length of the mate that was found, rather than the number of moves
-    /// searched.
+    /// Whether `dm` becomes the length of the mate that was found. Otherwise it becomes the number
+    /// of moves within which the mate was searched.
     pub writes_found: bool,
 }
 
@@ -42,7 +42,7 @@ impl MateOptions {
     }
 }
 
-/// The shortest mate in `bm`.
+/// The number of moves of the shortest mate that `bm` states, as `#N`.
 fn target(record: &EpdRecord) -> Option<u32> {
     let moves = record.operands(Opcode::BM)?.iter().filter_map(|it| mate_target(&it.text()));
     moves.filter_map(|moves| u32::try_from(moves).ok()).min()
@@ -121,7 +121,8 @@ pub(super) fn search_mate(
     Ok(Finished { found_mate: true, unreadable, ..Finished::new(record) })
 }
 
-/// A mate within the number of moves of the limits, and the effort.
+/// Searches for a mate within the number of moves of the limits. Returns the mate, if any, and the
+/// effort.
 fn find_mate(
     engine: &mut Engine,
     record: &EpdRecord,
@@ -180,7 +181,8 @@ fn after(record: &EpdRecord, line: &[Operand]) -> Option<EpdRecord> {
     Playable::new(record.position()).is_ok_and(|it| it.has_move()).then_some(record)
 }
 
-/// Any defence: the mate was claimed against all of them.
+/// One legal move of the defender. Any move will do, because the mate was claimed against all of
+/// them.
 fn any_move(record: &EpdRecord) -> Option<Operand> {
     let playable = Playable::new(record.position()).ok()?;
     let moves = playable.legal_moves().into_iter();

@@ -1,14 +1,14 @@
 //! Runs UCI engines as child processes and stores their results as operations of records.
 //!
-//! An [`EngineSpec`] names a program. An [`Engine`] is a running one: its options are checked against
-//! those that it declares, and it searches positions under [`Limits`].
+//! An [`EngineSpec`] names a program. An [`Engine`] is a running engine: its options are checked
+//! against those that it declares, and it searches positions under [`Limits`].
 //!
-//! Engine output is not trusted. Lines and their total are bounded, numbers are checked, moves must be
-//! legal, and every wait has a time-out ([`Clock`]).
+//! Engine output is not trusted. Lines and their total are bounded, numbers are checked, moves must
+//! be legal, and every wait has a time-out ([`Clock`]).
 //!
-//! A [`Task`] turns a search into a finished record. A [`Pool`] runs several engines and returns the
-//! records in order. A [`SuiteRun`] does this for the records of files, with a journal from which an
-//! interrupted run resumes. [`annotated`] adds analysis to games.
+//! A [`Task`] turns a search into a finished record. A [`Pool`] runs several engines and returns
+//! the records in order. A [`SuiteRun`] does this for the records of files, with a journal from
+//! which an interrupted run resumes. [`annotated`] adds analysis to games.
 
 mod analysis;
 mod annotate;

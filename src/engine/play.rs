@@ -33,7 +33,8 @@ pub struct SearchLimits {
 }
 
 impl MoveTime {
-    /// The engine gets `stop` when the clock of the player to move has run out.
+    /// The command and limits of a search. The engine gets `stop` when the clock of the player to
+    /// move has run out.
     fn effort(&self, turn: Color, SearchLimits { nodes, depth }: SearchLimits) -> Effort {
         let (mut limits, time) = match self {
             MoveTime::Fixed(time) => (vec![("movetime", Some(milliseconds(*time)))], Some(*time)),
@@ -48,8 +49,8 @@ impl MoveTime {
 }
 
 impl Engine {
-    /// Searches for the next move of a game that began with `start` and continued with `moves`. Call
-    /// [`Engine::begin_game`] before the first move. `watch` is as in [`Engine::search`].
+    /// Searches for the next move of a game that began with `start` and continued with `moves`.
+    /// Call [`Engine::begin_game`] before the first move. `watch` is as in [`Engine::search`].
     ///
     /// # Errors
     /// The engine failed. It should not be used again.

@@ -68,8 +68,8 @@ struct Job<T> {
 /// Takes finished records in order, with their numbers from 0.
 pub type Emit<'e, E> = dyn FnMut(u64, Finished) -> std::result::Result<(), E> + 'e;
 
-/// Several processes of one engine. Each belongs to its own thread and is started for the first record.
-/// An engine that failed is ended and started again for the next record.
+/// Several processes of one engine. Each belongs to its own thread and is started for the first
+/// record. An engine that failed is ended and started again for the next record.
 ///
 /// If a pool is dropped before [`Pool::finish`], each engine ends after its current search.
 #[derive(Debug)]
@@ -77,9 +77,11 @@ pub struct Pool {
     jobs: Sender<Job<EpdRecord>>,
     done: Receiver<Job<Result<Finished>>>,
     max_in_work: u64,
-    /// Records sent, returned and emitted.
+    /// Number of records that were sent to the engines.
     sent: u64,
+    /// Number of records that came back from the engines.
     returned: u64,
+    /// Number of records that were emitted.
     emitted: u64,
     waiting: BTreeMap<u64, Finished>,
 }
@@ -257,8 +259,8 @@ impl Shared {
         }
     }
 
-    /// Processes a record. An engine that fails is ended; the run fails only if the engine can no longer
-    /// be started.
+    /// Processes a record. An engine that fails is ended; the run fails only if the engine can no
+    /// longer be started.
     fn finish(&self, engine: &mut Option<Engine>, record: &EpdRecord) -> Result<Finished> {
         let Plan { task, limits, .. } = &self.plan;
         let mut is_started = true;

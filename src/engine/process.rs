@@ -16,7 +16,7 @@ use super::error::{EngineError, EngineErrorKind};
 const MAX_LINE: usize = 1 << 16;
 /// The maximum output between two calls of [`Process::begin`].
 const MAX_OUTPUT: usize = 32 << 20;
-/// The minimum that a line counts for.
+/// The number of bytes that a shorter line counts as.
 const MIN_LINE: usize = 64;
 /// The number of lines that are buffered.
 const WAITING_LINES: usize = 256;
@@ -95,7 +95,7 @@ impl Process {
         sent.and_then(|()| self.input.flush()).map_err(|_| self.ended())
     }
 
-    /// Receives the next line; `None` at the time `until`.
+    /// Receives the next line; `None` if no line arrives until the time `until`.
     pub(super) fn recv(&mut self, until: Duration) -> Result<Option<String>, EngineError> {
         loop {
             match self.clock.receive(&self.output, until) {
@@ -171,8 +171,8 @@ impl Process {
 /// Children that were not waited for yet, so their process numbers cannot be reused.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// Kills all engines and their child processes, because this process is about to end. No engine can be
-/// started while the returned guard is held.
+/// Kills all engines and their child processes, because this process is about to end. No engine can
+/// be started while the returned guard is held.
 pub fn kill_all() -> impl Sized {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     running.iter().for_each(|child| kill_group(*child));
@@ -218,8 +218,8 @@ fn read_lines(stream: impl Read, sender: &SyncSender<EngineOutput>) {
     }
 }
 
-/// Sends the beginnings of lines of standard error, which are for messages only. Lines that do not fit
-/// into the buffer are dropped, so that they never block the engine's output.
+/// Sends the beginnings of lines of standard error, which are for messages only. Lines that do not
+/// fit into the buffer are dropped, so that they never block the engine's output.
 fn read_complaints(stream: impl Read, sender: &SyncSender<EngineOutput>) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
@@ -254,8 +254,8 @@ fn shortened(line: &str) -> String {
     text
 }
 
-/// Has the system kill the child when the thread that starts it ends. That also happens when this process
-/// is killed.
+/// Has the system kill the child when the thread that starts it ends. That also happens when this
+/// process is killed.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn end_with_this_thread(command: &mut Command) {
@@ -268,8 +268,8 @@ fn end_with_this_thread(command: &mut Command) {
             false => Err(io::ErrorKind::NotConnected.into()),
         }
     };
-    // SAFETY: what runs between fork and exec must be safe there: it is two system calls, without
-    // allocation, locks or memory that is shared; the captured number is a copy.
+    // SAFETY: code that runs between fork and exec must be safe there. This code makes two system
+    // calls, without allocation, locks or memory that is shared; the captured number is a copy.
     unsafe { std::os::unix::process::CommandExt::pre_exec(command, tie) };
 }
 

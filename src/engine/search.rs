@@ -38,7 +38,7 @@ pub(super) struct Effort {
     pub(super) time: Option<Duration>,
 }
 
-/// The last `info` lines of a move or a rank.
+/// The last `info` lines that begin with a move, or that have a rank.
 #[derive(Default)]
 struct Reported {
     /// The last line with an exact score.
@@ -75,8 +75,9 @@ pub(super) struct Search<'p> {
     timeout: Duration,
     /// The time by which some output must arrive.
     silent_until: Duration,
-    /// Whether `isready` was sent, and how often the engine answered it without other output.
+    /// Whether `isready` was sent, without output since then.
     was_asked: bool,
+    /// Number of times in a row that the engine answered `isready` without other output.
     answers: u32,
     /// The maximum number of nodes and plies.
     most: (Option<u64>, Option<u32>),
@@ -122,7 +123,7 @@ impl<'p> Search<'p> {
         ends.map_or(self.silent_until, |end| end.min(self.silent_until))
     }
 
-    /// The command that is due now.
+    /// Returns the command that is due now, if any.
     pub(super) fn tend(
         &mut self,
         process: &mut Process,
@@ -145,7 +146,7 @@ impl<'p> Search<'p> {
         Ok(Some("isready"))
     }
 
-    /// Starts the time in which the search must end; false if it runs already.
+    /// Starts the time within which the search must end. Returns false if that time runs already.
     pub(super) fn stop(&mut self, now: Duration) -> bool {
         let is_new = self.stopped_until.is_none();
         self.stopped_until.get_or_insert(now + GRACE);
@@ -206,8 +207,8 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// The line of a move: the last one that begins with it and has an exact score, otherwise the last
-    /// one that begins with it. A score without moves belongs to the best move.
+    /// The line of a move. Among the lines that begin with the move, it is the last with an exact
+    /// score, or else the last of all. A score without moves belongs to the best move.
     pub(super) fn line_of(&mut self, best: &Operand) -> Option<Info> {
         let own = match best {
             Operand::Move { mv, .. } => self.moves.remove(mv).and_then(Reported::best),

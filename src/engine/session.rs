@@ -25,11 +25,11 @@ const MULTI_PV: &str = "MultiPV";
 const CHESS960: &str = "UCI_Chess960";
 const THREADS: &str = "Threads";
 
-/// Limits of a search. If several are set, the first one reached counts. An engine that exceeds a limit
-/// gets `stop`.
+/// Limits of a search. If several are set, the first one reached counts. An engine that exceeds a
+/// limit gets `stop`.
 ///
-/// Nodes, depth and time are hard limits of each search. A clock is a soft limit: the engine decides how
-/// much of it to use.
+/// Nodes, depth and time are hard limits of each search. A clock is a soft limit: the engine
+/// decides how much of it to use.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Limits {
     /// Maximum number of nodes.
@@ -38,7 +38,8 @@ pub struct Limits {
     pub depth: Option<u32>,
     /// Maximum time, after which the engine gets `stop`.
     pub movetime: Option<Duration>,
-    /// The clock of a game in which the position is played. The engine gets `stop` when it has run out.
+    /// The clock of a game in which the position is played. The engine gets `stop` when the clock
+    /// has run out.
     pub clock: Option<ClockReading>,
     /// Maximum number of moves until mate.
     pub mate: Option<u32>,
@@ -111,12 +112,13 @@ pub struct Answer {
     pub best: Operand,
     /// The best move as the engine wrote it.
     pub best_word: String,
-    /// The last line with the best move and an exact score, otherwise the last line with the best move.
-    /// `None` if there is none.
+    /// The last line with the best move and an exact score, otherwise the last line with the best
+    /// move. `None` if no line has the best move.
     pub line: Option<Info>,
     /// The last line of each rank, in order; an exact score is preferred to a bound.
     pub ranks: Vec<Info>,
-    /// The effort at the end of the search; the time was measured here.
+    /// The effort at the end of the search. The time is measured by epdb, not reported by the
+    /// engine.
     pub end: Elapsed,
     /// The first field of an `info` line that could not be read, or whose score was clamped.
     pub unreadable: Option<String>,
@@ -152,8 +154,8 @@ impl Answer {
 
 /// A running engine.
 ///
-/// It is a child process that ends when this value is dropped, or earlier. On Linux it also ends with the
-/// thread that started it, so only that thread should use it.
+/// It is a child process that ends when this value is dropped, or earlier. On Linux it also ends
+/// with the thread that started it, so only that thread should use it.
 #[derive(Debug)]
 pub struct Engine {
     process: Process,
@@ -164,10 +166,12 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Starts an engine and sets its options. It uses one thread unless the options set another number.
+    /// Starts an engine and sets its options. It uses one thread unless the options set another
+    /// number.
     ///
     /// An engine without output for `timeout` gets `isready`, and is given up if it does not answer
-    /// within the same time. One that only answers `isready` for ten times as long gets `stop`.
+    /// within the same time. An engine that only answers `isready`, for ten times as long, gets
+    /// `stop`.
     ///
     /// # Errors
     /// The program cannot be started, does not answer, or lacks an option.
@@ -197,7 +201,8 @@ impl Engine {
         self.plays_chess960
     }
 
-    /// Sends a command and waits for its answer. Lines before the answer may declare name and options.
+    /// Sends a command and waits for its answer. Lines before the answer may declare name and
+    /// options.
     fn ask(&mut self, question: &'static str, answer: &str) -> Result<(), EngineError> {
         self.process.begin();
         self.process.send(question)?;
@@ -255,8 +260,8 @@ impl Engine {
         self.process.send(&command)
     }
 
-    /// Searches a position that has legal moves, as the first of a new game. `watch` gets each `info`
-    /// line with the effort so far, and ends the search by returning true.
+    /// Searches a position that has legal moves, as the first of a new game. `watch` gets each
+    /// `info` line with the effort so far, and ends the search by returning true.
     ///
     /// # Errors
     /// The engine failed. It should not be used again.
@@ -347,7 +352,7 @@ impl Engine {
 }
 
 impl EngineSpec {
-    /// The same engine with a number of lines.
+    /// Sets the number of lines that the engine reports.
     #[must_use]
     pub fn with_lines(mut self, lines: usize) -> EngineSpec {
         if lines > 1 {
@@ -357,7 +362,7 @@ impl EngineSpec {
     }
 }
 
-/// The position with its legal moves.
+/// The position, prepared for move generation.
 pub(super) fn playable(record: &EpdRecord) -> Result<Playable, EngineError> {
     Playable::new(record.position()).map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))
 }

@@ -64,7 +64,7 @@ impl EngineSpec {
         })
     }
 
-    /// The program with its folder.
+    /// The path of the program. A name without a folder is searched for.
     pub fn program(&self) -> PathBuf {
         if self.path.components().count() > 1 || cfg!(windows) {
             return self.path.clone();

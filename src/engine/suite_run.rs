@@ -20,8 +20,8 @@ use crate::text::{FormatOptions, epd};
 
 /// A run of one engine over the records of a suite.
 ///
-/// [`SuiteRun::start`] begins or resumes the run. [`RunningSuite`] takes the records and searches each,
-/// unless the journal of an interrupted run has it.
+/// [`SuiteRun::start`] begins or resumes the run. [`RunningSuite`] takes the records and searches
+/// each, unless the journal of an interrupted run has it.
 #[derive(Debug)]
 pub struct SuiteRun {
     plan: Plan,
@@ -64,8 +64,8 @@ impl SuiteRun {
         SuiteRun { command, ..self }
     }
 
-    /// Sets the output file, and the suite if it could be read before the run ([`survey`]). Journal and
-    /// run file are next to the output.
+    /// Sets the output file, and the suite if it could be read before the run ([`survey`]). Journal
+    /// and run file are next to the output.
     #[must_use]
     pub fn output(self, output: PathBuf, suite: Option<RunSuite>) -> SuiteRun {
         SuiteRun { output: Some(output), suite, ..self }
@@ -96,8 +96,8 @@ impl SuiteRun {
     /// Starts the run, or resumes it from the journal of the output.
     ///
     /// # Errors
-    /// The journal belongs to another run, holds records although the run is not resumed, or cannot be
-    /// read or written.
+    /// The journal belongs to another run, holds records although the run is not resumed, or cannot
+    /// be read or written.
     pub fn start(self, resume: bool) -> Result<RunningSuite> {
         let (journal, recovered) = match &self.output {
             None => (None, Recovered::default()),
@@ -168,13 +168,13 @@ impl Drop for JournalGuard {
 }
 
 impl RunningSuite {
-    /// The number of records left that an interrupted run had finished.
+    /// The number of records that an interrupted run had finished and that were not pushed yet.
     pub fn recovered(&self) -> usize {
         self.recovered.len()
     }
 
-    /// Searches the next record, unless an interrupted run finished it. `progress` gets the records that
-    /// are finished meanwhile, in order.
+    /// Searches the next record, unless an interrupted run finished it. `progress` gets the records
+    /// that are finished meanwhile, in order.
     ///
     /// # Errors
     /// The engine cannot be started, the journal cannot be written or belongs to other records, or
@@ -305,8 +305,8 @@ impl SuiteHash {
     }
 }
 
-/// Reads the files of a suite before the run: the number of records or positions of games, and their
-/// hash. Rejected lines and games are skipped. `path` is the name of the suite.
+/// Reads the files of a suite before the run. Returns the number of records, or of positions of
+/// games, and their hash. Rejected lines and games are skipped. `path` is the name of the suite.
 ///
 /// # Errors
 /// A file cannot be opened or is damaged.

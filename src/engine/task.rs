@@ -14,7 +14,7 @@ use crate::model::{EpdRecord, Opcode};
 pub enum Task {
     /// Score and line.
     Analyze,
-    /// The move of a test suite.
+    /// The solution of a problem of a test suite.
     Solve {
         /// Ends the search if the solution was chosen at this number of depths in a row.
         stop_held: Option<u32>,
@@ -106,7 +106,7 @@ impl Task {
 mod tests {
     use super::*;
 
-    /// Journals contain these texts: a run resumes only if they are equal.
+    /// Journals contain these texts, and a run resumes only if they are equal.
     #[test]
     fn journals_have_these_names_of_tasks() {
         let mate = MateOptions { length: Some(5), of_record: true, writes_found: false };
