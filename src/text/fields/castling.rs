@@ -8,14 +8,14 @@ use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::{CastlingForm, Profile};
 use crate::text::scan::Word;
 
-/// The rights of a castling field, and whether the field has only file letters.
+/// The rights of a castling field, with a flag that is true if all its letters are file letters.
 pub(super) struct Rights {
     pub(super) castling: Castling,
     only_files: bool,
 }
 
 impl Rights {
-    /// The dialect of the letters. If both dialects have the same text, it is X-FEN.
+    /// The dialect of the letters. If the text is the same in both dialects, it is X-FEN.
     pub(super) fn dialect(&self) -> CastlingDialect {
         if self.only_files { CastlingDialect::Shredder } else { CastlingDialect::XFen }
     }
@@ -65,16 +65,17 @@ pub(super) fn read(
     Ok(rights)
 }
 
-/// Whether the text has four letters of rights with one of them twice, so that another is in the wrong
-/// case, and the board allows all rights.
+/// Whether the text is `KQkq` with wrong cases, so that one letter occurs twice (such as `KQKq`),
+/// and the board allows all four rights.
 fn has_all_rights_in_other_case(text: &[u8], board: &Board) -> bool {
     text.eq_ignore_ascii_case(b"KQkq")
         && (text[0] == text[2] || text[1] == text[3])
         && b"KQkq".iter().all(|letter| find_right(board, *letter).is_some())
 }
 
-/// Finds rights that only Chess960 has while another right of the same king is impossible. They stay if
-/// the other side has sound rights; otherwise the king has castled, and the field was not updated.
+/// Settles doubtful rights: rights that exist only in Chess960, of a king whose other right is
+/// impossible. They stay if the other side has a right without doubt. Otherwise they are dropped,
+/// because the king has probably castled and the field was not updated.
 fn drop_doubtful(
     word: Word,
     board: &Board,
@@ -105,7 +106,7 @@ fn drop_doubtful(
     }
 }
 
-/// Whether only Chess960 has a right, and another right of its king is impossible.
+/// Whether a right exists only in Chess960 and another right of the same king is impossible.
 fn is_doubtful(word: Word, board: &Board, letter: u8) -> bool {
     let Some((color, _, file)) = find_right(board, letter) else { return false };
     let is_impossible =
@@ -119,7 +120,7 @@ fn dropped(code: &'static str, letter: Word, why: &str) -> Diagnostic {
     Diagnostic::warning(code, letter.column(), message).with_repair(letter.text, b"")
 }
 
-/// The reason why a letter names no right.
+/// Returns the reason why a letter names no right.
 fn why_impossible(board: &Board, letter: u8) -> &'static str {
     let color = color_of(letter);
     match board.king(color) {
@@ -159,12 +160,13 @@ const fn color_of(letter: u8) -> Color {
     if letter.is_ascii_uppercase() { Color::White } else { Color::Black }
 }
 
-/// Whether a file is a or h. No king starts there, because in Chess960 too it starts between the rooks.
+/// Whether a file is a or h. No king starts there: in Chess960 too, the king starts between its
+/// rooks.
 const fn is_at_edge(file: u8) -> bool {
     matches!(file, 0 | 7)
 }
 
-/// The right of a castling letter: its color, its side, and the file of the rook.
+/// Finds the right that a castling letter names: its color, its side, and the file of the rook.
 fn find_right(board: &Board, letter: u8) -> Option<(Color, Side, u8)> {
     let color = color_of(letter);
     let rank = color.back_rank();
@@ -185,7 +187,7 @@ fn find_right(board: &Board, letter: u8) -> Option<(Color, Side, u8)> {
     Some((color, side, file))
 }
 
-/// The text of the field.
+/// The text of a castling field.
 #[derive(Copy, Clone)]
 pub(crate) struct CastlingText {
     letters: [u8; 4],
@@ -196,8 +198,8 @@ impl CastlingText {
     /// The field without rights.
     pub(crate) const NONE: CastlingText = CastlingText { letters: [b'-', 0, 0, 0], len: 0 };
 
-    /// The rights of a position. [`CastlingForm::Keep`] is the matter of records
-    /// and X-FEN here.
+    /// Writes the rights of a position. [`CastlingForm::Keep`] means X-FEN here, because a position
+    /// does not have the letters of its text.
     pub(crate) fn new(position: &Position, form: CastlingForm) -> CastlingText {
         let board = position.board();
         let mut text = CastlingText::NONE;
@@ -208,7 +210,7 @@ impl CastlingText {
         text
     }
 
-    /// Adds a right by its letter in upper case. A field has at most four.
+    /// Adds a right, given by its letter in upper case. A field has at most four rights.
     pub(crate) const fn push(&mut self, color: Color, letter: u8) {
         let letter = match color {
             Color::White => letter,
@@ -225,13 +227,13 @@ impl CastlingText {
         all.get(..len).unwrap_or(all)
     }
 
-    /// The text with zeros after it, and its length.
+    /// The text in four bytes, zeros after its end; and its length.
     pub(super) const fn padded(&self) -> (&[u8; 4], usize) {
         (&self.letters, if self.len == 0 { 1 } else { self.len as usize })
     }
 }
 
-/// The letter of a right with the outermost rook.
+/// Returns the letter of the right with the outermost rook on a side.
 pub(crate) const fn side_letter(side: Side) -> u8 {
     match side {
         Side::King => b'K',
@@ -239,8 +241,8 @@ pub(crate) const fn side_letter(side: Side) -> u8 {
     }
 }
 
-/// The fields of rights with kings on e and rooks on a and h, by the set of rights: `K`, `Q`, `k`, `q`
-/// from bit 0 on.
+/// The fields for kings on e and rooks on a and h. The index is the set of rights: bits 0 to 3 are
+/// `K`, `Q`, `k`, `q`.
 pub(crate) static CLASSIC: [CastlingText; 16] = classic();
 
 const fn classic() -> [CastlingText; 16] {
@@ -259,14 +261,16 @@ const fn classic() -> [CastlingText; 16] {
     texts
 }
 
-/// The set of rights of a field of [`CLASSIC`] with the blank after it, the first byte lowest.
+/// Returns the set of rights of a field of [`CLASSIC`]. `field` has the text and the blank after
+/// it, the first byte lowest.
 #[inline(always)]
 pub(super) fn classic_set(field: u64) -> Option<u8> {
     let (word, set) = BY_SLOT[slot(field)];
     (word == field).then_some(set)
 }
 
-/// The fields of [`CLASSIC`] with the blank, and their sets, each at its [`slot`].
+/// The fields of [`CLASSIC`] with the blank after them, and their sets of rights. Each is at the
+/// index [`slot`].
 static BY_SLOT: [(u64, u8); 16] = {
     let texts = classic();
     let mut table = [(0, 0); 16];
@@ -281,7 +285,7 @@ static BY_SLOT: [(u64, u8); 16] = {
     table
 };
 
-/// Four bits that differ for all sixteen fields. The factor was found by trial.
+/// Hashes a field to four bits that differ for all sixteen fields. The factor was found by trial.
 const fn slot(word: u64) -> usize {
     (word.wrapping_mul(0x41d9_1659_73d3_358d) >> 60) as usize
 }

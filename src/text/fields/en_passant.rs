@@ -1,4 +1,4 @@
-//! Field 4, the en passant square: parser, and the rule when it is written.
+//! Field 4, the en passant square: the parser, and the rule that says when the square is written.
 
 use crate::model::rules::{en_passant_is_legal, pawn_attacks};
 use crate::model::{Color, Position, Role, Square, en_passant_rank};
@@ -45,7 +45,7 @@ pub(super) fn dropped_square(word: Word, why: &str) -> Diagnostic {
     Diagnostic::warning(codes::W_LEN_EP, word.column(), message).with_repair(word.text, b"-")
 }
 
-/// The en passant square that a form writes.
+/// Returns the en passant square that is written in this form.
 pub(in crate::text) fn shown_square(position: &Position, form: EnPassantForm) -> Option<Square> {
     let target = position.en_passant()?;
     let us = position.turn();

@@ -1,4 +1,4 @@
-//! The writer of a line's fields.
+//! The writer of the fields of a line.
 
 use super::castling::CastlingText;
 #[cfg(feature = "archive")]
@@ -7,7 +7,7 @@ use super::placement::{ROOM, letters_of, write_letters};
 use crate::model::{Board, Color, Counters, Square};
 use crate::simd::InstructionSet;
 
-/// A line before its operations.
+/// The fields and counters of a line.
 pub(crate) struct Line<'a> {
     pub(crate) placement: Placement<'a>,
     pub(crate) turn: Color,
@@ -16,11 +16,12 @@ pub(crate) struct Line<'a> {
     pub(crate) counters: CounterText,
 }
 
-/// A placement in one of its representations.
+/// A piece placement, in one of two representations.
 pub(crate) enum Placement<'a> {
     /// One set of squares for each role and color.
     Board(&'a Board),
-    /// Eight ranks of codes, each with its a-file lowest, and 0 for an empty square.
+    /// Eight ranks of piece codes, four bits each. The a-file is in the lowest bits; 0 is an empty
+    /// square.
     #[cfg(feature = "archive")]
     Ranks { occupied: u64, ranks: &'a [u32; 8], letters: &'a Letters },
 }
@@ -28,7 +29,7 @@ pub(crate) enum Placement<'a> {
 /// The counters of a line.
 #[derive(Copy, Clone)]
 pub(crate) enum CounterText {
-    /// No counters, or operations in their place.
+    /// No counters, or counters that are already among the operations.
     None,
     /// Fields 5 and 6.
     Fields(Counters),
@@ -37,7 +38,7 @@ pub(crate) enum CounterText {
 }
 
 impl Line<'_> {
-    /// Appends the text.
+    /// Appends the text of the line.
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
@@ -64,7 +65,8 @@ impl Line<'_> {
     }
 }
 
-/// Free bytes at the end of the text. The caller truncates the text to the bytes written.
+/// Appends free bytes to the text and returns them. The caller truncates the text to the bytes
+/// written.
 #[inline(always)]
 pub(crate) fn room_behind(out: &mut Vec<u8>) -> Option<&mut [u8; ROOM]> {
     let start = out.len();
@@ -72,7 +74,8 @@ pub(crate) fn room_behind(out: &mut Vec<u8>) -> Option<&mut [u8; ROOM]> {
     out.get_mut(start..)?.first_chunk_mut()
 }
 
-/// Writes the text after a placement of this length, and returns the total length.
+/// Writes the fields after a placement of `placement` bytes, and the counters. Returns the total
+/// length.
 #[inline(always)]
 pub(crate) fn write_behind(
     room: &mut [u8; ROOM],
@@ -98,7 +101,7 @@ pub(crate) fn write_behind(
     }
 }
 
-/// Writes counters after a text of this length, and returns the total length.
+/// Writes counters after a text of `len` bytes. Returns the total length.
 #[inline(never)]
 fn write_counters(room: &mut [u8; ROOM], len: usize, counters: &CounterText) -> usize {
     let mut text = Text { room, len };
@@ -106,7 +109,7 @@ fn write_counters(room: &mut [u8; ROOM], len: usize, counters: &CounterText) -> 
     text.len
 }
 
-/// Text in a buffer that is large enough for all of it.
+/// Text in a buffer that is large enough for the longest text.
 struct Text<'a> {
     room: &'a mut [u8; ROOM],
     len: usize,
@@ -118,7 +121,7 @@ impl Text<'_> {
         self.len += bytes.len();
     }
 
-    /// Appends the first `len` bytes.
+    /// Appends the first `len` of these bytes.
     #[inline(always)]
     fn push_padded<const N: usize>(&mut self, bytes: [u8; N], len: usize) {
         self.room[self.len..self.len + N].copy_from_slice(&bytes);

@@ -1,7 +1,8 @@
 //! The four fields that FEN and EPD share, and the two counters of FEN (`formats/epd_text.md`).
 //!
-//! [`read`] accepts any field that a profile allows and reports faults. [`read_pieces`] and
-//! [`read_usual`] accept only the form of nearly all lines, without a [`Position`]. [`Line`] writes.
+//! [`read`] accepts every field that a profile allows, and reports faults. [`read_pieces`] and
+//! [`read_usual`] accept only the form that nearly all lines have, and make no [`Position`].
+//! [`Line`] writes.
 
 mod castling;
 pub(super) mod en_passant;
@@ -46,7 +47,7 @@ pub(super) fn read(
     let rights = castling::read(castling, &board, profile, warnings)?;
     let target = en_passant::read(en_passant, turn, profile, warnings)?;
     let mut position = Position::new(board, turn, rights.castling, target).map_err(|error| {
-        // Both fields have been checked, so this does not happen.
+        // Cannot happen, because castling rights and en passant square have been checked.
         Diagnostic::error(codes::E_POS_CASTLE, castling.column(), error.to_string())
     })?;
     if profile == Profile::Lenient && !en_passant_is_possible(&position) {
@@ -63,7 +64,7 @@ pub(super) fn is_placement(text: &[u8]) -> bool {
     placement::read_board(text.strip_suffix(b"/").unwrap_or(text)).is_some()
 }
 
-/// The placement without a solidus after the last rank (lenient only).
+/// Drops a solidus (`/`) after the last rank, in the lenient profile only.
 fn without_last_solidus<'a>(
     placement: Word<'a>,
     profile: Profile,
@@ -91,7 +92,8 @@ fn read_turn(word: Word) -> Result<Color, Diagnostic> {
     }
 }
 
-/// Appends the four fields of a position. [`CastlingForm::Keep`] applies to records and means X-FEN here.
+/// Appends the four fields of a position. [`CastlingForm::Keep`] means X-FEN here, because a
+/// position does not have the letters of its text.
 ///
 /// ```
 /// use epdb::model::Position;
@@ -109,7 +111,7 @@ pub fn write(
     write_with_counters(position, castling, en_passant, CounterText::None, out);
 }
 
-/// [`write`], followed by the counters.
+/// Does the same as [`write`], and appends the counters.
 pub(crate) fn write_with_counters(
     position: &Position,
     castling: CastlingForm,

@@ -1,20 +1,22 @@
-//! Fast path for the fields after the placement of a usual line.
+//! Fast reader of the fields after the placement, for lines in the usual form.
 
 use super::castling::classic_set;
 use crate::model::{Color, Square, en_passant_rank};
 
-/// The fields after the placement.
+/// The fields after the piece placement.
 pub(crate) struct UsualFields {
     pub(crate) turn: Color,
-    /// `K`, `Q`, `k`, `q` from bit 0 on. The places of kings and rooks have not been checked.
+    /// The set of rights: bits 0 to 3 are `K`, `Q`, `k`, `q`. It has not been checked whether kings
+    /// and rooks are on their squares.
     pub(crate) castling: u8,
     pub(crate) en_passant: Option<Square>,
-    /// End of the fields: at the end of the line or before a blank.
+    /// Place after the fields: the end of the line, or a blank.
     pub(crate) end: usize,
 }
 
-/// Reads side to move, castling and en passant square after a placement of this length, in the form of
-/// nearly all lines: rights `KQkq`, one blank between fields. `None` for anything else.
+/// Reads side to move, castling rights and en passant square after a placement of `placement`
+/// bytes. The fields must have the form of nearly all lines: rights `KQkq`, and one blank between
+/// fields. `None` for any other form.
 #[inline]
 pub(crate) fn read_usual(line: &[u8], placement: usize) -> Option<UsualFields> {
     let tail = word_at(line, placement)?;
@@ -29,7 +31,7 @@ pub(crate) fn read_usual(line: &[u8], placement: usize) -> Option<UsualFields> {
     let castling = classic_set(castling & ((0x100 << (len * 8)) - 1))?;
 
     let at = placement + 4 + len;
-    // The square and the blank after it.
+    // The square, and the blank after it.
     let [file, second, third, ..] = word_at(line, at)?.to_le_bytes();
     let (en_passant, end, behind) = match file {
         b'-' => (None, at + 1, second),
@@ -42,17 +44,17 @@ pub(crate) fn read_usual(line: &[u8], placement: usize) -> Option<UsualFields> {
     ends.then_some(UsualFields { turn, castling, en_passant, end })
 }
 
-/// Eight bytes from a place on, with zeros after the end of the line.
+/// Eight bytes, beginning at a place, with zeros after the end of the line.
 #[inline]
 fn word_at(line: &[u8], at: usize) -> Option<u64> {
-    // A line with a placement and the four blanks has more than eight bytes.
+    // A usual line has more than eight bytes.
     let from = at.min(line.len().checked_sub(8)?);
     let word = u64::from_le_bytes(*line.get(from..)?.first_chunk()?);
     word.checked_shr((at - from) as u32 * 8)
 }
 
-/// Number of letters of rights, or of the dash, at the start of the bytes: their lowest bit is set, and
-/// that of a blank is not. At most four.
+/// Number of letters of rights (or of the dash) at the start of the bytes, at most four. The lowest
+/// bit of these letters is 1; that of a blank is 0.
 const fn letters(bytes: u64) -> usize {
     const LOWEST: u64 = 0x0101_0101;
     (((!bytes & LOWEST) | 1 << 32).trailing_zeros() / 8) as usize

@@ -1,14 +1,16 @@
 //! Parser and writer of the placement field in vectors of 64 bytes (AVX-512 with VBMI and VBMI2).
 //!
-//! `unsafe` is used because a lookup from text spends most of its time in these loops; `cargo bench
-//! --bench codec` shows the gain. The safe twins are `read_bytewise` in `read` and `pieces_bytewise` and
-//! `letters_bytewise` in `write`.
+//! `unsafe` is used because a lookup from text spends most of its time in these loops;
+//! `cargo bench --bench codec` shows the gain. The safe functions that do the same are
+//! `read_pieces` in `read`, and `pieces_bytewise` and `letters_bytewise` in `write`.
 //!
-//! Reading: each of the eight ranks gets a lane of eight bytes, the first rank lowest, so that the order
-//! of squares is the order of bytes. The prefix sums of the characters' widths in a lane give the file of
-//! each piece. The chain of steps to the hash is short, and assumptions are checked beside it, so that
-//! the processor can overlap several lines. Writing: pieces and runs are put on their squares of the
-//! board, and empty bytes are compressed away.
+//! Reading: each of the eight ranks gets a lane of eight bytes, the first rank lowest, so bytes are
+//! in the order of squares. Each character has a width in squares. The prefix sums of the widths in
+//! a lane give the file of each piece. The chain of steps to the hash is short, and assumptions are
+//! checked beside it, so the processor can overlap several lines.
+//!
+//! Writing: pieces and runs of empty squares are put on their squares of a board of 64 bytes. Then
+//! the empty bytes are removed by a compress instruction.
 
 #![allow(unsafe_code)]
 
@@ -20,8 +22,8 @@ use super::tables::{
 
 const VALUE: u8 = 0x0f;
 
-/// The meaning of each ASCII character: for a piece, its code and a one in the high nibble; for all, the
-/// number of squares in the low nibble. 0 for a solidus and all other characters.
+/// The meaning of each ASCII character. The high four bits are the code of the piece plus 1, or 0;
+/// the low four bits are the number of squares. A solidus and all other characters are 0.
 static KINDS: [u8; 128] = {
     let signs = signs();
     let mut kinds = [0; 128];
@@ -48,8 +50,8 @@ static IOTA: [u8; 64] = {
     }
     bytes
 };
-/// The index, in the order of the text, of the rank end before the rank of each lane. The eighth rank has
-/// none.
+/// For each lane, the index of the rank end before its rank, in the order of the text. The eighth
+/// rank has no rank end before it.
 static ENDS_BEFORE: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
@@ -59,7 +61,7 @@ static ENDS_BEFORE: [u8; 64] = {
     }
     bytes
 };
-/// Number of each file, from 1 on.
+/// The number of each square's file, from 1.
 static FILES: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
@@ -70,7 +72,8 @@ static FILES: [u8; 64] = {
     bytes
 };
 
-/// The lowest bit of each rank's number, at its bit in the low byte of a place.
+/// The lowest bit of each square's rank number, moved to its bit in the low byte of a place. A
+/// place is an index as in [`place`](super::tables::place).
 static ODD_RANKS: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
@@ -80,7 +83,7 @@ static ODD_RANKS: [u8; 64] = {
     }
     bytes
 };
-/// The other bits of each rank's number, which are the high byte of a place.
+/// The other bits of each square's rank number, which are the high byte of a place.
 static PAIRS_OF_RANKS: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
@@ -91,12 +94,12 @@ static PAIRS_OF_RANKS: [u8; 64] = {
     bytes
 };
 
-/// The pieces of a placement as in [`Pieces`], still in vectors.
+/// The pieces of a placement, as in [`Pieces`], but still in vectors.
 pub(crate) struct PiecesInVectors {
     /// The occupied squares, in the lowest eight bytes.
     pub(crate) occupied: __m128i,
     pub(crate) count: u32,
-    /// A byte for each piece in the order of squares, zero after the last piece.
+    /// A byte with the code of each piece, in the order of squares; zero after the last piece.
     pub(crate) codes: __m256i,
     pub(crate) hash: u64,
     pub(crate) len: usize,
@@ -118,15 +121,16 @@ impl PiecesInVectors {
     }
 }
 
-/// Packs codes from one to two a byte.
+/// Packs codes from one to a byte into two to a byte.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 pub(crate) fn pack(codes: __m256i) -> __m128i {
     _mm256_cvtepi16_epi8(_mm256_maddubs_epi16(codes, _mm256_set1_epi16(0x1001)))
 }
 
-/// Reads up to the first blank; without numbers no hash is computed. `None` if the blank is not among the
-/// first 65 bytes, or if the field is not a usual one. For a field of 64 bytes the blank is not checked.
+/// Reads the placement up to the first blank. Without `numbers`, no hash is computed. `None` if the
+/// blank is not among the first 65 bytes, or if the field does not have the usual form. If the
+/// field has 64 bytes, the caller must check that a blank follows.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]
@@ -135,7 +139,8 @@ pub(crate) fn read<const GATHERS: bool>(
     numbers: Option<&PieceNumbers>,
 ) -> Option<PiecesInVectors> {
     let text = load_at_most_64(line);
-    // Solidus and blank are the lowest characters. Bytes after the first blank do not count.
+    // A solidus or a blank ends a rank; no other character of a usual line is as low. Bytes after
+    // the first blank do not count.
     let ends = _mm512_cmple_epu8_mask(text, splat(b'/'));
     let ends = _mm512_maskz_compress_epi8(ends, load(&IOTA));
     let before = _mm512_mask_permutexvar_epi8(splat(!0), !0 >> 8, load(&ENDS_BEFORE), ends);
@@ -148,7 +153,7 @@ pub(crate) fn read<const GATHERS: bool>(
 
     let sums = sums_in_lanes(_mm512_and_si512(kinds, splat(VALUE)));
     let files = _mm512_sub_epi8(sums, splat(1));
-    // One more than the code, so that 0 means no piece, as in places.
+    // The code plus 1, as in places, so that 0 means no piece.
     let codes = _mm512_and_si512(_mm512_srli_epi16::<4>(kinds), splat(VALUE));
     let places = _mm512_or_si512(_mm512_slli_epi16::<4>(files), codes);
     let places = _mm512_or_si512(places, load(&ODD_RANKS));
@@ -159,7 +164,8 @@ pub(crate) fn read<const GATHERS: bool>(
         None => 0,
     };
 
-    // Each rank must have eight squares, no adjacent digits, and no other bytes.
+    // Each rank must have eight squares, no adjacent digits, and no bytes other than pieces and
+    // digits.
     let off = _mm512_cmpneq_epi64_mask(_mm512_srli_epi64::<56>(sums), _mm512_set1_epi64(8));
     let runs = signs & !pieces;
     let len = _mm512_cmpeq_epi8_mask(text, splat(b' ')).trailing_zeros();
@@ -177,14 +183,14 @@ pub(crate) fn read<const GATHERS: bool>(
 
     let bits = _mm512_set1_epi64(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
     let bits = _mm512_maskz_shuffle_epi8(pieces, bits, files);
-    // The bits of a lane differ, so their sum is their union.
+    // The bits of a lane are different, so their sum is their union.
     let occupied = _mm512_cvtepi64_epi8(_mm512_sad_epu8(bits, _mm512_setzero_si512()));
     let codes = _mm256_and_si256(low, _mm256_set1_epi8(VALUE as i8));
     let codes = _mm256_subs_epu8(codes, _mm256_set1_epi8(1));
     Some(PiecesInVectors { occupied, count, codes, hash, len: len as usize })
 }
 
-/// [`read`] for tests.
+/// Does the same as [`read`], for tests.
 #[cfg(test)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
@@ -196,18 +202,19 @@ pub(super) fn read_packed<const GATHERS: bool>(
     (line.get(pieces.len) == Some(&b' ')).then_some(pieces)
 }
 
-/// The bytes before the first zero of each lane, and zeros from there on.
+/// Keeps the bytes before the first zero byte of each lane; the other bytes become zero.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn before_first_zero(lanes: __m512i) -> __m512i {
-    // The lowest zero is found exactly: only its highest bit is set, and higher bytes do not matter.
+    // In `zero`, the byte of the first zero has only its highest bit set, and lower bytes are 0.
+    // Higher bytes may be wrong, but they do not matter.
     let less = _mm512_sub_epi64(lanes, splat(1));
     let zero = _mm512_and_si512(_mm512_andnot_si512(lanes, less), splat(0x80));
     let below = _mm512_add_epi64(zero, splat(!0));
     _mm512_and_si512(_mm512_andnot_si512(zero, below), lanes)
 }
 
-/// The sum of each byte and the lower bytes of its lane.
+/// Replaces each byte by the sum of it and all lower bytes of its lane.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn sums_in_lanes(lanes: __m512i) -> __m512i {
@@ -222,8 +229,8 @@ fn splat(byte: u8) -> __m512i {
     _mm512_set1_epi8(byte as i8)
 }
 
-/// Writes the placement of at most 32 pieces to the start of the text and returns its length; `None` if
-/// it is longer than a vector.
+/// Writes the placement of at most 32 pieces to the start of the text. Returns its length; `None`
+/// if it is longer than a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 pub(super) fn write_pieces(
@@ -235,7 +242,7 @@ pub(super) fn write_pieces(
     write_board(board_of(occupied, apart(load_16(codes)), letters), occupied, text)
 }
 
-/// Unpacks codes from two to one a byte.
+/// Unpacks codes from two to a byte into one to a byte.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(crate) fn apart(pairs: __m128i) -> __m256i {
@@ -244,7 +251,7 @@ pub(crate) fn apart(pairs: __m128i) -> __m256i {
     _mm256_and_si256(codes, _mm256_set1_epi8(VALUE as i8))
 }
 
-/// Letters on their squares, from codes in the order of squares.
+/// Puts the letters of codes on the occupied squares. The codes are in the order of squares.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[inline]
 pub(crate) fn board_of(occupied: u64, codes: __m256i, letters: &Letters) -> __m512i {
@@ -253,8 +260,8 @@ pub(crate) fn board_of(occupied: u64, codes: __m256i, letters: &Letters) -> __m5
     _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(pieces))
 }
 
-/// Writes the placement of letters by square, 0 for an empty square, to the start of the text and returns
-/// its length.
+/// Writes a placement, given by the letter on each square (0 if it is empty), to the start of the
+/// text. Returns its length; `None` if it is longer than a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 pub(super) fn write_letters(
@@ -265,8 +272,8 @@ pub(super) fn write_letters(
     write_board(load(letters), occupied, text)
 }
 
-/// Writes the placement of the codes of eight ranks, two a byte, to the start of the text and returns its
-/// length.
+/// Writes the placement of eight ranks of codes, two to a byte, to the start of the text. Returns
+/// its length; `None` if it is longer than a vector.
 #[cfg(feature = "archive")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
@@ -283,12 +290,14 @@ pub(super) fn write_ranks(
     write_board(board, occupied, text)
 }
 
-/// Writes the letters of a board, which are on the occupied squares.
+/// Writes the placement of a board that has letters on the occupied squares. Returns its length;
+/// `None` if it is longer than a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]
 pub(crate) fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) -> Option<usize> {
-    // A run is written at its end, as the distance from the last piece of its rank.
+    // A run of empty squares is written at its last square. Its length is the distance from the
+    // last piece before it in its rank.
     let on_h = u64::MAX / 255 * 0x80;
     let written = occupied | occupied >> 1 | on_h;
     let files = load(&FILES);
@@ -303,23 +312,23 @@ pub(crate) fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) 
     (len <= 64).then_some(len as usize)
 }
 
-/// The places of the solidi among the bytes that are written, with the eighth rank first, and the total
-/// length.
+/// Returns the places of the solidi in the text, and its total length. `written` are the squares
+/// with a byte of text, the eighth rank first.
 #[target_feature(enable = "bmi2,popcnt")]
 #[inline]
 fn solidi(written: u64) -> (u64, u32) {
-    // Four ranks of nine bits, the ninth for the solidus.
+    // Four ranks of nine bits; the ninth bit is for the solidus.
     const SOLIDI: u64 = 1 << 8 | 1 << 17 | 1 << 26 | 1 << 35;
     const SQUARES: u64 = (1 << 36) - 1 - SOLIDI;
     let [first, second] = [written & u64::from(u32::MAX), written >> 32]
         .map(|ranks| _pdep_u64(ranks, SQUARES) | SOLIDI);
     let len = first.count_ones();
     let solidi = _pext_u64(SOLIDI, first) | _pext_u64(SOLIDI, second).wrapping_shl(len);
-    // Without the solidus after the last rank.
+    // The solidus after the last rank is left out.
     (solidi, len + second.count_ones() - 1)
 }
 
-/// The maximum of each byte and the lower bytes of its lane.
+/// Replaces each byte by the maximum of it and all lower bytes of its lane.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn maxima_in_lanes(lanes: __m512i) -> __m512i {
@@ -328,7 +337,8 @@ fn maxima_in_lanes(lanes: __m512i) -> __m512i {
     _mm512_max_epu8(fours, _mm512_slli_epi64::<32>(fours))
 }
 
-/// The numbers at the places, combined. The first argument has the low bytes of the places.
+/// Combines the numbers at the places by exclusive or. `low` and `high` are the low and the high
+/// bytes of the places.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn hash<const GATHERS: bool>(numbers: &PieceNumbers, low: __m256i, high: __m256i) -> u64 {
@@ -346,7 +356,7 @@ fn hash<const GATHERS: bool>(numbers: &PieceNumbers, low: __m256i, high: __m256i
     (_mm_cvtsi128_si64(keys) ^ _mm_extract_epi64::<1>(keys)) as u64
 }
 
-/// The bytes of a vector.
+/// Returns the bytes of a vector.
 #[target_feature(enable = "avx")]
 #[inline]
 pub(crate) fn bytes(vector: __m256i) -> [u8; 32] {
@@ -365,7 +375,7 @@ fn words(vector: __m128i) -> [u16; 8] {
     words
 }
 
-/// The numbers at those of eight places whose bit is set, zero for the others.
+/// Loads the numbers at eight places: at those whose bit in `there` is set; zero at the others.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn gather(numbers: &[u64], places: __m128i, there: u8) -> __m512i {
@@ -373,28 +383,26 @@ fn gather(numbers: &[u64], places: __m128i, there: u8) -> __m512i {
     let len = _mm512_set1_epi64(numbers.len() as i64);
     let there = there & _mm512_cmplt_epu64_mask(places, len);
     let zero = _mm512_setzero_si512();
-    // SAFETY: only the places whose bit is set are read, and each of those is below the length of
-    // `numbers`.
+    // SAFETY: only places whose bit is set are read, and each of these places is below the length
+    // of `numbers`.
     unsafe { _mm512_mask_i64gather_epi64::<8>(zero, there, places, numbers.as_ptr().cast()) }
 }
 
-/// The first 64 bytes of a slice, zero after its end.
+/// Loads the first 64 bytes of a slice, with zeros after its end.
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 #[inline]
 fn load_at_most_64(bytes: &[u8]) -> __m512i {
     let there = _bzhi_u64(u64::MAX, bytes.len().min(64) as u32);
-    // SAFETY: bytes whose bit is not set are not read, and those whose bit is set are within the
-    // slice.
+    // SAFETY: bytes whose bit is 0 are not read; bytes whose bit is 1 are within the slice.
     unsafe { _mm512_maskz_loadu_epi8(there, bytes.as_ptr().cast()) }
 }
 
-/// The first 16 bytes of a slice, zero after its end.
+/// Loads the first 16 bytes of a slice, with zeros after its end.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 #[inline]
 pub(crate) fn load_at_most_16(bytes: &[u8]) -> __m128i {
     let there = _bzhi_u32(0xffff, bytes.len().min(16) as u32);
-    // SAFETY: bytes whose bit is not set are not read, and those whose bit is set are within the
-    // slice.
+    // SAFETY: bytes whose bit is 0 are not read; bytes whose bit is 1 are within the slice.
     unsafe { _mm_maskz_loadu_epi8(there as u16, bytes.as_ptr().cast()) }
 }
 

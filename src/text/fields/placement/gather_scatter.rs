@@ -1,5 +1,6 @@
-//! The codes of pieces moved between the order of squares and the board: gathered and scattered as
-//! bits are by `pext` and `pdep` (BMI2). The safe implementations are those of [`CodeBits`].
+//! Conversions between a board and the list of its piece codes in the order of squares. With BMI2,
+//! `pext` gathers the codes and `pdep` scatters them. The safe implementations are methods of
+//! [`CodeBits`].
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_pdep_u64, _pext_u64};
@@ -7,7 +8,8 @@ use std::arch::x86_64::{_pdep_u64, _pext_u64};
 use super::tables::CodeBits;
 use crate::simd::{InstructionSet, with_instructions};
 
-/// The codes of at most 32 pieces in the order of their squares, the first in the lowest bits.
+/// Gathers the codes of at most 32 pieces, in the order of their squares, the first in the lowest
+/// bits.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn gather_codes(board: &CodeBits, instructions: InstructionSet) -> u128 {
@@ -23,8 +25,8 @@ pub(crate) fn gather_codes(board: &CodeBits, instructions: InstructionSet) -> u1
     )
 }
 
-/// The board on which codes in the order of squares, the first in the lowest bits, are on the
-/// occupied squares.
+/// Puts codes on the occupied squares and returns that board. The codes are in the order of the
+/// squares, the first in the lowest bits.
 #[inline]
 #[allow(unsafe_code)]
 pub(crate) fn scatter_codes(occupied: u64, codes: u128, instructions: InstructionSet) -> CodeBits {

@@ -1,14 +1,15 @@
-//! The hash of a board in binary form.
+//! The hash of a board whose piece codes are stored as sets of squares ([`CodeBits`]).
 
 use super::tables::{CodeBits, PieceNumbers, place};
 
-/// Numbers for the contents of two squares together, for the 32 pairs of squares and each pair of codes:
-/// half as many loads, and no search for pieces. A pair is the index of two codes in the words of
-/// [`CodeBits::words`]: byte `rank` of word `file` has those of the squares `file` and `file + 4` of the
-/// rank.
+/// For each of 32 pairs of squares, and each pair of codes on them, the combined number of both
+/// pieces. Pairs take half as many loads as single pieces, and no search for the pieces. The codes
+/// come from [`CodeBits::words`]: byte `rank` of word `file` has the codes of the squares `file`
+/// and `file + 4` of that rank. This byte is the index into the table of the pair.
 ///
-/// Each table is one cache line longer than necessary. Otherwise frequent pairs, such as two empty
-/// squares, of all tables would fall into the same two sets of the cache, which cannot hold them.
+/// Each table is one cache line longer than necessary. Without that line, the entries of frequent
+/// pairs (such as two empty squares) of all tables would fall into the same two sets of the cache,
+/// which cannot hold all of them.
 pub(crate) type PairNumbers = [[u64; PAIRS + LINE]; 32];
 
 /// Number of pairs of codes.
@@ -16,7 +17,7 @@ const PAIRS: usize = 256;
 /// Numbers in a cache line.
 const LINE: usize = 8;
 
-/// Combines the numbers of single pieces.
+/// Makes the table of pairs from the numbers of single pieces.
 pub(crate) const fn pair_numbers(numbers: &PieceNumbers) -> PairNumbers {
     let mut pairs = [[0; PAIRS + LINE]; 32];
     let mut nth = 0;
@@ -33,7 +34,7 @@ pub(crate) const fn pair_numbers(numbers: &PieceNumbers) -> PairNumbers {
     pairs
 }
 
-/// The numbers of all pieces, combined by exclusive or.
+/// Combines the numbers of all pieces of a board by exclusive or.
 #[inline]
 pub(crate) fn hash_of_board(board: &CodeBits, numbers: &PairNumbers) -> u64 {
     let words = board.words();

@@ -1,14 +1,14 @@
 //! Parser and writer of the placement field in vectors of 32 bytes, four ranks of eight bytes each.
 //!
-//! This file is the same for all processors; [`avx2`] and [`neon`] have the single operations. As in
-//! [`avx512`](super::avx512), the first rank is the lowest lane, and the prefix sums of the characters'
-//! widths give the file of each piece. There is no instruction that compresses a vector, so a table of
-//! shuffles moves the pieces of each rank together. The writer does the same as the loop over bytes, with
-//! one shuffle for each rank. No vector is passed to a function of the standard library, because those
-//! are not compiled for it.
+//! This file is the same for all processors; [`avx2`] and [`neon`] have the single operations. As
+//! in [`avx512`](super::avx512), the first rank is the lowest lane, and the prefix sums of the
+//! characters' widths give the file of each piece. These processors have no instruction that
+//! compresses a vector, so a table of shuffles moves the pieces of each rank together. The writer
+//! does the same as the loop over bytes, with one shuffle for each rank. No vector is passed to a
+//! function of the standard library, because the library is not compiled for vectors of this size.
 //!
-//! The safe twins are `read_bytewise` in `read` and `pieces_bytewise` and `letters_bytewise` in `write`;
-//! `cargo bench --bench codec` shows the gain.
+//! The safe functions that do the same are `read_pieces` in `read`, and `pieces_bytewise` and
+//! `letters_bytewise` in `write`; `cargo bench --bench codec` shows the gain.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -31,8 +31,8 @@ use super::tables::{
     hash_of_places, ranks, signs,
 };
 
-/// The letters in lower case, in slots that differ for all six: the low nibble xor the high nibble. Other
-/// slots are 0, which is not a letter.
+/// The letters of pieces in lower case. The slot of a letter is its low nibble xor its high nibble,
+/// which is different for all six. Other slots are 0, which is not a letter.
 static LETTERS: [u8; 16] = {
     let mut slots = [0; 16];
     let mut role = 0;
@@ -44,7 +44,7 @@ static LETTERS: [u8; 16] = {
     slots
 };
 
-/// One more than the codes of Black's pieces, as in places, in the slots of their letters.
+/// The codes of Black's pieces plus 1, as in places, in the slots of their letters.
 static CODES: [u8; 16] = {
     let mut slots = [0; 16];
     let mut role = 0;
@@ -64,8 +64,8 @@ const fn slot(letter: u8) -> usize {
 /// The bit of each file.
 static BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// For each set of characters of a rank, the shuffle that moves their places, of two bytes each,
-/// together. Zeros follow.
+/// For each set of characters of a rank, a shuffle that moves the places of these characters
+/// together, followed by zeros. A place has two bytes.
 static MOVED_TOGETHER: [[u8; 16]; 256] = {
     let mut shuffles = [[0x80; 16]; 256];
     let mut set = 0;
@@ -84,8 +84,8 @@ static MOVED_TOGETHER: [[u8; 16]; 256] = {
     shuffles
 };
 
-/// For each set of files, the shuffle that moves the codes of its pieces to their files, with zeros
-/// between.
+/// For each set of files, a shuffle that moves the codes of the pieces to these files, with zeros
+/// between them.
 static MOVED_APART: [[u8; 8]; 256] = {
     let mut shuffles = [[0x80; 8]; 256];
     let mut set = 0;
@@ -103,19 +103,19 @@ static MOVED_APART: [[u8; 8]; 256] = {
     shuffles
 };
 
-/// The shapes of a written rank in one vector, by the set of files.
+/// The shapes of a written rank as vectors, indexed by the set of occupied files.
 struct Shapes {
-    /// The shuffles of letters to their places.
+    /// Shuffles that move the letters to their places in the text.
     letters: [[u8; 16]; 256],
     /// The digits at their places, and the solidus after them.
     others: [[u8; 16]; 256],
-    /// Length with the solidus.
+    /// Lengths with the solidus.
     lens: [u8; 256],
 }
 
-/// For letters by their number in the rank.
+/// Shapes for letters in the order of the pieces of a rank.
 static BY_PIECE: Shapes = Shapes::new(false);
-/// For letters by file.
+/// Shapes for letters by file.
 static BY_FILE: Shapes = Shapes::new(true);
 
 impl Shapes {
@@ -145,8 +145,8 @@ impl Shapes {
     }
 }
 
-/// Reads up to the first blank. `None` if the blank is not among the first 64 bytes, if the line is
-/// shorter than 32 bytes, or if the field is not a usual one.
+/// Reads the placement up to the first blank. `None` if the blank is not among the first 64 bytes,
+/// if the line is shorter than 32 bytes, or if the field does not have the usual form.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -160,7 +160,8 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let mut signs = 0;
     let one = splat(1);
     for (half, text) in texts.into_iter().enumerate() {
-        // Solidus and blank are the lowest characters. Bytes after the first one do not count.
+        // A solidus or a blank ends a rank; no other character of a usual line is as low. Bytes
+        // after it do not count.
         let there = below_lowest(at_most(text, splat(b'/')));
         let lower = or(text, splat(0x20));
         let slot = and(xor(lower, high_nibbles(lower)), splat(15));
@@ -169,7 +170,7 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
         let run = sub(text, splat(b'1'));
         let runs = and(at_most(run, splat(7)), there);
 
-        // Sums of the widths: each rank must end at eight.
+        // The sums of the widths of the characters; each rank must end at eight.
         let widths = or(and(runs, add(run, one)), and(pieces[half], one));
         let sums = add_4(add_2(add(widths, above(widths))));
         let off = and(xor(sums, splat(8)), from_words([0xff << 56; 4]));
@@ -197,15 +198,15 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     })
 }
 
-/// The numbers at the places, combined. Not compiled for vectors, because the places would take a long
-/// path from them.
+/// Combines the numbers at the places by exclusive or. This function is not compiled for vectors,
+/// because the places would take longer from a vector to the loads.
 #[inline(never)]
 fn hash(numbers: &PieceNumbers, places: &[u16; PLACES]) -> u64 {
     hash_of_places(numbers, &places[..MAX_PIECES as usize])
 }
 
-/// Length of the field, and the first eight bytes of each of its eight ranks, the first rank first. Bytes
-/// after the end of the line are zeros.
+/// Splits a line into its ranks. Returns the length of the field and the first eight bytes of each
+/// rank, beginning with rank 1, the last in the text. Bytes after the end of the line are zeros.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -239,8 +240,8 @@ fn split(line: &[u8]) -> Option<(u32, [u64; 8])> {
     Some((len, words))
 }
 
-/// The places of the pieces, at most 32, in the order of squares. A place comes in two parts: that within
-/// its rank, one byte for each character, and the rank by its lane.
+/// Moves the places of at most 32 pieces together, in the order of squares. `places` has the part
+/// of each place within its rank, one byte for each character; the lane of the byte is the rank.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -262,7 +263,7 @@ fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
     Some(together)
 }
 
-/// Lays out codes that are given in the order of squares.
+/// Puts codes on the occupied squares. The codes are in the order of the squares.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn scatter_codes(occupied: u64, codes: u128) -> CodeBits {
@@ -286,8 +287,8 @@ pub(super) fn scatter_codes(occupied: u64, codes: u128) -> CodeBits {
     CodeBits { occupied, bits: [squares(1), squares(2), squares(4), squares(8)] }
 }
 
-/// The codes of at most 32 pieces in the order of their squares, one by one: `pext` and `pdep` are slow
-/// on many processors that have these vectors and no larger ones.
+/// Gathers the codes of at most 32 pieces, in the order of their squares, one by one: many
+/// processors with these vectors, but no larger ones, have a slow `pext` and `pdep`.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn gather_codes(board: &CodeBits) -> u128 {
@@ -299,7 +300,7 @@ pub(super) fn gather_codes(board: &CodeBits) -> u128 {
 pub(crate) struct Codes(Vector);
 
 impl Codes {
-    /// Of codes of four bits, the first at the bottom.
+    /// Unpacks codes of four bits, the first in the lowest bits.
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     #[inline]
@@ -307,7 +308,7 @@ impl Codes {
         Codes(nibbles(load_half(&codes.to_le_bytes())))
     }
 
-    /// The set of the pieces that have a code.
+    /// Returns the set of the pieces that have this code, as bits in the order of the pieces.
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     #[inline]
@@ -316,7 +317,7 @@ impl Codes {
     }
 }
 
-/// Writes the placement of at most 32 pieces to the start of the text and returns its length.
+/// Writes the placement of at most 32 pieces to the start of the text. Returns its length.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -332,14 +333,14 @@ pub(crate) fn write_pieces(
     let mut at = 0;
     for files in occupied.to_be_bytes() {
         before -= files.count_ones() as usize;
-        // After 32 pieces a rank has none.
+        // If all 32 pieces are before a rank, the rank has none.
         let letters = &in_order[before % MAX_PIECES as usize..][..8];
         at = write_rank(word(letters), (&BY_PIECE, files), at, text);
     }
     at - 1
 }
 
-/// [`write_pieces`] for codes two a byte.
+/// Does the same as [`write_pieces`], for codes two to a byte.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn write_packed(
@@ -351,8 +352,8 @@ pub(super) fn write_packed(
     write_pieces(occupied, Codes::new(u128::from_le_bytes(*codes)), letters, text)
 }
 
-/// Writes the placement of letters by square, 0 for an empty square, to the start of the text and returns
-/// its length.
+/// Writes a placement, given by the letter on each square (0 if it is empty), to the start of the
+/// text. Returns its length.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> usize {
@@ -363,8 +364,8 @@ pub(super) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; R
     at - 1
 }
 
-/// Writes the placement of the codes of eight ranks, two a byte, to the start of the text and returns its
-/// length.
+/// Writes the placement of eight ranks of codes, two to a byte, to the start of the text. Returns
+/// its length.
 #[cfg(feature = "archive")]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -383,7 +384,7 @@ pub(super) fn write_ranks(
     write_letters(occupied, &by_square, text)
 }
 
-/// Eight bytes in the low half of a vector.
+/// Makes a vector of 16 bytes with eight bytes in its low half.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -393,7 +394,7 @@ fn word(bytes: &[u8]) -> Half {
     half_of(u64::from_le_bytes(word), 0)
 }
 
-/// Writes a rank and the solidus after it, and returns the place after that.
+/// Writes a rank and the solidus after it. Returns the place after the solidus.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]

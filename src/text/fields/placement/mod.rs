@@ -1,8 +1,9 @@
 //! Field 1, the placement.
 //!
-//! One table has the meaning of each byte of the field, and one the shape of each rank ([`tables`]).
-//! Parser and writer have a safe loop over bytes and, on machines with the instructions, twins in vectors
-//! ([`avx512`], [`lanes`]), which are chosen at run time ([`crate::simd`]). Tests compare all of them.
+//! One table has the meaning of each byte of the field, another has the shape of each rank
+//! ([`tables`]). Parser and writer each have a safe loop over bytes. On processors with vector
+//! instructions, code with vectors does the same work ([`avx512`], [`lanes`]); it is chosen at run
+//! time ([`crate::simd`]). Tests compare all implementations.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;

@@ -8,16 +8,16 @@ use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::scan::Word;
 
-/// The effect of a byte on the board of [`read_pieces`].
+/// The effect of a byte of text on the board of [`read_pieces`].
 #[derive(Copy, Clone)]
 struct Step {
-    /// The mark for the square.
+    /// The mark that the byte puts on its square.
     mark: u8,
-    /// Number of squares to the next character.
+    /// Number of squares from this byte to the next one.
     width: u8,
 }
 
-/// The mark of a piece, added to its code that counts from one.
+/// The mark of a piece. The code of the piece plus 1 is added to it.
 const PIECE: u8 = 0x10;
 /// The mark of a solidus.
 const SOLIDUS: u8 = 0x40;
@@ -42,17 +42,19 @@ static STEPS: [Step; 256] = {
     steps
 };
 
-/// Extra squares after each rank; the solidus takes the first of them.
+/// Number of extra squares after each rank on the board of [`read_pieces`]. The solidus takes the
+/// first of them.
 const BESIDE: u8 = 8;
-/// A rank with its extra squares.
+/// Number of squares of a rank with its extra squares.
 const RANK: usize = 8 + BESIDE as usize;
 
-/// Reads the canonical placement before the first blank of a line. `None` without a blank, if the field
-/// is in another form, and if there are no pieces or more than 32.
+/// Reads the canonical placement before the first blank of a line. `None` if there is no blank, if
+/// the field has another form, or if there are no pieces or more than 32.
 ///
-/// This is the portable implementation: it puts the characters on a board and checks the result there.
-/// The sequence of characters is unpredictable, so no branch depends on a single one. The hash is
-/// computed here because the codes and squares of all pieces are at hand.
+/// This is the portable implementation. It puts the characters on a board with extra squares and
+/// checks the result there. A processor cannot predict the sequence of characters, so no branch
+/// depends on a single character. The hash is computed here because the codes and squares of all
+/// pieces are at hand.
 #[inline]
 pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let mut board = [0; 8 * RANK];
@@ -95,17 +97,17 @@ pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces>
     Some(Pieces { occupied, count, codes, hash, len })
 }
 
-/// The set of the files with a piece, from eight marks.
+/// Returns the set of the files with a piece, from the marks of eight squares.
 const fn files_of(marks: u64) -> u8 {
     let pieces = marks >> PIECE.trailing_zeros() & (u64::MAX / 255);
-    // The multiplication moves each piece to the highest byte, at the bit of its file.
+    // The multiplication moves the bit of each piece to the highest byte, at the bit of its file.
     (pieces.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
-/// The codes in the order of squares and the hash, from a board with the eighth rank first.
+/// Returns the codes in the order of squares, and the hash. `board` has the eighth rank first.
 #[inline]
 fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u128, u64) {
-    // As in places, codes count from one at first.
+    // As in `place`, codes count from 1 at first.
     let mut codes = [0; MAX_PIECES as usize];
     let (mut rest, mut hash) = (occupied, 0);
     for code in &mut codes {
@@ -126,11 +128,11 @@ fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u12
     (u128::from_le_bytes(packed).wrapping_sub(ones), hash)
 }
 
-/// Reads a placement of any number of pieces; adjacent digits are allowed. `None` if the text has any
+/// Reads a placement of any number of pieces; adjacent digits are allowed. `None` if the text has a
 /// fault.
 ///
-/// There are no branches, because the sequence of pieces and runs is unpredictable: bytes other than pieces go
-/// to a thirteenth set, and faults are collected until the end.
+/// There are no branches, because a processor cannot predict the sequence of pieces and runs. Bytes
+/// other than pieces go to a thirteenth set, and faults are collected until the end.
 pub(crate) fn read_board(text: &[u8]) -> Option<Board> {
     if text.len() > MAX_LEN {
         return None;
@@ -153,7 +155,7 @@ pub(crate) fn read_board(text: &[u8]) -> Option<Board> {
     Some(Board::from_sets(&[p, n, b, r, q, k, bp, bn, bb, br, bq, bk]))
 }
 
-/// The error of a placement that [`read_board`] refuses.
+/// Makes the error for a placement that [`read_board`] refuses.
 pub(crate) fn diagnose(word: Word) -> Diagnostic {
     let ranks = word.text.split(|&byte| byte == b'/').count();
     if ranks == 1 {
@@ -209,7 +211,8 @@ mod tests {
         numbers
     };
 
-    /// The field read by the reader that makes the diagnostics, and split square by square.
+    /// Reads the field by the reader that makes the diagnostics, and then goes through it square by
+    /// square.
     fn plainly(line: &[u8]) -> Option<Pieces> {
         let len = line.iter().position(|&byte| byte == b' ')?;
         let field = &line[..len];
@@ -229,8 +232,8 @@ mod tests {
         Some(pieces)
     }
 
-    /// All implementations agree; those with vectors leave only short fields and lines to the one for
-    /// bytes.
+    /// Checks that all implementations agree. Those with vectors may leave only lines that are too
+    /// short or fields that are too long to the portable one.
     fn assert_same(line: &[u8]) {
         let pieces = plainly(line);
         assert_eq!(read_pieces(line, &NUMBERS), pieces, "{}", line.escape_ascii());
@@ -308,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Other people's books, if they are available.
+    /// Reads the opening books in the folder of shared data, if it exists.
     #[test]
     fn shared_books() {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
@@ -327,7 +330,7 @@ mod tests {
     fn lines_of_any_length() {
         let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1; and much behind it";
         (0..line.len()).for_each(|len| assert_same(&line[..len]));
-        // 63 and 64 bytes: at the end of the vector and beyond it.
+        // Fields of 63 and 64 bytes, at the end of the vector and beyond it.
         for field in [
             "p1p1p1p1/1p1p1p1p/p1p1p1p1/1p1p1p1p/P1P1P1P1/1P1P1P1P/P1P1P1P1/8",
             "p1p1p1p1/1p1p1p1p/p1p1p1p1/1p1p1p1p/P1P1P1P1/1P1P1P1P/P1P1P1P1/7K",

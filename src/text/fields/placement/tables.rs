@@ -2,18 +2,18 @@
 
 use crate::model::{Color, Piece};
 
-/// The code of a piece, 0 to 11: `p P n N b B r R q Q k K`.
+/// Returns the code of a piece, 0 to 11: `p P n N b B r R q Q k K`.
 #[inline]
 pub(crate) const fn piece_code(piece: Piece) -> u8 {
     piece.role as u8 * 2 + matches!(piece.color, Color::White) as u8
 }
 
-/// The numbers that the hash of a board combines: one for each square and code of a piece, at its
-/// [`place`], and 0 for codes that are not pieces.
+/// The numbers that are combined to the hash of a board: one for each piece on each square, at the
+/// index [`place`]. For codes that are not pieces the number is 0.
 pub(crate) type PieceNumbers = [u64; 1024];
 
-/// The index of the number of a piece on a square. Codes count from one here, so index 0 stands for no
-/// piece.
+/// Index in [`PieceNumbers`] for a piece on a square. In the index, codes count from 1, so index 0
+/// means no piece.
 #[inline]
 pub(crate) const fn place(square: usize, code: u8) -> usize {
     (square & 63) << 4 | (code as usize + 1) & 15
@@ -22,17 +22,19 @@ pub(crate) const fn place(square: usize, code: u8) -> usize {
 /// Maximum number of pieces in [`Pieces`].
 pub(super) const MAX_PIECES: u32 = 32;
 
-/// Capacity for the places of all pieces, and for eight at once from any of them.
+/// Capacity for the places of all pieces, plus eight, because up to eight places are written at
+/// once. A place is an index as in [`place`].
 pub(super) const PLACES: usize = MAX_PIECES as usize + 8;
 
-/// The numbers at the places, combined.
+/// Combines the numbers at the places by exclusive or.
 ///
-/// All are loaded, also those after the last piece: the end of a shorter loop would be unpredictable.
+/// All numbers are loaded, even those after the last piece, because the processor could not predict
+/// the end of a shorter loop.
 #[inline(always)]
 pub(super) fn hash_of_places(numbers: &PieceNumbers, places: &[u16]) -> u64 {
     let mut hashes = [0; 2];
     for four in places.chunks_exact(4) {
-        // The places come from one word, so that they are loaded at once.
+        // Four places come from one word, so one load reads them.
         let word =
             (0..).step_by(16).zip(four).fold(0, |word, (at, &place)| word | u64::from(place) << at);
         let number = |nth: u32| numbers[(word >> (16 * nth)) as usize & 1023];
@@ -51,7 +53,7 @@ pub(crate) struct Pieces {
     pub(crate) count: u32,
     /// A code of four bits for each piece in the order of squares, the first in the lowest bits.
     pub(crate) codes: u128,
-    /// The numbers of all pieces, combined by exclusive or.
+    /// The numbers of all pieces ([`PieceNumbers`]), combined by exclusive or.
     pub(crate) hash: u64,
     /// Length of the field in bytes.
     pub(crate) len: usize,
@@ -62,13 +64,13 @@ pub(crate) struct Pieces {
 pub(crate) struct CodeBits {
     /// The squares with a piece.
     pub(crate) occupied: u64,
-    /// For each bit of a code, the lowest bit first, the squares whose code has it. A square without a
-    /// piece has a code that is not of a piece.
+    /// For each bit of a code, the lowest bit first: the squares whose code has this bit. An empty
+    /// square has a code that no piece has.
     pub(crate) bits: [u64; 4],
 }
 
 impl CodeBits {
-    /// Of codes that are given in the order of squares.
+    /// Makes a board from codes in the order of the occupied squares.
     #[inline(always)]
     pub(super) fn from_codes(occupied: u64, codes: u128) -> CodeBits {
         let (mut bits, mut rest, mut codes) = ([0; 4], occupied, codes);
@@ -83,7 +85,8 @@ impl CodeBits {
         CodeBits { occupied, bits }
     }
 
-    /// The codes of at most 32 pieces in the order of their squares, the first in the lowest bits.
+    /// Returns the codes of at most 32 pieces in the order of their squares, the first in the
+    /// lowest bits.
     #[inline(always)]
     pub(super) fn each(&self) -> u128 {
         let (mut codes, mut shift, mut rest) = (0, 0, self.occupied);
@@ -96,7 +99,7 @@ impl CodeBits {
         codes
     }
 
-    /// The code of a square.
+    /// Returns the code of a square.
     #[inline(always)]
     pub(crate) const fn code(&self, square: u32) -> u8 {
         let [a, b, c, d] = self.bits;
@@ -104,7 +107,7 @@ impl CodeBits {
             as u8
     }
 
-    /// Gives all squares of a set a code.
+    /// Gives all squares of a set the same code.
     #[inline(always)]
     pub(crate) fn put(&mut self, set: u64, code: u8) {
         for (bit, squares) in self.bits.iter_mut().enumerate() {
@@ -112,14 +115,15 @@ impl CodeBits {
         }
     }
 
-    /// The codes of all squares, four bits each: word `file` has those of the squares `file` and `file +
-    /// 4` of each rank, the first rank lowest.
+    /// Returns the codes of all squares, four bits each. Word `file` has one byte for each rank,
+    /// the first rank lowest: the codes of the squares `file` and `file + 4` of the rank.
     #[inline(always)]
     pub(super) const fn words(&self) -> [u64; 4] {
         const EVEN: u64 = u64::MAX / 3;
         const LOW_PAIRS: u64 = u64::MAX / 5;
         let [a, b, c, d] = self.bits;
-        // Two bits of each even square and of each odd one, then all four of every fourth square.
+        // First the two low bits and the two high bits of each even and each odd square; then all
+        // four bits of every fourth square.
         let [ab, cd] = [a & EVEN | (b & EVEN) << 1, c & EVEN | (d & EVEN) << 1];
         let [odd_ab, odd_cd] = [a >> 1 & EVEN | b & !EVEN, c >> 1 & EVEN | d & !EVEN];
         [
@@ -131,22 +135,22 @@ impl CodeBits {
     }
 }
 
-/// Maximum length of a placement: a byte for each square and seven solidi.
+/// Maximum length of a placement: a byte for each square and seven solidi (`/`).
 pub(super) const MAX_LEN: usize = 71;
 
-/// Buffer size for the longest fields and counters, and for 64 bytes at once from any place of the first
-/// four ranks: 71 bytes of placement, ` w KQkq e3` and ` fmvn 4294967295; hmvc 4294967295;`.
+/// Buffer size for the longest fields and counters, written by up to 64 bytes at once: 71 bytes of
+/// placement, ` w KQkq e3` and ` fmvn 4294967295; hmvc 4294967295;`.
 pub(crate) const ROOM: usize = 128;
 
-/// The meaning of a byte in a placement, as numbers for arithmetic without branches: the sequence of
-/// bytes is unpredictable, and a wrong prediction costs more than the work.
+/// The meaning of a byte in a placement, as numbers for arithmetic without branches. A processor
+/// cannot predict the sequence of bytes, and a wrong prediction costs more than the arithmetic.
 #[derive(Copy, Clone)]
 pub(super) struct Sign {
     /// The code of the piece, or [`NO_PIECE`].
     pub(super) code: u8,
     /// Number of squares that the byte stands for.
     pub(super) squares: u8,
-    /// All bits are set for a solidus.
+    /// All bits are set for a solidus (`/`), otherwise none.
     pub(super) solidus: i8,
     /// 0, [`DIGIT`] or [`BAD`].
     pub(super) doubt: u8,
@@ -180,13 +184,13 @@ pub(super) const fn signs() -> [Sign; 256] {
     signs
 }
 
-/// The shape of a rank in text: the content of each place. 8 to 15 are runs of one to eight empty
-/// squares, lower numbers are pieces.
+/// The shape of a rank in text: the content of each byte. The numbers 8 to 15 are runs of one to
+/// eight empty squares; lower numbers are pieces.
 #[derive(Copy, Clone)]
 pub(super) struct RankText {
-    /// Pieces by their file.
+    /// The bytes of the text, with pieces numbered by file.
     pub(super) by_file: [u8; 8],
-    /// Pieces by their number in the rank.
+    /// The bytes of the text, with pieces numbered in the order of the rank.
     pub(super) by_piece: [u8; 8],
     pub(super) len: u8,
 }
@@ -194,7 +198,7 @@ pub(super) struct RankText {
 /// The number of a run of one square in a [`RankText`].
 pub(super) const FIRST_RUN: u8 = 8;
 
-/// The shapes by the set of occupied files.
+/// The shapes of ranks, indexed by the set of occupied files.
 pub(super) static RANKS: [RankText; 256] = ranks();
 
 pub(super) const fn ranks() -> [RankText; 256] {
@@ -234,12 +238,12 @@ impl RankText {
 /// The letters of sixteen codes of four bits.
 pub(crate) struct Letters {
     pub(super) codes: [u8; 16],
-    /// The letters of the two codes of a byte, the lower one first.
+    /// The letters of two codes that share a byte, the letter of the low four bits first.
     pub(super) pairs: [[u8; 2]; 256],
 }
 
 impl Letters {
-    /// Letters by code; 0 for the code of an empty square.
+    /// Makes the table from the letter of each code; the letter of an empty square is 0.
     pub(crate) const fn new(codes: [u8; 16]) -> Letters {
         let mut pairs = [[0; 2]; 256];
         let mut byte = 0;
@@ -250,13 +254,13 @@ impl Letters {
         Letters { codes, pairs }
     }
 
-    /// The letter of a code.
+    /// Returns the letter of a code.
     #[cfg(target_arch = "x86_64")]
     pub(crate) const fn of(&self, code: u8) -> u8 {
         self.codes[code as usize & 15]
     }
 
-    /// The letters by square of codes, two a byte.
+    /// Returns the letters by square, from codes two to a byte.
     #[cfg(feature = "archive")]
     pub(super) fn by_square(&self, codes: &[[u8; 16]; 2]) -> [u8; 64] {
         let mut letters = [0; 64];

@@ -4,8 +4,8 @@ use super::tables::{Letters, RANKS, ROOM, RankText};
 use crate::model::{Board, Color, Piece, Role};
 use crate::simd::{InstructionSet, with_instructions};
 
-/// Writes the placement of at most 32 pieces to the start of the text and returns its length. Codes are
-/// in the order of squares, two a byte, and 0 after the last piece.
+/// Writes the placement of at most 32 pieces to the start of the text. Returns its length. The
+/// codes are in the order of squares, two to a byte, and 0 after the last piece.
 #[inline]
 #[allow(unsafe_code)]
 pub(crate) fn write_pieces(
@@ -26,8 +26,8 @@ pub(crate) fn write_pieces(
     len.unwrap_or_else(|| pieces_bytewise(occupied, codes, letters, text))
 }
 
-/// Writes the placement of letters by square, 0 for an empty square, to the start of the text and returns
-/// its length.
+/// Writes a placement, given by the letter on each square (0 if it is empty), to the start of the
+/// text. Returns its length.
 #[inline]
 #[allow(unsafe_code)]
 pub(crate) fn write_letters(
@@ -47,8 +47,8 @@ pub(crate) fn write_letters(
     len.unwrap_or_else(|| letters_bytewise(occupied, letters, text))
 }
 
-/// Writes the placement of eight ranks of codes, each with its a-file lowest and 0 for an empty square,
-/// to the start of the text and returns its length.
+/// Writes the placement of eight ranks of codes to the start of the text. Returns its length. The
+/// a-file is in the lowest bits of a rank; 0 is an empty square.
 #[cfg(feature = "archive")]
 #[inline]
 #[allow(unsafe_code)]
@@ -73,7 +73,7 @@ pub(crate) fn write_ranks(
     len.unwrap_or_else(|| letters_bytewise(occupied, &letters.by_square(&codes), text))
 }
 
-/// The letters of a board by square.
+/// Returns the letter on each square of a board; 0 for an empty square.
 pub(crate) fn letters_of(board: &Board) -> [u8; 64] {
     let mut letters = [0; 64];
     for color in Color::ALL {
@@ -87,7 +87,7 @@ pub(crate) fn letters_of(board: &Board) -> [u8; 64] {
     letters
 }
 
-/// The portable implementation.
+/// The portable implementation of [`write_pieces`].
 fn pieces_bytewise(
     occupied: u64,
     codes: &[u8; 16],
@@ -126,8 +126,8 @@ fn eight(letters: &[u8]) -> [u8; 8] {
     first
 }
 
-/// Writes a rank and the solidus after it, and returns the place after that. Letters and digits come from
-/// one array, so that there are no branches.
+/// Writes a rank and the solidus after it. Returns the place after the solidus. Letters and digits
+/// come from one array, so there are no branches.
 #[inline]
 fn put_rank(letters: [u8; 8], signs: [u8; 8], len: u8, at: usize, text: &mut [u8; ROOM]) -> usize {
     let mut source = *b"........12345678";

@@ -58,7 +58,7 @@ pub(super) fn store(room: &mut [u8; 40], bytes: Vector) {
     unsafe { _mm256_storeu_si256(room.as_mut_ptr().cast(), bytes) }
 }
 
-/// Spreads the nibbles of each byte over two bytes, the lower one first.
+/// Spreads the two nibbles of each byte over two bytes, the low nibble first.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn nibbles(pairs: Half) -> Vector {
@@ -116,21 +116,21 @@ pub(super) fn sub(a: Vector, b: Vector) -> Vector {
     _mm256_sub_epi8(a, b)
 }
 
-/// All bits of the bytes that are equal.
+/// Sets all bits of each byte that is equal in `a` and `b`; the other bytes are 0.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn equal(a: Vector, b: Vector) -> Vector {
     _mm256_cmpeq_epi8(a, b)
 }
 
-/// All bits of the bytes of `a` that are at most those of `b`.
+/// Sets all bits of each byte that in `a` is at most what it is in `b`; the other bytes are 0.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn at_most(a: Vector, b: Vector) -> Vector {
     _mm256_cmpeq_epi8(_mm256_min_epu8(a, b), a)
 }
 
-/// All bits below the lowest one that is set, in each lane.
+/// Sets, in each lane, all bits below the lowest bit that is set in `a`; the other bits are 0.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn below_lowest(a: Vector) -> Vector {
@@ -143,63 +143,64 @@ pub(super) fn high_nibbles(a: Vector) -> Vector {
     _mm256_and_si256(_mm256_srli_epi16::<4>(a), _mm256_set1_epi8(15))
 }
 
-/// Each byte times 16; bytes are at most 15.
+/// Multiplies each byte, which is at most 15, by 16.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn times_16(a: Vector) -> Vector {
     _mm256_slli_epi16::<4>(a)
 }
 
-/// 1 for the bytes that have the bit of lower-case letters.
+/// Returns 1 for each byte with the bit of lower-case letters, and 0 for the others.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn case_bit(a: Vector) -> Vector {
     _mm256_srli_epi16::<5>(_mm256_and_si256(a, _mm256_set1_epi8(0x20)))
 }
 
-/// The bytes of a table at indexes of at most 15.
+/// Looks up each byte in a table; indexes are at most 15.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
     _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_half(table)), places)
 }
 
-/// [`lookup`] with zero for the index `0x80`.
+/// Looks up each byte in a table; the index `0x80` gives zero.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn lookup_half(table: Half, places: Half) -> Half {
     _mm_shuffle_epi8(table, places)
 }
 
-/// Each byte moved up by one within its lane.
+/// Moves each byte up by one place within its lane.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn above(a: Vector) -> Vector {
     _mm256_slli_epi64::<8>(a)
 }
 
-/// The sum of each byte and the one two bytes lower in its lane.
+/// Adds to each byte the byte two places lower in its lane.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn add_2(a: Vector) -> Vector {
     _mm256_add_epi8(a, _mm256_slli_epi64::<16>(a))
 }
 
-/// The sum of each byte and the one four bytes lower in its lane.
+/// Adds to each byte the byte four places lower in its lane.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn add_4(a: Vector) -> Vector {
     _mm256_add_epi8(a, _mm256_slli_epi64::<32>(a))
 }
 
-/// The highest bit of each byte, the first byte's lowest.
+/// Collects the highest bit of each byte. The bit of the first byte is the lowest.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn mask(a: Vector) -> u32 {
     _mm256_movemask_epi8(a) as u32
 }
 
-/// The sums of the bytes of all eight lanes, which are 255 at most, the first lane's lowest.
+/// Sums the bytes of each of the eight lanes. Returns the sums, at most 255 each, with that of the
+/// first lane in the lowest byte.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
@@ -212,7 +213,8 @@ pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
     (_mm_cvtsi128_si64(two) | _mm_extract_epi64::<1>(two)) as u64
 }
 
-/// The bytes of each lane widened, with a high byte for each pair of lanes.
+/// Widens the bytes of each lane to 16 bits. The high bytes are `first` for the lower two lanes and
+/// `second` for the upper two.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn with_high_bytes(low: Vector, [first, second]: [u8; 2]) -> [Half; 4] {
@@ -227,7 +229,7 @@ pub(super) fn with_high_bytes(low: Vector, [first, second]: [u8; 2]) -> [Half; 4
     ]
 }
 
-/// The codes of the first 32 places, the first at the bottom.
+/// Packs the codes of the first 32 places, the first in the lowest bits.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
@@ -239,14 +241,15 @@ pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
     };
     let words = _mm256_packus_epi32(pairs_of_codes(low), pairs_of_codes(high));
     let bytes = _mm256_packus_epi16(words, words);
-    // Each half of the vector has four bytes of the first sixteen places, then four of the others.
+    // Each half of the vector has four bytes for the first sixteen places, then four for the last
+    // sixteen.
     let in_order = _mm256_setr_epi32(0, 4, 1, 5, 0, 0, 0, 0);
     let codes = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(bytes, in_order));
     let [low, high] = [_mm_cvtsi128_si64(codes), _mm_extract_epi64::<1>(codes)];
     u128::from(high as u64) << 64 | u128::from(low as u64)
 }
 
-/// The codes of each two places, in one byte of four.
+/// Packs the codes of each two places into one byte of each four bytes.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn pairs_of_codes(places: Vector) -> Vector {

@@ -1,5 +1,5 @@
-//! The operations of [`lanes`](super) in NEON, which every 64-bit ARM processor has: each in two
-//! halves.
+//! The operations of [`lanes`](super) in NEON, which every 64-bit ARM processor has. Each operation
+//! works on two halves.
 
 #![allow(unsafe_code)]
 
@@ -76,7 +76,7 @@ pub(super) fn store(room: &mut [u8; 40], Vector(low, high): Vector) {
     }
 }
 
-/// Spreads the nibbles of each byte over two bytes, the lower one first.
+/// Spreads the two nibbles of each byte over two bytes, the low nibble first.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn nibbles(pairs: Half) -> Vector {
@@ -133,21 +133,21 @@ pub(super) fn sub(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vsubq_u8(a, b))
 }
 
-/// All bits of the bytes that are equal.
+/// Sets all bits of each byte that is equal in `a` and `b`; the other bytes are 0.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn equal(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vceqq_u8(a, b))
 }
 
-/// All bits of the bytes of `a` that are at most those of `b`.
+/// Sets all bits of each byte that in `a` is at most what it is in `b`; the other bytes are 0.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn at_most(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vcleq_u8(a, b))
 }
 
-/// All bits below the lowest one that is set, in each lane.
+/// Sets, in each lane, all bits below the lowest bit that is set in `a`; the other bits are 0.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn below_lowest(a: Vector) -> Vector {
@@ -163,21 +163,21 @@ pub(super) fn high_nibbles(a: Vector) -> Vector {
     a.map(|a| vshrq_n_u8::<4>(a))
 }
 
-/// Each byte times 16; bytes are at most 15.
+/// Multiplies each byte, which is at most 15, by 16.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn times_16(a: Vector) -> Vector {
     a.map(|a| vshlq_n_u8::<4>(a))
 }
 
-/// 1 for the bytes that have the bit of lower-case letters.
+/// Returns 1 for each byte with the bit of lower-case letters, and 0 for the others.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn case_bit(a: Vector) -> Vector {
     a.map(|a| vandq_u8(vshrq_n_u8::<5>(a), vdupq_n_u8(1)))
 }
 
-/// The bytes of a table at indexes of at most 15.
+/// Looks up each byte in a table; indexes are at most 15.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
@@ -185,21 +185,21 @@ pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
     places.map(|places| vqtbl1q_u8(table, places))
 }
 
-/// [`lookup`] with zero for the index `0x80`.
+/// Looks up each byte in a table; the index `0x80` gives zero.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn lookup_half(table: Half, places: Half) -> Half {
     vqtbl1q_u8(table, places)
 }
 
-/// Each byte moved up by one within its lane.
+/// Moves each byte up by one place within its lane.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn above(a: Vector) -> Vector {
     a.map(|a| vreinterpretq_u8_u64(vshlq_n_u64::<8>(vreinterpretq_u64_u8(a))))
 }
 
-/// The sum of each byte and the one two bytes lower in its lane.
+/// Adds to each byte the byte two places lower in its lane.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn add_2(a: Vector) -> Vector {
@@ -207,7 +207,7 @@ pub(super) fn add_2(a: Vector) -> Vector {
     add(a, lower)
 }
 
-/// The sum of each byte and the one four bytes lower in its lane.
+/// Adds to each byte the byte four places lower in its lane.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn add_4(a: Vector) -> Vector {
@@ -215,7 +215,8 @@ pub(super) fn add_4(a: Vector) -> Vector {
     add(a, lower)
 }
 
-/// The highest bit of each byte, the first byte's lowest. All bits of a byte must be the same.
+/// Collects the highest bit of each byte. The bit of the first byte is the lowest. All bits of a
+/// byte must be the same.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn mask(a: Vector) -> u32 {
@@ -226,7 +227,8 @@ pub(super) fn mask(a: Vector) -> u32 {
     vgetq_lane_u32::<0>(vreinterpretq_u32_u8(sums))
 }
 
-/// The sums of the bytes of all eight lanes, which are 255 at most, the first lane's lowest.
+/// Sums the bytes of each of the eight lanes. Returns the sums, at most 255 each, with that of the
+/// first lane in the lowest byte.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
@@ -235,7 +237,8 @@ pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
     vgetq_lane_u64::<0>(vreinterpretq_u64_u8(sums))
 }
 
-/// The bytes of each lane widened, with a high byte for each pair of lanes.
+/// Widens the bytes of each lane to 16 bits. The high bytes are `first` for the lower two lanes and
+/// `second` for the upper two.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn with_high_bytes(low: Vector, [first, second]: [u8; 2]) -> [Half; 4] {
@@ -248,7 +251,7 @@ pub(super) fn with_high_bytes(low: Vector, [first, second]: [u8; 2]) -> [Half; 4
     ]
 }
 
-/// The codes of the first 32 places, the first at the bottom.
+/// Packs the codes of the first 32 places, the first in the lowest bits.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
