@@ -29,7 +29,8 @@ pub fn utc(seconds: u64) -> String {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Date {
-    /// Year, month and day in decimal digits, two for month and day, so that later days are larger.
+    /// The first and the last possible day. A day is the number YYYYMMDD, so that later days are
+    /// larger.
     days: RangeInclusive<u32>,
 }
 

@@ -87,7 +87,7 @@ impl Edit {
         Ok(edited)
     }
 
-    /// Checks the changes that would fail for every record.
+    /// Checks that the changes do not fail for every record.
     ///
     /// # Errors
     /// The mistake, as text.
@@ -121,7 +121,7 @@ impl Setting {
     /// `opcode=` has no operands.
     ///
     /// # Errors
-    /// The mistake, as text. Legality of moves is checked for each record.
+    /// The mistake, as text. Whether moves are legal is checked later, for each record.
     pub fn parse(text: &str) -> Result<Setting, String> {
         let (name, operands) = text
             .split_once('=')

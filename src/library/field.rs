@@ -538,7 +538,7 @@ fn letters(name: &str) -> Vec<u8> {
     letters
 }
 
-/// The edit distance of two texts of opcode length, with swaps of neighbours.
+/// The edit distance of two short texts. A swap of neighbouring letters counts as one edit.
 fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {

@@ -23,9 +23,9 @@ impl TagName {
         &self.0
     }
 
-    /// The type of the values: dates if the name ends in `Date`, numbers if it is `PlyCount` or
-    /// ends in `Elo`, `Rating`, `RatingDiff` or `USCF`, texts if it is a well-known tag,
-    /// and otherwise any type.
+    /// The type of the values. They are dates if the name ends in `Date`, and numbers if it ends in
+    /// `Elo`, `Rating`, `RatingDiff`, `USCF` or `PlyCount`. Other well-known tags have texts; all
+    /// other tags have values of any type.
     pub fn kind(&self) -> Type {
         let name = self.as_str();
         let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));

@@ -146,7 +146,7 @@ impl Names {
         &self.warnings
     }
 
-    /// Adds a line; the first one has the columns.
+    /// Adds a line of a table; the first line names the columns.
     fn add_line(&mut self, line: &[u8], columns: &mut Option<Columns>) -> Result<(), String> {
         let line = std::str::from_utf8(line).map_err(|_| "the line is not in UTF-8")?;
         let line = line.trim_start_matches('\u{feff}');

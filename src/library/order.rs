@@ -115,7 +115,7 @@ impl SortOrder {
     }
 
     /// A key whose byte order is the order of records. Numbers are before texts; records without
-    /// the field are last in either direction.
+    /// the field are last, in ascending and in descending order.
     pub fn key(&self, subject: &EvalContext<'_>) -> Vec<u8> {
         let mut key = Vec::new();
         self.push_key(subject, &mut key);

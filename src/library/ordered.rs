@@ -220,7 +220,8 @@ impl By {
         }
     }
 
-    /// The key of an encoded record, without its hash, that is not a line; see [`push_key`].
+    /// The key ([`push_key`]) of an encoded record, which is given without its hash and is not a
+    /// line.
     pub(super) fn key_of(self, encoded: &[u8]) -> &[u8] {
         match (split_shown_key(encoded), self) {
             (([], record), By::Position) => record::board_of(record).unwrap_or_default(),

@@ -176,8 +176,8 @@ pub fn part_of(number: u64, weights: &[u64]) -> usize {
 /// The number at a place of a sequence: output `place` (from 0) of the SplitMix64 generator
 /// (Steele, Lea and Flood 2014) with the state `seed`.
 ///
-/// A number does not depend on those before it, so results do not depend on the division of work
-/// among threads.
+/// A number does not depend on earlier numbers, so results do not depend on how threads divide the
+/// work.
 ///
 /// ```
 /// use epdb::library::sample::random_number;

@@ -222,7 +222,7 @@ impl Records {
         matches!(self, Records::Kept(kept) if !kept.has_room(records.count(), bytes))
     }
 
-    /// Loads the cache lines of these records, and prefetches those of the next ones.
+    /// Loads the cache lines of these records, and prefetches those of the next records.
     fn touch(&self, records: EncodedRecords<'_>, next: Option<&EncodedRecords<'_>>) {
         if let Records::Kept(kept) = self {
             kept.touch(hashes(records));

@@ -110,7 +110,7 @@ pub struct OtherResults {
     /// Results of the games.
     #[serde(flatten)]
     pub results: Results,
-    /// Games that reached the position, or the position after the move.
+    /// Number of games that reached the position, or for a move, the position after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
 }

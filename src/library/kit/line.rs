@@ -54,8 +54,8 @@ impl Line {
     /// keep their records if they are played again; other moves are forgotten.
     ///
     /// # Errors
-    /// A word is not a legal move, or there are more than [`Line::MAX_MOVES`]; then no move is
-    /// played.
+    /// A word is not a legal move, or the line would have more than [`Line::MAX_MOVES`] moves. No
+    /// move is played then.
     pub fn play(&mut self, text: &[u8]) -> Result<(), KitError> {
         let moves = self.read(text).map_err(KitError::Move)?;
         self.make(&moves)

@@ -1,8 +1,8 @@
 //! The command processor of the SAN Kit. A line is a command: it sets a position, plays moves,
 //! takes them back, or changes the current record.
 //!
-//! It does no input or output: a command returns a [`Reply`]. A command that needs files or other
-//! programs is returned to the caller.
+//! The processor does no input or output itself: a command returns a [`Reply`]. A command that
+//! needs files or other programs is returned to the caller.
 //!
 //! ```
 //! use epdb::library::kit::{Reply, Session};
@@ -41,7 +41,7 @@ use crate::text::{
 pub enum Reply {
     /// No output.
     Done,
-    /// Another position, or the same one from the other side, with warnings.
+    /// Another position, or the same position seen from the other side. The list has warnings.
     Position(Vec<Diagnostic>),
     /// The board.
     Board,
@@ -287,7 +287,7 @@ fn shown_registers(registers: &Registers) -> Vec<u8> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Completion {
-    /// Replacements of the word at a byte of the line.
+    /// Replacements of the word that begins at a byte of the line.
     Words {
         /// Start of the word.
         start: usize,
@@ -298,7 +298,8 @@ pub enum Completion {
     Files,
 }
 
-/// Completes the start of a line: commands and legal moves, opcodes, topics of help, or files.
+/// Returns the completions of the start of a line: commands and legal moves, opcodes, topics of
+/// help, or files.
 ///
 /// ```
 /// use epdb::library::kit::{Completion, Session, complete};

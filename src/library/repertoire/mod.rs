@@ -3,8 +3,8 @@
 //! are not marked as bad.
 //!
 //! A [`Repertoire`] is built from games with variations and from records. It is written as records,
-//! or as one game with variations ([`Repertoire::tree`]). [`report`](Repertoire::report) and its
-//! companions find gaps.
+//! or as one game with variations ([`Repertoire::tree`]). [`report`](Repertoire::report),
+//! [`coverage`](Repertoire::coverage) and [`Departures`] find gaps.
 //!
 //! In records, `bm` has the candidates of the own side, and `pm` has the first of them if there are
 //! several. `am` has the moves that are marked as bad, and `replies` has the moves of the other
@@ -56,7 +56,7 @@ use crate::text::san;
 /// The kind of a finding.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Part {
-    /// A position with more than one candidate of the own side: `moves`.
+    /// A position in which the own side has several candidates: `moves`.
     Choice,
     /// A move `mv` of the other side that was played in the games of a library, but is not in the
     /// repertoire; the repertoire has `moves`.

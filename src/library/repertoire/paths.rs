@@ -128,7 +128,7 @@ impl Paths {
         }
     }
 
-    /// The reached positions, those with the fewest moves first.
+    /// The reached positions. For each root, those with the fewest moves come first.
     pub fn reached(&self) -> &[Node] {
         &self.reached
     }
