@@ -18,10 +18,10 @@ use crate::text::pgn::{self, PgnFormatOptions};
 
 /// Counts records exactly, in bounded memory.
 ///
-/// Each record becomes one key of 47 bytes (64 on boards that packing escapes): board, side to
-/// move, castling, legal en passant square, given en passant square, counters, in this order.
-/// Sorted by key, positions that agree in the first of these fields are adjacent, so one pass
-/// counts them at every level.
+/// Each record becomes one key of 47 bytes (64 for boards that do not fit the usual packed form).
+/// The key has these fields in this order: board, side to move, castling, legal en passant square,
+/// given en passant square, counters. In sorted keys, positions that agree in the first fields are
+/// adjacent, so that one pass counts the different positions at every level.
 ///
 /// ```
 /// use epdb::library::census::Census;
@@ -71,20 +71,23 @@ pub struct CensusTally {
     pub encoded_bytes: u64,
     /// Records by the number of pieces on the board, 0 to 64.
     pub pieces: [u64; 65],
-    /// Records by opcode. Holds at most 65,536 of them.
+    /// Number of records with each opcode, for at most 65,536 different opcodes.
     pub opcodes: BTreeMap<Opcode, u64>,
-    /// Operations of opcodes beyond that limit.
+    /// Number of operations with opcodes beyond that limit.
     pub other_operations: u64,
 }
 
-/// Numbers of different positions, each in a wider sense than the one before.
+/// Numbers of different positions. Each field compares fewer parts of a position than the field
+/// before.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Unique {
-    /// With counters; no counters differ from `0 1`.
+    /// The position with its counters. A position without counters is different from the same
+    /// position with `0 1`.
     pub with_counters: u64,
-    /// The first four fields as given, without regard to the letters of the castling field.
+    /// The first four fields as given, but different letters for the same castling rights are
+    /// equal.
     pub without_counters: u64,
-    /// Identity: without superfluous en passant squares.
+    /// The identity of the position, which has no superfluous en passant square.
     pub positions: u64,
     /// Board, side to move and castling rights.
     pub without_en_passant: u64,
@@ -95,8 +98,8 @@ pub struct Unique {
 }
 
 impl Unique {
-    /// Number of lines that repeat a position and differ, besides counters, only in superfluous en
-    /// passant squares.
+    /// Number of four-field positions that differ from another one only in a superfluous en passant
+    /// square.
     pub const fn hidden_by_en_passant(&self) -> u64 {
         self.without_counters - self.positions
     }
@@ -128,8 +131,8 @@ impl Default for CensusTally {
 }
 
 impl Census {
-    /// A census that uses about `memory_bytes`, and beyond them a temporary file in `directory`;
-    /// see [`Sorter::new`].
+    /// A census that uses about `memory_bytes` of memory, and a temporary file in `directory` for
+    /// the rest; see [`Sorter::new`].
     pub fn new(directory: impl Into<PathBuf>, memory_bytes: usize) -> Census {
         Census { tally: CensusTally::default(), keys: Sorter::new(directory, memory_bytes) }
     }
@@ -246,7 +249,7 @@ fn push_facts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |flags, (_, flag)| flags | flag);
     let key = key(position, &identity, counters).map_err(Error::from_cause)?;
     let start = out.len();
-    // The encoded record is overwritten.
+    // The record is encoded only to find its length.
     record::encode(record, out)?;
     let len = (out.len() - start) as u32;
     out.truncate(start);
@@ -277,8 +280,8 @@ impl CensusTally {
     }
 }
 
-/// The fields of a record from the board to the counters. The length of each follows from those
-/// before.
+/// The key of a record: its fields from the board to the counters. The length of a field follows
+/// from the fields before it.
 fn key(
     position: &Position,
     identity: &Position,
@@ -302,8 +305,8 @@ fn key(
     Ok(key)
 }
 
-/// Halfmove clock and fullmove number in either form. Operations can hold larger values than
-/// fields.
+/// Halfmove clock and fullmove number, as fields of FEN or as operations. Operations can hold
+/// larger values than fields.
 fn counters(record: &EpdRecord) -> [Option<u64>; 2] {
     match record.fen_counters() {
         Some(fields) => {
@@ -325,7 +328,7 @@ pub struct GameCensus {
     pub games: u64,
     /// Moves of main lines, null moves included.
     pub plies: u64,
-    /// Null moves, those of variations included.
+    /// Null moves, including those in variations.
     pub null_moves: u64,
     /// Moves of the longest main line.
     pub longest: u64,
@@ -335,7 +338,7 @@ pub struct GameCensus {
     pub chess960: u64,
     /// Games by result, in the order of [`GameResult::ALL`].
     pub results: [u64; 4],
-    /// Variations, those inside others included.
+    /// Variations, including those inside other variations.
     pub variations: u64,
     /// Moves in variations.
     pub variation_plies: u64,
@@ -347,9 +350,9 @@ pub struct GameCensus {
     pub nags: u64,
     /// `%` lines.
     pub escapes: u64,
-    /// Number of games with each tag, of the first 10,000 names.
+    /// Number of games with each tag, for at most 10,000 different names.
     pub tags: BTreeMap<String, u64>,
-    /// Tags of other names.
+    /// Number of tags with names beyond that limit.
     pub other_tags: u64,
     /// Bytes in export format.
     pub pgn_bytes: u64,
@@ -408,7 +411,7 @@ impl GameCensus {
 
     fn measure(&mut self, game: &Game, moves: u64) {
         self.buffer.clear();
-        // UTF-8 can express every game.
+        // This cannot fail, because UTF-8 can express every game.
         pgn::format(game, &PgnFormatOptions::default(), &mut self.buffer).ok();
         self.pgn_bytes += self.buffer.len() as u64;
         self.buffer.clear();

@@ -87,7 +87,7 @@ impl Edit {
         Ok(edited)
     }
 
-    /// Checks that the changes do not fail for every record.
+    /// Looks for changes that would fail for every record.
     ///
     /// # Errors
     /// The mistake, as text.
