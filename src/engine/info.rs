@@ -128,7 +128,7 @@ struct Fields<'l> {
 }
 
 impl Fields<'_> {
-    /// The value of a field; `None` if it is not a number in its range.
+    /// The value of a field; `None` if it is not a number in the range of the type.
     fn number<T: FromStr>(&mut self, name: &str) -> Option<T> {
         let word = self.words.peek().copied();
         let value = word.and_then(|word| word.parse().ok());

@@ -10,8 +10,8 @@ pub(super) struct MoveRead {
     pub(super) after: Playable,
 }
 
-/// Parses a legal move in coordinates. Castling may be written as a king move of two squares, or as the
-/// king taking its rook.
+/// Parses a legal move in coordinates. Castling may be written as a king move of two squares, or as
+/// the king taking its rook.
 pub(super) fn read_move(playable: &Playable, word: &str) -> Option<MoveRead> {
     let is_coordinates = word.is_ascii() && matches!(word.len(), 4 | 5);
     let read = san::parse(playable, word.as_bytes(), Profile::Lenient).ok()?;

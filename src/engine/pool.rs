@@ -177,7 +177,7 @@ impl Pool {
         self.wait(emit)?;
         let Pool { jobs, done, .. } = self;
         drop(jobs);
-        // The threads end their engines before they close this.
+        // The threads end their engines before they close this channel.
         while done.recv().is_ok() {}
         Ok(())
     }

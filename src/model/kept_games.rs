@@ -148,9 +148,8 @@ fn number(text: &str) -> Option<u16> {
 /// The best rated games have the highest mean ratings; games without a rating come last. Of equally
 /// rated games, the later comes first, then the one with the smaller [`GameId`]. The latest games
 /// have the latest dates; unknown dates come last. Of games of one date, the better rated comes
-/// first, then the one with the smaller id. A game of both kinds is listed once. The list is in the
-/// order of the best rated games.
-/// stands there once. They stand from the best rated on.
+/// first, then the one with the smaller id. A game of both kinds is listed once. All games are
+/// listed from the best rated on.
 ///
 /// ```
 /// use epdb::model::KeptGames;
@@ -334,8 +333,7 @@ mod tests {
             } else {
                 prop_assert_eq!(&one.merged(&one), &all);
             }
-            // The best game, merged with the list of all games, gives the same as the list of the
-            // best game.
+            // The smaller limit counts, so the list with limit 1 stays as it is.
             let few = KeptGames::new(1, games).unwrap();
             prop_assert_eq!(all.merged(&few), few);
         }

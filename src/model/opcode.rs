@@ -180,7 +180,7 @@ pub enum Operands {
     Integer(i128, i128),
     /// One string, which may be missing if `optional`.
     Str {
-        /// Whether the operand may be missing (the registers).
+        /// Whether the operand may be missing, as for the registers.
         optional: bool,
     },
     /// Two strings: address and name.

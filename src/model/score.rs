@@ -1,4 +1,4 @@
-//! Centipawn and mate arithmetic. All values are seen by the side to move.
+//! Centipawn and mate arithmetic. All values are from the view of the side to move.
 
 /// Meaning of a `ce` value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -21,7 +21,7 @@ pub enum Score {
 pub struct OutOfRange;
 
 impl Score {
-    /// Reads a `ce` value as the 1995 text says.
+    /// Reads a `ce` value by the standard of 1995.
     ///
     /// # Errors
     /// [`OutOfRange`] outside −32768 … 32766.
@@ -42,7 +42,7 @@ impl Score {
         }
     }
 
-    /// Reads a `ce` value as the 1994 text says: −32767 means an illegal position.
+    /// Reads a `ce` value by the standard of 1994, in which −32767 means an illegal position.
     ///
     /// # Errors
     /// [`OutOfRange`] outside −32767 … 32766.

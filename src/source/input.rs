@@ -318,8 +318,7 @@ pub(super) struct ReadAhead {
     /// Number of chunks, the end included, that are in the channel or will be there at once.
     waiting: Arc<AtomicUsize>,
     chunk: io::Cursor<Vec<u8>>,
-    /// Whether the input has failed. Then there are no more bytes, and reading does not end
-    /// normally.
+    /// Whether the input has failed. Then every further read is an error.
     has_failed: bool,
 }
 

@@ -100,11 +100,11 @@ pub enum Item<'a> {
 /// Encoded records in sequence.
 #[derive(Copy, Clone, Debug)]
 pub struct EncodedRecords<'a> {
-    /// All records are in these bytes.
-    /// Start of the first record.
+    /// The bytes of all records.
     pub(super) bytes: &'a [u8],
-    /// End of each record.
+    /// Start of the first record.
     pub(super) start: usize,
+    /// End of each record.
     pub(super) ends: &'a [usize],
 }
 

@@ -9,7 +9,8 @@ use crate::simd::{InstructionSet, Kernel};
 
 /// A record without operations: a line of four or six fields.
 pub(super) struct PlainLine<'i> {
-    /// The record. Its en passant square is set if it is not part of the identity.
+    /// The record. It has an en passant square only if the line gives one that is not part of the
+    /// identity.
     pub(super) record: PlainRecord<'i>,
     /// Whether the line is the canonical text of its record.
     pub(super) is_canonical: bool,

@@ -68,7 +68,7 @@ pub enum StoreError {
         /// The unknown flags.
         flags: u32,
     },
-    /// Another process, or another [`Store`](super::Store) of this one, has the file open.
+    /// Another process, or another [`Store`](super::Store) of this process, has the file open.
     #[error(
         "{path}: another process uses this store (one may write, or many may read); try again \
          when it has finished",

@@ -50,10 +50,10 @@ impl StoreOptions {
     }
 }
 
-/// Map of position keys: the identity, except in tests of colliding keys.
+/// Map of position keys. It returns a key unchanged, except in tests of colliding keys.
 pub(super) type KeyFunction = fn(u64) -> u64;
 
-/// The key of a packed identity board; `None` if the bytes are not one.
+/// The key of a packed identity board; `None` if the bytes are not such a board.
 pub(super) fn key_of_board(map: KeyFunction, board: &[u8]) -> Option<u64> {
     let is_whole = packed::len_of(board).is_ok_and(|len| len == board.len());
     key::board_key(board).ok().filter(|_| is_whole).map(map)

@@ -23,7 +23,7 @@ pub(super) const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb
 pub(super) const META_KEY: &str = "meta";
 /// Checksums of the headers of all blocks.
 pub(super) const CHECKS_KEY: &str = "block checks";
-/// Origin of the tallies; present only in libraries.
+/// Origin of the tallies; present only in stores that record it.
 pub(super) const ORIGIN_KEY: &str = "origin of tallies";
 /// Number and digest of [`KEPT_GAMES`]; present only with that table.
 pub(super) const KEPT_GAMES_KEY: &str = "kept games";
@@ -35,10 +35,9 @@ pub(super) const NEW_BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new(
 pub(super) const OVERFLOW: TableDefinition<&[u8], &[u8]> = TableDefinition::new("crowded");
 /// Number of an import -> journal row.
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
-/// Number of a row -> digests of games, ascending; present only in libraries that keep them.
+/// Number of a row -> digests of games, ascending; present only in stores that keep digests.
 pub(super) const GAME_DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests");
-/// Id of a game, most significant byte first -> the game; present only in libraries that keep
-/// games.
+/// Id of a game, most significant byte first -> the game; present only in stores that keep games.
 pub(super) const KEPT_GAMES: TableDefinition<u64, &[u8]> = TableDefinition::new("kept games");
 
 /// Average number of entries in a bucket of a block.

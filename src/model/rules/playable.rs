@@ -287,7 +287,7 @@ impl Playable {
         self.en_passant().is_some_and(|(from, to)| from.contains(mv.from) && to == mv.to)
     }
 
-    /// To which side a move castles, if it is legal castling.
+    /// The side to which a move castles; `None` if the move is not legal castling.
     pub fn castling_side(&self, mv: Move) -> Option<Side> {
         Side::ALL
             .into_iter()
@@ -491,7 +491,7 @@ pub enum NotPlayable {
 
 impl Position {
     /// The identity board: the same position with the en passant square only if a legal en passant
-    /// capture exists. Two records are of one position when their identities are equal.
+    /// capture exists. Two records have the same position if their identities are equal.
     pub fn identity(&self) -> Position {
         match self.en_passant() {
             Some(_) if !en_passant_is_legal(self) => self.without_en_passant(),

@@ -34,7 +34,7 @@ impl OverflowCheck {
         self.announced.len() as u64
     }
 
-    /// Adds the stub of a position; false if it has one already.
+    /// Adds the stub of a position; false if the position already has a stub.
     pub(in crate::store) fn announce(&mut self, key: u64, stub: &Stub) -> bool {
         let announced = OverflowContents::from_stub(stub);
         self.announced.insert((key, stub.board.to_vec()), announced).is_none()

@@ -123,8 +123,8 @@ pub struct StoreStats {
 /// not wait for it. It can be shared between threads.
 ///
 /// Blocks that were read stay in memory until the store's budget is used up, so one reader for many
-/// lookups is faster than one for each. A reader uses the store's file until it is dropped, and
-/// returns [`StoreError::Busy`] after the store is closed.
+/// lookups is faster than a new reader for each lookup. A reader uses the store's file until it is
+/// dropped, and returns [`StoreError::Busy`] after the store is closed.
 pub struct Reader {
     shared: Arc<Shared>,
     meta: Meta,
