@@ -76,20 +76,20 @@ pub(super) struct PredictedMove {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct MoveKind {
     /// True if no en passant square follows a double step.
-    is_insufficient_material: bool,
+    drops_en_passant: bool,
     /// True if one of the two rows has operations and the other has none.
     is_changing: bool,
 }
 
 impl MoveKind {
     const fn number(self) -> usize {
-        (if self.is_insufficient_material { BARE } else { 0 })
+        (if self.drops_en_passant { BARE } else { 0 })
             + (if self.is_changing { CHANGING } else { 0 })
     }
 
     const fn from_number(number: usize) -> MoveKind {
         MoveKind {
-            is_insufficient_material: number & BARE != 0,
+            drops_en_passant: number & BARE != 0,
             is_changing: number & CHANGING != 0,
         }
     }
@@ -104,7 +104,7 @@ impl PredictedMove {
             None => move_links::step(before, row)?,
         };
         let is_changing = before.0[FORM] != row.0[FORM];
-        let kind = MoveKind { is_insufficient_material: row.0[EN_PASSANT] == 0, is_changing };
+        let kind = MoveKind { drops_en_passant: row.0[EN_PASSANT] == 0, is_changing };
         if next(before, playable.position(), mv, kind).0 != *row {
             return None;
         }
@@ -113,7 +113,7 @@ impl PredictedMove {
             ordinal: ordinal::ordinal(&playable, mv)?,
             count: Some(ordinal::count(&playable)).filter(|&count| u32::from(count) <= SCALE)?,
             kind: MoveKind {
-                is_insufficient_material: is_double && kind.is_insufficient_material,
+                drops_en_passant: is_double && kind.drops_en_passant,
                 is_changing,
             },
         })
@@ -136,7 +136,7 @@ impl PredictedMove {
 /// Returns the row and the position after a move.
 fn next(row: &Row, position: &Position, mv: Move, kind: MoveKind) -> (Row, Position) {
     let mut next = after(position, mv);
-    if kind.is_insufficient_material {
+    if kind.drops_en_passant {
         next = next.with_en_passant(None).unwrap_or(next);
     }
     let mut row = row.after(position, mv, &next);
