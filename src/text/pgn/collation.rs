@@ -3,8 +3,8 @@
 use super::write::{PgnFormatOptions, format};
 use crate::model::Game;
 
-/// Key whose byte order is the order of games in archives: date, event, site, round, White, Black,
-/// result, and finally movetext.
+/// Returns a key for sorting: the byte order of keys is the order of games in archives. Games are
+/// sorted by date, event, site, round, White, Black, result, and last by movetext.
 ///
 /// ```
 /// use epdb::text::pgn::{GameReader, PgnReadOptions, collation_key};
@@ -35,13 +35,13 @@ pub fn collation_key(game: &Game) -> Vec<u8> {
     key
 }
 
-/// Appends text and a byte that sorts before all of its characters.
+/// Appends text and a zero byte, which sorts before all characters of text.
 fn put_text(text: &str, key: &mut Vec<u8>) {
     key.extend_from_slice(text.as_bytes());
     key.push(0);
 }
 
-/// Year, month and day; unknown parts are 0.
+/// Year, month and day of a date; unknown parts are 0.
 fn date_parts(date: &str) -> [u32; 3] {
     let mut parts = [0; 3];
     for (part, text) in parts.iter_mut().zip(date.split('.')) {
@@ -55,7 +55,8 @@ const NO_ROUND: u8 = 1;
 const NUMBERED_ROUND: u8 = 2;
 const OTHER_ROUND: u8 = 3;
 
-/// `?`, then `-`, then numbers part by part, shorter first, then everything else.
+/// Appends a round. `?` sorts first, then `-`, then round numbers, then everything else. Round
+/// numbers are compared part by part; the shorter sorts first.
 fn put_round(round: &str, key: &mut Vec<u8>) {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     match round {
@@ -65,7 +66,8 @@ fn put_round(round: &str, key: &mut Vec<u8>) {
             key.push(NUMBERED_ROUND);
             for part in round.split('.') {
                 let digits = part.trim_start_matches('0');
-                // A number with more digits is larger; 0 ends the parts.
+                // The number of digits comes first, because a number with more digits is larger. 0
+                // ends the parts.
                 key.extend_from_slice(&(digits.len() as u32 + 1).to_be_bytes());
                 key.extend_from_slice(digits.as_bytes());
             }
@@ -80,15 +82,15 @@ fn put_round(round: &str, key: &mut Vec<u8>) {
 
 fn put_movetext(game: &Game, key: &mut Vec<u8>) {
     let mut export = Vec::new();
-    // The export format can hold every game in UTF-8.
+    // Cannot fail: in UTF-8 the export format can express every game.
     if format(game, &PgnFormatOptions::default(), &mut export).is_ok() {
         let tags = export.windows(2).position(|pair| pair == b"\n\n").map_or(0, |place| place + 2);
         key.extend_from_slice(&export[tags..]);
     }
 }
 
-/// Name of the chronological archive file of a game: `YYYY.pgn` with one part of the date, `YYYYMM.pgn`
-/// with two, `YYYYMMDD.pgn` with three. `?` becomes `0`.
+/// Name of the archive file for games of a date. It has the first `parts` parts of the date:
+/// `YYYY.pgn`, `YYYYMM.pgn` or `YYYYMMDD.pgn`. A `?` becomes `0`.
 ///
 /// ```
 /// use epdb::text::pgn::archive_name;

@@ -1,9 +1,9 @@
-//! Endings of games, and the ways in which people spell them.
+//! Endings of games, and their many spellings.
 
 use crate::model::{DOUBLE_FORFEIT, GameResult};
 use crate::text::typography::Typographic;
 
-/// The ending of a game, as its termination marker and its `Result` tag have it.
+/// The ending of a game, as its termination marker and its `Result` tag give it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Ending {
     /// One of the four results.
@@ -15,7 +15,7 @@ pub(super) enum Ending {
 impl Ending {
     pub(super) const UNKNOWN: Ending = Ending::Result(GameResult::Unknown);
 
-    /// The termination marker.
+    /// The text of the termination marker.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Ending::Result(result) => result.as_str(),
@@ -24,7 +24,7 @@ impl Ending {
     }
 }
 
-/// An ending as spelled in a text.
+/// An ending, and the length of its spelling in a text.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Spelled {
     pub(super) ending: Ending,
@@ -33,8 +33,8 @@ pub(super) struct Spelled {
 }
 
 impl Spelled {
-    /// Reads the ending at the start of a text in any spelling: `1:0`, `+--`, `½-½`, `1-0 ff`. `None` if
-    /// letters, digits or signs follow.
+    /// Reads the ending at the start of a text, in any spelling: `1:0`, `+--`, `½-½`, `1-0 ff`.
+    /// `None` if letters, digits or signs follow directly.
     pub(super) fn at_start(text: &[u8]) -> Option<Spelled> {
         if text.first() == Some(&b'*') {
             return Some(Spelled { ending: Ending::UNKNOWN, len: 1 });
@@ -47,7 +47,7 @@ impl Spelled {
         is_whole.then_some(Spelled { ending, len })
     }
 
-    /// Reads a text that is an ending as a whole.
+    /// Reads a text that is an ending and nothing else.
     pub(super) fn parse(text: &[u8]) -> Option<Spelled> {
         let words = text.trim_ascii();
         let of_words = || {
@@ -63,7 +63,7 @@ impl Spelled {
         matches!(self.ending, Ending::Result(result) if result.as_str().as_bytes() == text)
     }
 
-    /// Whether the text may be castling too.
+    /// Whether the text may also be castling: `0-0`.
     pub(super) fn may_be_castling(&self, text: &[u8]) -> bool {
         self.ending == Ending::DoubleForfeit && text.starts_with(b"0") && !text.contains(&b':')
     }
@@ -75,16 +75,16 @@ const DRAW: Ending = Ending::Result(GameResult::Draw);
 #[derive(Copy, Clone, PartialEq, Eq)]
 struct Share {
     half_points: u8,
-    /// The share is a sign, as for games that were not played.
+    /// True if the share is a sign, as in `+--` for games that were not played.
     is_sign: bool,
-    /// The share is the letter O in place of zero.
+    /// True if the share is the letter O in place of zero.
     is_letter: bool,
 }
 
 impl Share {
     const HALF: Share = Share { half_points: 1, is_sign: false, is_letter: false };
 
-    /// Reads the share at the start of a text, and its length in bytes.
+    /// Reads the share at the start of a text. Returns it and its length in bytes.
     fn at_start(text: &[u8]) -> Option<(Share, usize)> {
         const DECIMALS: [&[u8]; 4] = [b"0.5", b"0,5", b".5", b"="];
         const WHOLES: [(&[u8], u8); 4] = [(b"1.0", 2), (b"0.0", 0), (b"1", 2), (b"0", 0)];
@@ -106,7 +106,7 @@ impl Share {
     const LOSS: Share = Share { half_points: 0, is_sign: false, is_letter: false };
 }
 
-/// Spellings of half a point. Alone, each is a draw too.
+/// Spellings of half a point. Each of them alone also means a draw.
 const HALVES: [&[u8]; 5] =
     [b"1/2", "1\u{2044}2".as_bytes(), "1\u{2215}2".as_bytes(), "\u{bd}".as_bytes(), b"\xbd"];
 
@@ -114,7 +114,8 @@ fn is_half(text: &[u8]) -> bool {
     HALVES.contains(&text)
 }
 
-/// The ending and length of a score whose first share was read.
+/// Reads a score whose share for White is already read. Returns the ending and the length of the
+/// score.
 fn score(text: &[u8], white: Share, white_len: usize) -> Option<(Ending, usize)> {
     let behind = &text[white_len..];
     let blanks = if white.is_sign { 0 } else { blank_length(behind) };
@@ -149,7 +150,8 @@ fn blank_length(text: &[u8]) -> usize {
     text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// Length of a note that the game was not played, and of a period.
+/// Length of a note that the game was not played, such as ` ff`, or of a period; 0 if neither
+/// follows.
 fn note_length(text: &[u8]) -> usize {
     const NOTES: [&str; 7] = ["(forfeit)", "forfeit", "(ff)", "ff", "w/o", "wo", "f"];
     let blanks = blank_length(text);
@@ -166,7 +168,7 @@ fn note_length(text: &[u8]) -> usize {
     }
 }
 
-/// Whether the text continues a symbol.
+/// Whether a text begins with a character that continues a symbol.
 fn goes_on(text: &[u8]) -> bool {
     match text.first() {
         None => false,

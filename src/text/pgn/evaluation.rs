@@ -1,26 +1,26 @@
 //! Evaluations in comments of games.
 //!
-//! `[%eval 0.34]`, `[%eval #-3]` and, with a depth, `[%eval -1.20,18]` evaluate the position after the
-//! move that they follow, always in White's view. `+0.35/20 1.2s`, which cutechess and fastchess write
-//! after the move of an engine, is the engine's score of the position before its move, in the view of
-//! the engine.
+//! There are two kinds. `[%eval 0.34]`, `[%eval #-3]` and (with a depth) `[%eval -1.20,18]`
+//! evaluate the position after the move that they follow, always from White's view. `+0.35/20 1.2s`
+//! is what cutechess and fastchess write after an engine's move. It is the score of the position
+//! before that move, from the view of the engine.
 
 #[cfg(feature = "engine")]
 use crate::model::score::Score;
 use crate::model::score::{Evaluation, MAX_MATE};
 use crate::model::{Color, Opcode};
 
-/// An evaluation in a comment.
+/// An evaluation in a comment: `[%eval 0.34]`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct CommentEvaluation {
-    /// The evaluation in White's view.
+    /// The evaluation from White's view.
     evaluation: Evaluation,
     depth: Option<u32>,
 }
 
 impl CommentEvaluation {
-    /// Reads the last evaluation in a comment. `None`: the comment has no evaluation. `Some(None)`: the
-    /// evaluation cannot be read.
+    /// Reads the last evaluation in a comment. `None` if the comment has no evaluation,
+    /// `Some(None)` if the evaluation cannot be read.
     pub(super) fn last_in(comment: &str) -> Option<Option<CommentEvaluation>> {
         let (_, behind) = comment.rsplit_once("[%eval")?;
         let behind = behind.strip_prefix([' ', '\t', '\n', '\r'])?;
@@ -40,14 +40,14 @@ impl CommentEvaluation {
         is_sayable.then_some(CommentEvaluation { evaluation, depth })
     }
 
-    /// The evaluation in the view of the side to move.
+    /// Returns the evaluation from the view of the side to move.
     pub(super) fn seen_by(&self, turn: Color) -> Option<PositionScore> {
         let ce = self.evaluation.ce(turn == Color::Black).ok()?;
         Some(PositionScore { ce, depth: self.depth })
     }
 }
 
-/// An evaluation of a position in the view of the side to move.
+/// An evaluation of a position from the view of the side to move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct PositionScore {
     ce: i32,
@@ -55,9 +55,9 @@ pub(super) struct PositionScore {
 }
 
 impl PositionScore {
-    /// Reads the comment after the move of an engine: score and depth, then the time and more, such as
-    /// `+0.35/20 1.2s, n=12345` or `-M8/30`. `None`: any other comment, such as `book`. `Some(None)`: a
-    /// score outside the range of `ce`.
+    /// Reads the comment after an engine's move: score and depth, then the time and more, such as
+    /// `+0.35/20 1.2s, n=12345` or `-M8/30`. `None` for any other comment, such as `book`;
+    /// `Some(None)` for a score outside the range of `ce`.
     pub(super) fn from_engine_comment(comment: &str) -> Option<Option<PositionScore>> {
         let (score, behind) = comment.trim().split_once('/')?;
         let end = behind.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(behind.len());
@@ -82,7 +82,7 @@ impl PositionScore {
         Some(ce.map(|ce| PositionScore { ce, depth: Some(depth) }))
     }
 
-    /// The operations for the position.
+    /// The operations for this score: `ce`, and `acd` if the depth is known.
     pub(super) fn operations(&self) -> impl Iterator<Item = (Opcode, i128)> + use<> {
         let depth = self.depth.map(|depth| (Opcode::ACD, depth.into()));
         std::iter::once((Opcode::CE, self.ce.into())).chain(depth)
@@ -93,7 +93,8 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a text begins with a blank (or a comma and a blank) and a time in seconds or milliseconds.
+/// Whether a text begins with a blank (or a comma and a blank) and a time in seconds or
+/// milliseconds.
 fn begins_with_time(text: &str) -> bool {
     let text = text.strip_prefix(',').unwrap_or(text);
     let word = text.trim_start();
@@ -104,14 +105,14 @@ fn begins_with_time(text: &str) -> bool {
     text.starts_with(char::is_whitespace) && is_number(whole) && is_number(fraction)
 }
 
-/// The `ce` of a side that mates in a number of plies, or is mated.
+/// Returns the `ce` for a side that mates in this number of plies, or is mated.
 fn mate_in_plies(plies: &str, is_mated: bool) -> Option<i32> {
     const MAX_PLIES: i32 = 2 * MAX_MATE as i32;
     let plies = plies.parse().ok().filter(|plies| (1..=MAX_PLIES).contains(plies))?;
     Some(if is_mated { plies - 32767 } else { 32767 - plies })
 }
 
-/// Reads pawns with a decimal point, such as `-1.2`, rounded to centipawns.
+/// Reads a number of pawns with a decimal point, such as `-1.2`. Returns it rounded to centipawns.
 fn centipawns(pawns: &str) -> Option<i64> {
     const MAX_LEN: usize = 12;
     let is_number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+');
@@ -122,8 +123,8 @@ fn centipawns(pawns: &str) -> Option<i64> {
     Some((pawns * 100.0).round() as i64)
 }
 
-/// The comment for a score of a position with this side to move, with the depth if it is known:
-/// `[%eval 0.34,18]`. `None` if no number exists for the score, such as mate on the board.
+/// Writes the comment for a score from the view of the side to move `turn`: `[%eval 0.34,18]`. The
+/// depth may be empty. `None` for a score that has no number, such as checkmate on the board.
 #[cfg(feature = "engine")]
 pub(crate) fn evaluation_comment(score: Score, turn: Color, depth: &str) -> Option<String> {
     let is_white = turn == Color::White;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A language whose piece letters people read and write in moves. Stored and exchanged moves are
-/// English.
+/// A language whose piece letters can be read and written in moves. Moves that are stored or
+/// exchanged have English letters.
 ///
 /// ```
 /// use epdb::text::pgn::Language;
@@ -33,8 +33,8 @@ impl Language {
     /// English.
     pub const ENGLISH: Language = language("English", ENGLISH_LETTERS);
 
-    /// Figurines in place of letters, the white ones for both sides. Readers accept figurines with every
-    /// language; with this one they accept English letters besides.
+    /// Figurines instead of letters; the white figurines are used for both sides. Readers accept
+    /// figurines in every language, and this language also accepts English letters.
     pub const FIGURINE: Language =
         Language { name: "Figurine", letters: ['♙', '♘', '♗', '♖', '♕', '♔'] };
 
@@ -59,13 +59,13 @@ impl Language {
         language("Swedish", *b"BSLTDK"),
     ];
 
-    /// The English name.
+    /// The English name of the language.
     pub const fn name(self) -> &'static str {
         self.name
     }
 
-    /// The text of a move with this language's letters in place of the English ones. Castling is the same
-    /// in all languages.
+    /// Writes a move with the letters of this language in place of the English letters. Castling is
+    /// the same in all languages.
     pub fn localise(self, san: &[u8]) -> Vec<u8> {
         if san.starts_with(b"O-O") {
             return san.to_vec();
@@ -79,8 +79,9 @@ impl Language {
         local
     }
 
-    /// The text of a move with English letters in place of this language's. Case never changes. A letter
-    /// that only English has, or a small letter of a piece, becomes `?`; `b` at the start is the file.
+    /// Reads a move with the letters of this language, and returns it with English letters. Letter
+    /// case must be right. A letter that only English has becomes `?`, and so does a lower-case
+    /// letter of a piece; but `b` at the start is the file.
     pub fn to_english(self, text: &[u8]) -> Vec<u8> {
         if [Language::ENGLISH, Language::FIGURINE].contains(&self) || text.starts_with(b"O-O") {
             return text.to_vec();
@@ -103,7 +104,7 @@ impl Language {
     }
 }
 
-/// A name that is neither in [`Language::ALL`] nor that of figurines.
+/// The error for a name that is not in [`Language::ALL`] and not that of figurines.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct UnknownLanguage;
 
@@ -117,7 +118,7 @@ impl fmt::Display for UnknownLanguage {
 impl FromStr for Language {
     type Err = UnknownLanguage;
 
-    /// Parses the English name of a language, or `figurine`, in any case.
+    /// Parses the English name of a language, or `figurine`, in any letter case.
     fn from_str(name: &str) -> Result<Language, UnknownLanguage> {
         Language::ALL
             .into_iter()
@@ -175,7 +176,7 @@ mod tests {
         }
     }
 
-    /// A letter of another language is not understood.
+    /// Letters of other languages are refused.
     #[test]
     fn letters_of_other_languages_and_cases_are_refused() {
         let german: Language = "german".parse().expect("known");

@@ -1,11 +1,11 @@
 //! Games in Portable Game Notation.
 //!
-//! [`GameReader`] reads games from files as people have them; [`format()`] writes the export format to the
-//! byte.
+//! [`GameReader`] reads games from files as they are found in practice. [`format()`] writes the
+//! export format, to the byte.
 //!
-//! The crate `pgn-reader` does not fit: it drops tokens that it cannot read (unknown tokens, NAGs over
-//! 255, `;` comments, `%` lines, move numbers), ends a game at a blank line, and reports no place in the
-//! stream.
+//! The crate `pgn-reader` is not used for three reasons. It drops tokens that it cannot read
+//! (unknown tokens, NAGs over 255, `;` comments, `%` lines, move numbers). It ends a game at a
+//! blank line. And it reports no place in the stream.
 
 mod collation;
 mod ending;

@@ -1,4 +1,4 @@
-//! Positions of games as records.
+//! The positions of a game, as records.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -9,20 +9,20 @@ use crate::model::rules::Move;
 use crate::model::{Element, Elements, EpdRecord, Game, Opcode, Operand, Operation, Replay};
 use crate::text::san;
 
-/// The positions of a line to take, by number. Position n is the one after n plies, so position 0 is the
-/// start of the game.
+/// The positions that are taken from each line of a game, by number. Position n is the position
+/// after n plies, so position 0 is the start of the game.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Positions {
-    /// All positions, the first and the last included.
+    /// All positions, including the first and the last.
     #[default]
     All,
-    /// The last position of the game.
+    /// The last position.
     Final,
     /// The positions with these numbers.
     Plies(RangeInclusive<u32>),
 }
 
-/// A text that names no positions.
+/// The error for a text that names no positions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected `all`, `final`, or plies such as `10`, `10..20`, `10..` or `..20`")]
 pub struct PositionsError;
@@ -90,32 +90,35 @@ impl PositionOptions {
         self
     }
 
-    /// Takes positions of variations too: the position after each of their moves.
+    /// Whether positions of variations are taken too: the position after each move of a variation.
     #[must_use]
     pub const fn variations(mut self, variations: bool) -> PositionOptions {
         self.variations = variations;
         self
     }
 
-    /// Writes tags as `ptp`, except tags whose names are not identifiers of at most 15 characters.
+    /// Whether tags are written as `ptp`. Tags whose names are not identifiers of at most 15
+    /// characters are left out.
     #[must_use]
     pub const fn tags(mut self, tags: bool) -> PositionOptions {
         self.tags = tags;
         self
     }
 
-    /// Writes the tags `ECO`, `NIC`, `Opening`, `Variation`, `SubVariation` as `eco`, `nic`, `v0`, `v1`,
-    /// `v2`.
+    /// Whether the tags `ECO`, `NIC`, `Opening`, `Variation`, `SubVariation` are written as `eco`,
+    /// `nic`, `v0`, `v1`, `v2`.
     #[must_use]
     pub const fn names(mut self, names: bool) -> PositionOptions {
         self.names = names;
         self
     }
 
-    /// Writes evaluations of comments as `ce`, in the view of the side to move, and their depth as `acd`.
-    /// `[%eval 0.34]` is White's view of the position after the move that it follows; `+0.35/20 1.2s` of
-    /// cutechess and fastchess is the player's view of the position before that move. If a position has both,
-    /// the first kind counts.
+    /// Whether evaluations in comments are written as `ce`, from the view of the side to move, and
+    /// their depth as `acd`.
+    ///
+    /// `[%eval 0.34]` gives White's view of the position after the move that it follows.
+    /// `+0.35/20 1.2s`, as cutechess and fastchess write it, gives the player's view of the
+    /// position before that move. If a position has both, the first kind counts.
     #[must_use]
     pub const fn evaluations(mut self, evaluations: bool) -> PositionOptions {
         self.evaluations = evaluations;
@@ -123,14 +126,14 @@ impl PositionOptions {
     }
 }
 
-/// The positions of a game as records with `hmvc` and `fmvn`. Each position but the last of its line has
-/// the move that was played as `sm`. Quotes in strings become apostrophes.
+/// Returns the positions of a game as records with `hmvc` and `fmvn`. Each record also has the next
+/// move of its line as `sm`, except at the end of the line. Quotes in strings become apostrophes.
 ///
-/// A line ends before its first null move, because the positions after it never were on a board. The
-/// position before a null move has no `sm`.
+/// A line ends before its first null move, because the positions after it were never on a board.
+/// The position before a null move has no `sm`.
 ///
-/// A position is returned when its line continues or ends. So positions of a variation come before the
-/// position after the move that the variation replaces.
+/// A position is returned when its line continues or ends. So the positions of a variation come
+/// before the position after the move that the variation replaces.
 ///
 /// ```
 /// use epdb::text::pgn::{self, GameReader, PgnReadOptions, PositionOptions};
@@ -162,14 +165,15 @@ pub fn positions<'g>(
     }
 }
 
-/// The last position of the main line, or the position before its first null move, with its counters.
+/// Returns the last position of the main line, with its counters. If the line has a null move, it
+/// is the position before the first one.
 pub fn final_position(game: &Game) -> EpdRecord {
     let options = PositionOptions::new().positions(Positions::Final);
     let last = positions(game, &options).next();
     last.unwrap_or_else(|| EpdRecord::new(game.start().position))
 }
 
-/// Numbers of positions that [`positions`] leaves out.
+/// Counts of positions that [`positions`] leaves out.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct PositionsLeftOut {
     /// Number of positions of variations.
@@ -222,7 +226,7 @@ pub fn positions_left_out(game: &Game, options: &PositionOptions) -> PositionsLe
     left_out
 }
 
-/// Counts the evaluations in comments that [`positions`] finds with these options and cannot read.
+/// Counts the evaluations in comments that [`positions`] finds but cannot read, with these options.
 #[cfg(feature = "source")]
 pub(crate) fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
     if !options.evaluations {
@@ -244,7 +248,8 @@ pub(crate) fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 
 }
 
 impl Positions {
-    /// Whether the position after this number of plies is taken, even if its line goes on.
+    /// Whether the position after this number of plies is taken, even if it is not the last of its
+    /// line.
     fn has_ply(&self, ply: u32) -> bool {
         match self {
             Positions::All => true,
@@ -253,13 +258,13 @@ impl Positions {
         }
     }
 
-    /// Whether positions after more plies may be taken.
+    /// Whether any position after more than this number of plies may be taken.
     fn goes_on_after(&self, ply: u32) -> bool {
         !matches!(self, Positions::Plies(range) if *range.end() < ply)
     }
 }
 
-/// Traversal of the lines of a game.
+/// Walks through the lines of a game and returns the positions that are taken.
 struct Walk<'g> {
     game: &'g Game,
     elements: Elements<'g>,
@@ -268,16 +273,16 @@ struct Walk<'g> {
     variations: bool,
     common: Vec<Operation>,
     takes_evaluations: bool,
-    /// The main line and the variations that are open.
+    /// The main line and the open variations, the innermost last.
     lines: Vec<Line>,
     is_over: bool,
 }
 
 #[derive(Copy, Clone)]
 struct Line {
-    /// The position belongs to the parent line: this line has no move yet.
+    /// True if this line has no move yet, so that the current position belongs to its parent line.
     is_at_branch: bool,
-    /// The evaluation of the position in a comment after the last move.
+    /// The evaluation of the current position, in a comment after the last move.
     evaluation: Option<CommentEvaluation>,
 }
 
@@ -336,7 +341,7 @@ impl Walk<'_> {
         before
     }
 
-    /// Plays a null move and returns the position before it, as the last one of its line.
+    /// Plays a null move, and returns the position before it as the last position of its line.
     fn play_null_move(&mut self) -> Option<EpdRecord> {
         let last = self.leave(None);
         if let Some(line) = self.lines.last_mut() {
@@ -346,7 +351,8 @@ impl Walk<'_> {
         last
     }
 
-    /// The current position if it is taken; `mv` is the next move of its line.
+    /// Returns the record of the current position if it is taken. `mv` is the next move of the
+    /// line; `None` at its end.
     fn leave(&self, mv: Option<Move>) -> Option<EpdRecord> {
         let is_behind = self.replay.as_ref().is_some_and(Replay::is_behind_null_move);
         if is_behind || self.lines.last().is_some_and(|line| line.is_at_branch) {
@@ -371,7 +377,7 @@ impl Walk<'_> {
         Some(record)
     }
 
-    /// Stores the evaluation of the position in a comment; the last one counts.
+    /// Stores the evaluation of the current position if a comment has one; the last one counts.
     fn take_evaluation(&mut self, comment: &str) {
         if self.takes_evaluations
             && let Some(line) = self.lines.last_mut()
@@ -381,8 +387,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The evaluation of the position before the last move, in the comments after that move. The last
-    /// evaluation counts.
+    /// Returns the evaluation of the current position in the comments after the next move, which
+    /// has just been read. The last evaluation counts.
     fn score_of_mover(&self) -> Option<PositionScore> {
         if !self.takes_evaluations {
             return None;

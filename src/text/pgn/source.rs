@@ -1,5 +1,5 @@
-//! The bytes of a stream of games. The current game stays in memory as a whole, because a refused game is
-//! returned verbatim.
+//! The bytes of a stream of games. The whole current game stays in memory, because the bytes of a
+//! refused game are returned unchanged.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::text::lines::read_more;
 /// Maximum length of a token, except comments and escapes. A longer symbol is refused.
 pub(super) const MAX_TOKEN: usize = 512;
 
-/// Start of a game without any other sign.
+/// Start of a line that always begins a game.
 const FIRST_TAG: &[u8] = b"[Event \"";
 
 /// The reason why a game cannot be read further.
@@ -28,20 +28,20 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// The stream. Places are bytes from the start of the game.
+/// The stream. Places are numbers of bytes from the start of the current game.
 pub(super) struct Source<R> {
     input: R,
     limit: usize,
     buffer: Vec<u8>,
-    /// The game begins here. The byte before it is kept.
+    /// Start of the current game in the buffer. The byte before it is kept too.
     start: usize,
     filled: usize,
     at_end: bool,
-    /// The next byte of the game.
+    /// Place of the next byte of the game.
     pub(super) at: usize,
-    /// Number of bytes of the game's first line that precede the game.
+    /// Number of bytes before the game in its first line.
     first_before: usize,
-    /// The place whose line and column were computed last.
+    /// The last place whose line and column were computed.
     counted: Counted,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Source<R> {
 struct Counted {
     at: usize,
     line: u64,
-    /// Number of bytes of the line before the place.
+    /// Number of bytes before the place in its line.
     before: usize,
 }
 
@@ -68,7 +68,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Drops the bytes that were read: the next byte is the first of another game.
+    /// Drops the bytes that were read. The next byte is the first byte of the next game.
     pub(super) fn begin_game(&mut self) {
         self.count_to(self.at);
         self.counted.at = 0;
@@ -77,23 +77,23 @@ impl<R: Read> Source<R> {
         self.at = 0;
     }
 
-    /// The bytes in memory, from the next byte on.
+    /// The bytes in memory that have not been read.
     pub(super) fn rest(&self) -> &[u8] {
         self.buffer.get(self.start + self.at..self.filled).unwrap_or_default()
     }
 
-    /// The bytes of a range, as far as they are in memory.
+    /// The bytes of a range that are in memory.
     pub(super) fn slice(&self, range: Range<usize>) -> &[u8] {
         let end = (self.start + range.end).min(self.filled);
         self.buffer.get(self.start + range.start..end).unwrap_or_default()
     }
 
-    /// The byte before a place.
+    /// Returns the byte before a place.
     pub(super) fn before(&self, at: usize) -> u8 {
         self.buffer.get(self.start + at - 1).copied().unwrap_or(b'\n')
     }
 
-    /// Reads until a whole token is in memory, or the end of the stream.
+    /// Reads from the stream until a whole token is in memory, or until the stream ends.
     #[inline]
     pub(super) fn want_token(&mut self) -> Result<(), Broken> {
         while self.rest().len() < MAX_TOKEN && !self.at_end {
@@ -102,7 +102,8 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// The place of the first of two bytes from `from` on, or the end of the stream.
+    /// Finds the first byte that is `a` or `b`, beginning at the place `from`. Returns its place,
+    /// or the end of the stream.
     pub(super) fn find(&mut self, from: usize, a: u8, b: u8) -> Result<usize, Broken> {
         let mut searched = from;
         loop {
@@ -118,12 +119,12 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// The end of the line that contains `from`.
+    /// Returns the end of the line that contains the place `from`.
     pub(super) fn end_of_line(&mut self, from: usize) -> Result<usize, Broken> {
         self.find(from, b'\n', b'\r')
     }
 
-    /// The place of the next line that begins a game, within the bytes in memory from `from` to `to`.
+    /// Finds the next line that begins a game, in the bytes from `from` to `to` that are in memory.
     pub(super) fn find_first_tag(&self, from: usize, to: usize) -> Option<usize> {
         let text = self.slice(from..to);
         // Most comments are short and within one line.
@@ -133,10 +134,11 @@ impl<R: Read> Source<R> {
             .map(|place| from + place)
     }
 
-    /// The start of the first line of the game so far that has at least `length` bytes.
+    /// Finds the first line of the game so far that has at least `length` bytes, and returns its
+    /// start.
     pub(super) fn long_line(&mut self, length: usize) -> Option<usize> {
         let read = self.slice(0..self.at);
-        // Each step goes to the last line that begins within `length` bytes.
+        // Each step goes to the start of the last line that begins within the next `length` bytes.
         let mut start = 0;
         while start + length <= read.len() {
             match memrchr2(b'\n', b'\r', &read[start..start + length]) {
@@ -147,13 +149,14 @@ impl<R: Read> Source<R> {
         None
     }
 
-    /// Line and column of a place, both from 1.
+    /// Returns line and column of a place, both from 1.
     pub(super) fn place(&mut self, at: usize) -> (u64, usize) {
         self.count_to(at);
         (self.counted.line, self.counted.before + 1)
     }
 
-    /// Counts from the last place on, forward or back, so that no byte is counted again and again.
+    /// Computes line and column of a place. It counts from the place of the last call, forward or
+    /// back, so that bytes are not counted over and over.
     fn count_to(&mut self, at: usize) {
         let Counted { at: last, line, before } = self.counted;
         let (from, to) = (last.min(at), last.max(at));
@@ -192,7 +195,8 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// Copies the bytes from the start of the game up to the next line that begins with an `Event` tag.
+    /// Copies the bytes from the start of the game up to the next line that begins with an `Event`
+    /// tag.
     pub(super) fn copy_long_game(&mut self, sink: &mut dyn Write) -> io::Result<()> {
         loop {
             let known = self.filled - self.start;
@@ -200,7 +204,7 @@ impl<R: Read> Source<R> {
             self.at = match next_game {
                 Some(place) => place,
                 None if self.at_end => known,
-                // The end of the bytes in memory may split a tag.
+                // A tag may be split at the end of the bytes in memory.
                 None => known.saturating_sub(FIRST_TAG.len()).max(self.at),
             };
             sink.write_all(self.slice(0..self.at))?;
@@ -213,8 +217,8 @@ impl<R: Read> Source<R> {
     }
 }
 
-/// Number of line ends in a text that follows this byte. Byte by byte without a branch, so that the compiler
-/// can use vectors.
+/// Number of line ends in a text. `before` is the byte before the text, which may be the CR of a CR
+/// LF. The loop goes over all bytes without a branch, so the compiler can use vectors.
 fn line_ends(text: &[u8], before: u8) -> u64 {
     let count = |counted: u8| -> u64 {
         let of = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == counted)).sum::<u8>();

@@ -1,19 +1,19 @@
 //! Forms of the values of standard tags.
 
-/// Whether the values of a tag become fields.
+/// Whether the values of a tag become fields of records and games, such as dates and ratings.
 pub(super) fn is_field(name: &str) -> bool {
     matches!(name, "Date" | "UTCDate" | "WhiteElo" | "BlackElo")
 }
 
-/// The expected form of the value of a tag, if the value has another form. Values for "unknown" are always
-/// accepted, and so are all values of other tags.
+/// Returns the form that a tag's value should have, if the value has another form. Values that mean
+/// "unknown" are always accepted, and so is any value of a tag without a form.
 pub(super) fn expected(name: &str, value: &str) -> Option<&'static str> {
     let form = form_of_tag(name)?;
     let is_unknown = matches!(value, "" | "?" | "-");
     (!is_unknown && !(form.is_right)(value)).then_some(form.expected)
 }
 
-/// A form of values.
+/// The form that values of a tag should have.
 struct Form {
     expected: &'static str,
     is_right: fn(&str) -> bool,
@@ -68,7 +68,8 @@ fn is_number(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a text has digits, or `?` in place of each, and, if it is a number, a value in range.
+/// Whether a text has `length` digits, or `?` instead of digits. Without `?`, the number must also
+/// be in range.
 fn is_part(text: &str, length: usize, least: u32, most: u32) -> bool {
     text.len() == length
         && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'?')
@@ -94,7 +95,8 @@ fn is_eco(value: &str) -> bool {
     is_code && detail.is_none_or(|detail| is_number(detail) && detail.len() == 2)
 }
 
-/// Whether a text is one period of a time control: moves and seconds, seconds with an increment, a sandclock.
+/// Whether a text is one period of a time control: moves and seconds, seconds with an increment, or
+/// a sandclock.
 fn is_period(period: &str) -> bool {
     if matches!(period, "?" | "-") {
         return true;

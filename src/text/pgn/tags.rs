@@ -1,12 +1,13 @@
-//! Rules for the tags of games, for every format of games.
+//! Rules for the tags of games in every format.
 //!
-//! A new rule is a function in [`RULES`], which is applied to games of PGN and of PGC. [`agreed_result`]
-//! settles the result; [`OPCODES`] maps tags to opcodes of records. [`check_value`] refuses values of PGC as
-//! soon as the tag is read; a reader of PGN consults the movetext first. A refusal is a [`TagError`], which
-//! names the code of the diagnostic; a repair is a [`TagRepair`].
+//! A new rule is a function in [`RULES`]; these functions are applied to games of PGN and PGC.
+//! [`agreed_result`] settles the result. [`OPCODES`] maps tags to opcodes of records.
+//! [`check_value`] refuses a wrong value in PGC as soon as the tag is read; the reader of PGN looks
+//! at the movetext first. A refusal is a [`TagError`], which gives the code of the diagnostic; a
+//! repair is a [`TagRepair`].
 //!
-//! Names, number and roster of tags are in the model; the spelling of pairs is in each format.
-//! model; how pairs are spelled, that of each format.
+//! Tag names, their maximum number and the roster are in the model. Each format has its own
+//! spelling of tag pairs.
 
 use super::ending::Ending;
 use crate::model::{
@@ -33,7 +34,7 @@ pub enum TagError {
     /// The `Variant` is neither standard chess nor Chess960.
     #[error("the Variant tag is `{0}`; only games of standard chess and Chess960 can be read")]
     Variant(String),
-    /// A tag that a rule adds exceeds a limit.
+    /// A tag that a rule would add exceeds a limit.
     #[error(transparent)]
     Build(#[from] BuildError),
 }
@@ -51,16 +52,16 @@ impl TagError {
     }
 }
 
-/// A repair by a rule.
+/// A repair that a rule has made.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TagRepair {
     /// A FEN that only the lenient profile accepts.
     LenientFen,
-    /// A `FEN` is required and missing: the start array is assumed.
+    /// A `FEN` is required and missing, so the start array is assumed.
     NoFen,
 }
 
-/// A rule for the tags of a game, applied when all of them are known.
+/// A rule for the tags of a game. It is applied when all tags are known.
 type Rule = fn(&mut GameBuilder) -> Result<Option<TagRepair>, TagError>;
 
 /// The rules, in the order of application.
@@ -78,7 +79,7 @@ pub(crate) fn apply_rules(builder: &mut GameBuilder) -> Result<Vec<TagRepair>, T
     Ok(repairs)
 }
 
-/// Checks the value of a tag by itself, for formats that accept no unusual values.
+/// Checks the value of a single tag, for formats that accept no unusual values.
 ///
 /// # Errors
 /// The reason why the tag cannot have this value.
@@ -90,8 +91,9 @@ pub(crate) fn check_value(name: &str, value: &[u8]) -> Result<(), TagError> {
     }
 }
 
-/// The result of a game by its `Result` tag and its termination marker. If they disagree, the result that
-/// the last position proves counts, else the one that is not `*`, else the marker.
+/// Returns the result of a game from its `Result` tag and its termination marker. If they disagree,
+/// the result that the last position proves counts. If it proves none, the one that is not `*`
+/// counts, or else the marker.
 pub(super) fn agreed_result(
     tag: Option<Ending>,
     marker: Option<Ending>,
@@ -108,7 +110,7 @@ pub(super) fn agreed_result(
     }
 }
 
-/// Tags whose values are operations of their own in records.
+/// Tags whose values have an operation of their own in records.
 pub(super) const OPCODES: [(&str, Opcode); 5] = [
     ("ECO", Opcode::ECO),
     ("NIC", Opcode::NIC),
@@ -125,8 +127,8 @@ fn check_variant(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagErro
     }
 }
 
-/// Takes the start of a game from its tags, and adds the tags that a set-up game must have: `SetUp "1"`, and
-/// `Variant "Chess960"` if castling needs it.
+/// Sets the start of a game from its tags, and adds tags that a game with a FEN needs: `SetUp "1"`,
+/// and `Variant "Chess960"` if castling needs it.
 fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
     let game = builder.game();
     let is_due = game.tag("SetUp") == Some("1") || game.has_tag("FEN");
@@ -157,7 +159,7 @@ fn is_unknown(value: &str) -> bool {
     matches!(value.trim(), "" | "?" | "-" | "*")
 }
 
-/// Parses a FEN, leniently if the strict profile refuses it.
+/// Parses a FEN. If the standard profile refuses it, it is parsed in the lenient profile.
 fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
     let error = match fen::parse(fen.as_bytes(), Profile::Standard) {
         Ok(record) => return Ok((record, None)),
@@ -169,7 +171,8 @@ fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
     }
 }
 
-/// Names of standard chess and of Chess960 in files of many programs, reduced to letters and digits.
+/// Names of standard chess and of Chess960 in the files of many programs, without other characters
+/// than letters and digits.
 const KNOWN_VARIANTS: [&str; 30] = [
     "",
     "chess",
@@ -203,15 +206,15 @@ const KNOWN_VARIANTS: [&str; 30] = [
     "wildfr",
 ];
 
-/// Whether a variant has the rules of standard chess or of Chess960.
+/// Whether a variant is standard chess or Chess960.
 fn is_known_variant(name: &str) -> bool {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     let name: String = letters.take(40).flat_map(char::to_lowercase).collect();
     KNOWN_VARIANTS.contains(&name.as_str())
 }
 
-/// The counters of a record that was parsed from a FEN. If one of them is out of range, as the move number 0
-/// of many puzzles is, the other is kept.
+/// Returns the counters of a record that was parsed from a FEN. If one counter is out of range
+/// (many puzzles have the move number 0), the other is kept.
 fn counters(record: &EpdRecord, fen: &str) -> Counters {
     let mut words = fen.split_ascii_whitespace().skip(4).map(str::parse::<u32>);
     let mut word = || words.next().and_then(Result::ok);

@@ -1,12 +1,12 @@
-//! Writer of games: the export format, to the byte.
+//! Writer of games in export format, to the byte.
 
 use super::language::Language;
 use crate::model::{Color, Element, Game, Replay, SEVEN_TAG_ROSTER, Start};
 use crate::text::charset::{Charset, NotLatin1, put_ascii, put_latin1_text};
 use crate::text::{codes, san};
 
-/// Settings of [`format()`]. The default is the export format in UTF-8; ISO 8859-1, the character set of the
-/// standard, is an option.
+/// Settings of [`format()`]. The default is the export format in UTF-8. The character set of the
+/// standard, ISO 8859-1, is an option.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PgnFormatOptions {
     pub(crate) reduced: bool,
@@ -30,7 +30,7 @@ impl PgnFormatOptions {
         }
     }
 
-    /// Writes the reduced export format: the seven tag roster and the moves.
+    /// Whether the reduced export format is written: only the seven tag roster and the moves.
     #[must_use]
     pub const fn reduced(mut self, reduced: bool) -> PgnFormatOptions {
         self.reduced = reduced;
@@ -44,28 +44,29 @@ impl PgnFormatOptions {
         self
     }
 
-    /// Writes `?` for characters that the character set lacks, instead of an error.
+    /// Whether characters that the character set lacks are written as `?`. Otherwise they are an
+    /// error.
     #[must_use]
     pub const fn translit(mut self, translit: bool) -> PgnFormatOptions {
         self.translit = translit;
         self
     }
 
-    /// Writes ASCII only, in any character set, with `?` for all other characters.
+    /// Whether only ASCII is written, with any character set. All other characters become `?`.
     #[must_use]
     pub const fn ascii(mut self, ascii: bool) -> PgnFormatOptions {
         self.ascii = ascii;
         self
     }
 
-    /// Keeps `%` lines, which archives drop.
+    /// Whether `%` lines are written. By default they are left out, as archives require.
     #[must_use]
     pub const fn escapes(mut self, escapes: bool) -> PgnFormatOptions {
         self.escapes = escapes;
         self
     }
 
-    /// The language of the piece letters. Anything but English is for display only.
+    /// The language of the piece letters. Other languages than English are for display only.
     #[must_use]
     pub const fn language(mut self, language: Language) -> PgnFormatOptions {
         self.language = language;
@@ -79,7 +80,7 @@ impl Default for PgnFormatOptions {
     }
 }
 
-/// Numbers of parts of a game that were not written.
+/// Counts of the parts of a game that were not written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct GameLosses {
     /// Tags outside the roster.
@@ -88,7 +89,7 @@ pub struct GameLosses {
     pub comments: u64,
     /// NAGs.
     pub nags: u64,
-    /// Variations. Parts within variations are not counted again.
+    /// Variations of the main line. Parts within variations are not counted.
     pub variations: u64,
     /// `%` lines.
     pub escapes: u64,
@@ -123,7 +124,7 @@ pub enum PgnFormatError {
 }
 
 impl PgnFormatError {
-    /// The stable code.
+    /// The stable code of the diagnostic.
     pub const fn code(self) -> &'static str {
         match self {
             PgnFormatError::Charset(_) | PgnFormatError::Figurines => codes::E_PGC_CHARSET,
@@ -132,11 +133,11 @@ impl PgnFormatError {
     }
 }
 
-/// Appends a game in export format with an empty line after it, and returns the parts that the options left
-/// out.
+/// Appends a game in export format with an empty line after it. Returns counts of the parts that
+/// the options left out.
 ///
 /// # Errors
-/// [`PgnFormatError`]. Nothing is appended then.
+/// [`PgnFormatError`]; then nothing is appended.
 ///
 /// ```
 /// use epdb::text::pgn::{self, PgnReadOptions, PgnFormatOptions};
@@ -202,7 +203,7 @@ fn write_string(value: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// A string with its quotes.
+/// Returns a string with its quotes.
 pub(super) fn quoted(value: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len() + 2);
     write_string(value, &mut out);
@@ -217,7 +218,8 @@ fn write_movetext(
 ) {
     let mut layout = Layout::new(out);
     let mut replay = Replay::new(game.start());
-    // A move by Black has its number only if something separates it from White's move.
+    // A move by Black is numbered only if it is apart from White's move, for example after a
+    // comment.
     let mut apart = true;
     let mut depth_left_out = 0u32;
     for element in game.elements() {
@@ -278,16 +280,16 @@ fn write_movetext(
 /// Maximum number of characters of a line.
 const WIDTH: usize = 79;
 
-/// Fills lines with tokens.
+/// Fills lines with tokens, and breaks lines between them.
 struct Layout<'o> {
     out: &'o mut Vec<u8>,
     /// Number of characters of the line so far.
     column: usize,
     /// Text that must not be broken and is not in the line yet.
     unit: Vec<u8>,
-    /// The next token belongs to the unit.
+    /// True if the next token is attached to the unit.
     is_open: bool,
-    /// The last token was a comment to the end of its line.
+    /// True if the last token was a comment up to the end of its line.
     after_line_comment: bool,
 }
 
@@ -303,8 +305,8 @@ impl Layout<'_> {
         self.unit.extend_from_slice(token);
     }
 
-    /// Writes the number of the next move if it needs one. A move by Black needs one only if it is `apart` from
-    /// White's move.
+    /// Writes the number of the next move if it needs one. A move by Black needs a number only if
+    /// it is `apart` from White's move.
     fn number(&mut self, replay: &Replay, apart: bool) {
         let number = replay.fullmove_number();
         match replay.position().turn() {
@@ -314,18 +316,18 @@ impl Layout<'_> {
         }
     }
 
-    /// Begins a bracket, which is attached to the token after it.
+    /// Writes an opening bracket, which is attached to the token after it.
     fn open(&mut self, bracket: u8) {
         self.token(&[bracket]);
         self.is_open = true;
     }
 
-    /// Ends a bracket, which is attached to the token before it.
+    /// Writes a closing bracket, which is attached to the token before it.
     fn close(&mut self, bracket: u8) {
         self.unit.push(bracket);
     }
 
-    /// Moves the unit into the line, or into the next one.
+    /// Moves the unit into the line, or into a new line if it does not fit.
     fn flush(&mut self) {
         if self.unit.is_empty() {
             return;
@@ -360,8 +362,8 @@ impl Layout<'_> {
         self.after_line_comment = false;
     }
 
-    /// Writes a comment in braces, with line breaks between its words. A comment with a brace in it, or with a
-    /// backslash at its end, becomes lines with semicolons.
+    /// Writes a comment in braces, with line breaks between its words. If the comment has a brace
+    /// in it or a backslash at its end, it is written as lines with semicolons.
     fn comment(&mut self, text: &str) {
         if text.contains(['{', '}']) || text.ends_with('\\') {
             return self.line_comments(text);
@@ -369,7 +371,8 @@ impl Layout<'_> {
         self.open(b'{');
         for word in text.split(' ') {
             if (word.starts_with('%') || word == "[Event") && !self.is_open {
-                // Not at the start of a line, where it would be an escape or the next game.
+                // A blank keeps the word away from the start of a line, where it would be read as
+                // an escape or as the next game.
                 self.unit.push(b' ');
                 self.is_open = true;
             }
@@ -378,7 +381,8 @@ impl Layout<'_> {
         self.close(b'}');
     }
 
-    /// Writes lines with semicolons. Consecutive lines are read as one comment, so an empty line separates two.
+    /// Writes a comment as lines with semicolons. Consecutive lines are read as one comment, so the
+    /// line `{}` separates two comments.
     fn line_comments(&mut self, text: &str) {
         self.end_line();
         if self.after_line_comment {
@@ -398,7 +402,7 @@ impl Layout<'_> {
         self.after_line_comment = true;
     }
 
-    /// Ends the last line and adds an empty one.
+    /// Ends the last line and adds an empty line.
     fn finish(&mut self) {
         self.end_line();
         self.out.push(b'\n');

@@ -9,8 +9,8 @@ use crate::text::codes;
 use crate::text::typography::{Typographic, shown_character};
 
 impl<R: Read> GameReader<R> {
-    /// The next byte that is neither white space nor part of a `%` line; `None` at the end of the stream. With
-    /// `keep` the game keeps `%` lines.
+    /// Goes to the next byte that is neither white space nor part of a `%` line, and returns it;
+    /// `None` at the end of the stream. If `keep` is true, the game keeps the `%` lines.
     pub(super) fn next_byte(&mut self, keep: bool) -> Result<Option<u8>, Stop> {
         loop {
             self.source.want_token()?;
@@ -48,7 +48,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Skips a typographic character that stands for a blank or for nothing.
+    /// Skips a typographic character that stands for a blank, or for nothing.
     fn pass_typographic_blank(&mut self, blank: Typographic, keep: bool) -> Result<(), Stop> {
         let at = self.source.at;
         self.source.at += blank.len;
@@ -64,7 +64,7 @@ impl<R: Read> GameReader<R> {
         matches!(self.source.before(at), b'\n' | b'\r')
     }
 
-    /// Whether only blanks precede a place in its line.
+    /// Whether only blanks stand before a place in its line.
     pub(super) fn is_first_in_line(&self, at: usize) -> bool {
         let line = self.source.slice(0..at).rsplit(|byte| matches!(byte, b'\n' | b'\r')).next();
         line.is_none_or(|line| line.iter().all(|byte| is_white_space(*byte) || *byte >= 0x80))
@@ -85,14 +85,15 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// The typographic character at the start of a text that stands for a blank or for nothing.
+/// Returns the typographic character with which a text begins, if it stands for a blank or for
+/// nothing.
 fn typographic_blank(text: &[u8]) -> Option<Typographic> {
     Typographic::at_start(text).filter(Typographic::is_blank)
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A text without the blanks at its start, typographic ones included.
+/// Removes the blanks, also typographic ones, from the start of a text.
 pub(super) fn trim_blanks(mut text: &[u8]) -> &[u8] {
     loop {
         text = text.trim_ascii_start();
@@ -114,7 +115,7 @@ pub(super) fn has_blank_line(text: &[u8]) -> bool {
         match byte {
             b'\n' if place > 0 && text[place - 1] == b'\r' => {}
             b'\n' | b'\r' => ends += 1,
-            // Any other byte belongs to a `%` line.
+            // Another byte means that the line is a `%` line and not blank.
             byte if is_white_space(*byte) || *byte >= 0x80 => {}
             _ => ends = 0,
         }

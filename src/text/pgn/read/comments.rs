@@ -11,7 +11,7 @@ use crate::text::charset::{Charset, decode};
 use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// Reads a comment that begins with this byte.
+    /// Reads a comment; `byte` is its first byte.
     pub(super) fn comment(&mut self, byte: u8) -> Result<(), Stop> {
         self.look_for_blank_line();
         match byte {
@@ -22,7 +22,7 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Skips a comment.
+    /// Skips a comment; `byte` is its first byte.
     pub(super) fn skip_comment(&mut self, byte: u8) -> Result<(), Stop> {
         self.look_for_blank_line();
         let at = self.source.at;
@@ -34,15 +34,16 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Blank lines in a comment between tags do not count as blank lines between tags.
+    /// Ends a comment. Among tags it moves `tags_end` too, so blank lines inside the comment do not
+    /// count as blank lines between tags.
     fn end_comment_of_tags(&mut self) {
         if self.tags_end > 0 {
             self.tags_end = self.source.at;
         }
     }
 
-    /// Reads comments after the termination marker: they are the last ones of this game. A comment that is
-    /// not closed is left to the next game, which is refused for it.
+    /// Reads the comments after the termination marker, which still belong to this game. A comment
+    /// that is not closed is left to the next game, so that game is refused and not this one.
     pub(super) fn trailing_comments(&mut self, keep: bool) -> Result<(), Stop> {
         loop {
             let before = self.source.at;
@@ -67,7 +68,8 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reads `{ … }`. `%` lines in it are escapes, except in the lenient profile, where they are text.
+    /// Reads a comment `{ … }`. `%` lines in the comment are escapes, but in the lenient profile
+    /// they are text.
     pub(super) fn brace_comment(&mut self) -> Result<(), Stop> {
         if self.short_comment()? {
             return Ok(());
@@ -100,7 +102,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&kept, open + 1..close)
     }
 
-    /// Reads a comment within one line, as most are; false for any other comment.
+    /// Reads a comment within one line. Most comments are like this; false for any other comment.
     pub(super) fn short_comment(&mut self) -> Result<bool, Stop> {
         let open = self.source.at;
         let rest = self.source.rest();
@@ -111,8 +113,8 @@ impl<R: Read> GameReader<R> {
         Ok(true)
     }
 
-    /// The end of a comment. If another game begins before the comment is closed, it was left open; in the
-    /// lenient profile it ends there.
+    /// Finds the end of a comment. If another game begins before the comment is closed, the comment
+    /// was left open. In the lenient profile it ends there; the other profiles refuse the game.
     pub(super) fn end_of_comment(&mut self, open: usize) -> Result<CommentEnd, Stop> {
         let is_lenient = self.options.profile == Profile::Lenient;
         let mut close = self.source.find(open + 1, b'}', b'}')?;
@@ -145,15 +147,15 @@ impl<R: Read> GameReader<R> {
         self.source.slice(place..place + 1) == b"}"
     }
 
-    /// Whether a place of a comment is in a `%` line.
+    /// Whether a place in a comment is in a `%` line.
     fn is_in_escape(&self, open: usize, at: usize) -> bool {
         let text = self.source.slice(open..at);
         let line = memchr::memrchr2(b'\n', b'\r', text).map(|end| &text[end + 1..]);
         line.is_some_and(|line| line.first() == Some(&b'%'))
     }
 
-    /// The place of the brace that closes a comment with nested braces, each of them closed in it or escaped by
-    /// a backslash.
+    /// Finds the brace that closes a comment with nested braces. Each nested brace must be closed
+    /// within the comment or follow a backslash.
     fn nested_close(&mut self, open: usize) -> Result<Option<usize>, Stop> {
         let (mut depth, mut from) = (1, open + 1);
         for _ in 0..MAX_BRACES {
@@ -173,8 +175,8 @@ impl<R: Read> GameReader<R> {
         Ok(None)
     }
 
-    /// Reads `; …` to the end of the line. If the next line continues it, both are one comment, which the
-    /// writer had to split.
+    /// Reads `; …` up to the end of the line. If the next line is such a comment too, both are read
+    /// as one comment, because the writer splits long comments in this way.
     pub(super) fn line_comments(&mut self) -> Result<(), Stop> {
         let open = self.source.at;
         let mut text = Vec::new();
@@ -214,7 +216,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&raw, place)
     }
 
-    /// Adds a comment with this text, which was read from a range.
+    /// Adds a comment with the text `raw`, which was read from the range `place`.
     fn add_comment_text(&mut self, raw: &[u8], place: Range<usize>) -> Result<(), Stop> {
         let text = decode(raw, self.options.charset);
         let added = self.builder.add_comment(&text);
@@ -235,7 +237,7 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Reads the `%` line here, without its end.
+    /// Reads the `%` line that begins here, without its line end.
     pub(super) fn escape(&mut self, keep: bool) -> Result<(), Stop> {
         let from = self.source.at + 1;
         let end = self.source.end_of_line(from)?;
@@ -257,8 +259,9 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reports text that was read as Windows-1252 because it is not UTF-8. The strict profiles expect such
-    /// text, and so do files that declare Latin-1.
+    /// Reports text that was read as Windows-1252 because it is not UTF-8. The stricter profiles
+    /// report nothing, because the standard allows such text; neither do files that declare
+    /// Latin-1.
     pub(super) fn note_windows_1252(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let is_declared = self.options.charset == Some(Charset::Latin1);
         if is_declared || self.options.profile != Profile::Lenient {
@@ -272,25 +275,25 @@ impl<R: Read> GameReader<R> {
 
 /// The end of a comment in braces.
 pub(super) struct CommentEnd {
-    /// The end of its text.
+    /// The end of the text of the comment.
     close: usize,
-    /// The end of the comment with its brace.
+    /// The end of the comment, with its brace.
     pub(super) end: usize,
     fault: Option<&'static str>,
 }
 
-/// Maximum number of braces that are searched for the end of a comment with nested braces.
+/// Maximum number of braces that are examined to find the end of a comment with nested braces.
 const MAX_BRACES: usize = 64;
 
-/// Whether the first closing brace may not be the end of a comment: the comment has another opening brace,
-/// or a backslash precedes the closing one.
+/// Whether the first closing brace may not be the end of a comment. This is so if `text`, the
+/// comment up to this brace, has another opening brace or a backslash at its end.
 fn may_go_on(text: &[u8]) -> bool {
     text.last() == Some(&b'\\') || memchr::memchr(b'{', text).is_some()
 }
 
 /// Whether a text has control characters other than white space.
 fn has_control(raw: &[u8]) -> bool {
-    // Without an early exit, so that the compiler can use vectors.
+    // The loop has no early exit, so the compiler can use vectors.
     let control = raw.iter().fold(false, |any, byte| any | (*byte < b' ') | (*byte == 0x7f));
     control && raw.iter().any(is_control)
 }

@@ -1,4 +1,4 @@
-//! Reading games.
+//! The reader of games.
 
 mod blanks;
 mod comments;
@@ -26,18 +26,19 @@ use crate::text::{Diagnostic, Profile, codes};
 /// One game of the stream, or the reason why it cannot be read.
 #[derive(Debug)]
 pub struct GameRead<'a> {
-    /// Number of the game in the stream, from 1. Refused games count.
+    /// Number of the game in the stream, from 1. Refused games are counted too.
     pub number: u64,
-    /// Line of the stream in which it begins, from 1.
+    /// Line of the stream in which the game begins, from 1.
     pub line: u64,
-    /// The game, or the error for which it is refused. The next game can be read in either case.
+    /// The game, or the error for which it is refused. The next game can be read even after an
+    /// error.
     pub game: Result<&'a Game, Finding>,
-    /// Whether the game ends before a move that cannot be played.
+    /// True if the game was cut short before a move that cannot be played.
     pub is_cut_short: bool,
     /// Repairs and doubts.
     pub warnings: &'a [Finding],
-    /// The bytes of the game in the stream, with the blank lines after it. Empty if the game exceeds the
-    /// limit; [`GameReader::copy_long_game`] copies such a game.
+    /// The bytes of the game in the stream, and the blank lines after it. Empty if the game exceeds
+    /// the limit; [`GameReader::copy_long_game`] copies such a game.
     pub raw: &'a [u8],
 }
 
@@ -65,19 +66,19 @@ pub struct GameReader<R> {
     builder: GameBuilder,
     warnings: Vec<Finding>,
     number: u64,
-    /// The first token after the tags has been read.
+    /// True if the first token after the tags has been read.
     in_movetext: bool,
-    /// The end of the last tag, and of the last comment after it.
+    /// The place after the last tag and the comments that follow it.
     tags_end: usize,
-    /// A blank line follows the last tag.
+    /// True if a blank line follows the last tag.
     after_blank_line: bool,
     /// Place of the last move number.
     number_at: usize,
-    /// The rest of the main line has become a comment.
+    /// True if the rest of the main line has become a comment.
     is_truncated: bool,
-    /// The game declares another start than the start array, and does not give it.
+    /// True if the game declares a start other than the start array but does not give it.
     assumes_start: bool,
-    /// A game over the limit has not been copied yet.
+    /// True if a game over the limit has not been copied or skipped yet.
     in_long_game: bool,
 }
 
@@ -154,13 +155,14 @@ impl<R: Read> GameReader<R> {
         }))
     }
 
-    /// The blanks and escapes after the last game, once [`GameReader::next_game`] has returned `None`.
+    /// The blanks and escapes after the last game. Call this after [`GameReader::next_game`] has
+    /// returned `None`.
     pub fn rest(&self) -> &[u8] {
         self.source.slice(0..self.source.at)
     }
 
-    /// Copies the bytes of a game that was refused for its size, up to the next line that begins with an
-    /// `Event` tag. Copies nothing if there is no such game.
+    /// Copies the bytes of a game that was refused because it is too long, up to the next line that
+    /// begins with an `Event` tag. If there is no such game, copies nothing.
     ///
     /// # Errors
     /// Errors of the stream and of the sink.
@@ -189,8 +191,8 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reads a game into the builder, up to its termination marker or to its end without one; `None` if no
-    /// game is left.
+    /// Reads a game into the builder, up to its end. Returns its termination marker, `Some(None)`
+    /// if it has no marker, and `None` if no game is left.
     fn read_pieces(&mut self) -> Result<Option<Option<Ending>>, Stop> {
         loop {
             self.usual_tags();
@@ -242,8 +244,8 @@ impl<R: Read> GameReader<R> {
 
 /// A diagnostic about a game, and its place.
 ///
-/// Its text is `LINE:COLUMN: error[CODE]: message`, with the ply if there is one. Callers that know the file
-/// put its name in front.
+/// Its text is `LINE:COLUMN: error[CODE]: message`, with the ply if there is one. Callers that know
+/// the file add its name at the front.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct Finding {
     /// The line of the stream, from 1.
@@ -276,7 +278,7 @@ impl From<Broken> for Stop {
     }
 }
 
-/// The outcome of one step through the movetext.
+/// The outcome of one step through a game.
 enum Step {
     GoOn,
     /// The game has ended, with or without a termination marker.

@@ -17,8 +17,8 @@ use crate::text::typography::{Typographic, character_length, shown_character};
 use crate::text::{Profile, codes, san};
 
 impl<R: Read> GameReader<R> {
-    /// Reads moves, numbers and short comments in export format. [`GameReader::step`] reads everything else; it
-    /// would read these too, only slower.
+    /// Reads moves, numbers and short comments in export format. [`GameReader::step`] reads
+    /// everything else. It would read these tokens too, only more slowly.
     pub(super) fn usual_moves(&mut self) -> Result<(), Stop> {
         if !self.in_movetext || self.options.language != Language::ENGLISH {
             return Ok(());
@@ -32,7 +32,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reads moves and numbers up to a comment or to any other token.
+    /// Reads moves and numbers in export format, up to a comment or a token in any other form.
     fn usual_tokens(&mut self) -> Result<(), BuildError> {
         let GameReader { source, builder, number_at, .. } = self;
         let Some(replay) = builder.replay() else { return Ok(()) };
@@ -181,7 +181,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment(place)
     }
 
-    /// Reads a move, or a symbol in place of one.
+    /// Reads a move, or a symbol that stands where a move should be.
     pub(super) fn symbol(&mut self, at: usize) -> Result<(), Stop> {
         let text = symbol(self.source.rest());
         let place = at..at + text.len();
@@ -191,7 +191,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reads a move with typographic hyphens and the like.
+    /// Reads a move with typographic characters in it, such as hyphens.
     fn typographic_move(&mut self, place: Range<usize>, plain: &[u8]) -> Result<(), Stop> {
         let is_null = null_move(plain) == Some(plain.len());
         if !is_null && !self.is_move(plain) {
@@ -215,7 +215,7 @@ impl<R: Read> GameReader<R> {
         self.built(place.start, played)
     }
 
-    /// Reads `…` in place of periods.
+    /// Reads `…`, which stands for periods.
     fn typographic_periods(&mut self, at: usize, periods: &Typographic) -> Result<(), Stop> {
         self.source.at += periods.len;
         let name = shown_character(periods.character);
@@ -223,13 +223,13 @@ impl<R: Read> GameReader<R> {
         self.repair(UNICODE, at..self.source.at, periods.ascii, message)
     }
 
-    /// Reads a move number with its periods; false if the digits begin something else.
+    /// Reads a move number with its periods. False if the digits belong to something else.
     pub(super) fn move_number(&mut self, at: usize) -> Result<bool, Stop> {
         let rest = self.source.rest();
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let is_zero = rest[..digits].iter().all(|digit| *digit == b'0');
         match rest.get(digits) {
-            // No move has the number 0: these digits are the circles of castling.
+            // No move has the number 0: these digits are the zeros of castling, as in `0-0`.
             next if is_zero && (digits > 1 || next != Some(&b'.')) => return Ok(false),
             Some(b'-' | b'/' | b'=' | b'+' | b'#' | b':') => return Ok(false),
             _ if Typographic::at_start(&rest[digits..]).is_some_and(|it| it.ascii == "-") => {
@@ -307,21 +307,21 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Whether a text fits exactly one legal move.
+    /// Whether exactly one legal move fits a text.
     pub(super) fn is_move(&self, text: &[u8]) -> bool {
         let Some(replay) = self.builder.replay() else { return false };
         let text = self.options.language.to_english(text);
         san::find(&replay.playable(), &text, Profile::Lenient).is_ok()
     }
 
-    /// Whether the number here begins another game, without tags.
+    /// Whether the number here begins another game that has no tags.
     fn begins_game_by_number(&self) -> bool {
         let has_begun = self.is_truncated || self.builder.game().plies().next().is_some();
         has_begun && self.builder.depth() == 0 && self.counts_from_one_again()
     }
 
-    /// Reads a symbol that is not a move: perhaps a mark that is separate from its move, or a move in an odd
-    /// spelling.
+    /// Reads a symbol that is not a move. It may be a mark that stands apart from its move, or a
+    /// move in an odd spelling.
     pub(super) fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
         let place = at..self.source.at;
         let text = self.source.slice(place.clone());
@@ -365,23 +365,24 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Moves and numbers in export format, each after at most one blank or line end.
+/// Moves and numbers in export format. At most one blank or line end stands before each.
 struct UsualTokens<'t> {
     text: &'t [u8],
-    /// End of the tokens that were taken.
+    /// End of the tokens read so far.
     at: usize,
     /// Place of the last number.
     number_at: Option<usize>,
     number: MoveNumber,
 }
 
-/// Maximum length of a blank, a number with its periods, a blank and a move together.
+/// Maximum length of a blank, a number with its periods, a blank and a move, all together.
 const WINDOW: usize = 32;
 
 impl UsualTokens<'_> {
-    /// Takes tokens up to a comment or to any other token.
+    /// Reads tokens up to a comment or a token in any other form.
     fn take(&mut self, turn: Color, builder: &mut GameBuilder) -> Result<(), BuildError> {
-        // Separate code for each side, so that the processor predicts where numbers are.
+        // Each side has a call (and so a copy) of `ply`, which lets the processor predict where
+        // numbers are.
         let mut is_white = turn == Color::White;
         while (!is_white || self.ply(builder)?) && self.ply(builder)? {
             is_white = true;
@@ -393,7 +394,7 @@ impl UsualTokens<'_> {
         Ok(())
     }
 
-    /// Takes a number, if there is one, and the move after it; false if there is no move.
+    /// Reads a number, if there is one, and the move after it. False if no move follows.
     #[inline(always)]
     fn ply(&mut self, builder: &mut GameBuilder) -> Result<bool, BuildError> {
         let start = self.at;
@@ -424,7 +425,8 @@ impl UsualTokens<'_> {
     }
 }
 
-/// Length of the blank or line end at a place; 0 for anything else, and if a `%` line follows.
+/// Length of the blank or line end at a place. 0 if there is another byte, or if a `%` line
+/// follows.
 #[inline(always)]
 fn blank_length(window: &[u8; WINDOW], place: usize) -> usize {
     match window[place..] {
@@ -438,7 +440,7 @@ fn blank_length(window: &[u8; WINDOW], place: usize) -> usize {
 /// A move number and its text.
 struct MoveNumber {
     value: u32,
-    /// Its digits and a period, the first in the lowest byte.
+    /// The digits of the number and a period, the first in the lowest byte.
     text: u64,
     len: usize,
 }
@@ -454,7 +456,7 @@ impl MoveNumber {
                 return MoveNumber { value, text, len };
             }
         }
-        // Matches no text.
+        // The number is too long, so its text matches nothing.
         MoveNumber { value, text: u64::MAX, len: 8 }
     }
 
@@ -470,7 +472,8 @@ impl MoveNumber {
         }
     }
 
-    /// Length of this number with its periods at a place; `None` if it has no periods or too many.
+    /// Length of this number with its periods at a place of the window. `None` if the text is not
+    /// this number, or if it has no period or too many.
     #[inline(always)]
     fn length_at(&self, window: &[u8; WINDOW], place: usize) -> Option<usize> {
         let text = u64::from_le_bytes(*window[place..].first_chunk()?);
@@ -487,7 +490,7 @@ fn typographic_periods(text: &[u8]) -> Option<Typographic> {
     Typographic::at_start(text).filter(Typographic::is_period)
 }
 
-/// The code points of the typographic characters of a word, for messages.
+/// Names the code points of the typographic characters of a word, for messages.
 fn unicode(text: &[u8]) -> String {
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;

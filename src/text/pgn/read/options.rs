@@ -12,7 +12,7 @@ pub struct PgnReadOptions {
     pub(crate) charset: Option<Charset>,
     pub(super) checks_tags: bool,
     pub(crate) limit: usize,
-    /// `None`: the profile decides.
+    /// Whether games are cut short; `None` if the profile decides.
     truncate: Option<bool>,
 }
 
@@ -29,8 +29,8 @@ impl PgnReadOptions {
         }
     }
 
-    /// The profile. `Strict`: exactly the export format. `Standard`: the import format of the standard.
-    /// `Lenient`: files as people have them, with a warning for each repair.
+    /// The profile. `Strict` accepts exactly the export format, `Standard` the import format of the
+    /// standard, and `Lenient` files as they are found in practice, with a warning for each repair.
     #[must_use]
     pub const fn profile(mut self, profile: Profile) -> PgnReadOptions {
         self.profile = profile;
@@ -44,42 +44,43 @@ impl PgnReadOptions {
         self
     }
 
-    /// The character set. Unless Latin-1 is declared, each text is read as UTF-8 if it is valid UTF-8, else as
-    /// Windows-1252.
+    /// The character set. If it is not Latin-1, each text is read as UTF-8, or as Windows-1252 if
+    /// it is not valid UTF-8.
     #[must_use]
     pub const fn charset(mut self, charset: Option<Charset>) -> PgnReadOptions {
         self.charset = charset;
         self
     }
 
-    /// Whether the values of all standard tags are checked, with a warning for each fault. By default only
-    /// dates and ratings are checked.
+    /// Whether the values of all standard tags are checked, with a warning for each fault. By
+    /// default only dates and ratings are checked.
     #[must_use]
     pub const fn check_tags(mut self, check: bool) -> PgnReadOptions {
         self.checks_tags = check;
         self
     }
 
-    /// Maximum number of bytes of a game; longer games are not kept in memory. A game seldom needs more than
-    /// ten times its bytes.
+    /// Maximum number of bytes of a game; longer games are not kept in memory. A game seldom needs
+    /// more memory than ten times its bytes.
     #[must_use]
     pub const fn limit(mut self, limit: usize) -> PgnReadOptions {
         self.limit = limit;
         self
     }
 
-    /// Whether a game is cut short at a move of its main line that cannot be played: the moves before it are
-    /// kept and the rest becomes a comment. Otherwise the game is refused.
+    /// Whether a game is cut short at a move of its main line that cannot be played. Then the moves
+    /// before it are kept and the rest becomes a comment. Otherwise the game is refused.
     ///
-    /// By default the lenient profile cuts games short, except at their first move, and the other profiles
-    /// refuse them.
+    /// By default the lenient profile cuts such games short, unless the move is the first of the
+    /// game. The other profiles refuse them.
     #[must_use]
     pub const fn truncate(mut self, truncate: bool) -> PgnReadOptions {
         self.truncate = Some(truncate);
         self
     }
 
-    /// Whether a game is cut short that has moves (or none) before the one that cannot be played.
+    /// Whether a game is cut short at a move that cannot be played. `has_moves` says whether moves
+    /// precede it.
     pub(super) fn cuts_short(&self, has_moves: bool) -> bool {
         self.truncate.unwrap_or(has_moves && self.profile == Profile::Lenient)
     }

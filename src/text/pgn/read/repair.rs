@@ -1,5 +1,5 @@
-//! Repairs of games: lines that cannot be played to their end, markers without a blank after a move.
-//! glued to moves.
+//! Repairs of games: lines that cannot be played to their end, and termination markers without a
+//! blank after a move.
 
 use std::io::Read;
 use std::ops::Range;
@@ -11,8 +11,9 @@ use crate::text::diagnostic::shown;
 use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// Handles a place after which the line cannot be played. The rest of a variation becomes comments, and so
-    /// does the rest of a game that may be cut short. Otherwise the game is refused.
+    /// Handles a place at which a line cannot be played further. In a variation, the rest of the
+    /// variation becomes comments. In the main line, the rest of the game becomes comments if the
+    /// game may be cut short; otherwise the game is refused.
     pub(super) fn give_up_line(
         &mut self,
         code: &'static str,
@@ -36,7 +37,8 @@ impl<R: Read> GameReader<R> {
                 self.keep_rest(codes::W_PGN_VARIATION, at, message)
             }
             _ => {
-                // A marker without a blank after the move still ends the game.
+                // `skip_game` continues here, so a marker without a blank after this move still
+                // ends the game.
                 self.source.at = at;
                 Err(self.refused_move(code, at, message))
             }
@@ -47,7 +49,8 @@ impl<R: Read> GameReader<R> {
         self.options.cuts_short(self.builder.game().plies().next().is_some())
     }
 
-    /// Turns the rest of a line into comments. Comments in it stay comments, and `%` lines stay escapes.
+    /// Turns the rest of a line into comments. Comments in the rest stay comments, and `%` lines
+    /// stay escapes.
     fn keep_rest(&mut self, code: &'static str, at: usize, message: String) -> Result<(), Stop> {
         let ply = self.builder.replay().map(|replay| replay.ply() + 1);
         let from = self.start_of_number(at);
@@ -77,8 +80,8 @@ impl<R: Read> GameReader<R> {
         self.end_empty_variation()
     }
 
-    /// Advances to the next comment or escape in the rest of a line and returns its first byte; `None` at the
-    /// end of the line. `depth` counts the brackets.
+    /// Advances to the next comment or escape in the rest of a line. Returns its first byte; `None`
+    /// at the end of the line. `depth` counts the open brackets.
     fn next_of_rest(&mut self, depth: &mut u32) -> Result<Option<u8>, Stop> {
         let in_variation = self.builder.depth() > 0;
         loop {
@@ -115,8 +118,8 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Whether a termination marker that ends here ends the game. In a variation it does so only if the
-    /// variation does not end after it.
+    /// Whether a termination marker that ends here ends the game. In a variation, a marker just
+    /// before the end of the variation does not.
     fn ends_the_game(&mut self, in_variation: bool) -> Result<bool, Stop> {
         Ok(!in_variation || self.next_byte(false)? != Some(b')'))
     }
@@ -130,7 +133,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment(place)
     }
 
-    /// The place of the number before a move, or else of the move.
+    /// Returns the place of the number before a move, or of the move if it has no number.
     pub(super) fn start_of_number(&self, at: usize) -> usize {
         let between = self.source.slice(self.number_at..at.max(self.number_at));
         let is_number = between.first().is_some_and(u8::is_ascii_digit)
@@ -140,7 +143,8 @@ impl<R: Read> GameReader<R> {
         if is_number { self.number_at } else { at }
     }
 
-    /// Removes a variation without moves: its comments become those of the move that it would replace.
+    /// Removes a variation without moves. Its comments become comments of the move that the
+    /// variation would replace.
     fn end_empty_variation(&mut self) -> Result<(), Stop> {
         if self.builder.depth() == 0 || self.builder.has_move() {
             return Ok(());
@@ -154,7 +158,8 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Splits a symbol into a move of `length` bytes and a termination marker, which is read next.
+    /// Splits a symbol into a move of `length` bytes and a termination marker. The move is played;
+    /// the marker is read next.
     pub(super) fn split_marker(&mut self, place: Range<usize>, length: usize) -> Result<(), Stop> {
         let (head, marker) = self.source.slice(place.clone()).split_at(length);
         let message =
@@ -166,7 +171,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Appends a word after a blank.
+/// Appends a blank, if the text is not empty, and a word.
 fn put_word(text: &mut Vec<u8>, word: &[u8]) {
     if !text.is_empty() {
         text.push(b' ');

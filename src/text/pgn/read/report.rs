@@ -1,4 +1,4 @@
-//! Errors, warnings and repairs, each with its place and by the rules of the profile.
+//! Errors, warnings and repairs, each with its place. The profile decides which one a fault is.
 
 use std::io::Read;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use super::{Finding, Stop};
 use crate::model::BuildError;
 use crate::text::{Diagnostic, Profile, codes};
 
-/// Maximum number of warnings of one game.
+/// Maximum number of warnings about one game.
 const MAX_WARNINGS: usize = 1 << 16;
 
 /// The error code of the stricter profiles, and the warning code of the lenient one.
@@ -49,7 +49,8 @@ impl<R: Read> GameReader<R> {
         Stop::Refused(finding)
     }
 
-    /// Adds a warning. A game with too many warnings is refused, so that they cannot fill the memory.
+    /// Adds a warning. A game with too many warnings is refused, so that they cannot fill the
+    /// memory.
     pub(super) fn note(&mut self, warning: Diagnostic, at: usize) -> Result<(), Stop> {
         if self.warnings.len() == MAX_WARNINGS {
             let message = format!("more than {MAX_WARNINGS} repairs and doubts in one game");
@@ -60,7 +61,7 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Adds a warning that changes nothing.
+    /// Adds a warning about something that is not changed.
     pub(super) fn warn(
         &mut self,
         code: &'static str,
@@ -70,7 +71,7 @@ impl<R: Read> GameReader<R> {
         self.note(Diagnostic::warning(code, 0, message), at)
     }
 
-    /// Reports a repair of the bytes of a range, in every profile.
+    /// Reports that the bytes of a range were repaired, as a warning in every profile.
     pub(super) fn change(
         &mut self,
         code: &'static str,
@@ -83,7 +84,8 @@ impl<R: Read> GameReader<R> {
         self.note(Diagnostic::warning(code, 0, message).with_repair(before, after), at)
     }
 
-    /// Reports a repair of the bytes of a range in the lenient profile; an error in other profiles.
+    /// Reports a repair of the bytes of a range: as a warning in the lenient profile, as an error
+    /// in the others.
     pub(super) fn repair(
         &mut self,
         codes: Codes,
@@ -94,7 +96,7 @@ impl<R: Read> GameReader<R> {
         self.repair_at(codes, place.start, place, after, message)
     }
 
-    /// [`Self::repair`] with a separate place for the message.
+    /// Does the same as [`Self::repair`]; the message has the place `at`.
     pub(super) fn repair_at(
         &mut self,
         codes: Codes,
@@ -109,7 +111,8 @@ impl<R: Read> GameReader<R> {
         self.note(Diagnostic::warning(codes.1, 0, message).with_repair(before, after), at)
     }
 
-    /// Adds a warning that changes nothing in the lenient profile; an error in other profiles.
+    /// Reports something that is not changed: as a warning in the lenient profile, as an error in
+    /// the others.
     pub(super) fn keep(&mut self, codes: Codes, at: usize, message: &str) -> Result<(), Stop> {
         self.lenient_only(codes.0, at, message)?;
         self.warn(codes.1, at, message)

@@ -1,5 +1,5 @@
-//! Second reading of symbols that are not moves: a move in parts, two moves in one symbol, a move in an odd
-//! notation. The symbol is read only if exactly one reading is possible.
+//! Second reading of a symbol that is not a move. It may be a part of a move, two moves without a
+//! blank, or a move in an odd notation. It is read only if exactly one reading is possible.
 
 use std::fmt;
 use std::io::Read;
@@ -26,11 +26,11 @@ pub(super) struct Reading {
 }
 
 enum Form {
-    /// The move has blanks in it and ends at this place.
+    /// The move has blanks in it. It ends at this place.
     Parts(usize),
     /// The move has an odd spelling.
     Odd,
-    /// Another move follows after this number of bytes, without a blank.
+    /// Another move follows without a blank; this move has this number of bytes.
     Pair(usize),
 }
 
@@ -44,8 +44,9 @@ impl fmt::Display for Reading {
 }
 
 impl<R: Read> GameReader<R> {
-    /// Reads a symbol that is not a move, and the symbols that belong to it, if it has one reading. False if it
-    /// has none. If it has several, it is a move that cannot be played.
+    /// Reads a symbol that is not a move, with the symbols after it that belong to the same move.
+    /// Returns false if it has no possible reading. If it has several, it is treated as a move that
+    /// cannot be played.
     pub(super) fn reread(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let readings = self.readings(place.clone())?;
         match &readings[..] {
@@ -58,8 +59,9 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reads a letter that is either a sign of printed annotation or the piece of the next move; false if it is
-    /// the sign. After a number there is no move that a sign could annotate.
+    /// Reads a letter that is either a sign of printed annotation or the piece letter of the next
+    /// move. Returns false if it is the sign. After a move number it cannot be the sign, because
+    /// there is no move to annotate.
     pub(super) fn reread_sign(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let parts = self.in_parts(place.clone())?;
         let next = self.parts_behind(place.end).into_iter().next();
@@ -143,7 +145,7 @@ impl<R: Read> GameReader<R> {
         Ok(readings)
     }
 
-    /// Readings as moves with blanks in them that begin with this symbol.
+    /// Collects the readings as a move with blanks in it that begins with this symbol.
     fn in_parts(&mut self, place: Range<usize>) -> Result<Vec<Reading>, Stop> {
         self.source.want_token()?;
         let mut readings = Vec::new();
@@ -166,7 +168,8 @@ impl<R: Read> GameReader<R> {
         san::usual(playable, &self.options.language.to_english(text))
     }
 
-    /// Whether this is no castling, or one that does not continue after a blank, as `O-O -O` does.
+    /// Whether the symbol is not castling, or is castling that does not go on after a blank, as in
+    /// `O-O -O`.
     pub(super) fn is_whole_castling(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let is_castling = san::circles(self.source.slice(place.clone())) == Some(2);
         if !is_castling || self.options.profile != Profile::Lenient {
@@ -176,7 +179,8 @@ impl<R: Read> GameReader<R> {
         Ok(self.leaves_castlings(self.source.slice(place.clone()), place.end))
     }
 
-    /// Whether all circles after this place belong to castling moves too.
+    /// Whether all circles (letters O or zeros) after the place `end` also belong to castling
+    /// moves, so that none is left over.
     fn leaves_castlings(&self, text: &[u8], end: usize) -> bool {
         let circles = |part: Range<usize>| {
             let part = self.source.slice(part);
@@ -186,7 +190,8 @@ impl<R: Read> GameReader<R> {
         san::circles(text).is_none() || matches!(behind, 0 | 2 | 3)
     }
 
-    /// The following symbols of the same paragraph that may be parts of a move that begins before them.
+    /// Returns the symbols after the place `end`, in the same paragraph, that may be parts of a
+    /// move begun before them.
     fn parts_behind(&self, end: usize) -> Vec<Range<usize>> {
         let known = self.source.slice(self.source.at..self.source.at + MAX_TOKEN);
         let known_end = self.source.at + known.len();
@@ -198,7 +203,7 @@ impl<R: Read> GameReader<R> {
             let blanks = &rest[..rest.len() - text.len()];
             let part = symbol(text);
             let is_number = text[part.len()..].starts_with(b".") && is_number(part);
-            // A part at the end of the buffer may continue after it.
+            // A part at the end of the bytes in memory may continue after them.
             let is_whole = part.len() < text.len() || known.len() < MAX_TOKEN;
             let is_marker = marker_length(text).is_some();
             let is_part = !part.is_empty() && !is_number && is_whole;
@@ -212,8 +217,8 @@ impl<R: Read> GameReader<R> {
         parts
     }
 
-    /// Whether a number 1 here begins the moves of another game: after a blank line, with a move that is legal
-    /// in the start array.
+    /// Whether a number 1 here begins the moves of another game. It does after a blank line, if the
+    /// move after it is legal in the start array.
     pub(super) fn counts_from_one_again(&self) -> bool {
         let rest = self.source.rest();
         let [b'1', b'.', behind @ ..] = rest else { return false };

@@ -1,4 +1,4 @@
-//! The end of a game: its termination marker, its `Result` tag, variations left open.
+//! The end of a game: its termination marker, its `Result` tag, and variations that were left open.
 
 use std::io::Read;
 
@@ -15,7 +15,8 @@ use crate::text::pgn::write::{self, PgnFormatOptions};
 use crate::text::{Diagnostic, Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// Reads the termination marker here, if there is one. In a variation it is dropped.
+    /// Reads the termination marker that begins here, if there is one. At the end of a variation it
+    /// is dropped.
     pub(super) fn marker(&mut self, at: usize) -> Result<Option<Step>, Stop> {
         let Some(spelled) = Spelled::at_start(self.source.rest()) else { return Ok(None) };
         let place = at..at + spelled.len;
@@ -35,8 +36,9 @@ impl<R: Read> GameReader<R> {
         self.end_at(at, spelled.ending).map(Some)
     }
 
-    /// Whether `0-0` up to a place is a termination marker and not castling: nothing of the game follows, and
-    /// either castling is not legal or the Result tag has the same text.
+    /// Whether the text `0-0` that ends at a place is a termination marker and not castling. It is
+    /// if nothing but comments follow in the game, and if castling is not legal or the Result tag
+    /// is `0-0` too.
     fn ends_unplayed(&mut self, end: usize) -> Result<bool, Stop> {
         if self.builder.depth() > 0 {
             return Ok(false);
@@ -83,7 +85,7 @@ impl<R: Read> GameReader<R> {
         Ok(Step::End(Some(ending)))
     }
 
-    /// Settles the result and closes variations that were left open.
+    /// Closes variations that were left open, and settles the result.
     pub(super) fn finish(&mut self, marker: Option<Ending>) -> Result<(), Stop> {
         let at = self.source.at;
         self.begin_movetext()?;
@@ -153,7 +155,7 @@ impl<R: Read> GameReader<R> {
         self.note(warning.with_repair(before, after), at)
     }
 
-    /// The result that the last position proves: checkmate or stalemate.
+    /// Returns the result that the last position proves by checkmate or stalemate, if it does.
     fn proven_result(&self) -> Option<GameResult> {
         let replay = self.builder.replay().filter(|_| !self.is_truncated)?;
         let playable = replay.playable();
@@ -169,7 +171,7 @@ impl<R: Read> GameReader<R> {
 }
 
 impl<R: Read> GameReader<R> {
-    /// Refuses a game that is not in export format.
+    /// Refuses the game if it is not in export format.
     pub(super) fn compare_with_export(&mut self) -> Result<(), Stop> {
         let is_utf8 = std::str::from_utf8(self.source.slice(0..self.source.at)).is_ok();
         let latin1 = self.options.charset == Some(Charset::Latin1) || !is_utf8;
@@ -191,8 +193,8 @@ impl<R: Read> GameReader<R> {
         Err(self.refused(codes::E_PGN_NONCANON, same, message))
     }
 
-    /// Reports the first line that is longer than the standard allows. The lenient profile takes lines of any
-    /// length, because most programs write them.
+    /// Reports the first line that is longer than the standard allows. The lenient profile accepts
+    /// lines of any length, because most programs write them.
     pub(super) fn check_lines(&mut self) -> Result<(), Stop> {
         if self.options.profile == Profile::Lenient {
             return Ok(());

@@ -22,7 +22,7 @@ impl<R: Read> GameReader<R> {
 
     pub(super) fn skip_tokens(&mut self) -> Result<(), Stop> {
         if !self.in_movetext {
-            // The tag that was refused.
+            // The refused tag ends with its line.
             self.source.at = self.source.end_of_line(self.source.at)?;
             self.end_tag();
         }

@@ -1,4 +1,4 @@
-//! Tag pairs: their spelling, and the end of the tags of a game. The rules for their values are in
+//! Tag pairs: their spelling, and where the tags of a game end. The rules for their values are in
 //! [`tags`].
 
 use std::borrow::Cow;
@@ -22,7 +22,8 @@ use crate::text::pgn::tags::{self, TagRepair};
 use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// Whether a tag pair begins here: with `[`, or among tags with a known name that lacks the bracket.
+    /// Whether a tag pair begins here. It begins with `[`; among tags it may also begin with a
+    /// known name that lacks the bracket.
     pub(super) fn is_tag(&self, byte: u8) -> bool {
         let may_lack_bracket = !self.in_movetext && byte.is_ascii_uppercase();
         byte == b'['
@@ -31,9 +32,9 @@ impl<R: Read> GameReader<R> {
                 && lacks_bracket(self.source.rest())
     }
 
-    /// Whether the tag here belongs to the next game: movetext precedes it, or the game has this tag already.
-    /// Among tags a blank line must precede it, unless the tag is of the roster. After a blank line, `Event`
-    /// always begins a game.
+    /// Whether the tag here belongs to the next game. After movetext it does. Among tags it does if
+    /// the game has a tag of this name already, and either a blank line precedes or the tag is of
+    /// the roster. After a blank line, `Event` always begins a game.
     pub(super) fn begins_next_game(&mut self) -> Result<bool, Stop> {
         if self.in_movetext {
             return Ok(self.is_first_in_line(self.source.at) && is_tag_like(self.source.rest()));
@@ -49,7 +50,7 @@ impl<R: Read> GameReader<R> {
         Ok(begins_any || is_repeated && (self.after_blank_line || is_of_roster))
     }
 
-    /// Searches for a blank line between the last tag and this place.
+    /// Looks for a blank line between the last tag and this place.
     pub(super) fn look_for_blank_line(&mut self) {
         if !self.in_movetext && self.tags_end > 0 {
             let gap = self.source.slice(self.tags_end..self.source.at);
@@ -57,7 +58,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Stores the end of a tag.
+    /// Notes that a tag ends here.
     pub(super) fn end_tag(&mut self) {
         self.tags_end = self.source.at;
         self.after_blank_line = false;
@@ -91,7 +92,8 @@ impl<R: Read> GameReader<R> {
         self.check_tag_values(at)
     }
 
-    /// Warns of invalid values: of the tags that become fields, or of all tags that the standard knows.
+    /// Warns about invalid values: by default only of tags that become fields, but of all standard
+    /// tags if the options ask for it.
     fn check_tag_values(&mut self, at: usize) -> Result<(), Stop> {
         let mut found = Vec::new();
         for (name, value) in self.builder.game().tags() {
@@ -103,8 +105,8 @@ impl<R: Read> GameReader<R> {
         found.into_iter().try_for_each(|message| self.warn(codes::W_PGN_TAGVALUE, at, message))
     }
 
-    /// Reads tags in export format, each at the start of the game or in the line after the tag before it,
-    /// with a name that is new in the game. [`GameReader::tag`] reads everything else.
+    /// Reads tags in export format, one to a line, without gaps from the start of the game, and
+    /// each name only once. [`GameReader::tag`] reads everything else.
     pub(super) fn usual_tags(&mut self) {
         while self.tags_end == self.source.at && !self.in_movetext {
             let text = utf8_prefix(self.source.rest(), self.options.charset);
@@ -149,8 +151,8 @@ impl<R: Read> GameReader<R> {
         self.tag_added(open, added)
     }
 
-    /// Reads the `]` after the value. Other text before it is dropped if the name is known; otherwise this
-    /// is not a tag, and the result is false.
+    /// Reads the `]` after the value. Other text before the `]` is dropped if the tag name is
+    /// known. If the name is not known, this is not a tag, and the result is false.
     fn close_tag(&mut self, open: usize, name: &str) -> Result<bool, Stop> {
         let end = self.source.at;
         if self.next_byte(true)? == Some(b']') {
@@ -186,8 +188,9 @@ impl<R: Read> GameReader<R> {
         self.repair(TAG, open..self.source.at, "", message)
     }
 
-    /// The end of text in brackets: the last `]` of the line, or the first if another bracket follows; else a
-    /// `]` in the next lines, before an empty line; else the end of the line.
+    /// Finds the end of text in brackets. If the line has a `]`, the last one ends the text, or the
+    /// first one if another bracket follows it. Otherwise a `]` in the next lines ends it, if no
+    /// empty line comes before. Otherwise the text ends with the line.
     fn end_of_brackets(&mut self, open: usize) -> Result<usize, Stop> {
         let line_end = self.source.end_of_line(open)?;
         let line = self.source.slice(open..line_end);
@@ -210,7 +213,7 @@ impl<R: Read> GameReader<R> {
         Ok(line_end)
     }
 
-    /// The next line after a line end; `None` at the end of the stream.
+    /// Returns the range of the line after a line end; `None` at the end of the stream.
     pub(super) fn next_line(&mut self, line_end: usize) -> Result<Option<Range<usize>>, Stop> {
         let start = match self.source.slice(line_end..line_end + 2) {
             [b'\r', b'\n'] => line_end + 2,
@@ -235,7 +238,7 @@ impl<R: Read> GameReader<R> {
         self.built(open, added.map(drop))
     }
 
-    /// Reads the name of a tag; `None` if there is none.
+    /// Reads the name of a tag; `None` if no name is here.
     fn tag_name(&mut self) -> Result<Option<String>, Stop> {
         let at = self.source.at;
         let Some((length, name)) = read_name(self.source.rest()) else { return Ok(None) };
@@ -251,7 +254,7 @@ impl<R: Read> GameReader<R> {
         Ok(Some(name))
     }
 
-    /// Skips a tag of a game that was refused, but stores that the game has it.
+    /// Skips a tag of a refused game, but notes that the game has this tag.
     pub(super) fn skip_tag(&mut self) -> Result<(), Stop> {
         match self.tag() {
             // The game is refused already, so faults of further tags are not reported.
@@ -265,10 +268,11 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Number of bytes of tags that are read together.
+/// Number of bytes from which [`GameReader::usual_tags`] reads tags at once.
 const TAGS_AT_ONCE: usize = 512;
 
-/// The longest prefix that is valid both as UTF-8 and in the declared character set.
+/// Returns the longest prefix that is valid UTF-8 and has the same meaning in the declared
+/// character set.
 fn utf8_prefix(bytes: &[u8], declared: Option<Charset>) -> &str {
     let bytes = &bytes[..bytes.len().min(TAGS_AT_ONCE)];
     if declared == Some(Charset::Latin1) && !bytes.is_ascii() {
@@ -280,7 +284,7 @@ fn utf8_prefix(bytes: &[u8], declared: Option<Charset>) -> &str {
     }
 }
 
-/// Reads tags from the start of a text and returns the length that was taken.
+/// Reads tags from the start of a text. Returns the number of bytes read.
 fn take_usual_tags(text: &str, is_first: bool, builder: &mut GameBuilder) -> usize {
     let mut taken = 0;
     loop {
@@ -313,7 +317,7 @@ fn is_tag_like(text: &[u8]) -> bool {
     })
 }
 
-/// Whether a line has a tag pair without its opening bracket.
+/// Whether a line is a tag pair that lacks its opening bracket.
 fn lacks_bracket(text: &[u8]) -> bool {
     let line = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
     read_name(line).is_some_and(|(length, name)| {
@@ -323,8 +327,9 @@ fn lacks_bracket(text: &[u8]) -> bool {
     })
 }
 
-/// The name at the start of a text and the length of its spelling. Known names may have blanks and signs in
-/// them, such as `Black Elo`; other names have the spelling of the standard.
+/// Reads the tag name at the start of a text. Returns the length of its spelling and the name. A
+/// known name may have blanks and signs in it, such as `Black Elo`; another name must have the
+/// spelling of the standard.
 fn read_name(text: &[u8]) -> Option<(usize, String)> {
     let word = text.iter().take_while(|byte| is_tag_name_byte(**byte)).count();
     let known = [words_before_quote(text), word].into_iter().find_map(|length| {
@@ -340,15 +345,16 @@ fn read_name(text: &[u8]) -> Option<(usize, String)> {
     known.or_else(as_it_is)
 }
 
-/// Length of the words before a quote in the same line; 0 without such words.
+/// Length of the words before a quote in the same line; 0 if no quote follows words.
 fn words_before_quote(text: &[u8]) -> usize {
     let is_word = |byte: &&u8| is_tag_name_byte(**byte) && **byte != b'\'' || **byte == b' ';
     let length = text.iter().take_while(is_word).count();
     if begins_with_quote(&text[length..]) { text[..length].trim_ascii_end().len() } else { 0 }
 }
 
-/// Length of text after a string that is dropped with its tag: up to the `]`, or in place of the `]`. Text
-/// that may be movetext or another tag is not dropped.
+/// Length of the text that is dropped after the string of a tag. It goes up to the `]`, or to the
+/// end of the line if there is no `]`. Text that may be movetext or another tag is not dropped, so
+/// its length is 0.
 fn other_text_length(line: &[u8]) -> usize {
     let text = line.trim_ascii();
     if matches!(text.first(), None | Some(b'[' | b'{' | b';' | b'(' | b'*' | b'0'..=b'9')) {
@@ -362,7 +368,7 @@ fn other_text_length(line: &[u8]) -> usize {
     }
 }
 
-/// Name and value of a tag pair in export format without backslashes.
+/// Returns name and value of a tag pair that is in export format and has no backslashes.
 fn plain_tag(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.strip_prefix(b"[")?;
     let is_name_byte = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';

@@ -16,7 +16,7 @@ use crate::text::typography::Typographic;
 /// Maximum number of further lines that are searched for the end of a tag.
 pub(super) const MAX_LINES: usize = 8;
 
-/// A string as it is written. Places count from its first byte.
+/// The spelling of a string in the text. Places count from its first byte.
 struct Written {
     /// The text between the quotes.
     text: Range<usize>,
@@ -36,7 +36,7 @@ impl Written {
 }
 
 impl<R: Read> GameReader<R> {
-    /// Reads the value of a tag with this name; `None` if there is no string.
+    /// Reads the value of the tag `name`; `None` if no string is here.
     pub(super) fn tag_value(&mut self, name: &str) -> Result<Option<String>, Stop> {
         let before = self.source.at;
         self.next_byte(false)?;
@@ -61,8 +61,8 @@ impl<R: Read> GameReader<R> {
         self.take_string(open, &written).map(Some)
     }
 
-    /// Reads a string that ends in one of the next lines. No tag begins before its end, and an empty line is
-    /// allowed only just before the quote.
+    /// Reads a string that ends in one of the next lines. No tag may begin before its end. An empty
+    /// line is allowed only just before the closing quote.
     fn string_of_lines(&mut self, open: usize, line_end: usize) -> Result<Option<Written>, Stop> {
         if self.source.slice(open..line_end).trim_ascii_end().ends_with(b"]") {
             return Ok(None);
@@ -86,7 +86,7 @@ impl<R: Read> GameReader<R> {
         Ok(None)
     }
 
-    /// Takes a string that begins here.
+    /// Takes the value of a string that begins here, and reports its faults.
     fn take_string(&mut self, open: usize, written: &Written) -> Result<String, Stop> {
         let text = open + written.text.start..open + written.text.end;
         let place = open..open + written.end;
@@ -125,7 +125,8 @@ fn closed_string(line: &[u8]) -> Option<Written> {
     Some(Written::new(1..close, close + 1).with_fault(STRING, message))
 }
 
-/// Reads a string that is not closed: it ends with its line, or before the bracket at the end of the line.
+/// Reads a string that is not closed. It ends with its line, or before a bracket at the end of the
+/// line.
 fn open_string(line: &[u8]) -> Written {
     let text = line.trim_ascii_end();
     let end = text.strip_suffix(b"]").unwrap_or(text).len();
@@ -133,8 +134,8 @@ fn open_string(line: &[u8]) -> Written {
     Written::new(1..text_end, end).with_fault(STRING, "the string is not closed; closed here")
 }
 
-/// Reads a string in other quotes. It ends before the first `]` after a quote, else before the first `]`,
-/// else with its line.
+/// Reads a string in quotes other than `"`. It ends before the first `]` that follows a quote, or
+/// else before the first `]`, or else with its line.
 fn oddly_quoted_string(line: &[u8]) -> Written {
     let brackets = || (0..line.len()).filter(|place| line[*place] == b']');
     let is_closed = |place: &usize| without_last_quote(line[..*place].trim_ascii_end()).is_some();
@@ -153,7 +154,7 @@ fn oddly_quoted_string(line: &[u8]) -> Written {
         .with_fault(codes, "other quotes than `\"` around the string")
 }
 
-/// Reads a string without quotes, up to a bracket in its line.
+/// Reads a string without quotes. It ends before a bracket in the same line.
 fn bare_string(line: &[u8]) -> Option<Written> {
     let end = line.iter().position(|byte| matches!(byte, b'[' | b']' | b'{' | b'"'))?;
     let text = line[..end].trim_ascii_end();
@@ -162,7 +163,7 @@ fn bare_string(line: &[u8]) -> Option<Written> {
     is_string.then(|| written.with_fault(STRING, "no quotes around the string"))
 }
 
-/// The place of the closing quote, after the opening one.
+/// Finds the closing quote in the text after the opening quote.
 fn closing_quote(line: &[u8]) -> Option<usize> {
     let mut escaped = false;
     line.iter().position(|&byte| {
@@ -172,22 +173,22 @@ fn closing_quote(line: &[u8]) -> Option<usize> {
     })
 }
 
-/// Whether the text after a string shows that its last quote was part of it: text, then a quote and a
-/// bracket.
+/// Whether the text after a string shows that the quote before it was part of the string. This is
+/// so if other text follows and then a quote and a bracket.
 fn has_stray_quote(behind: &[u8]) -> bool {
     let next = behind.trim_ascii_start().first();
     !matches!(next, None | Some(b']' | b'[' | b'{' | b';'))
         && quote_before_bracket(behind).is_some()
 }
 
-/// The place of the first quote before a bracket.
+/// Finds the first quote that stands before a `]`.
 fn quote_before_bracket(line: &[u8]) -> Option<usize> {
     (0..line.len()).find(|&place| {
         line[place] == b'"' && line[place + 1..].trim_ascii_start().starts_with(b"]")
     })
 }
 
-/// Removes the backslashes before quotes and backslashes; keeps others.
+/// Removes the backslashes before quotes and backslashes; keeps other backslashes.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -204,8 +205,8 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The text of a string without line ends. Each line end, with the blanks around it, becomes one blank, and
-/// is dropped at either end.
+/// Joins the lines of a string. Each line end, with the blanks around it, becomes one blank; at the
+/// start and at the end of the string it is dropped.
 fn join_lines(text: &[u8]) -> Cow<'_, [u8]> {
     let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
     if !text.iter().any(is_line_end) {
@@ -228,7 +229,7 @@ fn quote_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// A text without the quote at its end.
+/// Removes the quote at the end of a text; `None` if there is no quote.
 fn without_last_quote(text: &[u8]) -> Option<&[u8]> {
     (1..=text.len().min(3)).rev().find_map(|length| {
         let (before, last) = text.split_at(text.len() - length);

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use crate::text::pgn::ending::Spelled;
 use crate::text::typography::{Typographic, character_length, in_ascii};
 
-/// Maximum number of characters of a string of the standard, and of a line with its end.
+/// Maximum number of characters of a string, and of a line with its end, in the standard.
 pub(super) const SPEC_LENGTH: usize = 255;
 
-/// Whether a byte may be part of a symbol: those of the standard, of results, of `e8/Q`, and all beyond
-/// ASCII.
+/// Whether a byte may be part of a symbol. Symbols have the bytes of the standard's symbols, of
+/// results, of `e8/Q`, and all bytes beyond ASCII.
 pub(super) const fn is_symbol(byte: u8) -> bool {
     SYMBOLS[byte as usize]
 }
@@ -29,7 +29,8 @@ const fn symbols() -> [bool; 256] {
     table
 }
 
-/// The symbol at the start of a text, with `(Q)` and `e.p.` after it. Typographic blanks and periods end it.
+/// Returns the symbol at the start of a text, with `(Q)` or `e.p.` if it follows directly.
+/// Typographic blanks and periods end a symbol.
 pub(super) fn symbol(text: &[u8]) -> &[u8] {
     let mut end = 0;
     while let Some(&byte) = text.get(end).filter(|byte| is_symbol(**byte)) {
@@ -47,7 +48,7 @@ pub(super) fn symbol(text: &[u8]) -> &[u8] {
     }
 }
 
-/// A symbol in ASCII, with typographic hyphens and the like replaced.
+/// Converts typographic characters of a symbol, such as hyphens, to ASCII.
 pub(super) fn plain_symbol(text: &[u8]) -> Cow<'_, [u8]> {
     let is_ascii = text.is_ascii();
     let plain = if is_ascii { None } else { in_ascii(text, Typographic::is_of_word) };
@@ -60,8 +61,8 @@ pub(super) fn marker_length(text: &[u8]) -> Option<usize> {
     (!found.may_be_castling(&text[..found.len])).then_some(found.len)
 }
 
-/// Termination markers that are found glued to moves. Where one ends with another, the longer one
-/// comes first.
+/// Termination markers that are found without a blank after a move. If one marker is the end of
+/// another, the longer one comes first.
 const GLUED: [&str; 12] = [
     "1/2-1/2",
     "1-0",
@@ -77,8 +78,8 @@ const GLUED: [&str; 12] = [
     "\u{bd}",
 ];
 
-/// The length of what stands before a termination marker in a symbol that ends with one, when it
-/// may be a move.
+/// Length of the text before a termination marker at the end of a symbol. `None` if the symbol ends
+/// with no marker, or if the text before it cannot be a move.
 pub(super) fn glued_marker(text: &[u8]) -> Option<usize> {
     let marker = GLUED.into_iter().find(|marker| text.ends_with(marker.as_bytes()))?;
     let head = &text[..text.len() - marker.len()];
@@ -89,7 +90,7 @@ pub(super) fn glued_marker(text: &[u8]) -> Option<usize> {
     (head.len() > 1 && head.last().is_some_and(may_end_a_move)).then_some(head.len())
 }
 
-/// The length of a tag of HTML without attributes, or of `&nbsp;`, that text begins with.
+/// Length of an HTML tag without attributes, or of `&nbsp;`, at the start of a text.
 pub(super) fn markup_length(text: &[u8]) -> Option<usize> {
     const BLANK: &[u8] = b"&nbsp;";
     if text.starts_with(BLANK) {
@@ -104,10 +105,10 @@ pub(super) fn markup_length(text: &[u8]) -> Option<usize> {
     is_tag.then_some(text.len() - rest.len() + letters + end.len())
 }
 
-/// Texts of a null move: that of this writer first, then those of other programs.
+/// Spellings of a null move: first that of epdb's writer, then those of other programs.
 const NULL_MOVES: [&[u8]; 5] = [b"--", b"Z0", b"0000", b"null", b"pass"];
 
-/// Texts of a null move in characters that are not part of symbols.
+/// Spellings of a null move with characters that are not part of symbols.
 const NULL_MOVE_SIGNS: [&[u8]; 2] = [b"@@@@", b"<>"];
 
 /// Length of the null move at the start of a text. Letters may have either case.
@@ -119,7 +120,7 @@ pub(super) fn null_move(text: &[u8]) -> Option<usize> {
     NULL_MOVES.iter().any(|null| symbol.eq_ignore_ascii_case(null)).then_some(symbol.len())
 }
 
-/// The NAG of a sign of printed annotation, in ASCII, Latin-1 or UTF-8.
+/// Returns the NAG for a sign of printed annotation, in ASCII, Latin-1 or UTF-8.
 pub(super) fn position_sign(text: &[u8]) -> Option<u8> {
     Some(match &*plain_symbol(text) {
         b"\xe2\x96\xa1" => 7,
@@ -137,7 +138,7 @@ pub(super) fn position_sign(text: &[u8]) -> Option<u8> {
     })
 }
 
-/// The value of decimal digits, if a move can have that number.
+/// Returns the value of decimal digits; `None` if it is too large for a move number.
 pub(super) fn number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0u32, |number, digit| {
         number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
