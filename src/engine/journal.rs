@@ -228,7 +228,7 @@ fn parse_line(line: &[u8]) -> Option<(u64, Vec<u8>)> {
     Some((number.parse().ok()?, STANDARD.decode(text).ok()?))
 }
 
-/// Compares the run of a journal with this one and lists the differences.
+/// Compares the run of a journal with this run and lists the differences.
 fn check_same(written: &Header, run: &Header) -> Result<(), String> {
     let keys = written.keys().chain(run.keys().filter(|key| !written.contains_key(*key)));
     let differing: Vec<String> = keys

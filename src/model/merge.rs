@@ -66,8 +66,8 @@ impl MergeRules {
     }
 
     /// Sets the opcodes whose operand is a count, so that the operands of both records are added.
-    /// No opcode of the standard is such a count (`acn` and `acs` belong to one analysis, `rc` to
-    /// one game), so callers name opcodes of their own.
+    /// Callers name opcodes of their own, because no opcode of the standard is such a count (`acn`
+    /// and `acs` belong to one analysis, `rc` to one game).
     #[must_use]
     pub fn counts(mut self, counts: Vec<Opcode>) -> MergeRules {
         self.counts = counts;
@@ -112,8 +112,8 @@ pub enum Merged {
 ///   that only one record has is kept.
 /// - **The en passant square** counts for identity only if a capture is legal. A superfluous square
 ///   is kept if either record has one, because it could not be restored later. If the records have
-///   different squares, or different castling letters, those of the record that `prefer` chooses
-///   stay.
+///   different squares, or different castling letters, `prefer` chooses the record whose square and
+///   letters stay.
 /// ```
 /// use epdb::model::merge::{BestMoves, MergeRules, Merged, Prefer, merge};
 /// # fn main() -> Result<(), epdb::text::Diagnostic> {

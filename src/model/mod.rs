@@ -1,6 +1,6 @@
 //! Values and their invariants: positions, moves, EPD records, games. No bytes, no text, no I/O.
 //!
-//! The rules of chess are in [`rules`], those of merging two records in [`merge`].
+//! The rules of chess are in [`rules`], the rules of merging two records in [`merge`].
 
 pub mod answer;
 mod board;

@@ -63,8 +63,8 @@ impl Opcode {
         &self.name[..usize::from(self.len)]
     }
 
-    /// Whether the opcode belongs to a line of an analysis other than the best line, or to the
-    /// score of such a line: `pv2`, `ce2`, `pv3` and so on.
+    /// Whether the opcode belongs to a line of an analysis other than the best line: `pv2` and
+    /// `ce2` (its moves and its score), `pv3` and so on.
     ///
     /// ```
     /// use epdb::model::Opcode;
@@ -274,8 +274,9 @@ const REFCOM: Operands = Operands::Identifier(&[
 ]);
 const REFREQ: Operands = Operands::Identifier(&["fault", "reply", "sign_off", "sign_on"]);
 
-/// The table. Each opcode has its constant, its number in files, its name, the year of the first
-/// text of the standard that has it (0 for epdb's own), its kind of operands, and its meaning.
+/// The table. Each row has the constant of an opcode, its number in files, its name, a year, its
+/// kind of operands, and its meaning. The year is that of the first text of the standard that has
+/// the opcode, or 0 for epdb's own opcodes.
 macro_rules! standard_opcodes {
     ($($constant:ident = $number:literal, $name:literal, $text:literal, $operands:expr, $meaning:literal;)*) => {
         /// The opcodes of the 1995 text and those of epdb.

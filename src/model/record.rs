@@ -168,9 +168,9 @@ impl Default for Counters {
 
 /// One EPD or FEN record.
 ///
-/// The operations are in ASCII order of their opcodes, each opcode at most once.
-/// Counters that were written as FEN fields 5 and 6 are kept as such only in a record without
-/// operations; elsewhere they are the operations `hmvc` and `fmvn`.
+/// The operations are in ASCII order of their opcodes, each opcode at most once. Counters that were
+/// written as FEN fields 5 and 6 are kept as fields only in a record without operations. In other
+/// records they are the operations `hmvc` and `fmvn`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct EpdRecord {
     position: Position,

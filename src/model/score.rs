@@ -143,8 +143,8 @@ pub const fn child_to_parent(ce: i32) -> Result<Option<i32>, OutOfRange> {
     }
 }
 
-/// Reads a mate target as test suites write it in `bm`: 5 moves for `#5`; −5 for `#-5`, in which
-/// the mover is to be mated. The number has at most four digits and is not 0.
+/// Reads a mate target as test suites write it in `bm`: 5 (moves) for `#5`, −5 for `#-5`. If the
+/// number is negative, the mover is to be mated. The number has at most four digits and is not 0.
 ///
 /// ```
 /// use epdb::model::score::mate_target;

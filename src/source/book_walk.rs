@@ -1,5 +1,5 @@
-//! Finding the positions of a book. A book has only the keys of its positions, so the positions are
-//! searched for: by moves from the start array, and from positions that the caller offers.
+//! Finding the positions of a book, which has only their keys. The search makes moves from the
+//! start array, and from positions that the caller offers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -147,7 +147,7 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// The positions of the book that one move from a position leads to, except known ones.
+    /// The positions of the book that are one move after a position, except known positions.
     fn unknown_after(&self, position: &Position) -> Vec<Reached> {
         let Ok(playable) = Playable::new(position) else { return Vec::new() };
         let mut reached = Vec::new();
@@ -161,7 +161,8 @@ impl<'b> BookResolver<'b> {
         reached
     }
 
-    /// Adds a position to those of the book, or to those outside it, unless it is known.
+    /// Adds a position, unless it is known, to the found positions or to the positions outside the
+    /// book.
     fn take(&mut self, key: u64, position: &Position, found_by: FoundBy) {
         if self.keys.contains(&key) {
             return;

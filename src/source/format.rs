@@ -172,8 +172,8 @@ impl FileFormat {
             .unwrap_or_else(|| FileFormat::from_content(start))
     }
 
-    /// The format of a file without any other sign: PGC begins with the marker of a game, a book
-    /// with an entry; anything else is EPD.
+    /// The format of a file that neither signature nor name shows. PGC begins with the marker of a
+    /// game, and a book with an entry; anything else is EPD.
     fn from_content(start: &[u8]) -> FileFormat {
         match start {
             _ if begins_book(start) => FileFormat::Polyglot,

@@ -235,8 +235,8 @@ const MAX_WHITE_SPACE: usize = 64 * 1024;
 /// Maximum length of a first line that decides the format.
 const MAX_OF_LINE: usize = 64 * 1024;
 
-/// Reads on until the format can be found: enough bytes besides white space, or the whole first
-/// line if that decides, or the end of the input.
+/// Reads on until the format can be found. This takes enough bytes besides white space, or the
+/// whole first line if that line decides, or the end of the input.
 fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
     loop {
         let here = start.trim_ascii_start().len();

@@ -109,7 +109,7 @@ pub struct EncodedRecords<'a> {
 }
 
 impl<'a> EncodedRecords<'a> {
-    /// Records of which `ends` has the ends, ascending.
+    /// Records in `bytes`, from its start on. `ends` has the end of each record, ascending.
     pub const fn new(bytes: &'a [u8], ends: &'a [usize]) -> EncodedRecords<'a> {
         EncodedRecords { bytes, start: 0, ends }
     }

@@ -1,4 +1,4 @@
-//! Sources one after the other, and their items as an iterator.
+//! Several sources in sequence, and the items of sources as an iterator.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;

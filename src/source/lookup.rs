@@ -133,8 +133,8 @@ mod sealed {
     impl Sealed for OpenLookup {}
 }
 
-/// The records of one position; see [`Lookup::matches`]. The iterator returns decoded records,
-/// [`Matches::next_match`] undecoded ones.
+/// The records of one position; see [`Lookup::matches`]. The iterator returns decoded records;
+/// [`Matches::next_match`] returns records that are not decoded.
 pub struct Matches<'l>(MatchesOf<'l>);
 
 enum MatchesOf<'l> {

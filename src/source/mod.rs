@@ -6,9 +6,8 @@
 //! command line uses it. [`Sources`] reads several files in sequence. [`SourceOptions`] are the
 //! options of all of them.
 //!
-//! Writing: a [`Target`] takes records or games. Its format is that of the file name, or of
-//! [`TargetOptions`]. An [`Output`] takes bytes. Files appear when they are complete, or not at
-//! all.
+//! Writing: a [`Target`] takes records or games. The file name or [`TargetOptions`] decide its
+//! format. An [`Output`] takes bytes. Files appear when they are complete, or not at all.
 //!
 //! Books: an opening book of Polyglot has keys and no positions. [`BookResolver`] finds the
 //! positions, as a source does; [`open_book`] reads the entries.

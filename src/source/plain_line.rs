@@ -9,7 +9,7 @@ use crate::simd::{InstructionSet, Kernel};
 
 /// A record without operations: a line of four or six fields.
 pub(super) struct PlainLine<'i> {
-    /// The record. It has an en passant square only if the line gives one that is not part of the
+    /// The record. It has an en passant square only if the square of the line is not part of the
     /// identity.
     pub(super) record: PlainRecord<'i>,
     /// Whether the line is the canonical text of its record.
@@ -141,7 +141,8 @@ mod tests {
     use crate::text::ParseOptions;
     use crate::text::epd::{Line, parse_line};
 
-    /// The result is that of the text reader, if it has no warning about the line.
+    /// The result equals the result of the text reader, if that reader has no warning about the
+    /// line.
     #[test]
     fn a_plain_line_is_a_record_of_which_nothing_is_to_be_said() {
         let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";

@@ -188,7 +188,7 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Writes canonical lines, the last of which may lack its end. Counters become operations if the
+/// Writes canonical lines. The last line may lack its end. Counters become operations if the
 /// options ask for that.
 fn write_lines(output: &mut Output, options: &FormatOptions, lines: &[u8]) -> io::Result<()> {
     if options.counters == CounterForm::Keep {

@@ -18,7 +18,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Another process created the file after this one began it.
+    /// Another process created the file after this process began it.
     #[error(
         "{path}: the store is in use: another process created it in the meantime, and this one added \
          nothing to it; try again when that process has finished",
@@ -78,7 +78,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Another operation of this process excludes this one.
+    /// Another operation of this process excludes the requested one.
     #[error("{path}: {what}", path = path.display())]
     Busy {
         /// The file.
@@ -126,7 +126,7 @@ pub enum StoreError {
         /// The last line that the earlier run consumed.
         line: u64,
     },
-    /// An import was interrupted, and this one has other settings.
+    /// An import was interrupted, and the attempt to continue it has other settings.
     #[error(
         "{path}: the import of {source_name} stopped after line {line} and had other settings \
          ({found}); continue it with those, or restart it",
@@ -318,12 +318,12 @@ impl Fault {
 }
 
 /// Runs code that calls redb. redb asserts the invariants of a sound file, so a damaged file can
-/// make it panic; such a panic is caught here and becomes [`StoreError::Damaged`].
+/// make it panic. Such a panic is caught here and becomes [`StoreError::Damaged`].
 ///
-/// `AssertUnwindSafe` holds because nothing half-done is visible afterwards: redb poisons a write
-/// transaction whose operation panicked and never commits it, and its read transactions do not
-/// change. The owners of the values that `work` changes drop them on any error: a batch with its
-/// importer, a lookup with its result.
+/// `AssertUnwindSafe` holds because nothing half-done is visible afterwards. redb poisons a write
+/// transaction whose operation panicked, and never commits it. Its read transactions do not change.
+/// The owners of the values that `work` changes drop them on any error: a batch with its importer,
+/// a lookup with its result.
 pub(super) fn guarded<T>(
     path: &Path,
     work: impl FnOnce() -> Result<T>,

@@ -10,7 +10,7 @@ use super::schema::Access;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// The first bytes of a store: those of every redb database.
+/// The first bytes of a store, with which every redb database begins.
 pub const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
 /// True if a file is empty or ends within the magic of a store.

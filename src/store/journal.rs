@@ -156,9 +156,9 @@ pub struct ImportCounts {
     pub dropped: u64,
     /// Records removed because a later one replaced them.
     pub replaced: u64,
-    /// Records merged into earlier ones.
+    /// Records merged into earlier records.
     pub merged: u64,
-    /// Records stored in addition to earlier ones of their position, because they contradict all
+    /// Records stored in addition to earlier records of their position, because they contradict all
     /// records with which merging was tried.
     pub conflicts: u64,
 }

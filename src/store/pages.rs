@@ -1,15 +1,16 @@
 //! Checks the pages from redb's last commit to the meta row.
 //!
-//! redb writes the checksum of every page into its parent page, and of the roots into its header,
-//! but does not compare them when it reads. If a page of an earlier commit replaced the current
-//! one, redb would show the store as of the earlier commit. The layout is version 3 of redb's file
-//! format.
+//! redb writes the checksum of every page into its parent page, and of the roots into its header.
+//! It does not compare these checksums when it reads. If a page of an earlier commit replaced the
+//! current one, redb would show the store as of the earlier commit. The layout is version 3 of
+//! redb's file format.
 // redb has a check of its own, `Database::check_integrity`, and `verify` calls it. It cannot
-// replace this one: it needs the file open for writing, repairs what it finds, and walks every
-// page, so opening a store would read all of it. This check reads only the few pages that lead to
-// the meta row, and before writing also the pages of redb's own tables. Without it two exchanged
-// sectors made a store report 425 records where it had 464. The rest of the file needs no check of
-// pages, because blocks, chunks and journal have checksums and digests that the meta row records.
+// replace this check, because it needs the file open for writing, repairs what it finds, and walks
+// every page. With it, opening a store would read the whole file. This check reads only the few
+// pages that lead to the meta row, and before writing also the pages of redb's own tables. Without
+// it two exchanged sectors made a store report 425 records where it had 464. The rest of the file
+// needs no check of pages, because blocks, chunks and journal have checksums and digests that the
+// meta row records.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

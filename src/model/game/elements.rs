@@ -3,7 +3,7 @@
 use super::lists::{Link, Lists, NoteKind, Step};
 use crate::model::rules::Move;
 
-/// One piece of a game's movetext, in the order of the export format: after a move its
+/// One piece of a game's movetext, in the order of the export format. A move is followed by its
 /// NAGs, comments and escapes, then its variations, then the next move of the line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Element<'a> {

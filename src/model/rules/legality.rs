@@ -145,8 +145,8 @@ fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool
     }
 }
 
-/// Whether a double step can have left the en passant square: this square and the pawn's start
-/// square are empty, and the pawn stands in front. True if there is no en passant square.
+/// Whether a double step can have left the en passant square. This square and the pawn's start
+/// square must be empty, and the pawn must stand in front. True if there is no en passant square.
 #[inline]
 pub(crate) fn en_passant_is_possible(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return true };

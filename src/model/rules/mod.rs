@@ -1,7 +1,7 @@
 //! The rules of chess: which moves are legal, what a move leads to, what is wrong with a position.
 //!
 //! Legal moves are counted and listed as sets of destination squares, for two reasons. Move
-//! ordinals, which number moves in the order of their SAN, need the sets; and a position of the
+//! ordinals (the numbers of moves in the order of their SAN) need the sets, and a position of the
 //! format may have more than 256 moves. Tests compare the answers of this module with those of
 //! shakmaty. The feature `shakmaty` converts from and to its types.
 

@@ -13,7 +13,7 @@ use crate::model::board::Board;
 use crate::model::position::{Castling, Position, Side};
 use crate::model::square::{Bitboard, Color, Role, Square};
 
-/// A position in which moves can be generated: each side has one king, no pawn is on a back rank,
+/// A position in which moves can be generated. Each side has one king, no pawn is on a back rank,
 /// and the side to move could not take a king. An en passant square that no double step can have
 /// left is dropped.
 ///

@@ -33,7 +33,7 @@ impl Incoming {
 pub(super) struct Arena(Vec<u8>);
 
 impl Arena {
-    /// The encoded record; empty for one that is discarded.
+    /// The encoded record; empty if the record is discarded.
     pub(super) fn record(&self, new: &Incoming) -> &[u8] {
         let record = |start: usize| {
             let (len, rest) = self.0.get(start..)?.split_first_chunk()?;

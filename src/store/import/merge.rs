@@ -126,7 +126,7 @@ impl<'a> Merger<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Splits the incoming records into those of a block and those of later blocks.
+    /// Splits the incoming records into the records of one block and the records of later blocks.
     fn split_off<'n>(
         &self,
         incoming: &'n mut [Incoming],
@@ -215,7 +215,7 @@ impl<'a> Merger<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Merges incoming records of a position into those of its block.
+    /// Merges incoming records of a position into its records in a block.
     fn merge_position<'b>(
         &mut self,
         position: PositionId<'b>,

@@ -104,7 +104,7 @@ impl Resolver<'_> {
         Ok(Resolution::KeepExisting)
     }
 
-    /// Finds equal records among the incoming ones.
+    /// Finds equal records among the incoming records.
     fn compare(&mut self, arena: &Arena, incoming: &mut [Incoming], existing: u64) -> Resolution {
         let replace = matches!(self.on_duplicate, OnDuplicate::Replace);
         let merge = matches!(self.on_duplicate, OnDuplicate::Merge(_));
@@ -197,8 +197,8 @@ impl Resolver<'_> {
         incoming: &mut [Incoming],
         existing: &[(u64, Vec<u8>)],
     ) -> Option<Resolution> {
-        // Without an existing record the first incoming one is stored, and the others are added to
-        // it.
+        // Without an existing record, the first incoming record is stored, and the others are added
+        // to it.
         let (stored, (number, mut sum)) = match existing {
             [] => {
                 let first = incoming.first()?;

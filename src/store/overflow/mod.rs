@@ -1,9 +1,9 @@
 //! Overflow positions, which have more records than fit into a block. Their records are in chunks,
 //! the rows of another table. The block keeps a stub, which has counts and digests of the chunks.
 //! The format is `formats/store.md`.
-// Without this table a frequent position, such as that of a thousand games, would make its block
-// grow without bound, and every lookup of a neighbouring key and every import would read and
-// rewrite all of it. Chunks are keyed by the first import number, so an import rewrites only the
+// Without this table, a position that occurs in thousands of games would make its block grow
+// without bound. Every lookup of a neighbouring key would read all of the block, and every import
+// would rewrite it. Chunks are keyed by the first import number, so an import rewrites only the
 // last one.
 
 mod check;
@@ -166,12 +166,12 @@ impl OverflowContents {
         self.first_crc == announced.first_crc
     }
 
-    /// True if these totals equal those of the stub.
+    /// True if these totals equal the totals of the stub.
     fn agrees_with(&self, announced: &OverflowContents) -> bool {
         OverflowContents { chunks: announced.chunks, ..*self } == *announced
     }
 
-    /// Compares these totals with those of the stub.
+    /// Compares these totals with the totals of the stub.
     fn compare(&self, announced: &OverflowContents) -> Result<()> {
         if self.agrees_with(announced) { Ok(()) } else { Err(Damage(OTHER_RECORDS)) }
     }

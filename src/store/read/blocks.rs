@@ -60,7 +60,7 @@ impl CheckedBlock {
     }
 }
 
-/// A block in the cache, or one that did not fit into it.
+/// A block in the cache, or a block that did not fit into the cache.
 pub(super) enum BlockRef<'r> {
     Borrowed(&'r CheckedBlock),
     Own(Box<CheckedBlock>),

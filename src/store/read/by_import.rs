@@ -82,10 +82,10 @@ impl<'r> ByImport<'r> {
         self.next = 0;
     }
 
-    /// Reads all records and collects those of the next window. The range of a window is chosen so
-    /// that records of average density fill it. If the records are denser, at least half of the
-    /// window is filled. So for any distribution of numbers there are at most about three times as
-    /// many windows as needed.
+    /// Reads all records and collects the records of the next window. The range of a window is
+    /// chosen so that records of average density fill it. If the records are denser, at least half
+    /// of the window is filled. So for any distribution of numbers there are at most about three
+    /// times as many windows as needed.
     fn refill(&mut self) -> Result<()> {
         let meta = &self.reader.meta;
         let likely = self.window.likely_numbers(meta);

@@ -148,9 +148,9 @@ impl Reader {
         ByKey { reader: self, next_block: Some(0), block: None, overflow: None, found }
     }
 
-    /// The record with an import number; `None` if no record has it. (Numbers of duplicates that
-    /// were left out are not used again.) A store has no index of numbers, so it is read until the
-    /// record is found; at worst all of it is read, in the memory of one block.
+    /// The record with an import number; `None` if no record has this number. Numbers of duplicates
+    /// that were left out are not used again. A store has no index of numbers, so it is read until
+    /// the record is found. At worst all of it is read, in the memory of one block.
     /// [`Reader::by_import`] returns many records in order of their numbers.
     ///
     /// # Errors

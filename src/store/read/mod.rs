@@ -122,7 +122,7 @@ pub struct StoreStats {
 /// A snapshot of a store at the last commit before it was made. Writers do not disturb it and do
 /// not wait for it. It can be shared between threads.
 ///
-/// Blocks that were read stay in memory until the store's budget is used up, so one reader for many
+/// Blocks that were read stay in memory until the store's budget is used up. So one reader for many
 /// lookups is faster than a new reader for each lookup. A reader uses the store's file until it is
 /// dropped, and returns [`StoreError::Busy`] after the store is closed.
 pub struct Reader {
