@@ -13,7 +13,7 @@ pub(crate) use read::find;
 pub use read::{MoveError, SanRead, parse};
 pub use write::{format, uci, without_marks};
 
-/// The texts of moves, in order.
+/// Returns the texts of moves, sorted.
 #[cfg(test)]
 fn sorted(
     playable: &crate::model::rules::Playable,

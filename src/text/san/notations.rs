@@ -6,11 +6,13 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Color, Role, Side, Square};
 use crate::text::Profile;
 
-/// The legal moves that a text can mean, read as English descriptive notation, as numeric notation (ICCF), or
-/// as SAN with a note such as `ch` after it. `None` if it has none of these forms.
+/// Returns the legal moves that a text may mean. It is read as English descriptive notation, as
+/// numeric notation (ICCF), or as SAN with a note such as `ch` after it. `None` if it has none of
+/// these forms.
 ///
-/// Notes of check, mate and en passant select among several moves. The king's bishop is recognised by the
-/// color of its squares; the king's knight and rook are those nearest to the h-file.
+/// If several moves fit, notes of check, mate and en passant select among them. The king's bishop
+/// is recognised by the color of its squares. The king's knight and the king's rook are those
+/// nearest to the h-file.
 pub(crate) fn fitting(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let (body, notes) = split_notes(text);
     if let Ok(found) = find(playable, body, Profile::Lenient) {
@@ -57,7 +59,7 @@ impl Note {
     }
 }
 
-/// Whether a text has only notes: `ch`, `dis.`, `dbl.ch.`, `mate`.
+/// Whether a text consists of notes: `ch`, `dis.`, `dbl.ch.`, `mate`.
 pub(crate) fn is_note(text: &[u8]) -> bool {
     !text.is_empty() && split_notes(text).0.is_empty()
 }
@@ -77,8 +79,8 @@ fn split_notes(text: &[u8]) -> (&[u8], Vec<Note>) {
     (body, notes)
 }
 
-/// Reads numeric notation: files and ranks as digits, and a digit of a promotion. Castling is the move of the
-/// king.
+/// Reads numeric notation: a digit for each file and rank, and a digit for a promotion. Castling is
+/// written as the move of the king.
 fn numeric(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let (squares, promotion) = match text {
         [squares @ .., digit] if text.len() == 5 => (squares, Some(promoted(*digit)?)),
@@ -106,12 +108,12 @@ fn promoted(digit: u8) -> Option<Role> {
     }
 }
 
-/// A number from 1 to 8, counted from 0.
+/// Converts a digit from 1 to 8 to a number from 0 to 7.
 fn from_one(digit: u8) -> Option<u8> {
     digit.checked_sub(b'1').filter(|number| *number < 8)
 }
 
-/// Reads descriptive notation except castling: a piece, then `-` and a square or `x` and a piece.
+/// Reads descriptive notation except castling: a piece, then `-` and a square, or `x` and a piece.
 fn descriptive(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let text = with_one_spelling(text);
     let (text, promotion) = split_promotion(&text);
@@ -136,7 +138,7 @@ fn descriptive(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     Some(moves)
 }
 
-/// Normalises to capital letters, `N` for `Kt`, and `x` for a colon.
+/// Normalises the spelling: capital letters, `N` for `Kt`, and `X` for a colon.
 fn with_one_spelling(text: &[u8]) -> Vec<u8> {
     let mut spelled: Vec<u8> = Vec::with_capacity(text.len());
     for byte in text.to_ascii_uppercase() {
@@ -149,7 +151,7 @@ fn with_one_spelling(text: &[u8]) -> Vec<u8> {
     spelled
 }
 
-/// Splits `P-K8=Q`, `P-K8(Q)`, `P-K8/Q` and `P-K8Q`.
+/// Splits the piece of a promotion from `P-K8=Q`, `P-K8(Q)`, `P-K8/Q` and `P-K8Q`.
 fn split_promotion(text: &[u8]) -> (&[u8], Option<Role>) {
     let (body, letter) = match text {
         [body @ .., b'(', letter, b')'] | [body @ .., b'=' | b'/', letter] => (body, letter),
@@ -162,8 +164,8 @@ fn split_promotion(text: &[u8]) -> (&[u8], Option<Role>) {
     }
 }
 
-/// Squares of the pieces of a color that a text may mean: `P`, `KBP`, `QR`, `R(1)`, `N/KB3`. A pawn
-/// that can be captured en passant stands where that capture goes to.
+/// Returns the squares of the pieces of a color that a text may mean: `P`, `KBP`, `QR`, `R(1)`,
+/// `N/KB3`. A pawn that can be captured en passant counts as standing on the en passant square.
 fn pieces(playable: &Playable, color: Color, text: &[u8]) -> Option<u64> {
     let position = playable.position();
     let (name, place) = split_place(text);
@@ -182,7 +184,7 @@ fn pieces(playable: &Playable, color: Color, text: &[u8]) -> Option<u64> {
     Some(named & place)
 }
 
-/// Splits `R(1)` and `R/1`.
+/// Splits the place of a piece from `R(1)` and `R/1`.
 fn split_place(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let (text, sign) = match text {
         [text @ .., b')'] => (text, b'('),
@@ -194,7 +196,8 @@ fn split_place(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// The pieces of a role that are the king's or the queen's.
+/// Selects from the pieces of a role those of the king's side or the queen's side. `owner` is `K`,
+/// `Q`, or empty for all.
 fn owned(all: u64, role: Role, color: Color, owner: &[u8]) -> Option<u64> {
     let side = match owner {
         b"" => return Some(all),
@@ -218,17 +221,18 @@ fn owned(all: u64, role: Role, color: Color, owner: &[u8]) -> Option<u64> {
 
 const DARK_SQUARES: u64 = 0xaa55_aa55_aa55_aa55;
 
-/// The names of the files, from the a-file to the h-file.
+/// The names of the files in descriptive notation, from the a-file to the h-file.
 const FILE_NAMES: [&[u8]; 8] = [b"QR", b"QN", b"QB", b"Q", b"K", b"KB", b"KN", b"KR"];
 
-/// The squares of the files that a name may mean: both of `QR` and `KR` for `R`, all for none.
+/// Returns the squares of all files that a name may mean. `R` means the files `QR` and `KR`; an
+/// empty name means all files.
 fn files(name: &[u8]) -> Option<u64> {
     let named = (0..8).zip(FILE_NAMES).filter(|(_, known)| known.ends_with(name));
     let squares = named.fold(0, |set, (file, _)| set | file_set(Square::at(file, 0)));
     (squares != 0).then_some(squares)
 }
 
-/// The squares that a text may mean, seen from a side: `K4`, `B3`, `1`.
+/// Returns the squares that a text may mean, from the view of one side: `K4`, `B3`, `1`.
 fn squares(view: Color, text: &[u8]) -> Option<u64> {
     let (rank, file) = text.split_last()?;
     let rank = from_one(*rank)?.abs_diff(view.back_rank());
@@ -350,7 +354,7 @@ mod tests {
         format!("{file}{rank}")
     }
 
-    /// The text of a move with both squares in full, and its shortest text.
+    /// Writes a move with both squares in full, and as briefly as possible.
     fn written(playable: &Playable, mv: Move) -> (String, String) {
         let position = playable.position();
         let view = position.turn();
@@ -382,8 +386,8 @@ mod tests {
     }
 
     proptest! {
-        /// A full text is read as its move; a short text as all moves with that text. With a note of check, only
-        /// moves that give check are read.
+        /// A full text is read as its move. A short text is read as all moves with that text, and
+        /// with a note of check as those of them that give check.
         #[test]
         fn what_is_written_comes_back(choices in prop::collection::vec(any::<u16>(), 0..200)) {
             let playable = playable_after(choices);
@@ -399,7 +403,7 @@ mod tests {
                 let other = full.replace('N', "Kt").to_lowercase();
                 prop_assert_eq!(fitting(&playable, full.as_bytes()), Some(vec![*mv]), "{}", full);
                 prop_assert_eq!(fitting(&playable, other.as_bytes()), Some(vec![*mv]), "{}", other);
-                // Without the piece of a promotion, every promotion is meant.
+                // If the piece of a promotion is left out, all promotions are meant.
                 let is_meant = |text: &str| {
                     text.strip_prefix(short.as_str())
                         .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))

@@ -1,15 +1,16 @@
-//! Moves in odd notations, which are read if exactly one legal move fits: `Qh4mate`, `00`, `xf6`, `ee4`.
+//! Moves in odd notations: `Qh4mate`, `00`, `xf6`, `ee4`. They are read if exactly one legal move
+//! fits.
 
 use super::read::{Leading, Pattern, find};
 use crate::model::Role;
 use crate::model::rules::{Move, Playable};
 use crate::text::Profile;
 
-/// The legal moves that a text can mean, if it is not a move in any usual notation:
+/// Returns the legal moves that a text may mean, for a text that is not a move in a usual notation:
 ///
-/// - a doubled letter (`NNf3`), or a capture with its `x` within the square (`Bcx3`);
+/// - a doubled letter (`NNf3`), or a capture with its `x` inside the square (`Bcx3`);
 /// - a capture by a pawn without its file (`xf6`), or a pawn move with its file (`ee4`);
-/// - a file and a square (`ae4`): any piece of that file that can go to the square.
+/// - a file and a square (`ae4`): a move of any piece on that file that can go to the square.
 pub(crate) fn odd(playable: &Playable, text: &[u8]) -> Vec<Move> {
     let mut moves = by_file_and_square(playable, text).unwrap_or_default();
     moves.extend(respelled(text).iter().filter_map(|text| usual(playable, text)));
@@ -19,13 +20,14 @@ pub(crate) fn odd(playable: &Playable, text: &[u8]) -> Vec<Move> {
     moves
 }
 
-/// The move of a text in a usual notation, if the text has no fault.
+/// Finds the move of a text in a usual notation. `None` if the text has a fault.
 pub(crate) fn usual(playable: &Playable, text: &[u8]) -> Option<Move> {
     let found = find(playable, text, Profile::Lenient).ok()?;
     (!found.false_capture).then_some(found.mv)
 }
 
-/// The castling move of circles with or without hyphens: two for the king's side, three for the queen's.
+/// Finds the castling move of circles (`0`, `O` or `o`), with or without hyphens. Two circles mean
+/// the king's side, three the queen's side.
 pub(crate) fn castling_of_circles(playable: &Playable, text: &[u8]) -> Option<Move> {
     let text = without_notes(text);
     match circles(text)? {
@@ -35,7 +37,8 @@ pub(crate) fn castling_of_circles(playable: &Playable, text: &[u8]) -> Option<Mo
     }
 }
 
-/// Number of circles, `0`, `O` or `o`, in a text that has only circles and hyphens.
+/// Number of circles (`0`, `O` or `o`) in a text; `None` if it has anything but circles and
+/// hyphens.
 pub(crate) fn circles(text: &[u8]) -> Option<usize> {
     let is_circle = |byte: &u8| matches!(byte, b'0' | b'O' | b'o');
     let is_of_circles = text.iter().all(|byte| is_circle(byte) || *byte == b'-');
@@ -62,7 +65,7 @@ const NOTES: [&[u8]; 16] = [
     b"ch",
 ];
 
-/// A text without the notes at its end. Letters may have either case.
+/// Removes the notes at the end of a text. Letters may have either case.
 pub(crate) fn without_notes(mut text: &[u8]) -> &[u8] {
     let before = |text: &[u8], note: &[u8]| {
         let end = text.len().checked_sub(note.len())?;
@@ -74,13 +77,15 @@ pub(crate) fn without_notes(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Whether a text has only notes. A single `x` is more likely a capture.
+/// Whether a text consists of notes. A single `x` does not count, because it is more likely a
+/// capture.
 pub(crate) fn is_mark(text: &[u8]) -> bool {
     let is_capture = matches!(text.first(), None | Some(b'x' | b'X'));
     !is_capture && without_notes(text).is_empty()
 }
 
-/// A text without the second of two equal letters, or with the `x` moved before the square.
+/// Respells a text: without the second of two equal letters, or with the `x` moved before the
+/// square.
 fn respelled(text: &[u8]) -> Option<Vec<u8>> {
     match text {
         [first, second, ..] if first == second && first.is_ascii_alphabetic() => {
@@ -93,7 +98,7 @@ fn respelled(text: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The moves of a square with a file before it, an `x`, or both.
+/// Returns the moves that fit a square with a file or an `x` before it, or both.
 fn by_file_and_square(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let pattern = Pattern::read(text, Leading::File)?;
     let Pattern { from_file, from_rank: None, hyphen: false, captures, .. } = pattern else {
@@ -104,7 +109,7 @@ fn by_file_and_square(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     }
     let board = playable.position().board();
     let is_pawn = |mv: &Move| board.role_at(mv.from) == Some(Role::Pawn);
-    // Without a piece it is a pawn move, unless no pawn can come from that file.
+    // Without a piece letter it is a pawn move, unless no pawn can come from that file.
     let pawns_only = from_file.is_none_or(|file| file == pattern.to.file());
     let mut moves = playable.legal_moves();
     moves.retain(|mv| {

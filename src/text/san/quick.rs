@@ -1,4 +1,4 @@
-//! Fast path for usual SAN, which does not prepare the position for all of its moves.
+//! Fast path for usual SAN. It does not prepare move generation for the position.
 
 use crate::model::rules::{
     BACK_RANKS, Move, aligned_sliders, attackers, between, castling_rook, pawn_attacks,
@@ -9,24 +9,25 @@ use crate::model::{Color, Position, Role, Side, Square};
 /// A token of at most seven bytes, the length of the longest SAN.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Token {
-    /// The bytes of the text, the last one highest.
+    /// The bytes of the text, with its last byte in the highest byte.
     bytes: u64,
     first: u8,
     len: u8,
 }
 
 impl Token {
-    /// The text before the first blank or control byte; `None` if none of the eight bytes is one.
+    /// Takes the text before the first blank or control byte; `None` if the eight bytes have none.
     #[inline]
     pub(crate) fn before_blank(text: [u8; 8]) -> Option<Token> {
         const ONES: u64 = u64::MAX / 255;
         let bytes = u64::from_le_bytes(text);
-        // The top bit of each byte below 0x21; exact for the lowest one.
+        // Sets the top bit of each byte below 0x21. Only the lowest bit that is set is reliable,
+        // because the subtraction borrows from higher bytes.
         let ends = bytes.wrapping_sub(ONES * 0x21) & !bytes & (ONES << 7);
         (ends != 0).then(|| Token::from_bytes(bytes, (ends.trailing_zeros() / 8) as u8))
     }
 
-    /// A text, if it is no longer.
+    /// Takes a whole text; `None` if it has more than seven bytes.
     pub(crate) fn new(text: &[u8]) -> Option<Token> {
         let len = u8::try_from(text.len()).ok().filter(|len| *len < 8)?;
         let mut bytes = [0; 8];
@@ -34,26 +35,27 @@ impl Token {
         Some(Token::from_bytes(u64::from_le_bytes(bytes), len))
     }
 
-    /// The lowest bytes of these, of which there are at most seven.
+    /// Takes the lowest `len` bytes, at most seven.
     #[inline]
     const fn from_bytes(bytes: u64, len: u8) -> Token {
-        // In two steps, so that no bytes are none.
+        // Two shifts, because with 0 bytes a single shift would be by all 64 bits.
         Token { bytes: bytes << 8 << (56 - 8 * len as u32), first: bytes as u8, len }
     }
 
-    /// The number of its bytes.
+    /// Number of bytes.
     #[inline]
     pub(crate) const fn len(self) -> usize {
         self.len as usize
     }
 
-    /// One of its last seven bytes, counted from 1 at its end; 0 before the first.
+    /// Returns one of the last seven bytes. Places count from 1 at the end; the byte is 0 if the
+    /// token is shorter.
     #[inline]
     const fn byte_at_end(self, place: u32) -> u8 {
         (self.bytes >> (64 - 8 * place)) as u8
     }
 
-    /// True if the token is this text, which is not empty.
+    /// True if the token is this text, which must not be empty.
     #[inline]
     fn is(self, text: &[u8]) -> bool {
         Token::new(text).is_some_and(|text| text.bytes == self.bytes && text.len == self.len)
@@ -66,18 +68,19 @@ impl Token {
     }
 }
 
-/// A position, and whether it may be check.
+/// A position, with the fact whether the side to move may be in check.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Situation<'p> {
-    /// A playable position with a possible en passant square.
+    /// A playable position. If it has an en passant square, a double step over that square is
+    /// possible.
     pub(crate) position: &'p Position,
     /// False only if the side to move is certainly not in check.
     pub(crate) may_be_check: bool,
 }
 
-/// The legal move of a text that is written as SAN demands, if it is one that can be found without
-/// much ado, with the role of its piece unless it castles; check and mate marks are not examined.
-/// `None` says nothing about the text: the full reader decides then.
+/// Finds the legal move of a text in exact SAN, if it can be found quickly. Returns the move and
+/// the role of its piece (`None` for castling). Check and mate marks are not checked. If the result
+/// is `None`, the text may still be a move, so the full reader must decide.
 #[inline]
 pub(crate) fn quick(situation: Situation<'_>, token: Token) -> Option<(Move, Option<Role>)> {
     if token.len < 2 {
@@ -93,7 +96,8 @@ pub(crate) fn quick(situation: Situation<'_>, token: Token) -> Option<(Move, Opt
     }
 }
 
-/// The pieces by their letters: a table, since no processor foresees which one it is.
+/// Roles by their letters. This is a table, because the processor could not predict a branch on the
+/// letter.
 static PIECES: [Option<Role>; 256] = pieces();
 
 const fn pieces() -> [Option<Role>; 256] {
@@ -107,7 +111,7 @@ const fn pieces() -> [Option<Role>; 256] {
     table
 }
 
-/// `O-O`, `O-O-O`.
+/// Reads `O-O` and `O-O-O`.
 fn castling(situation: Situation<'_>, token: Token) -> Option<Move> {
     let side = if token.is(b"O-O") {
         Side::King
@@ -127,7 +131,7 @@ fn castling(situation: Situation<'_>, token: Token) -> Option<Move> {
     Some(Move { from: king, to: rook, promotion: None })
 }
 
-/// The square that a token ends with.
+/// Returns the square at the end of a token.
 #[inline]
 fn square_at_end(token: Token) -> Option<Square> {
     let (file, rank) =
@@ -135,7 +139,7 @@ fn square_at_end(token: Token) -> Option<Square> {
     (file | rank < 8).then(|| Square::at(file & 7, rank & 7))
 }
 
-/// `e4`, `exd5`, `e8=Q`, `exd8=Q`.
+/// Reads `e4`, `exd5`, `e8=Q`, `exd8=Q`.
 fn pawn_move(situation: Situation<'_>, token: Token) -> Option<Move> {
     let (token, promotion) = match token.byte_at_end(2) {
         b'=' if matches!(token.len, 4 | 6) => {
@@ -157,19 +161,19 @@ fn pawn_move(situation: Situation<'_>, token: Token) -> Option<Move> {
     keeps_king_safe(situation, mv, Role::Pawn).then_some(mv)
 }
 
-/// The pawn that steps to a square, as a set.
+/// Returns, as a set, the pawn that can step to a square.
 fn origin_of_step(position: &Position, to: Square) -> u64 {
     const SECOND_RANKS: u64 = 0x00ff_0000_0000_ff00;
     let board = position.board();
     let us = position.turn();
     let free = !board.occupied().bits();
     let one = behind(us, free & to.bit());
-    // What is behind a pawn is no origin, since the pawn is in the way.
+    // The square behind a pawn is no origin, because that pawn is in the way.
     let two = behind(us, free & one) & SECOND_RANKS;
     board.pieces(us, Role::Pawn).bits() & (one | two)
 }
 
-/// The pawn of a file, given by its letter, that captures on a square, as a set.
+/// Returns, as a set, the pawn on a file (given by its letter) that can capture on a square.
 fn origin_of_capture(position: &Position, file: u8, to: Square) -> u64 {
     let board = position.board();
     let us = position.turn();
@@ -183,7 +187,7 @@ const fn file_set(letter: u8) -> u64 {
     0x0101_0101_0101_0101 << (letter.wrapping_sub(b'a') & 7)
 }
 
-/// The square behind each of a set, as a side's pawns see it.
+/// Moves each square of a set one rank back, as a side's pawns see it.
 const fn behind(us: Color, set: u64) -> u64 {
     match us {
         Color::White => set >> 8,
@@ -191,12 +195,12 @@ const fn behind(us: Color, set: u64) -> u64 {
     }
 }
 
-/// `Nf3`, `Nbd2`, `R1e2`, `Qa6xb7`.
+/// Reads `Nf3`, `Nbd2`, `R1e2`, `Qa6xb7`.
 #[inline]
 fn piece_move(situation: Situation<'_>, role: Role, token: Token) -> Option<Move> {
     let to = square_at_end(token)?;
     let captures = token.byte_at_end(3) == b'x';
-    // What stands between the letter and that.
+    // The text between the piece letter and the destination or its `x`.
     let origin = match token.len.checked_sub(3 + u8::from(captures))? {
         0 => !0,
         count => origin_set(token.without(2 + u8::from(captures)), count)?,
@@ -221,7 +225,8 @@ fn piece_move(situation: Situation<'_>, role: Role, token: Token) -> Option<Move
     legal
 }
 
-/// The squares that the end of a token leaves: of a file, of a rank, or one.
+/// Returns the squares that the last `count` bytes of a token mean: a file, a rank, or a single
+/// square.
 fn origin_set(token: Token, count: u8) -> Option<u64> {
     match (count, token.byte_at_end(1)) {
         (1, file @ b'a'..=b'h') => Some(file_set(file)),
@@ -231,7 +236,7 @@ fn origin_set(token: Token, count: u8) -> Option<u64> {
     }
 }
 
-/// Whether the own king is not attacked after a move that is no castling.
+/// Whether the mover's own king is not attacked after a move other than castling.
 #[inline(always)]
 fn keeps_king_safe(situation: Situation<'_>, mv: Move, role: Role) -> bool {
     let Situation { position, may_be_check } = situation;
@@ -240,7 +245,7 @@ fn keeps_king_safe(situation: Situation<'_>, mv: Move, role: Role) -> bool {
     let may_capture_en_passant = role == Role::Pawn && position.en_passant() == Some(mv.to);
     match Square::lowest(kings) {
         Some(king) if !may_be_check && role != Role::King && !may_capture_en_passant => {
-            // Who is not in check can only be exposed along a line.
+            // A king that is not in check can only be exposed along a line.
             let sliders = aligned_sliders(board, !position.turn(), king);
             sliders & ray_beyond(king, mv.from) == 0 || is_line_closed(position, mv, king)
         }
@@ -248,7 +253,7 @@ fn keeps_king_safe(situation: Situation<'_>, mv: Move, role: Role) -> bool {
     }
 }
 
-/// Whether no line to the king is open after a move of another piece.
+/// Whether no enemy slider attacks the king along a line after a move of another piece.
 fn is_line_closed(position: &Position, mv: Move, king: Square) -> bool {
     let board = position.board();
     let occupied = board.occupied().bits() & !mv.from.bit() | mv.to.bit();
@@ -256,7 +261,7 @@ fn is_line_closed(position: &Position, mv: Move, king: Square) -> bool {
     Square::each(sliders).all(|slider| between(king, slider) & occupied != 0)
 }
 
-/// The same for any move that is no castling, of a side that may be in check.
+/// Does the same for every move except castling, of a side that may be in check.
 fn is_king_safe_after(position: &Position, mv: Move, role: Role) -> bool {
     let board = position.board();
     let us = position.turn();
@@ -272,7 +277,7 @@ fn is_king_safe_after(position: &Position, mv: Move, role: Role) -> bool {
     let steps = pseudo_attacks(Role::Knight, king) & of(Role::Knight)
         | pawn_attacks(us, king) & of(Role::Pawn)
         | pseudo_attacks(Role::King, king) & of(Role::King);
-    // Few pieces stand on lines with the king, so each is looked at.
+    // Few pieces stand on a line with the king, so each of them is examined.
     let queens = of(Role::Queen);
     let sliders = pseudo_attacks(Role::Rook, king) & (of(Role::Rook) | queens)
         | pseudo_attacks(Role::Bishop, king) & (of(Role::Bishop) | queens);
@@ -339,8 +344,8 @@ mod tests {
         }
     }
 
-    /// The fast path finds the same moves as the full reader, in each position of the vectors, for all of its
-    /// moves and those of the other positions. It finds nearly all legal moves.
+    /// In each position of the vectors, the fast path is tried with the moves of all positions. It
+    /// finds the same moves as the full reader, and all legal moves.
     #[test]
     fn what_is_found_is_what_the_full_reader_finds() {
         let rows: Vec<Vec<&str>> = include_str!("../../../tests/vectors/move_lists.tsv")
@@ -375,8 +380,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// In any game, the fast path finds every legal move by its SAN, and playing that move gives the position of
-        /// the rules.
+        /// In any game, the fast path finds every legal move by its SAN. Playing that move gives
+        /// the same position as the rules do.
         #[test]
         fn games_made_of_what_is_found_follow_the_rules(
             choices in proptest::collection::vec(any::<usize>(), 1..150),

@@ -10,17 +10,17 @@ use crate::text::{Profile, codes};
 pub struct SanRead {
     /// The move.
     pub mv: Move,
-    /// Its canonical text with check and mate marks.
+    /// The canonical text of the move, with check and mate marks.
     pub san: San,
-    /// The annotation mark after it as a Numeric Annotation Glyph, 1 to 6.
+    /// The annotation mark after the move, as a Numeric Annotation Glyph from 1 to 6.
     pub nag: Option<u8>,
-    /// The text has a capture mark, but the move captures nothing.
+    /// True if the text has a capture mark but the move captures nothing.
     pub false_capture: bool,
     /// The position after the move.
     pub after: Playable,
 }
 
-/// A text that is not a legal move.
+/// The error for a text that is not a legal move.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct MoveError {
@@ -54,11 +54,11 @@ const MAX_LEN: usize = 24;
 
 /// Parses the text of a move.
 ///
-/// `Strict` accepts the canonical text only. `Standard` accepts other cases, marks and notes; `Lenient` accepts
-/// long algebraic and coordinate notation too.
+/// `Strict` accepts the canonical text only. `Standard` also accepts other letter cases, marks and
+/// notes. `Lenient` accepts long algebraic and coordinate notation too.
 ///
 /// # Errors
-/// [`MoveError`] if the text is not a move, or if not exactly one legal move fits.
+/// [`MoveError`] if the text is not a move, if no legal move fits, or if several do.
 ///
 /// ```
 /// use epdb::model::{Position, rules::Playable};
@@ -79,14 +79,14 @@ pub fn parse(playable: &Playable, text: &[u8], profile: Profile) -> Result<SanRe
     Ok(SanRead { mv, san, nag, false_capture, after })
 }
 
-/// A move without its canonical text.
+/// A move that was found, without its canonical text.
 pub(crate) struct Found {
     pub(crate) mv: Move,
     pub(crate) nag: Option<u8>,
     pub(crate) false_capture: bool,
 }
 
-/// Finds the move of a text, in a profile other than `Strict`.
+/// Finds the move of a text, for the profiles `Standard` and `Lenient`.
 pub(crate) fn find(playable: &Playable, text: &[u8], profile: Profile) -> Result<Found, MoveError> {
     if text.is_empty() || text.len() > MAX_LEN {
         return Err(SYNTAX);
@@ -112,7 +112,7 @@ fn read_strict(playable: &Playable, text: &[u8]) -> Result<SanRead, MoveError> {
     if read.san.as_bytes() == text { Ok(read) } else { Err(NOT_CANONICAL) }
 }
 
-/// Whether a text could be the canonical text of a move of some position.
+/// Whether a text has the form of canonical SAN, in whatever position.
 fn is_canonical_form(text: &[u8]) -> bool {
     let unmarked = match text {
         [rest @ .., b'+' | b'#'] => rest,
@@ -143,7 +143,7 @@ fn is_canonical_form(text: &[u8]) -> bool {
     !promotes && matches!(body, b"O-O" | b"O-O-O")
 }
 
-/// The text with piece letters in place of figurines.
+/// The text of a move with piece letters in place of figurines.
 struct Latin {
     bytes: [u8; MAX_LEN],
     len: usize,
@@ -174,7 +174,8 @@ impl Latin {
     }
 }
 
-/// Removes one of the six annotation marks.
+/// Splits one of the six annotation marks from the end of a text. Returns the rest and the mark as
+/// a NAG.
 fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
     let end = text.iter().rposition(|byte| !matches!(byte, b'!' | b'?')).map_or(0, |last| last + 1);
     let (body, marks) = text.split_at(end);
@@ -191,7 +192,7 @@ fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
     Ok((body, nag))
 }
 
-/// Removes check and mate marks and the en passant note.
+/// Removes check and mate marks and the note of en passant.
 fn strip_marks(text: &[u8]) -> &[u8] {
     let without_marks = |text: &'_ [u8]| {
         text.iter().rposition(|byte| !matches!(byte, b'+' | b'#')).map_or(0, |last| last + 1)
@@ -221,21 +222,23 @@ fn castle(playable: &Playable, side: Side) -> Option<Move> {
     Some(Move { from: playable.king(), to, promotion: None })
 }
 
-/// The parts of the text of a move other than castling.
+/// The parts of the text of a move, except castling.
 #[derive(Copy, Clone)]
 pub(super) struct Pattern {
-    /// `None` without a letter: a pawn, or in coordinate notation any piece.
+    /// `None` if there is no piece letter. Then it is a pawn move, or in coordinate notation a move
+    /// of any piece.
     role: Option<Role>,
     pub(super) from_file: Option<u8>,
     pub(super) from_rank: Option<u8>,
     pub(super) to: Square,
     pub(super) promotion: Option<Role>,
     pub(super) captures: bool,
-    /// A hyphen joins the squares: long algebraic notation.
+    /// True if a hyphen joins the squares, as in long algebraic notation.
     pub(super) hyphen: bool,
 }
 
-/// Tries the readings of a text: `b` first as a file, `B` first as a bishop.
+/// Finds the move of a text, and whether the text has a false capture mark. A first letter `b` is
+/// read as a file and then as a bishop, `B` as a bishop and then as a file.
 fn find_move(
     playable: &Playable,
     text: &[u8],
@@ -260,7 +263,7 @@ fn find_move(
     }
 }
 
-/// The meaning of a first letter `b`, which may be a bishop or a file.
+/// The meaning of a first letter `b` or `B`: a bishop or a file. `Any` is for other letters.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Leading {
     Piece,
@@ -314,7 +317,7 @@ impl Pattern {
         Some(Square::at(self.from_file?, self.from_rank?))
     }
 
-    /// A pawn move, or in coordinate notation a move of whatever stands on the square.
+    /// Finds a pawn move or, in coordinate notation, the move of the piece on the first square.
     fn find_unlettered(
         &self,
         playable: &Playable,
@@ -388,8 +391,8 @@ impl Pattern {
         Ok((mv, self.captures && !playable.is_capture(mv)))
     }
 
-    /// Castling said by squares: `e1g1`, or the king takes its rook `e1h1`. `Kg1` is never
-    /// castling, and nothing is that has no full square of origin.
+    /// Finds castling that is written with squares: `e1g1`, or `e1h1` if the king takes its rook.
+    /// The text must name the square of the king in full, so `Kg1` is never castling.
     fn castle_by_squares(&self, playable: &Playable, role: Role) -> Option<(Move, bool)> {
         let king = self.origin().filter(|&from| from == playable.king())?;
         let by_squares = role == Role::King && (self.role.is_none() || self.hyphen);
@@ -403,7 +406,8 @@ impl Pattern {
     }
 }
 
-/// Splits `e8=Q`, `e8Q`, `e8(Q)`, `e8/Q`; `None` when it is no promotion that can be.
+/// Splits the piece of a promotion from `e8=Q`, `e8Q`, `e8(Q)`, `e8/Q`. `None` if a pawn cannot
+/// become this piece.
 fn split_promotion(text: &[u8]) -> Option<(&[u8], Option<Role>)> {
     let (body, letter) = match text {
         [body @ .., b'(', letter, b')'] => (body, letter),

@@ -3,9 +3,9 @@
 use crate::model::rules::{Move, Playable};
 use crate::model::{Role, San, Side, Square};
 
-/// The canonical SAN of a legal move with check and mate marks.
+/// Writes the canonical SAN of a legal move, with check and mate marks.
 ///
-/// For a move that is not legal in the position, the result is SAN-like text without meaning.
+/// For a move that is not legal in the position, the result looks like SAN but has no meaning.
 ///
 /// ```
 /// use epdb::model::{Position, Square, rules::{Move, Playable}};
@@ -17,7 +17,7 @@ pub fn format(playable: &Playable, mv: Move) -> San {
     play(playable, mv).0
 }
 
-/// The canonical SAN of a legal move and the position after it.
+/// Returns the canonical SAN of a legal move, and the position after it.
 pub(super) fn play(playable: &Playable, mv: Move) -> (San, Playable) {
     let mut text = SanText::default();
     write_unmarked(playable, mv, &mut text);
@@ -28,9 +28,9 @@ pub(super) fn play(playable: &Playable, mv: Move) -> (San, Playable) {
     (text.finish(), after)
 }
 
-/// The move in the form of UCI engines: `e2e4`, `a7a8q`. Castling is `e1g1` if kings and rooks with rights are
-/// on their squares of the start array; otherwise the king takes its rook
-/// ([`crate::model::Position::is_chess960`]).
+/// Writes a move in the form of UCI engines: `e2e4`, `a7a8q`. Castling is `e1g1` if all kings and
+/// rooks with rights are on their squares of the start array. Otherwise castling is written as the
+/// king taking its rook ([`crate::model::Position::is_chess960`]).
 ///
 /// ```
 /// use epdb::model::{Position, rules::Playable};
@@ -49,7 +49,7 @@ pub fn uci(playable: &Playable, mv: Move) -> String {
     Move { to, ..mv }.to_string()
 }
 
-/// The SAN of a legal move without check and mate marks: the sort key of move ordinals.
+/// Writes the SAN of a legal move without check and mate marks, the sort key of move ordinals.
 pub fn without_marks(playable: &Playable, mv: Move) -> San {
     let mut text = SanText::default();
     write_unmarked(playable, mv, &mut text);
