@@ -88,10 +88,7 @@ impl MoveKind {
     }
 
     const fn from_number(number: usize) -> MoveKind {
-        MoveKind {
-            drops_en_passant: number & BARE != 0,
-            is_changing: number & CHANGING != 0,
-        }
+        MoveKind { drops_en_passant: number & BARE != 0, is_changing: number & CHANGING != 0 }
     }
 }
 
@@ -112,10 +109,7 @@ impl PredictedMove {
         Some(PredictedMove {
             ordinal: ordinal::ordinal(&playable, mv)?,
             count: Some(ordinal::count(&playable)).filter(|&count| u32::from(count) <= SCALE)?,
-            kind: MoveKind {
-                drops_en_passant: is_double && kind.drops_en_passant,
-                is_changing,
-            },
+            kind: MoveKind { drops_en_passant: is_double && kind.drops_en_passant, is_changing },
         })
     }
 
