@@ -1,13 +1,14 @@
-//! The items that records are made of: integers of fixed width, least significant byte first,
-//! strings and move lists with a length in front.
+//! The items of which records consist. Integers have a fixed width, with the least significant byte
+//! first. Strings and move lists have their length in front.
 //!
-//! int-8 is epdb's own: node counts need it.
+//! int-8 is an addition of epdb, because node counts need it.
 
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::error::{DecodeError, DecodeErrorKind, EncodeError};
 
-/// A place in a slice of bytes from which items are read, each checked against what remains.
+/// A place in a slice of bytes from which items are read. Each length is checked against the bytes
+/// that remain.
 ///
 /// ```
 /// use epdb::codec::item::Cursor;
@@ -24,7 +25,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the start of a slice.
+    /// Begins at the start of a slice.
     pub const fn new(bytes: &'a [u8]) -> Cursor<'a> {
         Cursor { bytes, offset: 0 }
     }
@@ -34,16 +35,16 @@ impl<'a> Cursor<'a> {
         self.offset
     }
 
-    /// The bytes that were not read yet.
+    /// The bytes that have not been read.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.offset..).unwrap_or_default()
     }
 
-    /// Reads this many bytes; `what` names the item they are of.
+    /// Reads `len` bytes; `what` names the item to which they belong.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::Truncated`] when fewer remain; nothing is read then. All other readers
-    /// of this type do the same.
+    /// [`DecodeErrorKind::Truncated`] if fewer bytes remain; then nothing is read. All other
+    /// readers of this type do the same.
     pub fn take(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], DecodeError> {
         let taken = self
             .rest()
@@ -53,7 +54,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// int-1: one byte.
+    /// Reads an int-1: one byte.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -61,7 +62,7 @@ impl<'a> Cursor<'a> {
         Ok(self.take(1, "an int-1")?[0])
     }
 
-    /// int-2: two bytes.
+    /// Reads an int-2: two bytes.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -69,7 +70,7 @@ impl<'a> Cursor<'a> {
         self.take(2, "an int-2").map(LittleEndian::read_u16)
     }
 
-    /// int-4: four bytes.
+    /// Reads an int-4: four bytes.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -77,7 +78,7 @@ impl<'a> Cursor<'a> {
         self.take(4, "an int-4").map(LittleEndian::read_u32)
     }
 
-    /// int-8: eight bytes.
+    /// Reads an int-8: eight bytes.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -85,7 +86,7 @@ impl<'a> Cursor<'a> {
         self.take(8, "an int-8").map(LittleEndian::read_u64)
     }
 
-    /// string-1: at most 255 bytes.
+    /// Reads a string-1: at most 255 bytes.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -94,7 +95,7 @@ impl<'a> Cursor<'a> {
         self.take(len.into(), "a string-1")
     }
 
-    /// string-2: at most 65,535 bytes.
+    /// Reads a string-2: at most 65,535 bytes.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -103,7 +104,7 @@ impl<'a> Cursor<'a> {
         self.take(len.into(), "a string-2")
     }
 
-    /// string-4.
+    /// Reads a string-4: at most 4,294,967,295 bytes.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -112,7 +113,7 @@ impl<'a> Cursor<'a> {
         self.take(usize::try_from(len).unwrap_or(usize::MAX), "a string-4")
     }
 
-    /// mvseq-1: at most 255 move ordinals in playing order.
+    /// Reads an mvseq-1: at most 255 move ordinals in playing order.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -121,7 +122,7 @@ impl<'a> Cursor<'a> {
         self.take(count.into(), "an mvseq-1")
     }
 
-    /// mvseq-2: at most 65,535 move ordinals in playing order.
+    /// Reads an mvseq-2: at most 65,535 move ordinals in playing order.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -130,10 +131,10 @@ impl<'a> Cursor<'a> {
         self.take(count.into(), "an mvseq-2")
     }
 
-    /// mvset-1: at most 255 move ordinals, ascending, none twice.
+    /// Reads an mvset-1: at most 255 different move ordinals in ascending order.
     ///
     /// # Errors
-    /// As [`Cursor::take`]; [`DecodeErrorKind::NonCanonical`] when they do not ascend.
+    /// As [`Cursor::take`]; [`DecodeErrorKind::NonCanonical`] if the ordinals do not ascend.
     pub fn mvset_1(&mut self) -> Result<&'a [u8], DecodeError> {
         let start = self.offset;
         let count = self.int_1()?;
@@ -147,18 +148,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An error at the place that is read next.
+    /// Makes an error at the place of the next byte.
     pub(crate) const fn error(&self, kind: DecodeErrorKind) -> DecodeError {
         DecodeError::new(self.offset, kind)
     }
 }
 
-/// A number that is small for numbers near 0 of either sign: 0, -1, 1, -2 become 0, 1, 2, 3.
+/// Converts a signed number to an unsigned one that is small if the number is near 0: 0, -1, 1, -2
+/// become 0, 1, 2, 3.
 pub(crate) const fn fold_sign(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 
-/// The number that [`fold_sign`] folded.
+/// Converts the result of [`fold_sign`] back to the signed number.
 pub(crate) const fn unfold_sign(folded: u64) -> i64 {
     (folded >> 1) as i64 ^ -((folded & 1) as i64)
 }
@@ -171,21 +173,21 @@ pub trait PutItems {
     fn put_int_4(&mut self, value: u32);
     /// Appends an int-8.
     fn put_int_8(&mut self, value: u64);
-    /// Appends bytes with a length of one byte in front: a string-1, an mvseq-1 or, when the bytes
-    /// ascend, an mvset-1.
+    /// Appends bytes with their length in front, as one byte: a string-1 or an mvseq-1, or an
+    /// mvset-1 if the bytes ascend.
     ///
     /// # Errors
-    /// [`EncodeError::LimitExceeded`] over 255 bytes.
+    /// [`EncodeError::LimitExceeded`] if there are more than 255 bytes.
     fn put_sized_1(&mut self, bytes: &[u8]) -> Result<(), EncodeError>;
-    /// Appends bytes with a length of two bytes in front: a string-2 or an mvseq-2.
+    /// Appends bytes with their length in front, as two bytes: a string-2 or an mvseq-2.
     ///
     /// # Errors
-    /// [`EncodeError::LimitExceeded`] over 65,535 bytes.
+    /// [`EncodeError::LimitExceeded`] if there are more than 65,535 bytes.
     fn put_sized_2(&mut self, bytes: &[u8]) -> Result<(), EncodeError>;
-    /// Appends bytes with a length of four bytes in front: a string-4.
+    /// Appends bytes with their length in front, as four bytes: a string-4.
     ///
     /// # Errors
-    /// [`EncodeError::LimitExceeded`] over 4,294,967,295 bytes.
+    /// [`EncodeError::LimitExceeded`] if there are more than 4,294,967,295 bytes.
     fn put_sized_4(&mut self, bytes: &[u8]) -> Result<(), EncodeError>;
 }
 

@@ -1,12 +1,12 @@
-//! Games that a library keeps for the positions that list them: tags and main line, in PGC.
+//! Games that a library keeps so that positions can list them: tags and main line, in PGC.
 //!
 //! The format is `formats/kept_games.md`.
 
 use super::pgc::{self, PgcEncodeError, PgcEncodeOptions, PgcReader};
 use crate::model::{Element, Game, GameBuilder, GameId};
 
-/// Appends what is kept of a game: its tags and its main line. Variations, comments, NAGs and `%` lines
-/// are left out.
+/// Appends the kept data of a game: its tags and its main line. Variations, comments, NAGs and `%`
+/// lines are left out.
 ///
 /// ```
 /// use epdb::codec::kept_game;
@@ -22,7 +22,7 @@ use crate::model::{Element, Game, GameBuilder, GameId};
 /// ```
 ///
 /// # Errors
-/// A move that PGC has no byte for; nothing is appended then.
+/// A move that has no byte in PGC, because its ordinal is above 255; then nothing is appended.
 pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
     const OPTIONS: PgcEncodeOptions = PgcEncodeOptions::EXTENDED.without_checksum();
     if game.elements().all(|element| matches!(element, Element::Move(_) | Element::NullMove)) {
@@ -30,7 +30,7 @@ pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
     }
     let mut builder = GameBuilder::new();
     builder.set_start(*game.start());
-    // What a game has, another one can have.
+    // Cannot fail, because the new game gets only parts that a game has already.
     for (name, value) in game.tags().filter(|(name, _)| game.has_tag(name)) {
         let _ = builder.add_checked_tag(name, value);
     }
@@ -43,7 +43,7 @@ pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
     pgc::encode(builder.game(), &OPTIONS, out).map(drop)
 }
 
-/// Reads a game that was kept; `None` where these are not the bytes of one game.
+/// Reads a kept game; `None` if the bytes are not exactly one game.
 pub fn decode(bytes: &[u8]) -> Option<Game> {
     let mut reader = PgcReader::new(bytes, bytes.len());
     let read = reader.next_game().ok()??;
@@ -52,7 +52,7 @@ pub fn decode(bytes: &[u8]) -> Option<Game> {
     Some(game.clone())
 }
 
-/// ID of a game: the first bytes of the BLAKE3 hash of the kept data.
+/// Returns the ID of a game: the first bytes of the BLAKE3 hash of its kept data.
 pub fn id_of(bytes: &[u8]) -> GameId {
     let mut id = GameId::default();
     id.0.copy_from_slice(&blake3::hash(bytes).as_bytes()[..GameId::LEN]);

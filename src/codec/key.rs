@@ -1,6 +1,9 @@
-//! Position keys: the 64-bit Polyglot Zobrist hash of the identity board. The format is `formats/position_key.md`.
+//! Position keys: the 64-bit Polyglot Zobrist hash of the identity of a position
+//! ([`Position::identity`]: its en passant square counts only if a capture there is legal). The
+//! format is `formats/position_key.md`.
 //!
-//! Two positions may share a key. Equal keys never mean equal positions: compare packed boards.
+//! Two positions may share a key, so equal keys do not prove equal positions: compare packed
+//! boards.
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -15,7 +18,8 @@ use crate::text::fields::{PairNumbers, PieceNumbers, hash_of_board, pair_numbers
 use crate::{model::Board, text::fields::CodeBits};
 
 /// Maps a fraction of 2^64, such as a key, to one of `parts` ranges of equal size (Lemire's fast
-/// range): the range, and the fraction within it. Within a range the order of fractions is kept.
+/// range). Returns the number of the range, and the fraction within the range. Fractions within a
+/// range keep their order.
 #[cfg(any(feature = "store", feature = "archive"))]
 #[inline]
 pub(crate) fn fast_range(fraction: u64, parts: u64) -> (u64, u64) {
@@ -23,22 +27,23 @@ pub(crate) fn fast_range(fraction: u64, parts: u64) -> (u64, u64) {
     ((product >> 64) as u64, product as u64)
 }
 
-/// Polyglot's numbers, laid out for the codes of packed boards.
+/// Polyglot's random numbers, arranged for the codes of packed boards.
 pub(crate) struct Numbers {
     pub(crate) pieces: PieceNumbers,
     pairs: PairNumbers,
-    /// By the set of rights: `K`, `Q`, `k`, `q` from bit 0 on.
+    /// The combined number of each set of castling rights. Bits 0 to 3 of the index are `K`, `Q`,
+    /// `k`, `q`.
     pub(crate) castling: [u64; 16],
-    /// By file.
+    /// The number of each en passant file.
     pub(crate) en_passant: [u64; 8],
-    /// When White is to move.
+    /// The number that counts if White is to move.
     pub(crate) white_to_move: u64,
 }
 
 pub(crate) static NUMBERS: Numbers = Numbers::read(PUBLISHED);
 
-/// One number a line, of sixteen hexadecimal digits: pieces by code and square, castling rights,
-/// files, the side to move.
+/// The numbers as sixteen hexadecimal digits, one number to a line. They are in this order: pieces
+/// by code and square, castling rights, en passant files, the side to move.
 const PUBLISHED: &[u8] = include_bytes!("../../formats/data/polyglot_random64.txt");
 
 impl Numbers {
@@ -72,7 +77,7 @@ impl Numbers {
     }
 }
 
-/// The number in a line of the table, counted from 0.
+/// Reads the number in a line of the table. Lines count from 0.
 const fn number(table: &[u8], line: usize) -> u64 {
     let mut number = 0;
     let mut at = 0;
@@ -88,8 +93,9 @@ const fn number(table: &[u8], line: usize) -> u64 {
     number
 }
 
-/// The position key: the Polyglot hash of the identity of a position, so that two records of one
-/// position have one key whatever their counters, dialect or superfluous en passant square say.
+/// Returns the position key: the Polyglot hash of the identity of a position. So all records of a
+/// position have the same key, whatever their counters, their dialect or a superfluous en passant
+/// square.
 ///
 /// ```
 /// use epdb::{codec::key, model::Position};
@@ -100,12 +106,12 @@ pub fn position_key(position: &Position) -> u64 {
     hash(position, position.en_passant().filter(is_legal))
 }
 
-/// The position key of a packed identity board, without a position in between. Of a board that is
-/// no identity board it counts an en passant square all the same, and bytes that are no packed
+/// Computes the position key from a packed identity board, without making a position. On a board
+/// that is not an identity board, the en passant square always counts. Bytes that are not a packed
 /// board give an error or a number without meaning.
 ///
 /// # Errors
-/// [`DecodeError`] when the bytes end before the board does, or its escape form is damaged.
+/// [`DecodeError`] if the bytes end before the board does, or if its escape form is damaged.
 ///
 /// ```
 /// use epdb::{codec::{key, packed}, model::Position};
@@ -122,7 +128,7 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
     }
 }
 
-/// The [`position_key`] of a record in its binary form.
+/// Returns the [`position_key`] of a record in its binary form.
 ///
 /// # Errors
 /// The bytes are not a record.
@@ -131,7 +137,7 @@ pub(crate) fn record_key(record: &[u8]) -> Result<u64, EncodeError> {
     super::record::board_of(record).and_then(board_key).map_err(|_| EncodeError::NoRecord)
 }
 
-/// The hash of the plain form of a packed board.
+/// Computes the hash of a packed board in plain form.
 fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
     let codes = PlainCodes::new(occupied, codes);
     let board = codes.board();
@@ -147,14 +153,14 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
     numbers ^ hash_beside_board(rights, en_passant, codes.turn)
 }
 
-/// The key under Polyglot's own en passant rule, for Polyglot books: the file counts when a pawn
-/// of the side to move is next to the pawn that just made a double step, even if capturing is
-/// not legal. A square that no double step can have left does not count.
+/// Returns the key by Polyglot's own en passant rule, for Polyglot books. The file counts if a pawn
+/// of the side to move stands next to the pawn that just made a double step, even if the capture is
+/// not legal. A square that cannot result from a double step does not count.
 pub fn polyglot_key(position: &Position) -> u64 {
     hash(position, polyglot_en_passant(position))
 }
 
-/// The position without an en passant square that does not count for Polyglot.
+/// Returns the position without its en passant square, if the square does not count for Polyglot.
 #[cfg(feature = "library")]
 pub(crate) fn with_polyglot_en_passant(position: &Position) -> Position {
     position.with_en_passant(polyglot_en_passant(position)).unwrap_or(*position)
@@ -168,13 +174,13 @@ fn polyglot_en_passant(position: &Position) -> Option<Square> {
     })
 }
 
-/// The keys of positions that follow each other, of which each differs from the one before in few
-/// squares.
+/// Computes the keys of the successive positions of a line. Each position differs from the one
+/// before in few squares, so only the changed squares are hashed.
 #[cfg(feature = "library")]
 #[derive(Debug)]
 pub(crate) struct LineKeys {
     board: CodeBits,
-    /// The numbers of the pieces on it.
+    /// The numbers of the pieces on the board, combined.
     hash: u64,
 }
 
@@ -184,13 +190,14 @@ impl LineKeys {
         LineKeys { board: packed::code_bits(&Board::EMPTY), hash: 0 }
     }
 
-    /// The codes of the last position's board.
+    /// The codes of the board of the last position.
     #[inline(always)]
     pub(crate) const fn board(&self) -> &CodeBits {
         &self.board
     }
 
-    /// The key of the next position, whose en passant square counts.
+    /// Returns the key of the next position. Its en passant square always counts, so the position
+    /// must be an identity.
     #[inline(always)]
     pub(crate) fn next(&mut self, position: &Position) -> u64 {
         let board = packed::code_bits(position.board());
@@ -215,7 +222,7 @@ fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
     hash_of_board(&board, &NUMBERS.pairs) ^ hash_of_state(position, en_passant)
 }
 
-/// The numbers of all but the pieces of a position.
+/// Combines the numbers of a position, except those of its pieces.
 #[inline(always)]
 fn hash_of_state(position: &Position, en_passant: Option<Square>) -> u64 {
     let mut rights = 0;
@@ -230,7 +237,7 @@ fn hash_of_state(position: &Position, en_passant: Option<Square>) -> u64 {
     hash_beside_board(rights, en_passant.map(Square::file), position.turn())
 }
 
-/// The numbers of a set of rights, a file and the side to move.
+/// Combines the numbers of a set of rights, an en passant file and the side to move.
 #[inline(always)]
 fn hash_beside_board(rights: usize, en_passant: Option<u8>, turn: Color) -> u64 {
     let en_passant = en_passant.map_or(0, |file| NUMBERS.en_passant[usize::from(file & 7)]);
@@ -248,8 +255,8 @@ mod tests {
     use crate::model::Piece;
     use crate::text::fields::piece_code;
 
-    /// Lines with castling, captures en passant and promotions, one after the other: the first
-    /// position of each differs from the last of the one before in much.
+    /// Lines with castling, captures en passant and promotions, one after another. The first
+    /// position of a line differs very much from the last position of the line before.
     #[cfg(feature = "library")]
     #[test]
     fn keys_of_lines_are_those_of_their_positions() {
@@ -276,7 +283,7 @@ mod tests {
         }
     }
 
-    /// The table beside the format page is Polyglot's.
+    /// The published table has Polyglot's numbers.
     #[test]
     fn the_published_table_is_polyglots() {
         for color in Color::ALL {

@@ -1,9 +1,8 @@
-//! Bytes: packed boards, position keys, move ordinals, binary EPD records and streams of them, games
-//! in PGC, opening books of Polyglot.
+//! Binary formats: packed boards, position keys, move ordinals, binary EPD records and streams of
+//! them, games in PGC, and opening books of Polyglot.
 //!
-//! The pages under `formats/` are the law for what is written here. Nothing in this module knows
-//! a store; no length read from bytes is believed before it is checked against the bytes that are
-//! there.
+//! The pages under `formats/` define what is written here. This module does not depend on stores. A
+//! length that is read from bytes is checked against the bytes that follow before it is used.
 
 pub mod error;
 pub mod identity;

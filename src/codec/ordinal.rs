@@ -1,11 +1,14 @@
-//! Move ordinals: the place of a legal move among all legal moves of its position in ASCII order
-//! of their SANs. The format is `formats/move_ordinal.md`.
+//! Move ordinals. All legal moves of a position are sorted by their SANs in ASCII order; the
+//! ordinal of a move is its place in this order. The format is `formats/move_ordinal.md`.
 //!
-//! No SAN is written for this. In ASCII order come the moves of bishops, king, knights, castling,
-//! queens, rooks, then pawns by the file they leave. Classes before the move's own are counted
-//! as sets of destination squares, and so is most of its own: a class in which no two pieces reach
-//! the same square is in order by destination, file by file, captures last, and so are pawns.
-//! Only where pieces of one kind share destinations are their moves given sort keys.
+//! No SAN is written to find an ordinal. In ASCII order, the classes of moves are those of bishops,
+//! king and knights, castling, then those of queens and rooks, and last the pawn moves by the file
+//! that the pawn leaves. Classes before that of the move are counted as sets of destination
+//! squares.
+//!
+//! The move's own class is mostly counted in the same way. If no two pieces of the class reach the
+//! same square, its moves are sorted by destination, file by file, with all captures last. Pawn
+//! moves are counted as sets too. Sort keys are made only if pieces of one kind share destinations.
 
 use std::cmp::Ordering;
 
@@ -13,7 +16,8 @@ use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 use crate::simd::{InstructionSet, Kernel};
 
-/// The move whose ordinal `pick` chooses, given the number of moves; `None` if it chooses none.
+/// Gives `pick` the number of legal moves, and returns the move whose ordinal it chooses; `None` if
+/// it chooses none.
 #[cfg(feature = "archive")]
 pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
     let counts = counts(playable);
@@ -21,8 +25,8 @@ pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -
     InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
 }
 
-/// The ordinal of a move; `None` when it is not legal. Ordinals above 255 exist on boards with
-/// more pieces than a game can have.
+/// Returns the ordinal of a move; `None` if the move is not legal. Ordinals above 255 exist only on
+/// boards with more pieces than a game can have.
 ///
 /// ```
 /// use epdb::codec::ordinal;
@@ -36,7 +40,7 @@ pub fn ordinal(playable: &Playable, mv: Move) -> Option<u16> {
     InstructionSet::fastest().run(OrdinalOf { playable, mv })
 }
 
-/// [`ordinal`] as a part of other kernels.
+/// Does the same as [`ordinal`], inside another kernel.
 #[cfg(feature = "library")]
 #[inline(always)]
 pub(crate) fn ordinal_in(playable: &Playable, mv: Move) -> Option<u16> {
@@ -56,7 +60,7 @@ impl Kernel for OrdinalOf<'_> {
         let OrdinalOf { playable, mv } = self;
         let class = Class::new(playable, mv)?;
         let mut before = 0;
-        // Not in a loop, so that each class is counted by code of its own.
+        // Not in a loop, so that each class has its own code to count it.
         macro_rules! count_up_to_it {
             ($($nth:literal)*) => {
                 $(
@@ -72,7 +76,7 @@ impl Kernel for OrdinalOf<'_> {
     }
 }
 
-/// The move with this ordinal; `None` if there are fewer moves.
+/// Returns the move with this ordinal; `None` if there are not that many moves.
 pub fn move_at(playable: &Playable, ordinal: u16) -> Option<Move> {
     let counts = counts(playable);
     InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
@@ -100,7 +104,7 @@ impl Kernel for MoveAt<'_> {
     }
 }
 
-/// All legal moves in the order of their ordinals.
+/// Lists all legal moves in the order of their ordinals.
 pub fn list(playable: &Playable) -> Vec<Move> {
     let mut moves = Vec::with_capacity(48);
     for class in Class::ALL {
@@ -120,7 +124,7 @@ pub fn count(playable: &Playable) -> u16 {
     counts(playable).iter().sum()
 }
 
-/// Number of moves of each class.
+/// Counts the moves of each class.
 fn counts(playable: &Playable) -> [u16; Class::ALL.len()] {
     InstructionSet::fastest().run(CountsOf(playable))
 }
@@ -132,7 +136,7 @@ impl Kernel for CountsOf<'_> {
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        // As above.
+        // Not in a loop, so that each class has its own code to count it.
         macro_rules! counts {
             ($($nth:literal)*) => { [$(Class::ALL[$nth].count(self.0)),*] };
         }
@@ -140,7 +144,8 @@ impl Kernel for CountsOf<'_> {
     }
 }
 
-/// The moves whose SANs begin alike.
+/// A class of moves whose SANs begin in the same way: with the letter of a piece, with `O`, or with
+/// a file.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Class {
     Pieces(Role),
@@ -149,7 +154,7 @@ enum Class {
 }
 
 impl Class {
-    /// In ASCII order of the first letter.
+    /// The classes in ASCII order of the first letter.
     const ALL: [Class; 7] = [
         Class::Pieces(Role::Bishop),
         Class::Pieces(Role::King),
@@ -174,7 +179,7 @@ impl Class {
         }
     }
 
-    /// Number of its moves.
+    /// Number of legal moves of the class.
     #[inline(always)]
     fn count(self, playable: &Playable) -> u16 {
         match self {
@@ -198,7 +203,7 @@ impl Class {
         }
     }
 
-    /// The place of a move in the class; `None` when it is not legal.
+    /// Returns the place of a move in its class; `None` if the move is not legal.
     #[inline(always)]
     fn place(self, playable: &Playable, mv: Move) -> Option<u16> {
         match self {
@@ -221,7 +226,7 @@ impl Class {
         }
     }
 
-    /// The move at a place of the class.
+    /// Returns the move at a place of the class.
     #[inline(always)]
     fn at(self, playable: &Playable, place: u16) -> Option<Move> {
         match self {
@@ -251,11 +256,11 @@ fn pieces(playable: &Playable, role: Role) -> impl Iterator<Item = Square> {
     position.board().pieces(position.turn(), role).into_iter()
 }
 
-/// Destinations of the pieces of one role.
+/// The destinations of the pieces of one role.
 struct Reach {
-    /// The squares that any of them reaches.
+    /// The squares that at least one piece reaches.
     all: u64,
-    /// The squares that more than one reaches: SAN must say which.
+    /// The squares that several pieces reach, so that SAN must name the piece.
     shared: u64,
 }
 
@@ -271,14 +276,15 @@ impl Reach {
         reach
     }
 
-    /// Quiet moves and captures: `x` sorts behind every file.
+    /// Splits the destinations into those of quiet moves and those of captures. Captures come last,
+    /// because `x` sorts after every file.
     #[inline(always)]
     fn split(&self, playable: &Playable) -> (u64, u64) {
         let occupied = playable.position().board().occupied().bits();
         (self.all & !occupied, self.all & occupied)
     }
 
-    /// The place of the move to a square when no square is shared.
+    /// Returns the place of the move to a square. No square may be shared.
     #[inline(always)]
     fn place(&self, playable: &Playable, to: Square) -> u16 {
         let (quiet, captures) = self.split(playable);
@@ -289,7 +295,8 @@ impl Reach {
         }
     }
 
-    /// The place of any move: those to squares that are not shared are counted as above.
+    /// Returns the place of a move if squares are shared. Moves to shared squares are counted by
+    /// their keys, other moves as in [`Reach::place`].
     #[inline(always)]
     fn place_among_rivals(&self, playable: &Playable, role: Role, mv: Move) -> u16 {
         let own = key(playable, role, mv.from, mv.to, self.shared);
@@ -309,7 +316,7 @@ impl Reach {
         place + size(quiet & before_it)
     }
 
-    /// The destination of the move at a place when no square is shared.
+    /// Returns the destination of the move at a place. No square may be shared.
     #[inline(always)]
     fn at(&self, playable: &Playable, place: u16) -> Option<Square> {
         let (quiet, captures) = self.split(playable);
@@ -320,7 +327,7 @@ impl Reach {
     }
 }
 
-/// SAN's disambiguation of the square that a piece leaves.
+/// The parts of the origin square that SAN writes to tell a move from others.
 struct Origin {
     file: bool,
     rank: bool,
@@ -336,8 +343,9 @@ impl Origin {
     }
 }
 
-/// The sort key of a move of a piece: the characters of its SAN behind the letter, five bits each
-/// from the top, and below them the move itself. A digit is its value, a file 16 to 23, `x` 24.
+/// Returns the sort key of a move of a piece. From the top, it has the characters of the SAN after
+/// the piece letter, in five bits each; the lowest bits are the move itself. A digit has its value,
+/// a file has 16 to 23, and `x` has 24.
 #[inline(always)]
 fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -> u64 {
     let mut text = 0;
@@ -368,7 +376,7 @@ fn move_of_key(key: u64) -> Move {
     Move { from: square(key >> 6), to: square(key), promotion: None }
 }
 
-/// The sort keys of the moves to some squares.
+/// Calls `visit` with the sort key of each move to one of the `squares`.
 #[inline(always)]
 fn each_key(
     playable: &Playable,
@@ -392,8 +400,8 @@ fn sorted_keys(playable: &Playable, role: Role) -> Vec<u64> {
     keys
 }
 
-/// The pawn moves as three sets. A set has one square for each move (or four promotions): on the
-/// file that the pawn leaves and the rank it goes to.
+/// The pawn moves as three sets. Each move (or four promotions) is one square of a set: on the file
+/// that the pawn leaves and the rank that it goes to.
 struct PawnMoves {
     pushes: u64,
     /// Captures towards the a-file.
@@ -444,8 +452,8 @@ impl PawnMoves {
         self.right |= ahead & (prey & !file_set(0)) >> 1;
     }
 
-    /// In the order of the character that follows the file: a digit, `x` and a lower file, `x`
-    /// and a higher file.
+    /// The sets, in the order of the character that follows the file in SAN: a digit; `x` and a
+    /// lower file; `x` and a higher file.
     fn groups(&self) -> [u64; 3] {
         [self.pushes, self.left, self.right]
     }
@@ -504,7 +512,7 @@ impl PawnMoves {
     }
 }
 
-/// The move of a set of [`PawnMoves`], and which of its promotions.
+/// Returns a move of a set of [`PawnMoves`]. `nth` selects one of four promotions.
 #[inline(always)]
 fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Move {
     let file = square.file();
@@ -517,7 +525,7 @@ fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Mov
     }
 }
 
-/// Origin of the pawn of a move of [`PawnMoves`].
+/// Returns the square that the pawn of a move of [`PawnMoves`] leaves.
 #[inline(always)]
 fn origin(playable: &Playable, square: Square, group: usize) -> Square {
     let position = playable.position();
@@ -534,7 +542,7 @@ fn origin(playable: &Playable, square: Square, group: usize) -> Square {
     }
 }
 
-/// The number of moves of a set of pawn moves: each on a back rank is four.
+/// Number of moves in a set of pawn moves. A square on a back rank stands for four promotions.
 #[inline(always)]
 const fn pawn_moves(set: u64) -> u16 {
     size(set) + 3 * size(set & BACK_RANKS)
@@ -553,14 +561,14 @@ const fn rank_set(rank: u8) -> u64 {
     0xff << (rank * 8)
 }
 
-/// The squares before one in the order a1, a2, … a8, b1, … h8.
+/// The squares before a square, in the order a1, a2, … a8, b1, … h8.
 #[inline(always)]
 const fn before(square: Square) -> u64 {
     let lower_files = 0x0101_0101_0101_0101 * ((1 << square.file()) - 1);
     lower_files | file_set(square.file()) & ((1 << (square.rank() * 8)) - 1)
 }
 
-/// The square of a set at a place in that order.
+/// Returns the square at a place of a set, in the order a1, a2, … a8, b1, … h8.
 #[inline(always)]
 fn nth_by_file(set: u64, mut place: u16) -> Option<Square> {
     for file in 0..8 {

@@ -1,5 +1,8 @@
-//! Packed boards: the four fields of a position in 9 to 24 bytes; 41 where a board is
-//! stranger than that. The format is `formats/packed_board.md`.
+//! Packed boards: the four fields of a position in 9 to 24 bytes, or in 41 bytes for unusual boards
+//! (the escape form). The format is `formats/packed_board.md`.
+//!
+//! An *identity board* is the packed board of [`Position::identity`]: it has an en passant square
+//! only if a capture there is legal.
 
 use std::fmt;
 
@@ -12,38 +15,38 @@ use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, 
 use crate::simd::InstructionSet;
 use crate::text::fields::{CodeBits, gather_codes, piece_code, scatter_codes};
 
-/// The longest packed board in bytes: the escape form.
+/// Length of the longest packed boards, those in the escape form, in bytes.
 pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
 
-/// Bytes of the set of occupied squares.
+/// Number of bytes of the set of occupied squares.
 pub(crate) const OCCUPANCY: usize = 8;
-/// Bytes of the codes of all 64 squares in the escape form.
+/// Number of bytes of the codes of all 64 squares in the escape form.
 const ESCAPE_CODES: usize = 32;
-/// The most pieces that the plain form holds.
+/// Maximum number of pieces in the plain form.
 const PLAIN_PIECES: u32 = 32;
-/// The longest plain form in bytes.
+/// Maximum length of the plain form in bytes.
 #[cfg(feature = "archive")]
 pub(crate) const PLAIN_MAX: usize = OCCUPANCY + PLAIN_PIECES as usize / 2;
 
-/// Plain form: a pawn that just made a double step over the en passant square.
+/// Code in the plain form: a pawn that just made a double step over the en passant square.
 pub(crate) const DOUBLE_STEP: u8 = 12;
-/// A white rook with a castling right; a black one has the next code.
+/// Code of a white rook with a castling right. A black rook with a right has the next code.
 pub(crate) const CASTLING_ROOK: u8 = 13;
-/// Plain form: each black king when Black is to move.
+/// Code in the plain form: each black king if Black is to move.
 pub(crate) const KING_TO_MOVE: u8 = 15;
-/// A black king otherwise.
+/// Code of a black king otherwise.
 pub(crate) const BLACK_KING: u8 = 10;
-/// A white king.
+/// Code of a white king.
 pub(crate) const WHITE_KING: u8 = 11;
-/// A black rook without a castling right.
+/// Code of a black rook without a castling right.
 pub(crate) const BLACK_ROOK: u8 = piece_code(Piece { color: Color::Black, role: Role::Rook });
-/// A white one.
+/// Code of a white rook without a castling right.
 pub(crate) const WHITE_ROOK: u8 = piece_code(Piece { color: Color::White, role: Role::Rook });
-/// Escape form: a square without a piece.
+/// Code in the escape form: a square without a piece.
 const EMPTY: u8 = 12;
 
-/// One packed board: a value of fixed capacity that is equal to another exactly when the four
-/// fields are.
+/// One packed board, as a value of fixed capacity. Two packed boards are equal exactly if the four
+/// fields are equal.
 ///
 /// ```
 /// use epdb::{codec::packed, model::Position};
@@ -52,11 +55,12 @@ const EMPTY: u8 = 12;
 /// assert_eq!(packed::decode(board.as_bytes())?, (Position::START, 24));
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
-// Made and copied in whole words: parts that overlap would wait for what was just written.
+// Made and copied in whole words, because the processor stalls if a copied part overlaps bytes that
+// were just written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, FromBytes)]
 #[repr(C, align(8))]
 pub struct PackedBoard {
-    /// The bytes, zeros behind the end, the length in the last.
+    /// The bytes of the board, zeros after them, and the length in the last byte.
     bytes: [u8; ROOM],
 }
 
@@ -66,7 +70,7 @@ const LEN: usize = ROOM - 1;
 const _: () = assert!(MAX_LEN <= LEN);
 
 impl PackedBoard {
-    /// The bytes of the format.
+    /// The bytes of the packed board.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len()]
     }
@@ -76,15 +80,15 @@ impl PackedBoard {
         usize::from(self.bytes[LEN]).min(MAX_LEN)
     }
 
-    /// The bytes of the plain form, zeros behind them; `None` for the escape form.
+    /// The bytes of the plain form with zeros after them; `None` for the escape form.
     #[cfg(feature = "archive")]
     #[inline]
     pub(crate) fn as_plain(&self) -> Option<&[u8; PLAIN_MAX]> {
         if self.len() <= PLAIN_MAX { self.bytes.first_chunk() } else { None }
     }
 
-    /// The plain form of this many pieces; `codes` are the nibbles from the bottom, zero behind the
-    /// last piece.
+    /// Makes the plain form of a board with `count` pieces. `codes` has four bits for each piece,
+    /// the first in the lowest bits, and zeros after the last piece.
     #[inline(always)]
     pub(crate) fn plain(occupied: u64, count: u32, codes: u128) -> PackedBoard {
         let len = (plain_len(count) as u64) << (8 * (LEN % 8));
@@ -107,8 +111,8 @@ impl fmt::Debug for PackedBoard {
     }
 }
 
-/// Packs the four fields of any position. The en passant square is packed as it stands there: the
-/// board that is hashed and compared is that of [`Position::identity`].
+/// Packs the four fields of any position. The en passant square is packed even if no capture is
+/// legal; the board that is hashed and compared is that of [`Position::identity`].
 #[inline(always)]
 pub fn encode(position: &Position) -> PackedBoard {
     pack_plain(position).unwrap_or_else(|| pack_escape(position))
@@ -120,7 +124,8 @@ fn pack_plain(position: &Position) -> Option<PackedBoard> {
     Some(PackedBoard::plain(occupied, occupied.count_ones(), codes))
 }
 
-/// The occupancy and the codes of the plain form; these are the [`code_bits`] of the board.
+/// Returns the occupied squares and the codes of the plain form; `None` if the position has no
+/// plain form. `codes` are the [`code_bits`] of the board.
 #[inline(always)]
 pub(crate) fn plain_parts(position: &Position, codes: &CodeBits) -> Option<(u64, u128)> {
     let board = position.board();
@@ -161,7 +166,8 @@ fn pack_escape(position: &Position) -> PackedBoard {
     PackedBoard { bytes }
 }
 
-/// The code of each square as both forms have it: pieces, rooks with a right, empty squares.
+/// Sets the codes of rooks with a castling right. This is the part of the codes that plain form and
+/// escape form share.
 #[inline(always)]
 fn with_rights(position: &Position, mut codes: CodeBits) -> CodeBits {
     if !position.castling().is_empty() {
@@ -175,10 +181,11 @@ fn with_rights(position: &Position, mut codes: CodeBits) -> CodeBits {
     codes
 }
 
-/// The code of the piece on each square, [`EMPTY`] where none stands.
+/// Returns the code of the piece on each square, and [`EMPTY`] for an empty square.
 ///
-/// Six sets of roles and two of colours become one for each bit of the codes: to go through the
-/// twelve sets of pieces would mean to leave twelve loops where no processor foresees it.
+/// The six sets of roles and two sets of colours are combined to one set for each bit of the codes.
+/// A loop over the twelve sets of pieces would have twelve inner loops whose ends the processor
+/// could not predict.
 #[inline(always)]
 pub(super) fn code_bits(board: &Board) -> CodeBits {
     let of = |role| board.role(role).bits();
@@ -192,15 +199,16 @@ pub(super) fn code_bits(board: &Board) -> CodeBits {
     CodeBits { occupied, bits }
 }
 
-/// Square of the pawn that stepped over an en passant square.
+/// Returns the square of the pawn that stepped over an en passant square.
 fn double_stepped(target: Square) -> Square {
     Square::at(target.file(), if target.rank() == 2 { 3 } else { 4 })
 }
 
-/// The length of the packed board at the start of these bytes, without a look at what it says.
+/// Returns the length of the packed board at the start of the bytes. The content of the board is
+/// not checked.
 ///
 /// # Errors
-/// [`DecodeErrorKind::Truncated`] when the bytes end before the board does.
+/// [`DecodeErrorKind::Truncated`] if the bytes end before the board does.
 pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
     let occupied = bytes.get(..OCCUPANCY).map(LittleEndian::read_u64).ok_or(truncated(bytes))?;
     let len = match occupied {
@@ -210,7 +218,7 @@ pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
     if bytes.len() < len { Err(truncated(bytes)) } else { Ok(len) }
 }
 
-/// Length of the plain form of this number of pieces.
+/// Length of the plain form of a board with this number of pieces.
 pub(crate) const fn plain_len(count: u32) -> usize {
     OCCUPANCY + (count as usize).div_ceil(2)
 }
@@ -219,12 +227,12 @@ const fn truncated(bytes: &[u8]) -> DecodeError {
     DecodeError::new(bytes.len(), DecodeErrorKind::Truncated("a packed board"))
 }
 
-/// Reads the packed board at the start of these bytes; with it comes its length. What is behind
-/// it is not looked at. That bytes are accepted does not mean that the position is legal, nor
-/// that its en passant square belongs to an identity board.
+/// Reads the packed board at the start of the bytes. Returns the position and the length of the
+/// board; bytes after it are ignored. Success does not prove that the position is legal, nor that
+/// its en passant square belongs to an identity board.
 ///
 /// # Errors
-/// [`DecodeError`] for all bytes but those that [`encode`] writes.
+/// [`DecodeError`] for all bytes that [`encode`] does not write.
 pub fn decode(bytes: &[u8]) -> Result<(Position, usize), DecodeError> {
     let len = len_of(bytes)?;
     let occupied = LittleEndian::read_u64(bytes);
@@ -260,21 +268,22 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
     position(codes.board(), codes.turn, codes.castling_rooks, en_passant)
 }
 
-/// The codes of a plain form as sets of squares, consistent or not.
+/// The codes of a plain form as sets of squares. They may contradict each other; see `first_wrong`.
 pub(crate) struct PlainCodes {
     pub(crate) turn: Color,
     /// Pawns that just made a double step.
     pub(crate) double_steps: u64,
-    /// White's rooks that may castle, and Black's.
+    /// White's rooks with a castling right, and Black's.
     pub(crate) castling_rooks: [u64; 2],
-    /// Black's king when White is to move.
+    /// Black's kings with the code for White to move.
     waiting_kings: u64,
     roles: [u64; 6],
     white: u64,
 }
 
 impl PlainCodes {
-    /// Of codes in the order of squares, two a byte; more than there can be are not looked at.
+    /// Splits codes that are in the order of squares, two to a byte. Codes beyond the maximum
+    /// number of pieces are ignored.
     #[inline]
     pub(crate) fn new(occupied: u64, codes: &[u8]) -> PlainCodes {
         let mut nibbles = [0; PLAIN_PIECES as usize / 2];
@@ -282,7 +291,8 @@ impl PlainCodes {
         let codes = u128::from_le_bytes(nibbles);
         let CodeBits { bits: [a, b, c, d], .. } =
             scatter_codes(occupied, codes, InstructionSet::fastest());
-        // Codes from 12 on say more of a pawn, of rooks, and of the king that is to move.
+        // Codes from 12 also mark a pawn after a double step, a rook with a right, or the king of
+        // the side to move.
         let special = d & c;
         let (double_steps, king_to_move) = (special & !b & !a, special & b & a);
         let turn = if king_to_move != 0 { Color::Black } else { Color::White };
@@ -305,13 +315,13 @@ impl PlainCodes {
         }
     }
 
-    /// The placement.
+    /// Returns the piece placement.
     #[inline]
     pub(crate) fn board(&self) -> Board {
         Board::from_roles(self.roles, self.white)
     }
 
-    /// The first square whose code does not fit the others.
+    /// Returns the first square whose code contradicts the others.
     fn first_wrong(&self) -> Option<Square> {
         let pawns = double_stepped(Square::at(0, en_passant_rank(self.turn)));
         let rank = 0xff << (8 * pawns.rank());
@@ -355,7 +365,7 @@ fn unpack_escape(bytes: &[u8]) -> Result<Position, DecodeError> {
     }
 }
 
-/// The position of a board on which these rooks may castle, White's and Black's.
+/// Makes the position of a board on which these rooks (White's, then Black's) have castling rights.
 fn position(
     board: Board,
     turn: Color,

@@ -1,14 +1,15 @@
-//! Queries of lookups.
+//! Queries for lookups by position.
 
 use super::identity::Identity;
 use super::key::position_key;
 use super::packed::{self, PackedBoard};
 use crate::model::Position;
 
-/// A position to look for: its packed identity board, and the key that leads to it.
+/// A position to look for: its packed identity board, and the key by which the board is found.
 ///
-/// Lookups take anything that becomes one: positions, and the identities that
-/// [`identity::read_fields`](super::identity::read_fields) makes of text, many times faster.
+/// Lookups take anything that converts to a query. Positions do, and so do the identities that
+/// [`identity::read_fields`](super::identity::read_fields) reads from text, which is many times
+/// faster.
 ///
 /// ```
 /// use epdb::codec::{identity, key, packed, query::Query};
@@ -26,8 +27,8 @@ pub struct Query {
 }
 
 impl Query {
-    /// A query of parts. Nothing is found unless the board is that of an identity
-    /// ([`Position::identity`]) and the key its [`position_key`].
+    /// Makes a query from its parts. The query finds nothing unless the board is that of an
+    /// identity ([`Position::identity`]) and the key is its [`position_key`].
     pub const fn new(board: PackedBoard, key: u64) -> Query {
         Query { board, key }
     }
@@ -62,12 +63,12 @@ impl From<&Query> for Query {
     }
 }
 
-/// The next thing that a visitor of the records of many queries wants, if it is not the next record:
-/// the value of a [`ControlFlow::Break`](std::ops::ControlFlow::Break).
+/// Where a lookup of many queries goes on if its visitor does not want the next record. This is the
+/// value of a [`ControlFlow::Break`](std::ops::ControlFlow::Break).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SkipTo {
-    /// The records of the next query.
+    /// At the records of the next query.
     NextQuery,
-    /// The end of the lookup.
+    /// At the end: the lookup stops.
     End,
 }

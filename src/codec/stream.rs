@@ -1,6 +1,6 @@
-//! Streams of records (`.epb`): frames with a checksum, and an end frame, so that damage and
-//! truncation show. Two streams in a row are a stream. The format is part of
-//! `formats/epd_record.md`.
+//! Streams of records (`.epb`). A stream consists of frames with a checksum and ends with an end
+//! frame, so that damage and truncation are found. Two streams one after the other are a stream
+//! too. The format is part of `formats/epd_record.md`.
 
 use std::io::{self, Read, Write};
 
@@ -15,16 +15,16 @@ use crate::model::EpdRecord;
 /// The first bytes of every frame, and so of every stream.
 pub const MAGIC: [u8; 4] = *b"\x8dEPB";
 
-/// The version of the format that is written, and the newest that is read.
+/// The version of the format that is written, which is also the newest that is read.
 pub const VERSION: u8 = 1;
 
-/// The longest payload of a frame of several records in bytes. A record that is longer has a
+/// Maximum length of the payload of a frame with several records, in bytes. A longer record has a
 /// frame of its own.
 pub const FRAME_LEN: usize = 64 << 10;
 
 const RECORDS: u8 = 0;
 const END: u8 = 1;
-/// Frames of these kinds say something that a reader may pass over.
+/// Kinds of frames that a reader may skip if it does not know them.
 const OPTIONAL: std::ops::RangeInclusive<u8> = 128..=255;
 
 /// Header of a frame.
@@ -35,11 +35,12 @@ struct Header {
     version: u8,
     /// [`RECORDS`], [`END`] or one of [`OPTIONAL`].
     kind: u8,
-    /// Bytes of the payload.
+    /// Number of bytes of the payload.
     payload: U32,
-    /// Records in the payload.
+    /// Number of records in the payload.
     records: U32,
-    /// Records of the stream before this frame: in the end frame the number of all records.
+    /// Number of records of the stream before this frame. In the end frame it is the number of all
+    /// records.
     records_before: U64,
     /// CRC32C of all fields above and the payload.
     checksum: U32,
@@ -85,9 +86,9 @@ impl Header {
 pub struct Writer<W: Write> {
     output: W,
     payload: Vec<u8>,
-    /// Records in the payload.
+    /// Number of records in the payload.
     records: u32,
-    /// Records in the frames that were written.
+    /// Number of records in the frames that were written.
     records_before: u64,
 }
 
@@ -115,8 +116,8 @@ crate::error::error_from!(
 );
 
 impl<W: Write> Writer<W> {
-    /// Begins a stream. Nothing is written before the first frame is full or the stream is
-    /// finished; buffering `output` gains nothing.
+    /// Begins a stream. Nothing is written until the first frame is full or the stream is finished,
+    /// so `output` need not be buffered.
     pub const fn new(output: W) -> Writer<W> {
         Writer { output, payload: Vec::new(), records: 0, records_before: 0 }
     }
@@ -124,29 +125,29 @@ impl<W: Write> Writer<W> {
     /// Appends a record.
     ///
     /// # Errors
-    /// [`WriteError::Encode`] leaves the stream as it was; after [`WriteError::Io`] the output is
-    /// incomplete.
+    /// After [`WriteError::Encode`] the stream is as before the call; after [`WriteError::Io`] the
+    /// output is incomplete.
     pub fn write(&mut self, record: &EpdRecord) -> Result<(), WriteError> {
         let start = self.payload.len();
         record::encode(record, &mut self.payload)?;
         Ok(self.settle(start)?)
     }
 
-    /// Appends a record that is encoded already. Its bytes are not looked at.
+    /// Appends a record that is already encoded. Its bytes are not checked.
     ///
     /// # Errors
-    /// When the output fails.
+    /// Errors of the output.
     pub fn write_encoded(&mut self, record: &[u8]) -> io::Result<()> {
         let start = self.payload.len();
         self.payload.extend_from_slice(record);
         self.settle(start)
     }
 
-    /// [`Writer::write_encoded`] for records that stand one behind the other and end at these
-    /// places.
+    /// Does the same as [`Writer::write_encoded`], for several records without gaps. `ends` are the
+    /// places where they end.
     ///
     /// # Errors
-    /// When the output fails.
+    /// Errors of the output.
     #[cfg(feature = "source")]
     pub(crate) fn write_all_encoded(&mut self, bytes: &[u8], ends: &[usize]) -> io::Result<()> {
         let (mut start, mut rest) = (0, ends);
@@ -168,10 +169,10 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the stream and gives the output back, flushed.
+    /// Ends the stream, flushes the output and returns it.
     ///
     /// # Errors
-    /// When the output fails.
+    /// Errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.write_frame(self.payload.len())?;
         let end = Header::new(END, &[], 0, self.records_before);
@@ -180,8 +181,8 @@ impl<W: Write> Writer<W> {
         Ok(self.output)
     }
 
-    /// Counts the record that begins at this place of the payload; when it does not fit the frame
-    /// any more, those before it are written.
+    /// Counts the record that begins at the place `start` of the payload. If the record does not
+    /// fit into the frame, the records before it are written first.
     fn settle(&mut self, start: usize) -> io::Result<()> {
         if self.payload.len() > FRAME_LEN {
             self.write_frame(start)?;
@@ -190,7 +191,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the first `len` bytes of the payload, which are all records counted so far.
+    /// Writes the first `len` bytes of the payload as a frame. They are all records that were
+    /// counted.
     fn write_frame(&mut self, len: usize) -> io::Result<()> {
         if self.records == 0 {
             return Ok(());
@@ -212,7 +214,7 @@ pub enum ReadError {
     /// The input failed.
     #[error("byte {offset}: {error}")]
     Io {
-        /// Bytes read before.
+        /// Number of bytes that were read before.
         offset: u64,
         /// Error of the operating system.
         error: io::Error,
@@ -222,33 +224,33 @@ pub enum ReadError {
     Decode {
         /// The frame, counted from 1.
         frame: u64,
-        /// The record that was being read or would be next, counted from 1.
+        /// The record that was being read or that would be next, counted from 1.
         record: u64,
-        /// The error; its offset counts from the start of the input.
+        /// The error. Its offset counts from the start of the input.
         error: DecodeError,
     },
 }
 
-/// Reads a stream of records, frame by frame: its memory holds one frame, at most
-/// [`record::MAX_LEN`] bytes and never more than twice what the input has given.
+/// Reads a stream of records, frame by frame. Memory holds one frame, which has at most
+/// [`record::MAX_LEN`] bytes, and never more than twice the bytes that the input has given.
 ///
-/// As an iterator it gives decoded records, and nothing more after the first error.
+/// As an iterator it returns decoded records, and nothing after the first error.
 #[derive(Debug)]
 pub struct Reader<R: Read> {
     input: R,
-    /// Bytes read from the input.
+    /// Number of bytes read from the input.
     offset: u64,
     payload: Vec<u8>,
-    /// Bytes of the payload that were given out.
+    /// Number of bytes of the payload that were returned.
     used: usize,
-    /// Records of the payload that were not.
+    /// Number of records of the payload that were not returned.
     left: u32,
     frames: u64,
-    /// Records given out, of all streams of the input.
+    /// Number of records returned, from all streams of the input.
     records: u64,
-    /// Records given out or still in the payload, of this stream.
+    /// Number of records of the current stream, up to the end of the payload.
     records_of_stream: u64,
-    /// Whether an end frame was the last.
+    /// True if the last frame was an end frame.
     ended: bool,
     failed: bool,
 }
@@ -270,11 +272,11 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The next record, or `None` behind the last stream.
+    /// Reads the next record; `None` after the last stream.
     ///
     /// # Errors
-    /// [`ReadError`] when the input fails, is damaged or ends too early. What was given before is
-    /// right.
+    /// [`ReadError`] if the input fails, is damaged or ends too early. Records that were returned
+    /// before are right.
     pub fn next_record(&mut self) -> Result<Option<EpdRecord>, ReadError> {
         if self.failed || !self.fill()? {
             return Ok(None);
@@ -285,9 +287,9 @@ impl<R: Read> Reader<R> {
         Ok(Some(record))
     }
 
-    /// The bytes of the next record, or `None` behind the last stream. Their frame has been
-    /// checked against its checksum, and they have the length of a record; that they can be
-    /// decoded is known when they are.
+    /// Returns the bytes of the next record; `None` after the last stream. The checksum of their
+    /// frame is right, and their lengths are those of a record. Only decoding shows whether they
+    /// are a valid record.
     ///
     /// # Errors
     /// As [`Reader::next_record`].
@@ -301,7 +303,7 @@ impl<R: Read> Reader<R> {
         Ok(Some(&self.payload[start..start + len]))
     }
 
-    /// Goes over a record of the payload.
+    /// Moves over a record of the payload.
     fn step(&mut self, len: usize) -> Result<(), ReadError> {
         self.used += len;
         self.left -= 1;
@@ -313,7 +315,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Makes sure that the payload has a record; false at the end of the input.
+    /// Reads frames until the payload has a record; false at the end of the input.
     fn fill(&mut self) -> Result<bool, ReadError> {
         while self.left == 0 {
             if !self.read_frame()? {
@@ -348,7 +350,7 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
-    /// Refuses a header that no writer writes, before anything is allocated for it.
+    /// Refuses a header that no writer writes, before memory is allocated for its payload.
     fn check(&mut self, start: u64, header: &Header) -> Result<(), ReadError> {
         let (payload, records) = (header.payload.get(), header.records.get());
         if header.magic != MAGIC {
@@ -422,7 +424,7 @@ impl<R: Read> Reader<R> {
         Ok(filled)
     }
 
-    /// An error about the part of the payload that was not given out.
+    /// Makes an error about the part of the payload that was not returned.
     fn in_payload(&mut self, error: DecodeError) -> ReadError {
         let rest = (self.payload.len() - self.used) as u64;
         let DecodeError { offset, kind } = error.after(self.offset - rest);

@@ -1,4 +1,5 @@
-//! Origin of a library of tallies: the settings it was built with, and the games it counted.
+//! Origin of a library of tallies: the settings with which it was built, and the games that it
+//! counted. A tally counts the games of a position and of its moves.
 //!
 //! The format is `formats/tally_origin.md`.
 
@@ -9,7 +10,7 @@ use super::error::{DecodeError, DecodeErrorKind};
 use super::item::Cursor;
 use crate::model::Color;
 
-/// Settings with which the tallies of a file were built.
+/// The settings with which the tallies of a file were built, and the files that were counted.
 ///
 /// ```
 /// use epdb::codec::tally_origin::{TallyOrigin, TallySource};
@@ -20,34 +21,36 @@ use crate::model::Color;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallyOrigin {
-    /// Which games count, and how, as arguments are spelled on the command line. What was added up
-    /// of libraries that differ in it has it of the first.
+    /// The settings that decide which games count, and how, spelled as arguments of the command
+    /// line. If libraries with different settings were added up, these are the settings of the
+    /// first library.
     pub settings: String,
-    /// Libraries that differ in their settings were added up.
+    /// True if libraries with different settings were added up.
     pub is_mixed: bool,
-    /// The command that reduced the library, so that no games may be added; `None` for a complete library.
+    /// The command that reduced the library, so that no games may be added to it; `None` for a
+    /// complete library.
     pub pruned: Option<String>,
-    /// The part of the settings that programs act on; `None` where an earlier writer did not keep it.
-    /// It means nothing of what [`is_mixed`](TallyOrigin::is_mixed).
+    /// The part of the settings on which programs act; `None` if an earlier writer did not keep it.
+    /// It has no meaning if [`is_mixed`](TallyOrigin::is_mixed) is true.
     pub scope: Option<TallyScope>,
-    /// The files that were counted, in this order.
+    /// The files that were counted, in the order of counting.
     pub sources: Vec<TallySource>,
 }
 
-/// By what a library tells games apart, and whose games it counts.
+/// The properties by which a library splits its counts, and the player whose games it counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallyScope {
-    /// Games of different years are counted apart.
+    /// True if games of different years are counted apart.
     pub year: bool,
-    /// So are those of different months; never without the years.
+    /// True if games of different months are counted apart. Never true without `year`.
     pub month: bool,
-    /// So are those of different classes of the time control.
+    /// True if games of different classes of the time control are counted apart.
     pub speed: bool,
-    /// So are those of different groups of the rating.
+    /// True if games of different rating groups are counted apart.
     pub rating: bool,
-    /// The names of the one player whose games count, ascending; empty for all players.
+    /// The names of the single player whose games count, ascending; empty for all players.
     pub players: Vec<String>,
-    /// The colour which that player had in them; `None` for both.
+    /// The colour of that player in the games that count; `None` for both.
     pub color: Option<Color>,
 }
 
@@ -58,7 +61,7 @@ impl TallyScope {
         [self.year, self.month, self.speed, self.rating]
     }
 
-    /// Property by which games are split, as `tally --by` names it.
+    /// The properties by which games are split, with the names that `tally --by` has for them.
     ///
     /// ```
     /// use epdb::codec::tally_origin::TallyScope;
@@ -116,13 +119,13 @@ impl TallyScope {
 /// A file of games that was counted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallySource {
-    /// The name under which it was read.
+    /// The name of the file when it was read.
     pub name: String,
-    /// Its games that count.
+    /// Number of its games that count.
     pub games: u64,
-    /// Its games that were counted before.
+    /// Number of its games that had been counted before.
     pub duplicates: u64,
-    /// Its games that the settings leave out.
+    /// Number of its games that the settings leave out.
     pub left_out: u64,
 }
 
@@ -131,7 +134,7 @@ const IS_PRUNED: u8 = 2;
 const HAS_SCOPE: u8 = 4;
 
 impl TallyOrigin {
-    /// The bytes that stand for it.
+    /// Writes the origin as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
         let flags = flag(self.is_mixed, IS_MIXED)
@@ -158,7 +161,7 @@ impl TallyOrigin {
     /// Reads the bytes that [`TallyOrigin::to_bytes`] writes.
     ///
     /// # Errors
-    /// [`DecodeError`] for all others.
+    /// [`DecodeError`] for all other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<TallyOrigin, DecodeError> {
         let mut cursor = Cursor::new(bytes);
         let corrupt = |cursor: &Cursor<'_>| {
@@ -187,7 +190,7 @@ impl TallyOrigin {
         if cursor.rest().is_empty() { Ok(origin) } else { Err(corrupt(&cursor)) }
     }
 
-    /// Adds what was counted of a file; more of the last one adds to it.
+    /// Adds the counts of a file. If the last file has the same name, they are added to its counts.
     #[cfg(feature = "library")]
     pub(crate) fn add_source(&mut self, source: TallySource) {
         match self.sources.last_mut().filter(|last| last.name == source.name) {
@@ -200,7 +203,7 @@ impl TallyOrigin {
         }
     }
 
-    /// The games that count, of all sources.
+    /// Number of games that count, in all sources.
     pub fn games(&self) -> u64 {
         self.sources.iter().fold(0, |sum, source| sum.saturating_add(source.games))
     }
@@ -211,7 +214,8 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Texts and lists of this length fill no memory.
+/// Appends a length as an int-4. The length always fits, because longer texts and lists would not
+/// fit into memory.
 fn put_int_4(number: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&(number as u32).to_le_bytes());
 }
@@ -223,21 +227,21 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String, DecodeError> {
     Ok(text.map_err(|_| error)?.to_string())
 }
 
-/// Digest of a game: the first bytes of a BLAKE3 hash. An integer follows for the data in which copies
-/// of the game may differ: the greatest counts.
+/// Digest of a game: the first 12 bytes of a BLAKE3 hash, and a number for data that may differ
+/// between copies of the game. The copy with the highest number counts.
 pub type GameDigest = [u8; 16];
 
-/// Number of the bytes that are of the hash.
+/// Number of bytes of the digest that come from the hash.
 const HASH: usize = 12;
 
 /// Result of looking up a game before it is counted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum KnownGame {
-    /// Nothing: it is new.
+    /// The game is new.
     New,
-    /// It counts, with as much or more.
+    /// The game counts already, with the same or a higher number.
     Counted,
-    /// It counts with less, namely this.
+    /// The game counts already, with this lower number.
     CountedWith(u32),
 }
 
@@ -257,7 +261,7 @@ pub enum KnownGame {
 pub struct GameDigests(HashMap<[u8; HASH], u32>);
 
 impl GameDigests {
-    /// Takes a game, and says what was known of it before.
+    /// Adds a game, and returns what was known of it before.
     pub fn insert(&mut self, digest: GameDigest) -> KnownGame {
         let (hash, said) = split(&digest);
         match self.0.entry(hash) {
@@ -283,7 +287,7 @@ impl GameDigests {
         }
     }
 
-    /// Adds those of another library.
+    /// Adds the digests of another library.
     #[cfg(feature = "library")]
     pub(crate) fn extend(&mut self, others: &GameDigests) {
         for digest in others.iter() {
@@ -311,35 +315,36 @@ impl GameDigests {
         self.0.iter().map(|(hash, said)| joined(hash, *said))
     }
 
-    /// All of them, one behind the other, ascending.
+    /// Returns all digests in ascending order, without gaps.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut sorted: Vec<GameDigest> = self.iter().collect();
         sorted.sort_unstable();
         sorted.concat()
     }
 
-    /// Adds digests that stand one behind the other and ascend; false where they do not, or where one
-    /// was known with as much or more.
+    /// Adds digests that ascend and have no gaps. False if they do not ascend, or if one of them
+    /// was known with the same or a higher number.
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> bool {
         let (digests, []) = bytes.as_chunks::<16>() else { return false };
         digests.is_sorted_by(|a, b| a[..HASH] < b[..HASH])
             && digests.iter().all(|digest| self.insert(*digest) != KnownGame::Counted)
     }
 
-    /// Reads what [`GameDigests::to_bytes`] writes.
+    /// Reads the bytes that [`GameDigests::to_bytes`] writes; `None` for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<GameDigests> {
         let mut digests = GameDigests::default();
         digests.add_bytes(bytes).then_some(digests)
     }
 }
 
-/// The digest of a game by the hash of what tells it from others.
+/// Makes the digest of a game from the hash of the data that identifies it, and the number for data
+/// that may differ between copies.
 #[cfg(feature = "library")]
 pub(crate) fn digest_of(hash: &[u8; 32], said: u32) -> GameDigest {
     joined(&hash[..HASH], said)
 }
 
-/// The hash in a digest.
+/// Returns the hash in a digest.
 #[cfg(feature = "library")]
 pub(crate) fn hash_of(digest: &GameDigest) -> &[u8] {
     &digest[..HASH]
@@ -360,11 +365,11 @@ fn split(digest: &GameDigest) -> ([u8; HASH], u32) {
     (own, u32::from_le_bytes(number))
 }
 
-/// Settings of the tallies of a file, and the games that they count.
+/// The settings of the tallies of a file, and the games that they count.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallyLedger {
-    /// Settings of the tallies.
+    /// The settings of the tallies.
     pub origin: TallyOrigin,
-    /// The games; `None` where that was not kept.
+    /// The games; `None` if they were not kept.
     pub games: Option<GameDigests>,
 }
