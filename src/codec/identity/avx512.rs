@@ -1,5 +1,5 @@
-//! From a line to its identity in vectors of 64 bytes: as `identify` in `read`, which does the rest
-//! where a side has not one king or an en passant square is given.
+//! Reading and writing of an identity with vectors of 64 bytes. If a side does not have exactly one
+//! king, or if there is an en passant square, `identify` in `read` does the work.
 
 use std::arch::x86_64::*;
 
@@ -16,7 +16,7 @@ use crate::simd::InstructionSet;
 use crate::text::fields::avx512::{self, PiecesInVectors};
 use crate::text::fields::{CLASSIC, Pieces, UsualFields, read_usual, room_behind, write_behind};
 
-/// The codes of kings and rooks where they stand in chess.
+/// The codes of kings and rooks on their usual squares.
 static HOME_CODES: [u8; 64] = {
     let mut codes = [0; 64];
     [codes[0], codes[4], codes[7]] = [WHITE_ROOK, WHITE_KING, WHITE_ROOK];
@@ -24,10 +24,11 @@ static HOME_CODES: [u8; 64] = {
     codes
 };
 
-/// The squares of the kings among [`HOMES`].
+/// The squares of the kings in [`HOMES`].
 const KINGS: u64 = 1 << 4 | 1 << 60;
 
-/// Codes of rooks with a right and without one add up to the same for both sides.
+/// The code of a rook with a right plus the code of a rook without one. The sum is the same for
+/// both sides, so a subtraction from it converts one to the other.
 const ROOKS: u8 = WHITE_ROOK + CASTLING_ROOK;
 const _: () = assert!(ROOKS == BLACK_ROOK + CASTLING_ROOK + 1);
 
@@ -71,8 +72,8 @@ pub(super) fn read<const GATHERS: bool, const HAS_KEY: bool>(line: &[u8]) -> Opt
     Some(in_one_piece(&pieces, codes, fields))
 }
 
-/// The rooks that rights mean where kings and rooks do not stand as in chess. `None` when one is not
-/// there.
+/// Finds the rooks with rights if king and rooks are not on their usual squares. `None` if a rook
+/// is missing.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
 #[inline]
 fn outermost_rooks(
@@ -92,21 +93,23 @@ fn outermost_rooks(
     Some(white | black)
 }
 
-/// Which of the pieces have a code.
+/// Returns the set of the pieces that have this code, as bits in the order of the pieces.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn places(codes: __m256i, code: u8) -> u32 {
     _mm256_cmpeq_epi8_mask(codes, _mm256_set1_epi8(code as i8))
 }
 
-/// Not compiled into the straight way.
+/// Calls [`identify`]. A separate function, because it is seldom needed and would slow the usual
+/// path down.
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline(never)]
 fn identify_apart(mut pieces: Pieces, fields: UsualFields) -> Option<Identity> {
     identify(&mut pieces, fields)
 }
 
-/// The identity, written in few large parts: so it can be copied at once.
+/// Makes the identity from few large parts, because then it can be copied without a stall of the
+/// processor.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn in_one_piece(pieces: &PiecesInVectors, codes: __m256i, fields: UsualFields) -> Identity {
@@ -116,7 +119,7 @@ fn in_one_piece(pieces: &PiecesInVectors, codes: __m256i, fields: UsualFields) -
     let codes = avx512::pack(codes);
     let low =
         _mm256_set_m128i(_mm_bsrli_si128::<8>(codes), _mm_unpacklo_epi64(pieces.occupied, codes));
-    // The last byte of the board.
+    // The length is the last byte of the board.
     let len = (plain_len(pieces.count) as u64) << 56;
     let high = _mm256_set_epi64x(end as i64, key as i64, len as i64, 0);
     zerocopy::transmute!([avx512::bytes(low), avx512::bytes(high)])
@@ -133,7 +136,8 @@ pub(super) fn write(
     write_classic(board, beside, out).or_else(|| write_apart(instructions, board, beside, out))
 }
 
-/// Not compiled into the straight way.
+/// Calls [`write_anywhere`]. A separate function, because it is seldom needed and would slow the
+/// usual path down.
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline(never)]
 fn write_apart(
@@ -145,8 +149,8 @@ fn write_apart(
     write_anywhere(instructions, board, beside, out)
 }
 
-/// Appends the text of a packed board; `None` for one with a pawn that just made a double step, where
-/// kings and rooks with rights do not stand as in chess, and where the codes are not those of a board.
+/// Appends the text of a packed board. `None` if a pawn just made a double step, if a king or a
+/// rook with a right is not on its usual square, or if the codes are not those of a board.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]
@@ -161,14 +165,15 @@ fn write_classic(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()>
     let white_rooks = _pdep_u64(places(codes, CASTLING_ROOK).into(), occupied);
     let black_rooks = _pdep_u64(places(codes, CASTLING_ROOK + 1).into(), occupied);
     let on_corners = _pext_u64(white_rooks | black_rooks, 0x81 << 56 | 0x81);
-    // The rights of the a-file stand above those of the h-file.
+    // The right of the a-file has the higher of two bits in a set of rights, but the corner on the
+    // a-file has the lower bit.
     let castling = ((on_corners >> 1 & 0b0101) | (on_corners << 1 & 0b1010)) as usize & 15;
     let letters = avx512::board_of(occupied, codes, &LETTERS[Color::White as usize]);
     let homes = HOMES[castling];
     let elsewhere = _mm512_mask_cmpneq_epi8_mask(homes, letters, avx512::load(&HOME_LETTERS))
         | (white_rooks & !0x81)
         | (black_rooks & !(0x81 << 56));
-    // What is behind the last piece is on no square.
+    // Places after the last piece do not belong to a square.
     let there = _bzhi_u32(u32::MAX, count as u32);
     let behind = _mm256_test_epi8_mask(codes, codes) & !there;
     let [white, waiting, to_move] = [WHITE_KING, BLACK_KING, KING_TO_MOVE]

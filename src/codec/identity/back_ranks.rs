@@ -1,17 +1,19 @@
-//! Places of the codes of the back ranks among the codes of a board.
+//! Places of the codes of the back ranks among all codes of a board. Codes have four bits and are
+//! in the order of the occupied squares.
 
-/// Distances between codes, in bits; White's rank, then Black's.
+/// Distances between codes, in bits. Of each pair, the first is for White's back rank, the second
+/// for Black's.
 pub(super) struct BackRanks {
-    /// From the first code of the rank to that of the piece on e.
+    /// From the first code of the rank to the code of the piece on the e-file.
     pub(super) to_e: [u32; 2],
-    /// From the first code of the rank to that of the piece on h.
+    /// From the first code of the rank to the code of the piece on the h-file.
     pub(super) to_h: [u32; 2],
-    /// From the first code of all to that of Black's rank.
+    /// From the first code of the board to the first code of Black's back rank.
     pub(super) last: u32,
 }
 
 impl BackRanks {
-    /// Of this many pieces, 1 to 32, on these squares.
+    /// Computes the distances for a board with `count` pieces, 1 to 32.
     #[inline(always)]
     pub(super) fn new(occupied: u64, count: u32) -> BackRanks {
         let [first, last] =
@@ -31,14 +33,14 @@ const ONES: u32 = u32::MAX / 15;
 /// The codes of the pieces on one back rank.
 pub(super) struct BackRank {
     codes: u32,
-    /// A 1 at the bottom of each.
+    /// The lowest bit of each code.
     ones: u32,
-    /// A 1 at the bottom of those on the a and h files.
+    /// The lowest bits of the codes on the a and h files.
     pub(super) edges: u32,
 }
 
 impl BackRank {
-    /// White's rank, then Black's, whose codes begin this many bits up.
+    /// Takes the codes of White's back rank and of Black's. Black's codes begin at bit `last`.
     pub(super) fn both(occupied: u64, codes: u128, last: u32) -> [BackRank; 2] {
         [(occupied, codes), (occupied >> 56, codes >> last)].map(|(files, codes)| {
             let len = 4 * (files as u8).count_ones();
@@ -47,7 +49,7 @@ impl BackRank {
         })
     }
 
-    /// A 1 at the bottom of each code that is this one.
+    /// Returns the lowest bit of each code that is equal to `code`.
     pub(super) const fn each(&self, code: u8) -> u32 {
         let differs = self.codes ^ (ONES * code as u32);
         let differs = differs | differs >> 2;
@@ -55,8 +57,9 @@ impl BackRank {
     }
 }
 
-/// Of rooks beside a king the outermost one on the king's side and on the queen's, 0 where there is
-/// none. `None` if there is not one king.
+/// Selects from the rooks on the king's rank the outermost on the king's side and on the queen's
+/// side. A side without a rook has 0. `None` if there is not exactly one king. Each piece is given
+/// by one bit.
 pub(super) fn outermost(rooks: u32, king: u32) -> Option<[u32; 2]> {
     let before = king.checked_sub(1).filter(|before| king & before == 0)?;
     let of_king_side = (rooks & !before).checked_ilog2().map_or(0, |shift| 1 << shift);
@@ -64,15 +67,15 @@ pub(super) fn outermost(rooks: u32, king: u32) -> Option<[u32; 2]> {
     Some([of_king_side, of_queen_side])
 }
 
-/// The bottoms of the codes, of this many bits each, of the pieces on the a and h files.
+/// Returns the lowest bits of the codes of pieces on the a and h files. Each code has `bits` bits.
 pub(super) const fn edges(files: u8, bits: u32) -> u32 {
     let on_h = (files >> 7) as u32;
     (files & 1) as u32 | on_h << (bits * files.count_ones().saturating_sub(1))
 }
 
-/// Of the rooks beside a king those that rights mean, bit 0 the king's side, bit 1 the queen's: the
-/// outermost ones. `None` when there is not one king, or it is one of those at the edges, or no rook for
-/// a right.
+/// Selects the rooks that have the rights: the outermost on their side of the king. In `rights`,
+/// bit 0 is the king's side and bit 1 the queen's side. `None` if there is not exactly one king, if
+/// the king is on an edge, or if the rook for a right is missing.
 #[inline(always)]
 pub(super) fn with_rights(rights: u8, rooks: u32, king: u32, edges: u32) -> Option<u32> {
     if rights == 0 {
@@ -87,8 +90,8 @@ pub(super) fn with_rights(rights: u8, rooks: u32, king: u32, edges: u32) -> Opti
     is_there.then_some((of_king_side * has_k) | (of_queen_side * has_q))
 }
 
-/// The shifts to e and h by the set of occupied files. A table, as not every machine that the crate
-/// is compiled for counts bits in one instruction.
+/// The distances to the e-file and to the h-file, in bits. The index is the set of occupied files.
+/// This is a table, because not every processor counts bits in one instruction.
 static SHIFTS: [[u8; 2]; 256] = {
     let mut shifts = [[0; 2]; 256];
     let mut files = 0usize;

@@ -1,5 +1,5 @@
-//! Between a line and its identity in vectors of 32 bytes: as in `read` and `write`, which do what is
-//! left out here.
+//! Reading and writing of an identity with vectors of 32 bytes. The parts without vectors are in
+//! `read` and `write`.
 
 use super::read::{Identity, identify_line, read_bytewise};
 use super::write::{Beside, KingCounts, LETTERS, Specials, codes_end, plain};
@@ -18,7 +18,8 @@ pub(super) fn read(line: &[u8]) -> Option<Identity> {
     }
 }
 
-/// The text of usual boards; `None` for others, and for bytes that are not a packed board.
+/// Appends the text of a usual board. `None` for other boards, and for bytes that are not a packed
+/// board.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn write(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()> {
@@ -36,7 +37,8 @@ pub(super) fn write(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<
     Some(())
 }
 
-/// Not compiled into the straight way.
+/// Calls [`Specials::find`]. A separate function, because it is seldom needed and would slow the
+/// usual path down.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline(never)]
@@ -44,13 +46,13 @@ fn find_apart(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
     Specials::find(occupied, count, codes)
 }
 
-/// Facts in the codes from 12 on of these pieces; `None` if a pawn just made a double step,
-/// kings and rooks with rights do not stand as in chess, or the codes are not those of a board.
+/// Finds the facts that codes from 12 on give. `None` if a pawn just made a double step, if a king
+/// or a rook with a right is not on its usual square, or if the codes are not those of a board.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
 fn classic(occupied: u64, count: u32, (codes, pieces): (u128, Codes)) -> Option<Specials> {
-    // What is behind the last piece is on no square.
+    // Places after the last piece do not belong to a square.
     let there = u64::MAX >> (64 - count);
     let places = |code: u8| u64::from(pieces.places(code)) & there;
     let [white, waiting, to_move] = [WHITE_KING, BLACK_KING, KING_TO_MOVE].map(places);
@@ -64,11 +66,12 @@ fn classic(occupied: u64, count: u32, (codes, pieces): (u128, Codes)) -> Option<
     is_board.then_some(Specials { turn, castling })
 }
 
-/// The set of the rights of these rooks; `None` where they or their kings do not stand as in chess.
-/// Kings and rooks are given by their places in the order of squares, White's and Black's.
+/// Returns the set of rights of these rooks. `None` if a rook or its king is not on its usual
+/// square. Kings and rooks (White's, then Black's) are given by their places in the order of
+/// squares.
 #[inline(always)]
 fn classic_rights(occupied: u64, kings: [u64; 2], rooks: [u64; 2]) -> Option<u8> {
-    // The place of the piece on a square, none where the square is empty.
+    // The place of the piece on a square, as one bit; 0 if the square is empty.
     let place = |square: u32| {
         let before = (occupied & ((1 << square) - 1)).count_ones();
         (occupied >> square & 1) << (before & 63)

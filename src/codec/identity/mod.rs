@@ -1,8 +1,10 @@
-//! The fast path between the fields of a line and the packed identity board with its key, without a
-//! [`Position`](crate::model::Position): lookups spend their time here.
+//! The fast path between the fields of a line and the packed identity board with its key. It makes
+//! no [`Position`](crate::model::Position), because lookups spend most of their time here. An
+//! identity board has an en passant square only if a capture there is legal.
 //!
-//! It accepts usual lines: at most 32 pieces, `KQkq` of the outermost rooks, one blank between fields.
-//! For other lines it returns `None`; the text reader then reads them and makes the diagnostics.
+//! It accepts lines in the usual form: at most 32 pieces, castling rights `KQkq` of the outermost
+//! rooks, one blank between fields. For other lines it returns `None`. Then the text reader reads
+//! the line and makes the diagnostics.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -29,10 +31,10 @@ use crate::text::{Diagnostic, Profile, fen};
 use read::read_bytewise;
 use write::{Beside, is_idle, write_anywhere, write_unusual};
 
-/// Reads the first four fields of an EPD or FEN line; what is behind them is not looked at.
+/// Reads the first four fields of an EPD or FEN line; text after them is ignored.
 ///
-/// `None` does not mean that the line is wrong, only that it is unusual. What is accepted is
-/// exactly what every profile of the text reader makes of the line.
+/// `None` does not mean that the line is wrong, only that it is unusual. For a line that is
+/// accepted, the text reader gives the same result in every profile.
 ///
 /// ```
 /// use epdb::codec::{identity, key, packed};
@@ -47,20 +49,21 @@ pub fn read_fields(line: &[u8]) -> Option<Identity> {
     read_with::<true>(InstructionSet::fastest(), line)
 }
 
-/// [`read_fields`] without the key, which may take a third of the time. The key of the result has no
-/// meaning.
+/// Does the same as [`read_fields`], but without the key, which may take a third of the time. The
+/// key in the result has no meaning.
 #[cfg(feature = "source")]
 pub(crate) fn read_board(line: &[u8]) -> Option<Identity> {
     read_with::<false>(InstructionSet::fastest(), line)
 }
 
-/// As [`read_fields_with`], without the key: for tests.
+/// Does the same as [`read_fields_with`], without the key. For tests.
 #[doc(hidden)]
 pub fn read_board_with(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
     read_with::<false>(instructions, line)
 }
 
-/// As [`read_fields`], with these instructions instead of the fastest: for tests and benchmarks.
+/// Does the same as [`read_fields`], with these instructions instead of the fastest. For tests and
+/// benchmarks.
 #[doc(hidden)]
 pub fn read_fields_with(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
     read_with::<true>(instructions, line)
@@ -79,9 +82,9 @@ fn read_with<const HAS_KEY: bool>(instructions: InstructionSet, line: &[u8]) -> 
     )
 }
 
-/// The packed identity board and the position key of any line that the lenient reader takes as a
-/// record: by the fast path for usual lines, by the text reader for others. Text after the four fields
-/// of a usual line is ignored.
+/// Returns the packed identity board and the position key of any line that the lenient reader
+/// accepts as a record. A usual line takes the fast path; the text reader reads others. Text after
+/// the four fields of a usual line is ignored.
 ///
 /// # Errors
 /// The error of the text reader.
@@ -102,11 +105,11 @@ pub fn parse_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
     Ok((packed::encode(&identity), position_key(&identity)))
 }
 
-/// Appends the four fields of the packed board at the start of these bytes in canonical form,
-/// with the en passant square if the board has one.
+/// Appends the four fields of the packed board at the start of the bytes, in canonical form. If the
+/// board has an en passant square, it is written.
 ///
 /// # Errors
-/// [`DecodeError`] as [`packed::decode`]: success proves that the bytes are a packed board.
+/// [`DecodeError`] as for [`packed::decode`]. Success proves that the bytes are a packed board.
 ///
 /// ```
 /// use epdb::{codec::{identity, packed}, model::Position};
@@ -119,7 +122,8 @@ pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> 
     write_fields_with(InstructionSet::fastest(), board, out)
 }
 
-/// As [`write_fields`], with these instructions instead of the fastest: for tests and benchmarks.
+/// Does the same as [`write_fields`], with these instructions instead of the fastest. For tests and
+/// benchmarks.
 ///
 /// # Errors
 /// As [`write_fields`].
@@ -135,9 +139,10 @@ pub fn write_fields_with(
     }
 }
 
-/// Appends the canonical line of a usual record without operations: its packed identity board, the
-/// file of an en passant square that is not part of the identity, the counters. `None`, with nothing
-/// appended, for others and for what is not a record: decoding tells these apart.
+/// Appends the canonical line of a usual record without operations. The record is given by its
+/// packed identity board, the file of an en passant square that is not part of the identity, and
+/// its counters. Returns `None` and appends nothing if the record is unusual or the bytes are not a
+/// record; only decoding tells the two cases apart.
 pub(crate) fn write_line(
     board: &[u8],
     en_passant: Option<u8>,
@@ -151,7 +156,8 @@ pub(crate) fn write_line(
     write_usual(InstructionSet::fastest(), board, &Beside { en_passant, counters }, out)
 }
 
-/// The text of a usual board; `None` for others, and for bytes that are not a packed board.
+/// Appends the text of a usual board. `None` for other boards, and for bytes that are not a packed
+/// board.
 #[inline(always)]
 #[allow(unsafe_code)]
 fn write_usual(

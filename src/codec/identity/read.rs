@@ -1,4 +1,4 @@
-//! From the four fields of a line to its identity.
+//! Reading of the four fields of a line as an identity.
 
 use zerocopy::FromBytes;
 
@@ -16,29 +16,30 @@ use crate::text::fields::{Pieces, UsualFields, piece_code, read_pieces, read_usu
 pub struct Identity {
     /// The packed identity board.
     pub board: PackedBoard,
-    /// Its position key.
+    /// The position key of the board.
     pub key: u64,
-    /// The length of the four fields in bytes; at the end of the line or before a blank.
+    /// Length of the four fields in bytes. The line ends there or has a blank.
     pub len: usize,
 }
 
-/// The way that every machine can go.
+/// Reads a line by code that runs on every processor.
 #[inline(never)]
 pub(super) fn read_bytewise(line: &[u8]) -> Option<Identity> {
     identify_line(line, read_pieces(line, &NUMBERS.pieces).as_mut()?)
 }
 
-/// The pieces stay where they are: copied at once, they would wait for what was just written.
+/// Reads the fields after the placement. The pieces stay in the caller's buffer, because copying
+/// bytes that were just written would stall the processor.
 #[inline(always)]
 pub(super) fn identify_line(line: &[u8], pieces: &mut Pieces) -> Option<Identity> {
     let fields = read_usual(line, pieces.len)?;
     identify(pieces, fields)
 }
 
-/// Puts what the three fields behind the placement say into codes and key.
+/// Adds the three fields after the placement to the codes and to the key, and makes the identity.
 ///
-/// Nothing is asked that a processor would have to guess: sides to move and rights follow each
-/// other in no order.
+/// For usual boards, no branch depends on the side to move or on the rights, because the processor
+/// could not predict such a branch.
 #[inline(always)]
 pub(super) fn identify(pieces: &mut Pieces, fields: UsualFields) -> Option<Identity> {
     let UsualFields { turn, castling, en_passant, end: len } = fields;
@@ -78,14 +79,16 @@ pub(super) fn identify(pieces: &mut Pieces, fields: UsualFields) -> Option<Ident
     Some(Identity { board, key: pieces.hash, len })
 }
 
-/// A 1 at the bottom of the code of each king, sixteen codes a word.
+/// Masks of kings: the lowest bit of the code of each king is 1. Each mask has two words of sixteen
+/// codes.
 struct Kings {
     white: [u64; 2],
     black: [u64; 2],
 }
 
 impl Kings {
-    /// The codes must be of pieces alone: of those, kings have the highest bit and the second.
+    /// Finds the kings. All codes must be of plain pieces; among these, only kings have both the
+    /// highest bit and the bit of value 2.
     #[inline(always)]
     fn find(codes: u128) -> Kings {
         const ONES: u64 = u64::MAX / 15;
@@ -103,7 +106,8 @@ fn several([low, high]: [u64; 2]) -> bool {
     low & low.wrapping_sub(1) | high & high.wrapping_sub(1) != 0 || low != 0 && high != 0
 }
 
-/// Squares of the kings and rooks of castling rights, by the set of rights.
+/// The home squares of the kings and rooks that a set of castling rights needs. The index is the
+/// set of rights.
 pub(super) static HOMES: [u64; 16] = {
     let mut homes = [0; 16];
     let mut castling = 0;
@@ -115,16 +119,18 @@ pub(super) static HOMES: [u64; 16] = {
     homes
 };
 
-/// The codes that rights ask for on a back rank.
+/// The places on a back rank where a set of rights needs king and rooks, as masks of the lowest
+/// bits of their codes.
 struct Home {
-    /// A 1 at the bottom of the code of the king.
+    /// The lowest bit of the code of the king.
     king: u32,
-    /// A 1 at the bottom of the codes of the rooks.
+    /// The lowest bits of the codes of the rooks.
     rooks: u32,
 }
 
 impl Home {
-    /// Rights: bit 0 with the rook on h, bit 1 with the one on a.
+    /// In `rights`, bit 0 is the right with the rook on h, bit 1 the right with the rook on a.
+    /// `to_e` and `to_h` are as in [`BackRanks`].
     #[inline(always)]
     fn new(rights: u8, to_e: u32, to_h: u32) -> Home {
         let king = u32::from(rights != 0) << (to_e & 31);
@@ -132,7 +138,8 @@ impl Home {
         Home { king, rooks }
     }
 
-    /// Whether other codes stand where king and rooks should, if anything stands there.
+    /// Whether the codes at these places differ from those of king and rooks. It is not checked
+    /// that the squares are occupied.
     #[inline(always)]
     fn differs(&self, codes: u32, king: u8, rook: u8) -> bool {
         let expected = (self.king * u32::from(king)) | (self.rooks * u32::from(rook));
@@ -140,9 +147,9 @@ impl Home {
     }
 }
 
-/// A 1 at the bottom of the codes of the rooks that rights mean where king and rooks do not stand as
-/// in chess: the outermost ones on their sides of the king. White's rank, then Black's, whose codes
-/// begin this many bits up. `None` when one is not there.
+/// Finds the rooks with rights if king and rooks are not on their usual squares. The outermost rook
+/// on its side of the king has the right. Returns, for White's rank and Black's, the lowest bits of
+/// the codes of these rooks; Black's codes begin at bit `last`. `None` if a rook is missing.
 #[inline(never)]
 fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]> {
     let [white, black] = BackRank::both(pieces.occupied, pieces.codes, last);
@@ -152,7 +159,7 @@ fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]>
     ])
 }
 
-/// Asks the rules whether a pawn that stands ready may capture.
+/// Finds by the rules whether a pawn that stands ready may capture, and makes the identity.
 #[cold]
 fn with_en_passant(pieces: Pieces, target: Square, len: usize) -> Option<Identity> {
     let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes);
@@ -161,7 +168,8 @@ fn with_en_passant(pieces: Pieces, target: Square, len: usize) -> Option<Identit
     Some(Identity { board: packed::encode(&identity), key: position_key(&identity), len })
 }
 
-/// Whether a pawn of the side to move stands where it could capture on the target.
+/// Whether a pawn of the side to move stands next to the pawn that made the double step, so that it
+/// may be able to capture on `target`.
 pub(super) fn pawn_beside(occupied: u64, codes: u128, target: Square, turn: Color) -> bool {
     let pawn = piece_code(Piece { color: turn, role: Role::Pawn });
     let rank = if turn == Color::White { 4 } else { 3 };
@@ -170,7 +178,7 @@ pub(super) fn pawn_beside(occupied: u64, codes: u128, target: Square, turn: Colo
         || target.file() < 7 && is_pawn(target.file() + 1)
 }
 
-/// The code of the piece on a square.
+/// Returns the code of the piece on a square; `None` if the square is empty.
 fn code_at(occupied: u64, codes: u128, square: Square) -> Option<u8> {
     let before = (occupied & (square.bit() - 1)).count_ones();
     let is_there = occupied & square.bit() != 0;

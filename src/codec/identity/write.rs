@@ -1,4 +1,4 @@
-//! From a packed board to the fields of a line.
+//! Writing of a packed board as the fields of a line.
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -15,12 +15,12 @@ use crate::text::fields::{
 };
 use crate::text::{CastlingForm, EnPassantForm};
 
-/// The letters of the codes of a packed board, by the side to move: the pawn of a double step is
-/// the other side's.
+/// The letters of the codes of a packed board, indexed by the side to move. The pawn that just made
+/// a double step belongs to the other side.
 pub(super) static LETTERS: [Letters; 2] =
     [Letters::new(*b"pPnNbBrRqQkKpRrk"), Letters::new(*b"pPnNbBrRqQkKPRrk")];
 
-/// Fields of a line that its packed board does not have.
+/// The parts of a line that are not in its packed board.
 pub(super) struct Beside {
     /// The file, 0 to 7, of an en passant square that is not part of the identity.
     pub(super) en_passant: Option<u8>,
@@ -30,15 +30,15 @@ pub(super) struct Beside {
 impl Beside {
     pub(super) const NOTHING: Beside = Beside { en_passant: None, counters: CounterText::None };
 
-    /// The en passant square.
+    /// Returns the en passant square for this side to move.
     #[inline(always)]
     pub(super) fn target(&self, turn: Color) -> Option<Square> {
         self.en_passant.map(|file| Square::at(file, en_passant_rank(turn)))
     }
 }
 
-/// The text of usual boards, as every machine can write it; `None` for others, and for bytes that are
-/// not a packed board.
+/// Appends the text of a usual board, by code that runs on every processor. `None` for other
+/// boards, and for bytes that are not a packed board.
 #[inline(always)]
 pub(super) fn write_anywhere(
     instructions: InstructionSet,
@@ -57,7 +57,7 @@ pub(super) fn write_anywhere(
     Some(())
 }
 
-/// The text of any board, by way of its position.
+/// Appends the text of any board, by decoding its position.
 #[cold]
 pub(super) fn write_unusual(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
     let (position, _) = packed::decode(board)?;
@@ -66,8 +66,8 @@ pub(super) fn write_unusual(board: &[u8], out: &mut Vec<u8>) -> Result<(), Decod
     Ok(())
 }
 
-/// Whether no pawn stands where it could capture on the en passant square of a file, which then is
-/// not part of the identity of this packed board.
+/// Whether the en passant square of a file is not part of the identity of this packed board,
+/// because no pawn stands where it could capture there.
 pub(super) fn is_idle(board: &[u8], file: u8) -> bool {
     let is_idle = |(occupied, _, codes)| {
         let turn = turn_of(special(codes), codes);
@@ -77,9 +77,9 @@ pub(super) fn is_idle(board: &[u8], file: u8) -> bool {
     file < 8 && plain(board).is_some_and(is_idle)
 }
 
-/// The occupied squares of a packed board in the plain form, how many they are, and the codes, the
-/// first at the bottom; `None` for any other. Bytes that are no packed board give something without
-/// meaning or `None`.
+/// Splits a packed board in plain form. Returns the occupied squares, their number, and the codes
+/// with the first in the lowest bits. `None` for any other form. If the bytes are not a packed
+/// board, the result is `None` or has no meaning.
 #[inline(always)]
 pub(super) fn plain(board: &[u8]) -> Option<(u64, u32, u128)> {
     let occupied = board.get(..8).map(LittleEndian::read_u64)?;
@@ -90,7 +90,7 @@ pub(super) fn plain(board: &[u8]) -> Option<(u64, u32, u128)> {
     }
     let stored = board.get(..8 + len)?;
     let codes = match stored.last_chunk() {
-        // A copy of as many bytes as there are costs more than a shift.
+        // A copy of a variable number of bytes would take longer than this shift.
         Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - len)),
         None => {
             let mut codes = [0; 16];
@@ -101,38 +101,38 @@ pub(super) fn plain(board: &[u8]) -> Option<(u64, u32, u128)> {
     Some((occupied, count, codes))
 }
 
-/// Whether nothing but zeros is behind the code of the last piece.
+/// Whether only zeros follow the code of the last piece.
 #[inline(always)]
 pub(super) fn codes_end(codes: u128, count: u32) -> bool {
     codes.checked_shr(4 * count).unwrap_or(0) == 0
 }
 
-/// A 1 at the bottom of each code.
+/// The lowest bit of each code.
 const ONES: u128 = u128::MAX / 15;
 
-/// A 1 at the bottom of each code that is 12 or more.
+/// Returns the lowest bit of each code that is 12 or more.
 #[inline(always)]
 fn special(codes: u128) -> u128 {
     codes >> 3 & codes >> 2 & ONES
 }
 
-/// The side to move, by the codes that are 12 or more.
+/// Finds the side to move by the codes that are 12 or more.
 #[inline(always)]
 fn turn_of(special: u128, codes: u128) -> Color {
     if special & codes & codes >> 1 != 0 { Color::Black } else { Color::White }
 }
 
-/// The kings of a board, how many have each code.
+/// Numbers of the kings of a board, by their codes.
 pub(super) struct KingCounts {
     pub(super) white: u32,
-    /// Black's kings if White is to move.
+    /// Number of black kings with the code for White to move.
     pub(super) waiting: u32,
     pub(super) to_move: u32,
 }
 
 impl KingCounts {
-    /// Whether a board with these rights, as [`Specials`] has them, may have such kings: those of the
-    /// side to move do not wait, and a side with a right has one.
+    /// Whether a board with these rights, as in [`Specials`], can have these kings. All black kings
+    /// must have the same code, and a side with a right must have exactly one king.
     #[inline(always)]
     pub(super) const fn fit(&self, castling: u8) -> bool {
         (self.waiting == 0 || self.to_move == 0)
@@ -141,16 +141,16 @@ impl KingCounts {
     }
 }
 
-/// Facts in the codes from 12 on.
+/// The facts that codes from 12 on give.
 pub(super) struct Specials {
     pub(super) turn: Color,
-    /// `K`, `Q`, `k`, `q` from bit 0 on.
+    /// The set of rights: bits 0 to 3 are `K`, `Q`, `k`, `q`.
     pub(super) castling: u8,
 }
 
 impl Specials {
-    /// `None` when a right is not of the outermost rook, a pawn just made a double step, or the codes
-    /// are not those of a board.
+    /// Finds these facts. `None` if a rook with a right is not the outermost, if a pawn just made a
+    /// double step, or if the codes are not those of a board.
     #[inline(always)]
     pub(super) fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         let special = special(codes);
@@ -171,7 +171,7 @@ impl Specials {
         kings.fit(castling).then_some(Specials { turn, castling })
     }
 
-    /// Writes the text behind a placement of this length, and gives the length of both.
+    /// Writes the text after a placement of `placement` bytes. Returns the length of both.
     #[inline(always)]
     pub(super) fn write_behind(
         &self,
@@ -185,8 +185,8 @@ impl Specials {
     }
 }
 
-/// The set of the rights of these rooks, White's and Black's, each given as a 1 at the bottom of its
-/// code; `None` when one is not the outermost on its side of the king.
+/// Returns the set of rights of these rooks, White's and Black's. They are given by the lowest bits
+/// of their codes. `None` if a rook is not the outermost on its side of the king.
 #[inline(always)]
 fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Option<u8> {
     let ranks = BackRanks::new(occupied, count);
@@ -211,8 +211,8 @@ fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Opt
     outermost_rights(occupied, codes, rooks[0] | rooks[1], ranks.last)
 }
 
-/// As [`usual_rights`], wherever on their ranks king and rooks stand; Black's codes begin this many
-/// bits up.
+/// Does the same as [`usual_rights`], wherever on their ranks king and rooks stand. Black's codes
+/// begin at bit `last`.
 #[inline(never)]
 fn outermost_rights(occupied: u64, codes: u128, rooks: u128, last: u32) -> Option<u8> {
     let of_rank = |with_rights: u32, rooks: u32, king: u32| {

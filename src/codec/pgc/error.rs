@@ -9,7 +9,7 @@ use crate::text::pgn::{NotLatin1, TagError};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("byte {offset}: error[{}]: {kind}", kind.code())]
 pub struct PgcError {
-    /// The offset in the stream of the record, or of the byte in it, that is refused.
+    /// The offset in the stream of the refused record, or of the refused byte in it.
     pub offset: u64,
     /// Kind of the error.
     pub kind: PgcErrorKind,
@@ -22,10 +22,11 @@ pub enum PgcErrorKind {
     /// The stream ends inside a record.
     #[error("the data end inside a record")]
     Truncated,
-    /// A marker of no version. The rest of the stream cannot be read, because records have no length.
+    /// A marker that no version of the format has. The rest of the stream cannot be read, because
+    /// records have no length.
     #[error("unknown marker 0x{0:02x}")]
     Marker(u8),
-    /// An ordinal with no move.
+    /// An ordinal for which there is no move.
     #[error("move ordinal {ordinal}, but there are {legal} legal moves")]
     Ordinal {
         /// Ordinal in the bytes.
@@ -33,12 +34,12 @@ pub enum PgcErrorKind {
         /// Number of legal moves.
         legal: u16,
     },
-    /// A null move with another ordinal than it has.
+    /// A null move whose ordinal is not the number of legal moves.
     #[error(
         "a null move with ordinal {ordinal}: it has that of the number of legal moves, {legal}"
     )]
     NullMove {
-        /// As the byte says.
+        /// Ordinal in the bytes.
         ordinal: u8,
         /// Number of legal moves.
         legal: u16,
@@ -46,7 +47,7 @@ pub enum PgcErrorKind {
     /// A game inside a game.
     #[error("a game begins inside a game")]
     Nested,
-    /// A record outside of games that belongs into one.
+    /// A record outside of games that must be inside a game.
     #[error("record 0x{0:02x} outside of a game")]
     Outside(u8),
     /// The stream ends inside a game.
@@ -55,16 +56,16 @@ pub enum PgcErrorKind {
     /// A tag after the first move, NAG or variation.
     #[error("a tag after the first move, NAG or variation")]
     TagOrder,
-    /// A tag that the game has already.
+    /// A second tag of the same name.
     #[error("a second tag of this name")]
     TagDuplicate,
-    /// The game cannot have its tags.
+    /// Tags that a game cannot have.
     #[error(transparent)]
     Tags(TagError),
     /// The game has more bytes than the limit.
     #[error("the game has more than {0} bytes")]
     TooLong(usize),
-    /// The bytes of the game are not those that its checksum was made of.
+    /// The checksum of the game's bytes is not the expected one.
     #[error("the checksum is {expected:08X}, that of the game {found:08X}")]
     Checksum {
         /// Checksum in the stream.
@@ -72,25 +73,25 @@ pub enum PgcErrorKind {
         /// Checksum of the bytes.
         found: u32,
     },
-    /// An invalid checksum, or one that is not there twice and equal.
+    /// An invalid checksum, or one that is not written twice in the same way.
     #[error("a damaged checksum: it must stand twice before its game, eight hexadecimal digits")]
     ChecksumForm,
-    /// A game without a checksum behind one that has one.
+    /// A game without a checksum after a game that has one.
     #[error("a game without a checksum, where games before it have one: a piece of a damaged game")]
     NoChecksum,
-    /// A carried text that is not UTF-8.
+    /// Text carried by escape records that is not UTF-8.
     #[error("a carried text that is not UTF-8")]
     NotUtf8,
-    /// A carried tag value that does not begin as the tag record says.
+    /// A carried tag value that does not agree with the value in the tag record.
     #[error("the carried value of a tag is not the one that the tag record begins")]
     TagMismatch,
-    /// A piece stands where none can stand.
+    /// A part of a game at a place where it cannot stand.
     #[error(transparent)]
     Build(BuildError),
 }
 
 impl PgcErrorKind {
-    /// The stable code.
+    /// The stable code of the diagnostic.
     pub const fn code(&self) -> &'static str {
         match self {
             PgcErrorKind::Truncated => codes::E_PGC_TRUNC,
@@ -114,7 +115,7 @@ impl PgcErrorKind {
         }
     }
 
-    /// Whether the reader cannot know where the next record begins.
+    /// Whether the reader no longer knows where the next record begins.
     pub const fn ends_the_stream(&self) -> bool {
         matches!(self, PgcErrorKind::Truncated | PgcErrorKind::Marker(_))
     }
@@ -139,36 +140,36 @@ const fn build_code(error: &BuildError) -> &'static str {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PgcEncodeError {
-    /// A comment without an option for comments.
+    /// The game has a comment, and no option says what to do with comments.
     #[error("PGC has no comments: drop them (lossy) or let escape records carry them (ext)")]
     Comment,
-    /// A null move without an option to carry it.
+    /// The game has a null move, and no option lets an escape record carry it.
     #[error("PGC has no null moves (ply {ply}): let an escape record carry them (ext)")]
     NullMove {
-        /// The number of the move in its line, from 1.
+        /// The number of the null move in its line, from 1.
         ply: u32,
     },
-    /// A tag name or value over 255 bytes.
+    /// A tag name or value is longer than 255 bytes. The name of the tag follows.
     #[error("the tag {0} is longer than 255 bytes")]
     StringLength(String),
-    /// An escape over 65,535 bytes.
+    /// An escape is longer than 65,535 bytes.
     #[error("an escape is longer than 65,535 bytes")]
     EscapeLength,
-    /// A character that Latin-1 does not have.
+    /// Latin-1 lacks a character.
     #[error(transparent)]
     Charset(#[from] NotLatin1),
-    /// A move that one byte cannot number.
+    /// The ordinal of a move does not fit into one byte.
     #[error("the ordinal of the move at ply {ply} is {ordinal}; the largest is 255")]
     Ordinal255 {
         /// The number of the move in its line, from 1.
         ply: u32,
-        /// Its ordinal.
+        /// The ordinal of the move.
         ordinal: u16,
     },
 }
 
 impl PgcEncodeError {
-    /// The stable code.
+    /// The stable code of the diagnostic.
     pub const fn code(&self) -> &'static str {
         match self {
             PgcEncodeError::Comment => codes::E_PGC_COMMENT,

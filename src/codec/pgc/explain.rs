@@ -9,8 +9,8 @@ use crate::model::{Color, GameBuilder, SEVEN_TAG_ROSTER};
 use crate::text::pgn::{from_latin1, tags};
 use crate::text::san;
 
-/// Tells in a line what each record of a stream means. It follows the games as far as they are
-/// sound, so that move ordinals become moves.
+/// Describes each record of a stream in one line. It replays the games as long as they are valid,
+/// to show move ordinals as moves.
 ///
 /// ```
 /// use epdb::codec::pgc::{Explainer, Records};
@@ -32,12 +32,12 @@ pub struct Explainer {
 }
 
 impl Explainer {
-    /// At the start of a stream.
+    /// Begins at the start of a stream.
     pub fn new() -> Explainer {
         Explainer::default()
     }
 
-    /// Description of the next record.
+    /// Describes the next record.
     pub fn meaning(&mut self, record: &Record) -> String {
         let has_null_move = std::mem::take(&mut self.announces_null_move);
         match record {
@@ -55,7 +55,7 @@ impl Explainer {
             }
             Record::Tag { name, value } => {
                 let (name, value) = (from_latin1(name), from_latin1(value));
-                // A tag that cannot stand is shown all the same.
+                // A tag that the game cannot have is shown all the same.
                 self.builder.set_tag(&name, &value).ok();
                 format!("tag {name} {value:?}")
             }
@@ -90,10 +90,11 @@ impl Explainer {
         self.in_movetext = false;
     }
 
-    /// The moves of ordinals, of which the first may be that of a null move.
+    /// Describes moves by their ordinals. The first may be a null move.
     fn moves(&mut self, ordinals: &[u8], has_null_move: bool) -> String {
         if !std::mem::replace(&mut self.in_movetext, true) {
-            // A start that cannot be is found by the reader; here the moves will not fit.
+            // Invalid tags are ignored here, because the reader reports them. The moves then may
+            // not fit.
             tags::apply_rules(&mut self.builder).ok();
         }
         let mut text = match ordinals.len() {
@@ -129,7 +130,7 @@ impl Explainer {
     }
 }
 
-/// Whether an escape carries text in UTF-8.
+/// Whether an escape record carries text in UTF-8.
 fn is_utf8(escape: &[u8]) -> bool {
     [extension::COMMENT_UTF8, extension::TAG, extension::ESCAPE]
         .into_iter()

@@ -1,7 +1,7 @@
 //! PGC, the binary form of games. The format is `formats/pgc.md`.
 //!
-//! A file is a sequence of records; a game is one record of the reduced form, or all records from
-//! a begin to an end.
+//! A file is a sequence of records. A game is a single record in the reduced form, or all records
+//! from a begin record to an end record.
 
 mod error;
 mod explain;
@@ -15,7 +15,7 @@ pub use read::{PgcRead, PgcReader};
 pub use record::{Located, Record, RecordError, Records};
 pub use write::{PgcEncodeOptions, encode};
 
-/// The first bytes of every record.
+/// The first bytes of the kinds of records.
 mod marker {
     pub(super) const NOOP: u8 = 0x00;
     pub(super) const REDUCED_GAME: u8 = 0x01;
@@ -30,12 +30,12 @@ mod marker {
     pub(super) const ESCAPE: u8 = 0x0a;
 }
 
-/// Prefix of escape records that carry data for which PGC has no record, and of real escapes that
-/// begin with it.
+/// Prefixes of escape records with a special meaning: they carry data for which PGC has no record.
+/// A real escape that begins with [`PREFIX`](extension::PREFIX) gets that prefix in front.
 mod extension {
     pub(super) const PREFIX: &[u8] = b"pgcx:";
-    /// The checksum of the game that follows. It stands twice, so that no damage of one byte can
-    /// take it away unnoticed.
+    /// The checksum of the game that follows. It is written twice, so that damage to one byte
+    /// cannot remove it without notice.
     pub(super) const CHECKSUM: &[u8] = b"pgcx:k:";
     /// A comment on the last move, in Latin-1.
     pub(super) const COMMENT: &[u8] = b"pgcx:c:";
@@ -43,18 +43,18 @@ mod extension {
     pub(super) const COMMENT_BEFORE: &[u8] = b"pgcx:s:";
     /// A comment in UTF-8.
     pub(super) const COMMENT_UTF8: &[u8] = b"pgcx:u:";
-    /// The value of the tag in the record before, in UTF-8.
+    /// The value, in UTF-8, of the tag in the record before.
     pub(super) const TAG: &[u8] = b"pgcx:t:";
-    /// The first move of the record behind is a null move; its ordinal is the number of legal moves, so
-    /// that readers that do not know of this refuse the game.
+    /// The first move of the next record is a null move. Its ordinal is the number of legal moves,
+    /// so that a reader that does not know this prefix refuses the game.
     pub(super) const NULL_MOVE: &[u8] = b"pgcx:n:";
-    /// A real escape, in UTF-8.
+    /// A real escape (the text of a `%` line), in UTF-8.
     pub(super) const ESCAPE: &[u8] = b"pgcx:e:";
-    /// More of the text in the record before.
+    /// The continuation of the text in the record before.
     pub(super) const MORE: &[u8] = b"pgcx:+:";
 
-    /// Form of a value that does not fit a tag record: `?` for each character outside of Latin-1, at
-    /// most 255 characters.
+    /// Shortens a value that does not fit into a tag record: to 255 characters, with `?` for each
+    /// character that Latin-1 lacks.
     pub(super) fn latin1_of(value: &str) -> Vec<u8> {
         value.chars().take(255).map(|c| u8::try_from(c).unwrap_or(b'?')).collect()
     }

@@ -1,4 +1,4 @@
-//! Reading games.
+//! The reader of games.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -11,21 +11,22 @@ use crate::model::{BuildError, Game, GameBuilder, SEVEN_TAG_ROSTER};
 use crate::text::pgn::tags::TagRepair;
 use crate::text::pgn::{TagError, from_latin1, tags};
 
-/// A game of the stream, or the error in its place.
+/// A game of the stream, or the error for which it is refused.
 #[derive(Debug)]
 pub struct PgcRead<'a> {
-    /// The number of the game in the stream, from 1; games that are refused count.
+    /// The number of the game in the stream, from 1. Refused games are counted too.
     pub number: u64,
-    /// The offset of its first record.
+    /// The offset of the first record of the game.
     pub offset: u64,
-    /// The game, or the first thing that is wrong with it. The next one can be read all the same,
-    /// unless the error [ends the stream](PgcErrorKind::ends_the_stream).
+    /// The game, or its first error. The next game can be read even after an error, unless the
+    /// error [ends the stream](PgcErrorKind::ends_the_stream).
     pub game: Result<&'a Game, PgcError>,
-    /// The game has a checksum, and is what it was made of. Damage of a game without one shows only
-    /// where it breaks the rules of the format or of chess.
+    /// True if the game has a checksum, which is right. Without a checksum, damage is found only if
+    /// it breaks the rules of the format or of chess.
     pub has_checksum: bool,
-    /// Its records as they stand in the stream, escapes before it included, 0x00 left out; of a
-    /// game over the limit as many as the limit allows.
+    /// The records of the game as they are in the stream, with the escapes before the game, but
+    /// without the records 0x00. A game over the limit has as many records here as the limit
+    /// allows.
     pub raw: &'a [u8],
 }
 
@@ -45,17 +46,17 @@ pub struct PgcReader<R> {
     builder: GameBuilder,
     raw: Vec<u8>,
     number: u64,
-    /// A general game has begun and not ended.
+    /// True if a general game has begun and not ended.
     is_open: bool,
     checksum: Checksum,
-    /// A checksum has been met, so that every game from there on must have one: a game without is a
-    /// piece of a damaged one.
+    /// True after the first checksum. Every later game must have one too; a game without a checksum
+    /// is then a piece of a damaged game.
     needs_checksum: bool,
-    /// A checksum has been met and its game has not begun.
+    /// True if a checksum has been read and its game has not begun.
     is_announced: bool,
     /// The name of the tag in the record before.
     tag_name: Vec<u8>,
-    /// The reader does not know where the next record begins.
+    /// True if the reader does not know where the next record begins.
     is_lost: bool,
 }
 
@@ -65,21 +66,22 @@ impl<R> fmt::Debug for PgcReader<R> {
     }
 }
 
-/// Checksum in the records before a game.
+/// State of the checksum in the records before a game.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Checksum {
     /// No checksum.
     Absent,
-    /// It has come once.
+    /// One checksum record has been read.
     Once(u32),
-    /// It has come twice; the bytes that it was made of begin here.
+    /// Both checksum records have been read. The bytes to which the checksum applies begin at
+    /// `from`.
     Twice { expected: u32, from: usize },
-    /// Something else has come.
+    /// The checksum records are not valid.
     Damaged,
 }
 
 impl Checksum {
-    /// Takes the record of a checksum that ends at a place.
+    /// Takes a checksum record, which ends at the place `end`.
     fn take(&mut self, text: &[u8], end: usize) {
         let value = checksum_value(text);
         *self = match (*self, value) {
@@ -91,14 +93,15 @@ impl Checksum {
         };
     }
 
-    /// Takes note of a record that is not part of a checksum.
+    /// Takes a record that is not a checksum.
     fn pass(&mut self) {
         if matches!(self, Checksum::Once(_)) {
             *self = Checksum::Damaged;
         }
     }
 
-    /// Compares with the bytes of the game.
+    /// Compares the checksum with the bytes of the game. `is_needed` says whether a game without a
+    /// checksum is refused.
     fn check(self, raw: &[u8], is_needed: bool) -> Result<(), PgcErrorKind> {
         match self {
             Checksum::Absent if is_needed => Err(PgcErrorKind::NoChecksum),
@@ -112,7 +115,7 @@ impl Checksum {
     }
 }
 
-/// The value of eight upper-case hexadecimal digits.
+/// Reads a checksum of eight upper-case hexadecimal digits.
 fn checksum_value(text: &[u8]) -> Option<u32> {
     let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'A'..=b'F').contains(byte);
     let text = std::str::from_utf8(text).ok()?;
@@ -120,7 +123,7 @@ fn checksum_value(text: &[u8]) -> Option<u32> {
     u32::from_str_radix(text, 16).ok().filter(|_| is_value)
 }
 
-/// The text of a checksum record.
+/// Returns the text of a record if it is a checksum.
 fn checksum_text<'a>(record: &Record<'a>) -> Option<&'a [u8]> {
     match record {
         Record::Escape(text) => text.strip_prefix(extension::CHECKSUM),
@@ -128,7 +131,7 @@ fn checksum_text<'a>(record: &Record<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// Why the reading of a game stops.
+/// The reason why reading a game stops.
 enum Stop {
     Io(io::Error),
     Refused(PgcError),
@@ -143,33 +146,33 @@ impl From<RecordError> for Stop {
     }
 }
 
-/// A game that is being put together.
+/// A game that is being built from its records.
 struct Assembly<'b> {
     builder: &'b mut GameBuilder,
     in_movetext: bool,
-    /// The name of the tag in the record before; empty when that was none.
+    /// The name of the tag in the record before; empty if that was not a tag.
     tag_name: &'b mut Vec<u8>,
-    /// Text that the record before carried; more may follow.
+    /// Kind of the text that the record before carried. The text may continue.
     carried: Option<Carried>,
     text: Vec<u8>,
-    /// The record before says that a null move follows.
+    /// True if the record before announces a null move.
     announces_null_move: bool,
 }
 
-/// Kinds of text that an escape record can carry.
+/// Kinds of text that escape records carry.
 #[derive(Copy, Clone, Debug)]
 enum Carried {
     /// A comment in Latin-1.
     Comment,
     /// A comment in UTF-8.
     CommentUtf8,
-    /// The value of the tag before.
+    /// The value of the tag in the record before.
     Tag,
-    /// A real escape in UTF-8.
+    /// A real escape (the text of a `%` line) in UTF-8.
     Escape,
 }
 
-/// Prefixes of carried text; the value of a tag only follows a tag.
+/// Prefixes of carried text. The value of a tag is accepted only after a tag.
 const CARRIED: [(&[u8], Carried); 5] = [
     (extension::COMMENT, Carried::Comment),
     (extension::COMMENT_BEFORE, Carried::Comment),
@@ -179,7 +182,7 @@ const CARRIED: [(&[u8], Carried); 5] = [
 ];
 
 impl<R: Read> PgcReader<R> {
-    /// Reads games of at most `limit` bytes.
+    /// Creates a reader of games of at most `limit` bytes.
     pub fn new(input: R, limit: usize) -> PgcReader<R> {
         PgcReader {
             records: Records::new(input),
@@ -196,7 +199,7 @@ impl<R: Read> PgcReader<R> {
         }
     }
 
-    /// The next game, or `None` at the end of the stream and behind an error that ends it.
+    /// Reads the next game; `None` at the end of the stream, and after an error that ends it.
     ///
     /// # Errors
     /// Errors of the input.
@@ -224,8 +227,8 @@ impl<R: Read> PgcReader<R> {
         Ok(Some(PgcRead { number: self.number, offset, game, has_checksum, raw: &self.raw }))
     }
 
-    /// Reads a game into the builder; false at the end of the stream. `offset` becomes that of
-    /// its first record.
+    /// Reads a game into the builder; false at the end of the stream. Sets `offset` to that of the
+    /// game's first record.
     fn read_game(&mut self, offset: &mut u64) -> Result<bool, Stop> {
         self.tag_name.clear();
         let mut game = Assembly {
@@ -308,14 +311,14 @@ impl<R: Read> PgcReader<R> {
         }
     }
 
-    /// Goes on to where the next game may begin. What is no record ends this; it is met again when
-    /// the next game is read.
+    /// Skips records to the place where the next game may begin. Bytes that are not a record stop
+    /// this, and are reported when the next game is read.
     fn skip_game(&mut self, error: &PgcError) -> io::Result<()> {
         self.is_lost = error.kind.ends_the_stream();
         let outside = matches!(error.kind, PgcErrorKind::Outside(_));
         let mut announced = self.is_announced && !outside;
         if error.kind == PgcErrorKind::Nested {
-            // A game that begins here is read next.
+            // The game that begins here is read next.
             self.records.put_back();
         }
         while (self.is_open || outside || announced) && !self.is_lost {
@@ -349,7 +352,7 @@ fn refused(offset: u64, kind: PgcErrorKind) -> Stop {
 }
 
 impl Assembly<'_> {
-    /// The values of a reduced game.
+    /// Adds the tags of a reduced game.
     fn roster(&mut self, values: [&[u8]; 7]) -> Result<(), PgcErrorKind> {
         for (name, value) in SEVEN_TAG_ROSTER.into_iter().zip(values) {
             self.set_tag(name, value)?;
@@ -375,7 +378,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    /// Applies the rules for tags once all are known.
+    /// Applies the rules for tags when all tags are known.
     fn begin_movetext(&mut self) -> Result<(), PgcErrorKind> {
         if !std::mem::replace(&mut self.in_movetext, true) {
             let repairs = tags::apply_rules(self.builder).map_err(|error| match error {
@@ -416,7 +419,7 @@ impl Assembly<'_> {
         self.builder.play_null_move().map_err(PgcErrorKind::Build)
     }
 
-    /// A record inside a general game that holds no moves.
+    /// Adds a record of a general game that has no moves.
     fn piece(&mut self, record: &Record) -> Result<(), PgcErrorKind> {
         if let Record::Tag { name, value } = record {
             return self.tag(name, value);
@@ -439,7 +442,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Adds an escape: an own one, or the beginning or a part of an extension that it carries.
+    /// Adds an escape record. It is a real escape, or it begins or continues carried text.
     fn escape(&mut self, text: &[u8]) -> Result<(), PgcErrorKind> {
         if let (Some(more), Some(_)) = (text.strip_prefix(extension::MORE), self.carried) {
             self.text.extend_from_slice(more);
@@ -468,15 +471,15 @@ impl Assembly<'_> {
         self.builder.add_escape(&from_latin1(text)).map_err(PgcErrorKind::Build)
     }
 
-    /// Sees to what was carried before a record that carries nothing.
+    /// Ends the carried text before a record that carries none.
     fn end_carried(&mut self) -> Result<(), PgcErrorKind> {
         self.end_text()?;
         self.tag_name.clear();
         Ok(())
     }
 
-    /// Takes the text that was carried, now that it is whole. What announces a null move that does not
-    /// follow is an escape.
+    /// Takes the carried text, which is complete. If a null move was announced and did not follow,
+    /// the announcement is a real escape.
     fn end_text(&mut self) -> Result<(), PgcErrorKind> {
         if std::mem::take(&mut self.announces_null_move) {
             let text = from_latin1(extension::NULL_MOVE);

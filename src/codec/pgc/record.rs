@@ -18,7 +18,7 @@ pub enum Record<'a> {
     ReducedGame {
         /// The values of the seven tag roster, in Latin-1.
         roster: [&'a [u8]; 7],
-        /// The moves: ordinals.
+        /// The ordinals of the moves.
         moves: &'a [u8],
     },
     /// 0x02: a tag pair, in Latin-1.
@@ -28,26 +28,26 @@ pub enum Record<'a> {
         /// The value, without escapes.
         value: &'a [u8],
     },
-    /// 0x03 and 0x04: moves of the current line: ordinals.
+    /// 0x03 and 0x04: ordinals of moves of the current line.
     Moves(&'a [u8]),
     /// 0x05: a general game begins.
     GameBegin,
-    /// 0x06: it ends.
+    /// 0x06: a general game ends.
     GameEnd,
     /// 0x07: a NAG on the last move.
     Nag(u8),
     /// 0x08: a variation in place of the last move begins.
     VariationBegin,
-    /// 0x09: it ends.
+    /// 0x09: a variation ends.
     VariationEnd,
-    /// 0x0a: what followed a `%` in column 1, in Latin-1.
+    /// 0x0a: the text after a `%` in column 1, in Latin-1.
     Escape(&'a [u8]),
 }
 
-/// The longest record: a reduced game with all its strings and moves.
+/// Maximum length of a record: a reduced game with the longest strings and all moves.
 const MAX_LEN: usize = 1 + 7 * 256 + 2 + 65_535;
 
-/// Splits a stream into records. Memory does not grow.
+/// Splits a stream into records, in bounded memory.
 ///
 /// ```
 /// use epdb::codec::pgc::{Record, Records};
@@ -65,9 +65,9 @@ pub struct Records<R> {
     start: usize,
     filled: usize,
     at_end: bool,
-    /// Bytes of the stream before `start`.
+    /// Number of bytes of the stream before `start`.
     offset: u64,
-    /// The length of the record that was given out.
+    /// Length of the record that was returned last.
     given: usize,
 }
 
@@ -77,25 +77,25 @@ impl<R> fmt::Debug for Records<R> {
     }
 }
 
-/// A record and where it stands.
+/// A record and its place.
 #[derive(Clone, Debug)]
 pub struct Located<'a> {
     /// The offset of the marker in the stream.
     pub offset: u64,
     /// The bytes of the record.
     pub bytes: &'a [u8],
-    /// Their content.
+    /// The content of the record.
     pub record: Record<'a>,
 }
 
-/// Why there is no next record.
+/// The reason why the next record cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// Errors of the input.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The bytes are no record; what follows cannot be read.
+    /// The bytes are not a record. The rest of the stream cannot be read.
     #[error(transparent)]
     Pgc(#[from] PgcError),
 }
@@ -119,10 +119,11 @@ impl<R: Read> Records<R> {
         self.offset + self.given as u64
     }
 
-    /// The next record, or `None` at the end of the stream.
+    /// Reads the next record; `None` at the end of the stream.
     ///
     /// # Errors
-    /// [`RecordError`]. What is no record is met again by every further call.
+    /// [`RecordError`]. After bytes that are not a record, each further call returns the same
+    /// error.
     pub fn next_record(&mut self) -> Result<Option<Located<'_>>, RecordError> {
         self.offset = self.offset();
         self.start += std::mem::take(&mut self.given);
@@ -140,7 +141,7 @@ impl<R: Read> Records<R> {
         Ok(Some(Located { offset, bytes: &rest[..self.given], record }))
     }
 
-    /// Gives the last record out again.
+    /// Makes the next call return the last record again.
     pub(super) const fn put_back(&mut self) {
         self.given = 0;
     }

@@ -1,4 +1,4 @@
-//! Writing games in canonical form.
+//! The writer of games in canonical form.
 
 use std::borrow::Cow;
 
@@ -9,23 +9,24 @@ use crate::codec::ordinal;
 use crate::model::{Element, Game, Replay, SEVEN_TAG_ROSTER, Start};
 use crate::text::pgn::{GameLosses, put_latin1};
 
-/// Options for writing games. The default is the standard's form; games that it cannot express are
-/// refused.
+/// Options for writing games. The default is the form of the standard; a game that this form cannot
+/// express is refused.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct PgcEncodeOptions {
     pub(crate) extended: bool,
     pub(crate) drop_comments: bool,
     pub(crate) escapes: bool,
     pub(crate) translit: bool,
-    /// Without the checksum that extended games have, where something else proves their bytes.
+    /// Leaves out the checksum of extended games, for games whose bytes have another checksum.
     pub(crate) no_checksum: bool,
 }
 
 impl PgcEncodeOptions {
-    /// Whatever a game in PGN can say, `%` lines apart, and a checksum of each game.
+    /// Expresses everything that a game in PGN can have, except `%` lines, and writes a checksum of
+    /// each game.
     pub const EXTENDED: PgcEncodeOptions = PgcEncodeOptions::new().extended(true);
 
-    /// The default.
+    /// The default options.
     pub const fn new() -> PgcEncodeOptions {
         PgcEncodeOptions {
             extended: false,
@@ -36,17 +37,18 @@ impl PgcEncodeOptions {
         }
     }
 
-    /// Let escape records carry what PGC has no record for: comments, null moves, text beyond
-    /// Latin-1, long tags and escapes, and a checksum of each game. Readers that do not know of this pass them
-    /// over, see `?` for characters beyond Latin-1 and the first 255 characters of a tag, and refuse a game
-    /// with null moves.
+    /// Whether escape records carry data for which PGC has no record: comments, null moves, text
+    /// beyond Latin-1, long tags and escapes, and a checksum of each game.
+    ///
+    /// Readers that do not know these escape records skip them. They see `?` for characters beyond
+    /// Latin-1, and the first 255 characters of a tag. They refuse a game with null moves.
     #[must_use]
     pub const fn extended(mut self, extended: bool) -> PgcEncodeOptions {
         self.extended = extended;
         self
     }
 
-    /// Leave the checksum out.
+    /// Leaves the checksum out.
     #[cfg(any(feature = "store", feature = "archive"))]
     #[must_use]
     pub(crate) const fn without_checksum(mut self) -> PgcEncodeOptions {
@@ -54,22 +56,23 @@ impl PgcEncodeOptions {
         self
     }
 
-    /// Leave comments out that nothing carries, instead of refusing the game.
+    /// Whether comments that no escape record carries are left out. Otherwise such a game is
+    /// refused.
     #[must_use]
     pub const fn drop_comments(mut self, drop_comments: bool) -> PgcEncodeOptions {
         self.drop_comments = drop_comments;
         self
     }
 
-    /// Keep `%` lines, which archives drop.
+    /// Whether `%` lines are written. By default they are left out, as archives require.
     #[must_use]
     pub const fn escapes(mut self, escapes: bool) -> PgcEncodeOptions {
         self.escapes = escapes;
         self
     }
 
-    /// Write `?` for characters that Latin-1 does not have and nothing carries, instead of refusing
-    /// the game.
+    /// Whether `?` is written for characters that Latin-1 lacks and no escape record carries.
+    /// Otherwise such a game is refused.
     #[must_use]
     pub const fn translit(mut self, translit: bool) -> PgcEncodeOptions {
         self.translit = translit;
@@ -77,13 +80,13 @@ impl PgcEncodeOptions {
     }
 }
 
-/// The bytes of the two checksum records.
+/// Number of bytes of the two checksum records.
 const CHECKSUMS: usize = 2 * (3 + extension::CHECKSUM.len() + 8);
 
-/// Appends a game in canonical form and tells what was left out of it.
+/// Appends a game in canonical form. Returns counts of the parts that were left out.
 ///
 /// # Errors
-/// [`PgcEncodeError`]; nothing is appended then.
+/// [`PgcEncodeError`]; then nothing is appended.
 ///
 /// ```
 /// use epdb::codec::pgc::{PgcEncodeOptions, encode};
@@ -117,7 +120,7 @@ struct Writer<'a> {
     game: &'a Game,
     options: &'a PgcEncodeOptions,
     out: &'a mut Vec<u8>,
-    /// Ordinals that no record has been made of yet.
+    /// Ordinals of moves that are not in a record yet.
     moves: Vec<u8>,
     losses: GameLosses,
 }
@@ -153,7 +156,7 @@ impl Writer<'_> {
         self.write_escape_record(&record)
     }
 
-    /// Whether one record says the game.
+    /// Whether a single record can express the game.
     fn is_reduced(&self) -> bool {
         let mut leading = true;
         let mut plies = 0usize;
@@ -177,8 +180,8 @@ impl Writer<'_> {
             && !(self.options.extended && self.game.tags().any(|(_, value)| !fits(value)))
     }
 
-    /// Escapes before the first move and carried comment stand before the game, so that it may be a
-    /// reduced one.
+    /// Writes the escapes before the first move and before the first carried comment. They stand
+    /// before the game, so that the game may be a reduced one.
     fn write_leading_escapes(&mut self) -> Result<(), PgcEncodeError> {
         for element in self.game.elements() {
             match element {
@@ -196,7 +199,7 @@ impl Writer<'_> {
             self.write_string(name, value)?;
         }
         self.write_elements()?;
-        // The number of plies was checked.
+        // Cannot fail, because the number of plies was checked.
         self.out.put_sized_2(&self.moves).map_err(|_| PgcEncodeError::EscapeLength)
     }
 
@@ -224,7 +227,7 @@ impl Writer<'_> {
             match element {
                 Element::Move(mv) => {
                     let Some(replay) = &mut replay else { continue };
-                    // A move of a game is legal.
+                    // The moves of a game are legal, so the ordinal exists.
                     let ordinal = ordinal::ordinal(&replay.playable(), mv).unwrap_or(u16::MAX);
                     self.put_ordinal(replay.ply() + 1, ordinal)?;
                     replay.play(mv);
@@ -274,7 +277,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Makes records of the moves that wait.
+    /// Writes the moves that are not in a record yet.
     fn flush_moves(&mut self) {
         for moves in self.moves.chunks(u16::MAX.into()) {
             match u8::try_from(moves.len()) {
@@ -294,7 +297,8 @@ impl Writer<'_> {
         self.out.put_sized_1(&bytes).map_err(|_| PgcEncodeError::StringLength(name.to_owned()))
     }
 
-    /// The value of a tag as far as the tag record can say it, and whole behind that.
+    /// Writes the part of a value that fits into the tag record, and then the whole value as
+    /// carried text.
     fn write_long_value(&mut self, name: &str, value: &str) -> Result<(), PgcEncodeError> {
         let short = extension::latin1_of(value);
         self.out.put_sized_1(&short).map_err(|_| PgcEncodeError::StringLength(name.to_owned()))?;
@@ -314,7 +318,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes text in as many escape records as it needs, all full but the last.
+    /// Writes text in as many escape records as necessary. All but the last are full.
     fn write_carried(&mut self, prefix: &[u8], text: &[u8]) -> Result<(), PgcEncodeError> {
         let mut prefix = prefix;
         for part in text.chunks(usize::from(u16::MAX) - prefix.len()) {
