@@ -63,8 +63,8 @@ impl From<&Query> for Query {
     }
 }
 
-/// Where a lookup of many queries goes on if its visitor does not want the next record. This is the
-/// value of a [`ControlFlow::Break`](std::ops::ControlFlow::Break).
+/// The place at which a lookup of many queries goes on if its visitor does not want the next
+/// record. This is the value of a [`ControlFlow::Break`](std::ops::ControlFlow::Break).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SkipTo {
     /// At the records of the next query.

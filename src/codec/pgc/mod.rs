@@ -31,7 +31,7 @@ mod marker {
 }
 
 /// Prefixes of escape records with a special meaning: they carry data for which PGC has no record.
-/// A real escape that begins with [`PREFIX`](extension::PREFIX) gets that prefix in front.
+/// A real escape that begins with `pgcx:` gets another `pgcx:` in front.
 mod extension {
     pub(super) const PREFIX: &[u8] = b"pgcx:";
     /// The checksum of the game that follows. It is written twice, so that damage to one byte

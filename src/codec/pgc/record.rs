@@ -36,7 +36,7 @@ pub enum Record<'a> {
     GameEnd,
     /// 0x07: a NAG on the last move.
     Nag(u8),
-    /// 0x08: a variation in place of the last move begins.
+    /// 0x08: a variation begins, in place of the last move.
     VariationBegin,
     /// 0x09: a variation ends.
     VariationEnd,

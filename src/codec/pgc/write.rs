@@ -363,7 +363,7 @@ impl Writer<'_> {
     }
 }
 
-/// Text as Latin-1, when that can say it.
+/// Converts text to Latin-1, if Latin-1 has all its characters.
 fn latin1(text: &str) -> Option<Cow<'_, [u8]>> {
     if text.is_ascii() {
         return Some(Cow::Borrowed(text.as_bytes()));
@@ -371,7 +371,7 @@ fn latin1(text: &str) -> Option<Cow<'_, [u8]>> {
     text.chars().map(|c| u8::try_from(c).ok()).collect::<Option<Vec<u8>>>().map(Cow::Owned)
 }
 
-/// Whether a tag record says all of a value.
+/// Whether a value fits into a tag record.
 fn fits(value: &str) -> bool {
     match value.is_ascii() {
         true => value.len() <= 255,

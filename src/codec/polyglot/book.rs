@@ -1,4 +1,4 @@
-//! Books read.
+//! Books that are read into memory.
 
 use std::io::{self, Read};
 
@@ -6,20 +6,20 @@ use super::book_move::BookMove;
 use super::{ENTRY_LEN, Entry};
 use crate::error::ErrorKind;
 
-/// A whole book, in ascending order of the keys. It takes as much memory as the file has bytes.
+/// A whole book, in ascending order of the keys. It takes as much memory as its file has bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Book {
     entries: Vec<Entry>,
     disorder: Option<Disorder>,
 }
 
-/// Entries of a file whose key is smaller than that of the entry before: whoever looks a position up
-/// in the file may not find them.
+/// The entries of a file that are out of order: their key is smaller than the key of the entry
+/// before. A program that looks up a position in the file may not find them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Disorder {
-    /// Number of bytes.
+    /// Number of these entries.
     pub count: u64,
-    /// The byte at which the first of them begins.
+    /// The place of the first of them, in bytes.
     pub first: u64,
 }
 
@@ -44,15 +44,15 @@ pub enum BookError {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoBook {
-    /// The end of the file is no end of an entry.
+    /// The file ends inside an entry.
     #[error("behind {entries} entries of 16 bytes stand {bytes} more")]
     Remainder {
-        /// Whole entries.
+        /// Number of whole entries.
         entries: u64,
-        /// Bytes behind them.
+        /// Number of bytes after the whole entries.
         bytes: usize,
     },
-    /// The move of an entry is one that no piece can make.
+    /// An entry has a move that no piece can make.
     #[error("entry {entry} has the move {bits:#06x}, which no piece can make")]
     Move {
         /// The number of the entry, from 1.
@@ -67,15 +67,16 @@ crate::error::error_from!(BookError: |error| match error {
     BookError::NoBook { .. } => ErrorKind::InvalidData,
 });
 
-/// Number of bytes of one read: whole entries.
+/// Number of bytes of one read, a multiple of the length of an entry.
 const CHUNK: usize = ENTRY_LEN << 12;
 
 impl Book {
-    /// Reads all entries. A file of which some stand out of order is read all the same, and
-    /// [`Book::disorder`] says so; so are entries without a move or with a weight of 0.
+    /// Reads all entries. A file whose entries are out of order is read too; see
+    /// [`Book::disorder`]. Entries without a move, or with a weight of 0, are also read.
     ///
     /// # Errors
-    /// The input fails, its length is not a multiple of an entry, or a move in it is not valid.
+    /// The input fails, its length is not a multiple of an entry's length, or a move in it is not
+    /// valid.
     pub fn read(mut input: impl Read) -> Result<Book, BookError> {
         let mut book = Book::default();
         let mut last_key = 0;
@@ -119,37 +120,37 @@ impl Book {
         Ok(())
     }
 
-    /// Number of bytes of the entries.
+    /// Number of bytes of the entries that were read.
     fn bytes(&self) -> u64 {
         (self.entries.len() * ENTRY_LEN) as u64
     }
 
-    /// All entries by key; those of one key in the order of the file.
+    /// All entries, sorted by key. Entries of the same key are in the order of the file.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entries of a key in the order of the file: the largest weight first, where a book is as
-    /// Polyglot writes it.
+    /// The entries of a key, in the order of the file. In a book that Polyglot wrote, the largest
+    /// weight comes first.
     pub fn entries_of(&self, key: u64) -> &[Entry] {
         let start = self.entries.partition_point(|entry| entry.key < key);
         let len = self.entries[start..].partition_point(|entry| entry.key == key);
         &self.entries[start..start + len]
     }
 
-    /// The entries position by position.
+    /// The entries, grouped by position.
     pub fn positions(&self) -> impl Iterator<Item = &[Entry]> {
         self.entries.chunk_by(|entry, next| entry.key == next.key)
     }
 
-    /// Number of entries out of order in the file.
+    /// The entries that are out of order in the file; `None` if all are in order.
     pub const fn disorder(&self) -> Option<Disorder> {
         self.disorder
     }
 }
 
 impl FromIterator<Entry> for Book {
-    /// A book of entries that come in any order; those of one key stay in theirs.
+    /// Makes a book from entries in any order. Entries of the same key keep their order.
     fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Book {
         let mut entries: Vec<Entry> = entries.into_iter().collect();
         entries.sort_by_key(|entry| entry.key);

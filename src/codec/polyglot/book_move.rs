@@ -5,30 +5,30 @@ use std::fmt;
 use crate::model::rules::{Move, Playable};
 use crate::model::{Role, Side, Square};
 
-/// A move as books have it: two squares and a promotion in 16 bits. Castling is the king taking its
-/// own rook, as in [`Move`]. The bits do not say of which position it is a move.
+/// A move in the form of books: two squares and a promotion in 16 bits. Castling is the king taking
+/// its own rook, as in [`Move`]. The bits do not say to which position the move belongs.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BookMove(u16);
 
-/// Roles of the promotion numbers, from 1 on.
+/// Roles of the promotion numbers, which begin with 1.
 const PROMOTED: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
 impl BookMove {
-    /// No move: an entry that says nothing but learning and weight.
+    /// No move. Such an entry has only learning data and a weight.
     pub const NONE: BookMove = BookMove(0);
 
-    /// The move of these bits; any are taken.
+    /// Makes a move from its bits. Any bits are accepted.
     pub const fn from_bits(bits: u16) -> BookMove {
         BookMove(bits)
     }
 
-    /// From bit 0 on: the file and the rank it goes to, the file and the rank it comes from, three
-    /// bits each, and three bits of the promotion.
+    /// The bits of the move. From bit 0, in three bits each, they are: file and rank of the
+    /// destination, file and rank of the origin, and the promotion.
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// The move in coordinates; `None` where no piece on any board moves so.
+    /// The move in coordinates; `None` if no piece on any board can move like this.
     pub fn coordinates(self) -> Option<Move> {
         let Move { from, to, .. } = self.squares();
         let files = from.file().abs_diff(to.file());
@@ -45,8 +45,8 @@ impl BookMove {
         is_move.then_some(Move { from, to, promotion })
     }
 
-    /// The legal move that it is in a position. Castling written as a step of the king over two
-    /// files is taken too, where it is nothing else.
+    /// Returns the move if it is legal in a position. Castling written as a two-square move of the
+    /// king is accepted too, unless these squares are another legal move.
     pub fn legal_in(self, playable: &Playable) -> Option<Move> {
         let mv = self.coordinates()?;
         if playable.is_legal(mv) {
@@ -74,8 +74,8 @@ impl From<Move> for BookMove {
 }
 
 impl fmt::Display for BookMove {
-    /// Coordinates, as of a [`Move`]; `0000` for no move, and the bits in hexadecimal where no piece
-    /// moves so.
+    /// Writes coordinates, as for a [`Move`]. No move is `0000`. A move that no piece can make is
+    /// written as its bits in hexadecimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.coordinates() {
             Some(mv) => mv.fmt(f),
@@ -91,7 +91,8 @@ mod tests {
 
     use super::*;
 
-    /// Whatever is legal anywhere has bits, and they mean it.
+    /// Every move that can be legal in some position has bits, and these bits are read as that
+    /// move.
     #[test]
     fn bits_are_moves_and_moves_are_bits() {
         let mut count = 0;
@@ -101,7 +102,8 @@ mod tests {
             assert_eq!(BookMove::from(mv).bits(), bits);
             assert_eq!(BookMove::from_bits(bits).to_string().parse(), Ok(mv));
         }
-        // Queens' and knights' moves on an empty board; 22 promotions of a side in four roles.
+        // Moves of queens and of knights on an empty board, and 22 promotions of each side to four
+        // roles.
         assert_eq!(count, 1456 + 336 + 2 * 22 * 4);
         assert_eq!(BookMove::from_bits(0).to_string(), "0000");
         for (bits, text) in
@@ -129,9 +131,9 @@ mod tests {
         assert_eq!(legal(both, "e1b1"), None);
         assert_eq!(legal("r3k2r/8/8/8/8/8/8/R3K2R w Qkq -", "e1g1"), None, "without the right");
         assert_eq!(legal("r3k2r/8/8/8/8/8/8/R3K2R b KQkq -", "e8c8").as_deref(), Some("e8a8"));
-        // A rook that moves from e1 to a1 is no king that castles.
+        // A rook that moves from e1 to a1 is not a king that castles.
         assert_eq!(legal("k7/8/8/8/8/8/8/4R1K1 w - -", "e1a1").as_deref(), Some("e1a1"));
-        // A king beside its rook castles onto its own square's neighbour or steps there.
+        // With its rook on g1, `f1g1` is castling; if g1 is empty, it is a step of the king.
         assert_eq!(legal("4k3/8/8/8/8/8/8/5KR1 w G -", "f1g1").as_deref(), Some("f1g1"));
         assert_eq!(legal("4k3/8/8/8/8/8/8/5K1R w K -", "f1g1").as_deref(), Some("f1g1"));
     }

@@ -1,8 +1,8 @@
-//! Opening books of Polyglot (`.bin`): moves with weights by position key. What is read and written
-//! of them is said in `formats/polyglot.md`.
+//! Opening books of Polyglot (`.bin`): moves with weights by position key. `formats/polyglot.md`
+//! says what epdb reads and writes of them.
 //!
-//! A book holds keys, not positions: whose key it is must come from elsewhere. Keys are those of
-//! [`polyglot_key`](super::key::polyglot_key).
+//! A book has keys but no positions, so the position of a key must come from elsewhere. Keys are
+//! those of [`polyglot_key`](super::key::polyglot_key).
 //!
 //! ```
 //! use epdb::codec::key::polyglot_key;
@@ -35,7 +35,7 @@ pub use book::{Book, BookError, Disorder, NoBook};
 pub use book_move::BookMove;
 use byteorder::{BigEndian, ByteOrder};
 
-/// The bytes of an entry.
+/// Number of bytes of an entry.
 pub const ENTRY_LEN: usize = 16;
 
 /// A move of a position, with its weight.
@@ -47,12 +47,12 @@ pub struct Entry {
     pub mv: BookMove,
     /// Weight of the move among the moves of the position; 0 means never.
     pub weight: u16,
-    /// Learning data of an engine, in its own form; mostly 0.
+    /// Learning data of an engine, in its own form; usually 0.
     pub learn: u32,
 }
 
 impl Entry {
-    /// The entry of these bytes; any are taken.
+    /// Reads an entry from its bytes. Any bytes are accepted.
     pub fn from_bytes(bytes: &[u8; ENTRY_LEN]) -> Entry {
         Entry {
             key: BigEndian::read_u64(&bytes[..8]),
@@ -62,7 +62,7 @@ impl Entry {
         }
     }
 
-    /// Its bytes.
+    /// Writes the entry as bytes.
     pub fn to_bytes(&self) -> [u8; ENTRY_LEN] {
         let mut bytes = [0; ENTRY_LEN];
         BigEndian::write_u64(&mut bytes[..8], self.key);
@@ -72,8 +72,9 @@ impl Entry {
         bytes
     }
 
-    /// The order of Polyglot's books: by key, then the largest weight first. Of equal weights, which
-    /// Polyglot leaves in any order, the move of the smaller bits stands first.
+    /// Compares entries in the order of Polyglot's books: by key, then the largest weight first.
+    /// Polyglot does not define the order of equal weights; here, the move with the smaller bits
+    /// comes first.
     pub fn book_order(&self, other: &Entry) -> Ordering {
         let rank = |entry: &Entry| (entry.key, Reverse(entry.weight), entry.mv, entry.learn);
         rank(self).cmp(&rank(other))
@@ -89,15 +90,16 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// A book of no entries yet. Each is written by a call of its own: give an output that buffers.
+    /// Begins a book without entries. Each entry is written by its own call, so `output` should be
+    /// buffered.
     pub const fn new(output: W) -> Writer<W> {
         Writer { output, last_key: 0, entries: 0 }
     }
 
-    /// Writes an entry behind those before it.
+    /// Writes an entry after the earlier ones.
     ///
     /// # Errors
-    /// Errors of the output; a key that is smaller than the key before.
+    /// Errors of the output, or a key that is smaller than the last key.
     pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
         if entry.key < self.last_key {
             let text = format!("the key {:016x} follows {:016x}", entry.key, self.last_key);
@@ -109,8 +111,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the entries of one position in [their order](Entry::book_order), into which they are
-    /// brought.
+    /// Sorts the entries of one position into [the order of books](Entry::book_order), and writes
+    /// them.
     ///
     /// # Errors
     /// As [`Writer::write`].
@@ -124,7 +126,7 @@ impl<W: Write> Writer<W> {
         self.entries
     }
 
-    /// The output, to which everything has been handed.
+    /// Flushes the output and returns it.
     ///
     /// # Errors
     /// Errors of the output.

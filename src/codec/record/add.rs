@@ -1,4 +1,4 @@
-//! Records that are tallies and nothing else: written and added as bytes.
+//! Records that have only tallies and lists of kept games. They are written and added as bytes.
 
 use std::cmp::Reverse;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use super::walk::{board_of, kept_games_bytes, tally_bytes};
 use crate::codec::packed::PLAIN_MAX;
 use crate::model::{GameCounts, KeptGames, MAX_GAMES, Opcode, StandardOpcode, TallyOverflow};
 
-/// The number of the opcode `tally`, which is looked up for few records only.
+/// The number of the opcode `tally`. It is stored because a lookup of the opcode is slow.
 static OPCODE: LazyLock<u8> =
     LazyLock::new(|| Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
 
@@ -20,8 +20,8 @@ static OPCODE: LazyLock<u8> =
 static KEPT_GAMES: LazyLock<u8> =
     LazyLock::new(|| Opcode::KEPT_GAMES.standard().map_or(0, StandardOpcode::number));
 
-/// Appends the record of a packed identity board with the operation `tally` and no other, whose
-/// operand in its short form `put` appends.
+/// Appends the record of a packed identity board whose only operation is `tally`. `put` appends the
+/// operand, in its short form.
 pub(crate) fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
     out.push(MARKER | OPERATIONS);
     out.extend_from_slice(board);
@@ -30,8 +30,9 @@ pub(crate) fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut
     out.push(NO_MORE_OPERATIONS);
 }
 
-/// [`put_tallied`] of a board in the plain form and an operand that is short, each with zeros behind
-/// it and its length: it is put together in one place and copied once.
+/// Does the same as [`put_tallied`], for a board in plain form and a short operand. Each of them
+/// has zeros after it and is given with its length. The record is put together in one place and
+/// copied once.
 #[cfg(feature = "library")]
 #[inline]
 pub(crate) fn put_tallied_short<const ROOM: usize>(
@@ -53,11 +54,11 @@ pub(crate) fn put_tallied_short<const ROOM: usize>(
     out.truncate(start + end + 1);
 }
 
-/// Room for a short record.
+/// Size of the buffer for a short record.
 #[cfg(feature = "library")]
 const SHORT: usize = 64;
 
-/// [`put_tallied`], with the operation `kept_games` beside it.
+/// Does the same as [`put_tallied`], and also writes the operation `kept_games`.
 pub(crate) fn put_tallied_games(
     board: &[u8],
     kept: &KeptGames,
@@ -77,7 +78,7 @@ impl OrdinalTally {
     /// Adds the games in which a move was played.
     ///
     /// # Errors
-    /// There would be too many.
+    /// [`TallyOverflow`] if the count of games would be above its maximum.
     pub(crate) fn add_move(
         &mut self,
         ordinal: u8,
@@ -90,17 +91,18 @@ impl OrdinalTally {
         Ok(())
     }
 
-    /// Adds the games of another part, whatever its cell.
+    /// Adds the games of another part, even if its cell is different.
     ///
     /// # Errors
-    /// There would be too many.
+    /// [`TallyOverflow`] if a count of games would be above its maximum.
     pub(crate) fn add(&mut self, other: &OrdinalTally) -> Result<(), TallyOverflow> {
         let reached = self.reached.checked_add(other.reached);
         self.reached = reached.filter(|&reached| reached <= MAX_GAMES).ok_or(TallyOverflow)?;
         other.moves.iter().try_for_each(|(ordinal, counts)| self.add_move(*ordinal, counts))
     }
 
-    /// The games that are left without those of another part; `None` where it has others.
+    /// Subtracts the games of another part; `None` if the other part has games that this part
+    /// lacks.
     #[must_use]
     #[cfg(feature = "library")]
     pub(crate) fn minus(&self, less: &OrdinalTally) -> Option<OrdinalTally> {
@@ -114,14 +116,15 @@ impl OrdinalTally {
         Some(left)
     }
 
-    /// Puts the moves into their order.
+    /// Sorts the moves: the most played first, and equally often played moves by ordinal.
     pub(crate) fn sort(&mut self) {
         self.moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
     }
 }
 
-/// Adds two records of one board that have a tally, and a list of kept games or none, in their short forms
-/// and nothing else; `None` for others, and where there are too many games.
+/// Adds two records of the same board. Each must have a tally and perhaps a list of kept games, in
+/// their short forms, and nothing else. `None` for other records, and if a count of games would be
+/// above its maximum.
 pub(crate) fn add_tallied(one: &[u8], other: &[u8]) -> Option<Vec<u8>> {
     let (Tallied { board, mut parts, kept }, other_record) = (tallied(one)?, tallied(other)?);
     if board != other_record.board {
@@ -147,7 +150,7 @@ pub(crate) fn add_tallied(one: &[u8], other: &[u8]) -> Option<Vec<u8>> {
     (record.len() <= MAX_LEN).then_some(record)
 }
 
-/// A record that has nothing else.
+/// The parts of a record that has only a tally and perhaps a list of kept games.
 struct Tallied<'a> {
     board: &'a [u8],
     parts: Vec<OrdinalTally>,
@@ -156,7 +159,7 @@ struct Tallied<'a> {
 
 fn tallied(record: &[u8]) -> Option<Tallied<'_>> {
     let (board, tally) = (board_of(record).ok()?, tally_bytes(record).ok()??);
-    // Beside them the first byte, the opcode and the end.
+    // Besides board and tally, a record has its first byte, the opcode and the end byte.
     let mut rest = record.len().checked_sub(board.len() + tally.len() + 3)?;
     let mut kept = None;
     if rest > 0 {

@@ -1,4 +1,4 @@
-//! Bytes to records.
+//! Decoding of bytes as records.
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -21,16 +21,17 @@ use crate::model::{
 };
 use crate::text::{FormatOptions, epd};
 
-/// Reads the record at the start of these bytes; with it comes its length. What is behind it is
-/// not looked at. Memory is at most about a hundred times the length of the record.
+/// Reads the record at the start of the bytes. Returns it and its length; bytes after it are
+/// ignored. Memory is at most about a hundred times the length of the record.
 ///
 /// # Errors
-/// [`DecodeError`] for all bytes but those that [`encode`](super::encode) writes.
+/// [`DecodeError`] for all bytes that [`encode`](super::encode) does not write.
 pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
     decode_with(bytes, TallyMoves::Spelled)
 }
 
-/// [`decode`] of a record whose `tally` needs no SAN: its moves have [`San::NONE`](crate::model::San).
+/// Does the same as [`decode`], but without the SAN of the moves in `tally`, which is
+/// [`San::NONE`](crate::model::San).
 #[cfg(feature = "archive")]
 pub(crate) fn decode_unspelled(bytes: &[u8]) -> Result<EpdRecord, DecodeError> {
     decode_with(bytes, TallyMoves::Unspelled).map(|(record, _)| record)
@@ -64,11 +65,11 @@ fn decode_with(bytes: &[u8], moves: TallyMoves) -> Result<(EpdRecord, usize), De
     Ok((record, cursor.offset()))
 }
 
-/// Appends the canonical text of the record at the start of these bytes, without line end
-/// and, where that is possible, without a record in between.
+/// Appends the canonical text of the record at the start of the bytes, without line end. For usual
+/// records this is done without decoding the record.
 ///
 /// # Errors
-/// [`DecodeError`] as [`decode`], and then nothing is appended: success proves that the bytes are a
+/// [`DecodeError`] as for [`decode`]; then nothing is appended. Success proves that the bytes are a
 /// record.
 ///
 /// ```
@@ -87,8 +88,8 @@ pub fn write_text(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// As [`write_text`], of usual records without operations; `None`, with nothing appended, of others
-/// and of what is not a record.
+/// Does the same as [`write_text`], for usual records without operations. Returns `None` and
+/// appends nothing for other records, and for bytes that are not a record.
 #[inline(always)]
 fn write_usual_text(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut cursor = Cursor::new(bytes);
@@ -108,10 +109,11 @@ fn write_usual_text(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     identity::write_line(board, en_passant, counters, out)
 }
 
-/// The games that a record in its binary form lists in their short form.
+/// Returns the games that a record in its binary form lists in the short form; `None` if it has no
+/// such list.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes are not a record, or its list of kept games is not canonical.
+/// [`DecodeError`] if the bytes are not a record, or if its list of kept games is not canonical.
 pub fn kept_games_of(record: &[u8]) -> Result<Option<KeptGames>, DecodeError> {
     let bytes = kept_games_bytes(record)?;
     bytes.map(|bytes| kept::take_kept_games(&mut Cursor::new(bytes))).transpose()
@@ -304,7 +306,8 @@ fn general_operands(
 const HAS_SHORT_FORM: DecodeErrorKind =
     DecodeErrorKind::NonCanonical("the short form says these operands");
 
-/// Whether operands, the moves among them of one byte, have the short form of a standard opcode.
+/// Whether operands have the short form of a standard opcode. Moves among them must have ordinals
+/// of one byte.
 fn is_short(form: Operands, operands: &[Operand]) -> bool {
     let are_moves = || operands.iter().all(|operand| matches!(operand, Operand::Move { .. }));
     match (form, operands) {
@@ -318,7 +321,8 @@ fn is_short(form: Operands, operands: &[Operand]) -> bool {
     }
 }
 
-/// An unquoted operand, which must not be the text of something that has an item of its own here.
+/// Reads an unquoted operand. It must not be the text of an integer or a legal move for which the
+/// record format has another kind of item.
 fn token(
     bytes: &[u8],
     standard: Option<&StandardOpcode>,

@@ -1,4 +1,4 @@
-//! Records to bytes.
+//! Encoding of records as bytes.
 
 use std::borrow::Cow;
 
@@ -19,12 +19,12 @@ use crate::model::{
 /// Appends the encoding of a record.
 ///
 /// # Errors
-/// [`EncodeError`] when the record holds a value that breaks the documentation of its type; no
-/// record that was read from text does. `out` is then as it was.
+/// [`EncodeError`] if a value of the record breaks the documentation of its type, which never
+/// happens in records read from text. `out` is then unchanged.
 ///
-/// The bytes follow from the canonical text of the record: where a record that was put together by
-/// hand has a move, an integer or an unquoted operand in the place of another with the same text,
-/// the one is written that reading the text would give.
+/// The bytes depend only on the canonical text of the record. A record made by a program may have
+/// an operand of another type with the same text, for example a move as an unquoted operand. Such
+/// an operand is written as if it had been read from its text.
 pub fn encode(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let start = out.len();
     let result = encode_parts(record, out).and_then(|()| match out.len() - start {
@@ -80,18 +80,19 @@ fn put_counters(halfmove_clock: u32, fullmove_number: u32, width: u8, out: &mut 
     }
 }
 
-/// Parts of a record without operations, unless its castling field has the letters of Shredder-FEN.
+/// The parts of a record that has no operations and whose castling field does not have the letters
+/// of Shredder-FEN.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PlainRecord<'a> {
     /// The packed identity board.
     pub board: &'a [u8],
-    /// An en passant square that was given and is not part of the identity.
+    /// An en passant square that the record has and that is not part of the identity.
     pub en_passant: Option<Square>,
     /// The counters; a fullmove number is at least 1.
     pub counters: Option<Counters>,
 }
 
-/// Appends the encoding of a record by its parts.
+/// Appends the encoding of a record, given by its parts.
 ///
 /// ```
 /// use epdb::codec::{packed, record, record::PlainRecord};
@@ -117,7 +118,7 @@ pub fn encode_plain(record: &PlainRecord<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// An operand as it is written.
+/// An operand in the form in which it is written.
 enum Item<'a> {
     Move(u16),
     Integer(i128),
@@ -128,7 +129,8 @@ enum Item<'a> {
     Short(Vec<u8>),
 }
 
-/// Appends an operation of a record at this position, if it is playable.
+/// Appends an operation of a record. `root` is the position of the record; `None` if no moves can
+/// be made in it.
 fn put_operation(
     root: Option<&Playable>,
     operation: &Operation,
@@ -159,7 +161,7 @@ fn put_operation(
     put_general(&items, out)
 }
 
-/// The short form of an operand that says more than a text, if it is one.
+/// Returns the short form of a tally or of a list of kept games; `None` for other operands.
 fn short_string(
     opcode: Opcode,
     form: Option<Operands>,
@@ -177,7 +179,7 @@ fn short_string(
     })
 }
 
-/// Encoded form of an operand: the form that reading its text would give.
+/// Returns the encoded form of an operand: the form that its text would have if it were read.
 fn item<'a>(
     operand: &'a Operand,
     opcode: Opcode,
@@ -224,7 +226,7 @@ fn check_text(opcode: Opcode, holds: bool) -> Result<(), EncodeError> {
     if holds { Ok(()) } else { Err(EncodeError::Text { opcode }) }
 }
 
-/// Whether operands are what the short form of a standard opcode says.
+/// Whether the operands of a standard opcode can be written in its short form.
 fn is_short(form: Operands, items: &[Item]) -> bool {
     let are_narrow = || items.iter().all(|item| matches!(item, Item::Move(0..=0xff)));
     match (form, items) {
@@ -281,7 +283,7 @@ fn put_general(items: &[Item], out: &mut Vec<u8>) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Appends a run of moves, if there is one, in pieces of at most 65,535.
+/// Appends the moves of a run, at most 65,535 to an item.
 fn put_run(run: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     for piece in run.chunks(u16::MAX.into()) {
         put_bytes(kind::MOVES, &[], piece, out)?;
@@ -290,7 +292,8 @@ fn put_run(run: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Appends a kind with the width of a length, what stands before the length, and sized bytes.
+/// Appends an item: its kind with the width of the length, the bytes `before` the length, the
+/// length, and the bytes.
 fn put_bytes(kind: u8, before: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let width = match bytes.len() {
         0..=0xff => 1,
@@ -306,7 +309,7 @@ fn put_bytes(kind: u8, before: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> Result
     }
 }
 
-/// Appends an integer from the smallest `i64` to the largest `u64`.
+/// Appends an integer, which must be between the smallest `i64` and the largest `u64`.
 fn put_tagged_integer(value: i128, out: &mut Vec<u8>) {
     let sign = if value < 0 { kind::NEGATIVE } else { kind::INTEGER };
     let width = integer_width(value);

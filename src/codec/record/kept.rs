@@ -1,12 +1,13 @@
-//! Lists of kept games to bytes and back: the short form of the operand of `kept_games`.
+//! Encoding and decoding of lists of kept games: the short form of the operand of `kept_games`.
 
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
 use crate::model::{GameDate, GameId, KeptGame, KeptGames, MAX_KEPT_GAMES, MAX_RATING, Operand};
 
-/// Bytes of a game: its rating, its date, its id.
+/// Number of bytes of a game: its rating, its date and its ID.
 const GAME: usize = 2 + 3 + GameId::LEN;
-/// A date as a number: a month has room for days from 0 on, a year for months from 0 on.
+/// Dates are coded as numbers. A month has this many days and a year has `MONTHS` months; day 0 and
+/// month 0 mean unknown.
 const DAYS: u32 = 32;
 const MONTHS: u32 = 13;
 
@@ -22,7 +23,7 @@ pub(crate) fn put_kept_games(kept: &KeptGames, out: &mut Vec<u8>) {
     }
 }
 
-/// Short form of the text of the operand; `None` if it has none.
+/// Converts the text of the operand to the short form; `None` if the text is not a canonical list.
 pub(super) fn encode(text: &[u8]) -> Option<Vec<u8>> {
     let kept = KeptGames::from_text(text).filter(|kept| kept.to_text().as_bytes() == text)?;
     let mut bytes = Vec::new();
@@ -35,7 +36,7 @@ pub(super) fn decode(cursor: &mut Cursor) -> Result<Operand, DecodeError> {
     take_kept_games(cursor).map(|kept| Operand::string(kept.to_text()))
 }
 
-/// Goes over the short form.
+/// Skips the short form.
 pub(super) fn skip(cursor: &mut Cursor) -> Result<(), DecodeError> {
     cursor.int_1()?;
     let games = usize::from(cursor.int_1()?);
@@ -45,7 +46,7 @@ pub(super) fn skip(cursor: &mut Cursor) -> Result<(), DecodeError> {
 /// Reads the operand of `kept_games` in its short form.
 ///
 /// # Errors
-/// [`DecodeError`] for all bytes but those that [`put_kept_games`] writes.
+/// [`DecodeError`] for all bytes that [`put_kept_games`] does not write.
 pub(crate) fn take_kept_games(cursor: &mut Cursor) -> Result<KeptGames, DecodeError> {
     let start = cursor.clone();
     let corrupt = || start.error(DecodeErrorKind::Corrupt("list of kept games"));

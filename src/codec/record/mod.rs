@@ -1,5 +1,5 @@
-//! Binary EPD records: a marker, the packed identity board, and what the record says beyond it.
-//! The format is `formats/epd_record.md`.
+//! Binary EPD records: a marker, the packed identity board, and everything else that the record
+//! has. The format is `formats/epd_record.md`.
 
 #[cfg(feature = "store")]
 mod add;

@@ -1,4 +1,4 @@
-//! Bits, tags and widths of a record, as `formats/epd_record.md` has them, and its operands.
+//! Operands of a record, and the bits, tags and widths of `formats/epd_record.md`.
 
 use super::super::error::DecodeErrorKind;
 use super::super::ordinal;
@@ -7,13 +7,14 @@ use crate::model::score::mate_target;
 use crate::model::{Counters, Operand, Operands, StandardOpcode};
 use crate::text::{Profile, san};
 
-/// Whether an opcode takes integers; all others have them as unquoted operands.
+/// Whether the operands of an opcode are integers. Other opcodes have integers as unquoted
+/// operands.
 pub(super) fn has_integers(standard: Option<&StandardOpcode>) -> bool {
     standard.is_some_and(|entry| matches!(entry.operands, Operands::Integer(..)))
 }
 
-/// The integer that a record can hold and whose text these bytes are: no sign but that of a
-/// negative number, no needless zero.
+/// Reads an integer that a record can have, in its canonical spelling: without a plus sign and
+/// without leading zeros. `None` for any other text.
 pub(super) fn read_integer(text: &[u8]) -> Option<i128> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let is_plain = match digits {
@@ -25,31 +26,33 @@ pub(super) fn read_integer(text: &[u8]) -> Option<i128> {
     (i64::MIN.into()..=u64::MAX.into()).contains(&value).then_some(value)
 }
 
-/// Whether quotes around these bytes make an EPD string: no quote, no control byte.
+/// Whether the bytes are an EPD string if they stand between quotes: no quote, no control byte.
 pub(super) fn is_string(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte >= b' ' && byte != 0x7f && byte != b'"')
 }
 
-/// Whether these bytes can stand as an operand without quotes: printing ASCII, but no blank, quote
-/// or semicolon.
+/// Whether the bytes can be an operand without quotes: printing ASCII, but no blank, quote or
+/// semicolon.
 pub(super) fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty()
         && bytes.iter().all(|&byte| byte.is_ascii_graphic() && !b"\";".contains(&byte))
 }
 
-/// Position in which the next move operand of an operation counts its ordinal.
+/// State while the move operands of an operation are coded: the position to which the ordinal of
+/// the next move refers.
 pub(super) struct Moves {
     now: Now,
     is_line: bool,
 }
 
-/// The position of the record, and in lines the one after the moves so far.
+/// The position of the record or, in a line, the position after the moves so far.
 enum Now {
-    /// The moves that are legal here have ordinals.
+    /// Moves that are legal in this position are coded by their ordinals.
     Position(Playable),
-    /// The opcode takes no moves, or a line went on with something that is no legal move.
+    /// Moves are coded as text, because the opcode takes no moves, or because the line had an
+    /// operand that is not a legal move.
     Text,
-    /// The record's position is not playable.
+    /// No moves can be made in the position of the record.
     NotPlayable,
 }
 
@@ -68,12 +71,13 @@ impl Moves {
         Moves { now, is_line: form == Some(Operands::MoveLine) }
     }
 
-    /// Whether a move that stands here is its text.
+    /// Whether moves are coded as text here.
     pub(super) const fn are_text(&self) -> bool {
         matches!(self.now, Now::Text)
     }
 
-    /// The ordinal of a move that is legal here and has this text; the line goes on behind it.
+    /// Returns the ordinal of a move, and plays it if it belongs to a line. `None` if it is not
+    /// legal here or has another text.
     pub(super) fn play_text(&mut self, mv: Move, text: &[u8]) -> Option<u16> {
         let Now::Position(now) = &self.now else { return None };
         let ordinal = ordinal::ordinal(now, mv)?;
@@ -84,22 +88,22 @@ impl Moves {
         })
     }
 
-    /// The legal move whose canonical text this is.
+    /// Finds the legal move whose canonical text this is.
     pub(super) fn find(&self, text: &[u8]) -> Option<Move> {
         let Now::Position(now) = &self.now else { return None };
         let read = san::parse(now, text, Profile::Strict).ok()?;
         (read.san.as_bytes() == text).then_some(read.mv)
     }
 
-    /// Goes over an unquoted operand that is no legal move: nobody knows the position behind it,
-    /// unless it is a mate target.
+    /// Moves over an unquoted operand that is not a legal move. In a line the position after it is
+    /// unknown, unless the operand is a mate target.
     pub(super) fn pass_text(&mut self, text: &[u8]) {
         if self.is_line && mate_target(text).is_none() {
             self.now = Now::Text;
         }
     }
 
-    /// The move with this ordinal as an operand; the line goes on behind it.
+    /// Returns the move with this ordinal as an operand, and plays it if it belongs to a line.
     pub(super) fn operand(&mut self, ordinal: u16) -> Result<Operand, DecodeErrorKind> {
         let Now::Position(now) = &self.now else {
             return Err(DecodeErrorKind::Ordinal { ordinal, legal: 0 });
@@ -119,34 +123,36 @@ impl Moves {
     }
 }
 
-/// The longest record in bytes.
+/// Maximum length of a record in bytes.
 pub const MAX_LEN: usize = 16 << 20;
 
-/// The three high bits of every marker.
+/// The highest three bits of every marker.
 pub(super) const MARKER: u8 = 0b1010_0000;
 pub(super) const MARKER_MASK: u8 = 0b1110_0000;
-/// Bits 0 and 1: no counters, or two of one, two or four bytes.
+/// Bits 0 and 1 of the marker. They are 0 without counters; otherwise they are 1, 2 or 3, and each
+/// of two counters has one, two or four bytes.
 pub(super) const COUNTERS: u8 = 0b0000_0011;
-/// An en passant square that is not part of the identity.
+/// Bit of the marker: the record has an en passant square that is not part of the identity.
 pub(super) const EN_PASSANT: u8 = 0b0000_0100;
-/// The castling field was in Shredder's letters.
+/// Bit of the marker: the castling field had the letters of Shredder-FEN.
 pub(super) const SHREDDER: u8 = 0b0000_1000;
-/// Operations follow.
+/// Bit of the marker: operations follow.
 pub(super) const OPERATIONS: u8 = 0b0001_0000;
 
-/// Added to the number of a standard opcode: its operands are a general list.
+/// Added to the number of a standard opcode if its operands are a general list.
 pub(super) const GENERAL: u8 = 0x40;
-/// Added to the length of an opcode that is not in the table.
+/// Added to the length of an opcode that is not in the table of standard opcodes.
 pub(super) const OTHER: u8 = 0x80;
-/// Behind the last operation.
+/// The byte after the last operation.
 pub(super) const NO_MORE_OPERATIONS: u8 = 0xff;
-/// Opcodes with numbers from this one on were without one once: records from before that have them by
-/// name, and are read.
+/// Standard opcodes from this number on had no number in older versions. Records of those versions
+/// have these opcodes by name, and are still read.
 pub(super) const NAMED_BY_OLDER_WRITERS: u8 = 50;
-/// Standard opcodes may have numbers below this one day.
+/// Numbers of standard opcodes, including future ones, are below this number.
 pub(super) const NUMBERS: u8 = 64;
 
-/// Kinds of operands in a general list; the low four bits say the width of what follows.
+/// Kinds of operands in a general list. The low four bits are the width of the length or number
+/// that follows.
 pub(super) mod kind {
     pub(in crate::codec::record) const END: u8 = 0x00;
     pub(in crate::codec::record) const INTEGER: u8 = 0x00;
@@ -158,7 +164,8 @@ pub(super) mod kind {
     pub(in crate::codec::record) const NEGATIVE: u8 = 0x80;
 }
 
-/// The marker's bits for counters: 1, 2 or 3 for the shortest of int-1, int-2, int-4.
+/// Returns the bits of the marker for counters: 1, 2 or 3 for the shortest of int-1, int-2 and
+/// int-4 that holds both.
 #[inline]
 pub(super) fn counter_width(counters: Counters) -> u8 {
     match counters.halfmove_clock.max(counters.fullmove_number) {
@@ -168,8 +175,8 @@ pub(super) fn counter_width(counters: Counters) -> u8 {
     }
 }
 
-/// The bytes of the shortest integer that holds a value: unsigned when it is not negative, two's
-/// complement when it is.
+/// Returns the number of bytes of the shortest integer that holds a value. The integer is unsigned,
+/// or in two's complement if the value is negative.
 pub(super) fn integer_width(value: i128) -> u8 {
     match value {
         -0x80..=0xff => 1,

@@ -1,4 +1,4 @@
-//! Tallies to bytes and back: the short form of the operand of `tally`.
+//! Encoding and decoding of tallies: the short form of the operand of `tally`.
 
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::{Cursor, fold_sign, unfold_sign};
@@ -10,14 +10,15 @@ use crate::model::{
 };
 use crate::text::{epd, san};
 
-/// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
+/// A part of a tally whose moves are given by their ordinals, as [`put_tally`] writes it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OrdinalTally {
-    /// Which games.
+    /// The group of the games that are counted.
     pub cell: Cell,
-    /// Number of the games that reached the position.
+    /// Number of games that reached the position.
     pub reached: u64,
-    /// The move ordinals, from the move that was played most, those played as often ascending.
+    /// The move ordinals with their counts. The most played move is first; equally often played
+    /// moves are in ascending order.
     pub moves: Vec<(u8, GameCounts)>,
 }
 
@@ -28,23 +29,25 @@ const SPEED: u8 = 4;
 const RATING: u8 = 8;
 const MORE_PARTS: u8 = 16;
 const MOVES_SHIFT: u32 = 5;
-/// From this number of moves on, the number follows.
+/// From this number of moves on, the number itself follows.
 const MANY_MOVES: usize = 7;
 
-/// The low two bits of the byte of a move: one game of this result, or four counts.
+/// Value of the low two bits of a move's byte if four counts follow. Other values mean a single
+/// game with that result.
 const COUNTS: u8 = 3;
 const ELO_SHIFT: u32 = 2;
 const OPPONENTS_SHIFT: u32 = 4;
 const YEARS_SHIFT: u32 = 6;
-/// Number of rated players: none, all, or the number that follows.
+/// Values of a two-bit field, for example for the number of rated players: none, all, or the number
+/// follows.
 const NONE: u8 = 0;
 const ALL: u8 = 1;
 const SOME: u8 = 2;
 
-/// Years are counted from this one.
+/// Years are coded as their difference from this year.
 const EPOCH: i64 = 2000;
 
-/// Appends the operand of `tally` in its short form; the cells of the parts ascend.
+/// Appends the operand of `tally` in its short form. The cells of the parts must ascend.
 pub(crate) fn put_tally<'p>(parts: impl IntoIterator<Item = &'p OrdinalTally>, out: &mut Vec<u8>) {
     let mut parts = parts.into_iter().peekable();
     while let Some(part) = parts.next() {
@@ -62,8 +65,8 @@ fn put_part(part: &OrdinalTally, has_more: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the only part of a tally, of games of this cell that played no more than one move: its
-/// ordinal and counts, which are those of one game, as [`put_counts`] appends them.
+/// Appends a tally with a single part, in which at most one game played a move. `played` has the
+/// ordinal of the move and its counts, as [`put_counts`] appends them for that game.
 #[cfg(feature = "library")]
 pub(crate) fn put_one_game(
     cell: &Cell,
@@ -79,8 +82,8 @@ pub(crate) fn put_one_game(
     }
 }
 
-/// Appends what stands before the moves of a part; that many more games reached the position than
-/// played a move there.
+/// Appends the data before the moves of a part. `beyond` is the number of games that reached the
+/// position minus the number of games that played a move there.
 fn put_head(cell: &Cell, moves: usize, beyond: i64, has_more: bool, out: &mut Vec<u8>) {
     let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
     out.push(
@@ -145,7 +148,7 @@ pub(crate) fn put_counts(counts: &GameCounts, out: &mut Vec<u8>) {
     }
 }
 
-/// The one result, or that counts are given.
+/// Returns the value for the only game, or [`COUNTS`] if four counts follow.
 const fn result_of(counts: &GameCounts) -> u8 {
     match (counts.white, counts.draws, counts.black, counts.unknown) {
         (1, 0, 0, 0) => 0,
@@ -163,7 +166,8 @@ fn put_signed(value: i64, out: &mut Vec<u8>) {
     put_number(fold_sign(value), out);
 }
 
-/// Seven bits a byte, the lowest first, the high bit set in all but the last.
+/// Appends a number with seven bits to a byte, the lowest first. The high bit is set in all bytes
+/// but the last.
 fn put_number(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -172,10 +176,11 @@ fn put_number(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// The short form of a tally.
+/// Converts a tally to its short form.
 ///
 /// # Errors
-/// The first move that is not legal in the position, or has another text.
+/// The first move that is not legal in the position, that has an ordinal above 255, or whose text
+/// is not its SAN.
 pub(super) fn encode(tally: &Tally, root: Option<&Playable>) -> Result<Vec<u8>, San> {
     let mut moves = Moves::new(root, Opcode::SM.standard());
     let mut ordinal = |one: &MoveTally| {
@@ -193,13 +198,14 @@ pub(super) fn encode(tally: &Tally, root: Option<&Playable>) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// The short form of the tally that a string is, if it is canonical: of a record put together by hand.
+/// Converts a string to the short form of a tally, if the string is a canonical tally. Only records
+/// made by programs have tallies as strings.
 pub(super) fn encode_text(text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
     let tally = epd::parse_tally(root, text).ok().filter(|tally| tally.to_text() == text)?;
     encode(&tally, root).ok()
 }
 
-/// Whether the moves of a tally get their SAN.
+/// Whether the moves of a tally get their SAN. This takes most of the time.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum TallyMoves {
     Spelled,
@@ -207,7 +213,7 @@ pub(super) enum TallyMoves {
     Unspelled,
 }
 
-/// Reads the short form.
+/// Reads the short form. `root` is the position of the record.
 pub(super) fn decode(
     cursor: &mut Cursor,
     root: Option<&Playable>,
@@ -229,7 +235,8 @@ pub(super) fn decode(
     let parts = parts(cursor, move_of, |cell, reached, moves| TallyPart { cell, reached, moves })?;
     let tally = match moves {
         TallyMoves::Spelled => Tally::new(parts),
-        // Without texts nothing can be sorted, and nothing need be: `take_tally` refuses another order.
+        // Without texts the moves cannot be sorted again. They need not be, because their order has
+        // been checked.
         #[cfg(feature = "archive")]
         TallyMoves::Unspelled => Tally::from_sorted(parts),
     };
@@ -237,23 +244,24 @@ pub(super) fn decode(
     Ok(Operand::tally(tally.ok_or(none)?))
 }
 
-/// Goes over the short form.
+/// Skips the short form.
 pub(super) fn skip(cursor: &mut Cursor) -> Result<(), DecodeError> {
     while part(cursor, |_, _| Ok(()))?.has_more {}
     Ok(())
 }
 
-/// Reads the operand of `tally` in its short form, whatever the position.
+/// Reads the operand of `tally` in its short form, without the position.
 ///
 /// # Errors
-/// [`DecodeError`] for all bytes but those that [`put_tally`] writes.
+/// [`DecodeError`] for all bytes that [`put_tally`] does not write.
 #[cfg(feature = "store")]
 pub(crate) fn take_tally(cursor: &mut Cursor) -> Result<Vec<OrdinalTally>, DecodeError> {
     let part = |cell, reached, moves| OrdinalTally { cell, reached, moves };
     parts(cursor, |ordinal, counts| Ok((ordinal, counts)), part)
 }
 
-/// Reads the parts of a tally, each made of its cell, the games that reached the position and its moves.
+/// Reads the parts of a tally. `move_of` makes a move, `part_of` a part from its cell, the number
+/// of games that reached the position, and its moves.
 fn parts<M, P>(
     cursor: &mut Cursor,
     move_of: impl Fn(u8, GameCounts) -> Result<M, DecodeErrorKind>,
@@ -304,7 +312,7 @@ fn part<M>(
             .ok_or_else(|| corrupt("number of moves of a tally"))?;
     }
     let beyond = signed(cursor)?;
-    // A move takes two bytes at least.
+    // A move takes at least two bytes.
     let mut moves = Vec::with_capacity(count.min(cursor.rest().len() / 2));
     let mut is_counted = [false; 256];
     let (mut games, mut last) = (0_u64, None);
@@ -331,7 +339,8 @@ fn part<M>(
     Ok(Part { cell, reached, moves, has_more })
 }
 
-/// Reads the cell of a part that begins with this byte; `None` if no tally can have it.
+/// Reads the cell of a part. `head` is the first byte of the part. `None` if no tally can have this
+/// cell.
 fn cell(cursor: &mut Cursor, head: u8) -> Result<Option<Cell>, DecodeError> {
     let has = |bit: u8| head & bit != 0;
     let mut cell = Cell::default();
@@ -356,7 +365,7 @@ fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
     let corrupt = || start.error(DecodeErrorKind::Corrupt("set of counts"));
     let form = cursor.int_1()?;
     let mut counts = GameCounts::default();
-    // Whether nothing could be said shorter.
+    // False if the counts have a shorter form.
     let mut is_shortest = true;
     match form & COUNTS {
         0 => counts.white = 1,

@@ -1,4 +1,4 @@
-//! The parts of a record one by one, by their lengths.
+//! Walking through the parts of a record by their lengths, without decoding them.
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -12,11 +12,11 @@ use super::operands::{
 use super::{kept, tally};
 use crate::model::{Opcode, Operands, StandardOpcode};
 
-/// The packed identity board of the record at the start of these bytes, without a look at
-/// anything else: what lookups compare.
+/// Returns the packed identity board of the record at the start of the bytes. Lookups compare this
+/// board; nothing else is read.
 ///
 /// # Errors
-/// [`DecodeError`] when the bytes do not begin with a marker and the length of a packed board.
+/// [`DecodeError`] if the bytes do not begin with a marker, or are shorter than the board.
 pub fn board_of(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     let mut cursor = Cursor::new(bytes);
     marker(&mut cursor)?;
@@ -39,16 +39,16 @@ pub(super) fn packed_board<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Deco
     cursor.take(len, "a packed board")
 }
 
-/// The length of the record at the start of these bytes. Only lengths are looked at: that a
-/// record has a length does not mean that it can be decoded.
+/// Returns the length of the record at the start of the bytes. Only lengths are read, so success
+/// does not prove that the record can be decoded.
 ///
 /// # Errors
-/// [`DecodeError`] where the bytes end too early or a tag is unknown.
+/// [`DecodeError`] if the bytes end too early or a tag is unknown.
 pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
     walk(bytes, |_, _| {})
 }
 
-/// Next part of a record.
+/// A part of a record.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Part {
     /// The marker byte.
@@ -61,12 +61,12 @@ pub enum Part {
     Counters,
     /// An operation with its operands.
     Operation(Opcode),
-    /// The byte behind the last operation.
+    /// The byte after the last operation.
     End,
 }
 
-/// Walks over the record at the start of these bytes and calls `visit` with each of its parts, in
-/// order, and the offset behind it. Gives the length of the record, as [`len_of`] does.
+/// Walks through the record at the start of the bytes. Calls `visit` with each part, in order, and
+/// with the offset after it. Returns the length of the record, like [`len_of`].
 ///
 /// # Errors
 /// As [`len_of`].
@@ -95,7 +95,8 @@ pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, D
     Ok(cursor.offset())
 }
 
-/// The packed board of a record that has operations, none of which is a counter, and nothing else.
+/// Returns the packed board of a record if the record has nothing but the board and operations,
+/// none of them a counter. `None` for other records.
 ///
 /// # Errors
 /// As [`len_of`].
@@ -109,7 +110,7 @@ pub(crate) fn board_with_operations(record: &[u8]) -> Result<Option<&[u8]>, Deco
     if is_plain { board_of(record).map(Some) } else { Ok(None) }
 }
 
-/// The operand of `tally` of a record, if it has one in its short form.
+/// Returns the operand of `tally` of a record, if the record has one in its short form.
 ///
 /// # Errors
 /// As [`len_of`].
@@ -118,7 +119,7 @@ pub(crate) fn tally_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
     short_form(record, Opcode::TALLY)
 }
 
-/// The operand of `kept_games` of a record, if it has one in its short form.
+/// Returns the operand of `kept_games` of a record, if the record has one in its short form.
 ///
 /// # Errors
 /// As [`len_of`].
@@ -126,7 +127,7 @@ pub(super) fn kept_games_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeErr
     short_form(record, Opcode::KEPT_GAMES)
 }
 
-/// The operands of an operation of a record in their short form.
+/// Returns the operands of an operation of a record, if the record has them in their short form.
 fn short_form(record: &[u8], opcode: Opcode) -> Result<Option<&[u8]>, DecodeError> {
     let (mut start, mut found) = (0, None);
     walk(record, |part, end| {
@@ -140,7 +141,7 @@ fn short_form(record: &[u8], opcode: Opcode) -> Result<Option<&[u8]>, DecodeErro
     Ok(found)
 }
 
-/// Encoding of the operands of an operation.
+/// The form in which the operands of an operation are encoded.
 pub(super) enum Form {
     Short(&'static StandardOpcode),
     General(&'static StandardOpcode),
@@ -208,7 +209,7 @@ fn skip_operands(cursor: &mut Cursor, form: Form) -> Result<(), DecodeError> {
     }
 }
 
-/// One item of a general list.
+/// An item of a general list.
 pub(super) enum Item<'a> {
     Integer(i128),
     Token(&'a [u8]),
@@ -244,7 +245,8 @@ pub(super) fn next_item<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Item<'a>>,
     Ok(Some(item))
 }
 
-/// Bytes with a length of this width in front, which must be the shortest that holds it.
+/// Reads bytes with their length in front. `width` is the number of bytes of the length, which must
+/// be as short as possible.
 fn sized<'a>(cursor: &mut Cursor<'a>, start: &Cursor, width: u8) -> Result<&'a [u8], DecodeError> {
     let (bytes, shortest) = match width {
         1 => (cursor.string_1()?, 0),
