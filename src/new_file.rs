@@ -5,7 +5,7 @@
 //! dropped before that is removed. A process that handles signals calls [`abandon_all`] before it
 //! ends, which removes all its files under construction. A process that is killed, or whose machine
 //! stops, leaves its temporary files behind. The next process that makes a `NewFile` in that folder
-//! or calls `sweep_once` removes them: a file under construction is locked as long as its owner
+//! or calls `sweep_once` removes them. A file under construction is locked as long as its owner
 //! lives, so a file without a lock has no owner.
 //!
 //! Errors name the final path, never the temporary file.
@@ -120,9 +120,8 @@ impl NewFile {
         &self.named
     }
 
-    /// The file under construction. A caller that locks the file through a handle of its own, as
-    /// databases do, takes a clone of this handle ([`File::try_clone`]), because a clone shares the
-    /// lock.
+    /// The file under construction. A database locks its file through its own handle. For that it
+    /// needs a clone of this handle ([`File::try_clone`]), because only a clone shares the lock.
     pub const fn file(&self) -> &File {
         &self.file
     }
@@ -312,8 +311,8 @@ fn new_options(replaces: bool) -> OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // Only the owner may read a file that will replace another, because the replaced file,
-        // which gives it its mode bits in the end, may be private.
+        // Only the owner may read a file that will replace another. The replaced file may be
+        // private, and its mode bits are copied only at the end.
         options.mode(if replaces { 0o600 } else { 0o666 });
     }
     #[cfg(not(unix))]

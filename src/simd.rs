@@ -54,8 +54,8 @@ pub(crate) trait Kernel {
     type Output;
 
     /// Computes the result. This function and all functions that it calls must be
-    /// `#[inline(always)]`: a function that is not inlined is compiled only for the instructions
-    /// that every processor has.
+    /// `#[inline(always)]`. Otherwise they are compiled only for the instructions that every
+    /// processor has.
     fn run(self) -> Self::Output;
 }
 

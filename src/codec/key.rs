@@ -1,6 +1,6 @@
 //! Position keys: the 64-bit Polyglot Zobrist hash of the identity of a position
-//! ([`Position::identity`]: its en passant square counts only if a capture there is legal). The
-//! format is `formats/position_key.md`.
+//! ([`Position::identity`]). In the identity, the en passant square counts only if a capture there
+//! is legal. The format is `formats/position_key.md`.
 //!
 //! Two positions may share a key, so equal keys do not prove equal positions: compare packed
 //! boards.
@@ -153,9 +153,9 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
     numbers ^ hash_beside_board(rights, en_passant, codes.turn)
 }
 
-/// Returns the key by Polyglot's own en passant rule, for Polyglot books. The file counts if a pawn
-/// of the side to move stands next to the pawn that just made a double step, even if the capture is
-/// not legal. A square that cannot result from a double step does not count.
+/// Returns the key by Polyglot's own en passant rule, for Polyglot books. The en passant file
+/// counts if a pawn of the side to move stands next to the pawn that just made a double step. The
+/// capture need not be legal. A square that cannot result from a double step does not count.
 pub fn polyglot_key(position: &Position) -> u64 {
     hash(position, polyglot_en_passant(position))
 }

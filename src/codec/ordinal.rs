@@ -1,10 +1,9 @@
 //! Move ordinals. All legal moves of a position are sorted by their SANs in ASCII order; the
 //! ordinal of a move is its place in this order. The format is `formats/move_ordinal.md`.
 //!
-//! No SAN is written to find an ordinal. In ASCII order, the classes of moves are those of bishops,
-//! king and knights, castling, then those of queens and rooks, and last the pawn moves by the file
-//! that the pawn leaves. Classes before that of the move are counted as sets of destination
-//! squares.
+//! No SAN is written to find an ordinal. Moves are divided into classes, which in ASCII order are:
+//! bishops, king, knights, castling, queens, rooks, pawns. Classes before that of the move are
+//! counted as sets of destination squares.
 //!
 //! The move's own class is mostly counted in the same way. If no two pieces of the class reach the
 //! same square, its moves are sorted by destination, file by file, with all captures last. Pawn

@@ -59,8 +59,8 @@ pub(crate) fn put_latin1(text: &str, translit: bool, out: &mut Vec<u8>) -> Resul
     put_bytes(text, translit, out, |c| u8::try_from(c).ok())
 }
 
-/// Does the same as [`put_latin1`], but refuses or replaces also control characters that [`decode`]
-/// would read back as other characters, because their bytes are assigned in Windows-1252.
+/// Does the same as [`put_latin1`], but control characters may be refused or replaced too. Those
+/// whose bytes Windows-1252 uses would be read back by [`decode`] as other characters.
 pub(super) fn put_latin1_text(
     text: &str,
     translit: bool,

@@ -149,8 +149,8 @@ fn write_apart(
     write_anywhere(instructions, board, beside, out)
 }
 
-/// Appends the text of a packed board. `None` if a pawn just made a double step, if a king or a
-/// rook with a right is not on its usual square, or if the codes are not those of a board.
+/// Appends the text of a packed board. `None` if a pawn just made a double step, or if a king or a
+/// rook with a right is not on its usual square. Also `None` if the codes are not those of a board.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]
@@ -165,8 +165,8 @@ fn write_classic(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()>
     let white_rooks = _pdep_u64(places(codes, CASTLING_ROOK).into(), occupied);
     let black_rooks = _pdep_u64(places(codes, CASTLING_ROOK + 1).into(), occupied);
     let on_corners = _pext_u64(white_rooks | black_rooks, 0x81 << 56 | 0x81);
-    // The right of the a-file has the higher of two bits in a set of rights, but the corner on the
-    // a-file has the lower bit.
+    // On a rank, the bit of the a-file's corner is below that of the h-file's corner. In a set of
+    // rights it is above.
     let castling = ((on_corners >> 1 & 0b0101) | (on_corners << 1 & 0b1010)) as usize & 15;
     let letters = avx512::board_of(occupied, codes, &LETTERS[Color::White as usize]);
     let homes = HOMES[castling];

@@ -139,10 +139,10 @@ pub fn write_fields_with(
     }
 }
 
-/// Appends the canonical line of a usual record without operations. The record is given by its
-/// packed identity board, the file of an en passant square that is not part of the identity, and
-/// its counters. Returns `None` and appends nothing if the record is unusual or the bytes are not a
-/// record; only decoding tells the two cases apart.
+/// Appends the canonical line of a usual record without operations. `board` is its packed identity
+/// board. `en_passant` is the file of an en passant square that is not part of the identity.
+/// Returns `None` and appends nothing if the record is unusual or the bytes are not a record; only
+/// decoding tells the two cases apart.
 pub(crate) fn write_line(
     board: &[u8],
     en_passant: Option<u8>,

@@ -168,8 +168,8 @@ fn with_en_passant(pieces: Pieces, target: Square, len: usize) -> Option<Identit
     Some(Identity { board: packed::encode(&identity), key: position_key(&identity), len })
 }
 
-/// Whether a pawn of the side to move stands next to the pawn that made the double step, so that it
-/// may be able to capture on `target`.
+/// Whether a pawn of the side to move stands where it could capture on the en passant square
+/// `target`.
 pub(super) fn pawn_beside(occupied: u64, codes: u128, target: Square, turn: Color) -> bool {
     let pawn = piece_code(Piece { color: turn, role: Role::Pawn });
     let rank = if turn == Color::White { 4 } else { 3 };

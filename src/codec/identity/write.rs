@@ -66,8 +66,8 @@ pub(super) fn write_unusual(board: &[u8], out: &mut Vec<u8>) -> Result<(), Decod
     Ok(())
 }
 
-/// Whether the en passant square of a file is not part of the identity of this packed board,
-/// because no pawn stands where it could capture there.
+/// Whether the en passant square of a file is idle: no pawn stands where it could capture there. An
+/// idle square is not part of the identity of this packed board.
 pub(super) fn is_idle(board: &[u8], file: u8) -> bool {
     let is_idle = |(occupied, _, codes)| {
         let turn = turn_of(special(codes), codes);
@@ -149,8 +149,8 @@ pub(super) struct Specials {
 }
 
 impl Specials {
-    /// Finds these facts. `None` if a rook with a right is not the outermost, if a pawn just made a
-    /// double step, or if the codes are not those of a board.
+    /// Finds these facts. `None` if a pawn just made a double step, or if a rook with a right is
+    /// not the outermost. Also `None` if the codes are not those of a board.
     #[inline(always)]
     pub(super) fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         let special = special(codes);

@@ -37,8 +37,8 @@ impl PgcEncodeOptions {
         }
     }
 
-    /// Whether escape records carry data for which PGC has no record: comments, null moves, text
-    /// beyond Latin-1, long tags and escapes, and a checksum of each game.
+    /// Whether escape records carry data for which PGC has no record. These are comments, null
+    /// moves, text beyond Latin-1, long tags and escapes, and a checksum of each game.
     ///
     /// Readers that do not know these escape records skip them. They see `?` for characters beyond
     /// Latin-1, and the first 255 characters of a tag. They refuse a game with null moves.

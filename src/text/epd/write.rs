@@ -9,8 +9,8 @@ use crate::text::fields::{self, CounterText};
 use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::options::{CastlingForm, Compat, CounterForm, Format, FormatOptions};
 
-/// Counts of the parts of records that the chosen form cannot express, and of lines that are longer
-/// than the length that every reader has to accept.
+/// Counts of the parts of records that the chosen form cannot express. Lines that are longer than
+/// the standard allows are counted too.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Losses {
     /// Number of operations that were not written, except counters.

@@ -118,8 +118,8 @@ fn quoted_length(text: &[u8]) -> usize {
     string_end(text, 1, true).map_or(text.len(), |quote| quote + 1)
 }
 
-/// Length of a string after a typographic quote, and the typographic quote that ends it, or `None`
-/// in its place if an ASCII quote ends it. `None` if no quote follows.
+/// Length of a string after a typographic quote, and the typographic quote that ends it. The quote
+/// is `None` if an ASCII quote ends the string. `None` if no quote follows.
 fn closing_quote(text: &[u8]) -> Option<(usize, Option<Typographic>)> {
     let mut at = 0;
     while let Some(&byte) = text.get(at) {

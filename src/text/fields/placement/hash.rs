@@ -7,9 +7,9 @@ use super::tables::{CodeBits, PieceNumbers, place};
 /// come from [`CodeBits::words`]: byte `rank` of word `file` has the codes of the squares `file`
 /// and `file + 4` of that rank. This byte is the index into the table of the pair.
 ///
-/// Each table is one cache line longer than necessary. Without that line, the entries of frequent
-/// pairs (such as two empty squares) of all tables would fall into the same two sets of the cache,
-/// which cannot hold all of them.
+/// Each table is one cache line longer than necessary. Without that line, the entries of all tables
+/// for a frequent pair (such as two empty squares) would fall into two sets of the cache. Two sets
+/// cannot hold them.
 pub(crate) type PairNumbers = [[u64; PAIRS + LINE]; 32];
 
 /// Number of pairs of codes.

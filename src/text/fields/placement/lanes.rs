@@ -145,8 +145,8 @@ impl Shapes {
     }
 }
 
-/// Reads the placement up to the first blank. `None` if the blank is not among the first 64 bytes,
-/// if the line is shorter than 32 bytes, or if the field does not have the usual form.
+/// Reads the placement up to the first blank. `None` if the line is shorter than 32 bytes, or if
+/// the blank is not among the first 64. Also `None` if the field does not have the usual form.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -287,8 +287,9 @@ pub(super) fn scatter_codes(occupied: u64, codes: u128) -> CodeBits {
     CodeBits { occupied, bits: [squares(1), squares(2), squares(4), squares(8)] }
 }
 
-/// Gathers the codes of at most 32 pieces, in the order of their squares, one by one: many
-/// processors with these vectors, but no larger ones, have a slow `pext` and `pdep`.
+/// Gathers the codes of at most 32 pieces in the order of their squares, one by one. `pext` and
+/// `pdep` are not used, because they are slow on many processors whose largest vectors have this
+/// size.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn gather_codes(board: &CodeBits) -> u128 {

@@ -29,8 +29,9 @@ impl PgnReadOptions {
         }
     }
 
-    /// The profile. `Strict` accepts exactly the export format, `Standard` the import format of the
-    /// standard, and `Lenient` files as they are found in practice, with a warning for each repair.
+    /// The profile. `Strict` accepts only the export format, and `Standard` the import format of
+    /// the standard. `Lenient` accepts files as they are found in practice, with a warning for each
+    /// repair.
     #[must_use]
     pub const fn profile(mut self, profile: Profile) -> PgnReadOptions {
         self.profile = profile;
