@@ -1,28 +1,28 @@
-//! When a game is decided before its end.
+//! Rules that decide games before their end.
 
 use crate::model::score::Score;
 use crate::model::{Color, GameResult};
 
-/// When games are decided before their end. By default they are not.
+/// The rules that decide games before their end. By default there are no such rules.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct AdjudicationRules {
-    /// When a player who is lost has lost.
+    /// When a player in a lost position loses.
     pub resign: Option<ResignRule>,
-    /// When nothing happens any more.
+    /// When a game in which nothing happens is drawn.
     pub draw: Option<DrawRule>,
-    /// A game is drawn after this number of moves of each side, including the moves of its opening. The
-    /// move number of an opening position does not count.
+    /// A game is drawn after this number of moves of each side, including the moves of its opening.
+    /// The move number of an opening position does not count.
     pub max_moves: Option<u32>,
 }
 
-/// A player who is lost has lost.
+/// A player in a lost position loses: its scores are at most `-score` for `moves` moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct ResignRule {
-    /// Number of consecutive moves.
+    /// Number of consecutive moves of the player with such scores.
     pub moves: u32,
-    /// The score in centipawns that a player says of itself at most, its sign changed.
+    /// The score in centipawns without its minus sign: a score of `-score` or less is losing.
     pub score: u32,
-    /// Whether the opponent has to see it too.
+    /// True if the opponent's scores must also be at least `score` for `moves` moves.
     pub two_sided: bool,
 }
 
@@ -31,14 +31,14 @@ pub struct ResignRule {
 pub struct DrawRule {
     /// Minimum number of moves of each side, counted as for [`AdjudicationRules::max_moves`].
     pub from_move: u32,
-    /// Number of consecutive moves of each side.
+    /// Number of consecutive moves of each side with scores near 0.
     pub moves: u32,
-    /// No score is farther from 0, in centipawns.
+    /// Maximum distance of these scores from 0, in centipawns.
     pub score: u32,
 }
 
 impl Default for ResignRule {
-    /// Three moves at 10 pawns, seen by both.
+    /// Three moves at 10 pawns, in the scores of both players.
     fn default() -> ResignRule {
         ResignRule { moves: 3, score: 1000, two_sided: true }
     }
@@ -67,22 +67,23 @@ impl Default for DrawRule {
 #[derive(Clone, Debug)]
 pub struct Adjudicator {
     rules: AdjudicationRules,
-    /// Number of consecutive moves up to the last one.
+    /// Numbers of consecutive moves of White and of Black with losing scores, up to the last move.
+    /// The next two fields count winning and level scores.
     losing: [u32; 2],
     winning: [u32; 2],
     level: [u32; 2],
 }
 
 impl Adjudicator {
-    /// At the start of a game.
+    /// Begins to follow a game.
     pub const fn new(rules: AdjudicationRules) -> Adjudicator {
         Adjudicator { rules, losing: [0; 2], winning: [0; 2], level: [0; 2] }
     }
 
-    /// Takes a move: its ply from 1, the opening counted, who made it, and what the mover says of
-    /// the position before it. The result, if that decides the game.
+    /// Takes a move and returns the result if the move decides the game. `ply` counts from 1 and
+    /// includes the opening. `score` is the mover's evaluation of the position before the move.
     ///
-    /// A move without a score, as one by heart, ends every row of its player.
+    /// A move without a score, such as a book move, sets the counts of its player to 0.
     pub fn judge(&mut self, ply: u32, mover: Color, score: Option<Score>) -> Option<GameResult> {
         let score = score.and_then(centipawns);
         let count = |row: &mut u32, goes_on: bool| *row = if goes_on { *row + 1 } else { 0 };
@@ -113,7 +114,8 @@ impl Adjudicator {
     }
 }
 
-/// A score as a number; a mate is worth more than any.
+/// Returns a score as a number. Mates are the largest and the smallest numbers; `None` is an
+/// illegal position.
 const fn centipawns(score: Score) -> Option<i64> {
     match score {
         Score::Centipawns(value) => Some(value as i64),

@@ -4,7 +4,7 @@ use super::outcome::{Outcome, Termination};
 use crate::model::rules::{Move, Playable, is_insufficient_material, is_zeroing};
 use crate::model::{Color, GameResult, Position, Replay, Start};
 
-/// So often a position may arise before the game is drawn.
+/// Number of times that a position arises before the game is drawn.
 const REPETITIONS: usize = 3;
 /// Number of plies without a capture or a pawn move after which a game is drawn.
 const FIFTY_MOVES: u32 = 100;
@@ -35,7 +35,7 @@ pub struct Place {
     pub fullmove_number: u32,
 }
 
-/// The position of a game with all that came before it.
+/// The current position of a game, with its history.
 ///
 /// ```
 /// use epdb::model::Start;
@@ -58,7 +58,7 @@ pub struct GameBoard {
 }
 
 impl GameBoard {
-    /// At the start of a game; `None` where no moves can be made.
+    /// Sets up the start of a game; `None` if no game can be played from this position.
     pub fn new(start: &Start) -> Option<GameBoard> {
         let replay = Replay::new(start)?;
         let seen = vec![replay.position().identity()];
@@ -76,7 +76,7 @@ impl GameBoard {
         place(&self.replay)
     }
 
-    /// The position before the last move.
+    /// The position before the last move; `None` before the first move.
     pub const fn before(&self) -> Option<&Place> {
         self.before.as_ref()
     }
@@ -91,12 +91,12 @@ impl GameBoard {
         self.replay.position().turn()
     }
 
-    /// The position with all that its legal moves need.
+    /// The current position, prepared for finding legal moves.
     pub fn playable(&self) -> Playable {
         self.replay.playable()
     }
 
-    /// Makes a move and says whether it is legal; one that is not is not made.
+    /// Makes a move if it is legal. Returns true if it is legal.
     pub fn play(&mut self, mv: Move) -> bool {
         if !self.playable().is_legal(mv) {
             return false;
@@ -111,7 +111,8 @@ impl GameBoard {
         true
     }
 
-    /// Whether the rules of chess end the game here. A mate counts before anything else.
+    /// Returns how the rules of chess end the game here; `None` if the game goes on. Mate and
+    /// stalemate take precedence over the other endings.
     pub fn ending(&self) -> Option<Ending> {
         let playable = self.playable();
         if !playable.has_move() {

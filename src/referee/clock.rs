@@ -7,12 +7,12 @@ use super::wire::{TimeLeft, UsedTime};
 use crate::engine::SearchLimits;
 use crate::model::Color;
 
-/// The clocks of both players. They have no time of their own: who uses them says what it is, on any
-/// scale that goes forward.
+/// The clocks of both players. They do not read the time: callers pass it as `now`, on any scale
+/// that never goes back.
 #[derive(Clone, Debug)]
 pub struct Clocks {
     sides: [SideClock; 2],
-    /// Since when the clock of the side to move runs.
+    /// The side whose clock runs, and when its clock was started.
     running: Option<(Color, Duration)>,
 }
 
@@ -22,7 +22,7 @@ struct SideClock {
     remaining: Remaining,
     /// Total time of all moves.
     used: Duration,
-    /// Time of the current move before the clock was stopped.
+    /// Time charged for the current move up to the last interruption.
     on_this_move: Duration,
 }
 
@@ -36,19 +36,19 @@ impl SideClock {
         }
     }
 
-    /// Remaining time for the move when it began.
+    /// Remaining time when the clock was last started; `None` if there is no clock.
     fn left(&self) -> Option<Duration> {
         Some(self.remaining.time?.saturating_sub(self.on_this_move))
     }
 }
 
 impl Clocks {
-    /// At the start of a game.
+    /// Sets the clocks for the start of a game.
     pub fn new(white: &TimeControl, black: &TimeControl) -> Clocks {
         Clocks { sides: [white, black].map(SideClock::new), running: None }
     }
 
-    /// Lets the clock of a side run.
+    /// Starts the clock of a side.
     pub fn start(&mut self, color: Color, now: Duration) {
         self.running = Some((color, now));
     }
@@ -58,19 +58,19 @@ impl Clocks {
         self.running.is_some()
     }
 
-    /// Time since the clock was last started.
+    /// Time since the running clock was last started; zero if no clock runs.
     pub fn running_for(&self, now: Duration) -> Duration {
         self.running.map_or(Duration::ZERO, |(_, since)| now.saturating_sub(since))
     }
 
-    /// Time of the current move.
+    /// Time used for the current move so far; zero if no clock runs.
     pub fn thinking(&self, now: Duration) -> Duration {
         self.running.map_or(Duration::ZERO, |(color, _)| {
             self.side(color).on_this_move + self.running_for(now)
         })
     }
 
-    /// Stops the clock within a move. What was thought stays on it if it is charged.
+    /// Stops the clock during a move. The time since its start is charged only if `is_charged`.
     pub fn interrupt(&mut self, now: Duration, is_charged: bool) {
         let thinking = self.thinking(now);
         if let Some((color, _)) = self.running.take()
@@ -80,7 +80,7 @@ impl Clocks {
         }
     }
 
-    /// Stops the clock after a move and says how long it took.
+    /// Stops the clock after a move and returns the time used for the move.
     pub fn finish_move(&mut self, now: Duration) -> Duration {
         let used = self.thinking(now);
         if let Some((color, _)) = self.running.take() {
@@ -94,14 +94,14 @@ impl Clocks {
         used
     }
 
-    /// When the clock that runs will have been overstepped by more than a margin; `None` where none can
-    /// be.
+    /// Time after which the running clock is overstepped by more than `margin`; `None` if no clock
+    /// runs or its side has unlimited time.
     pub fn flag_falls(&self, margin: Duration) -> Option<Duration> {
         let (color, since) = self.running?;
         Some(since.saturating_add(self.side(color).left()?).saturating_add(margin))
     }
 
-    /// Whether the clock that runs was overstepped by more than a margin.
+    /// True if the running clock is overstepped by more than `margin`.
     pub fn is_overstepped(&self, now: Duration, margin: Duration) -> bool {
         self.flag_falls(margin).is_some_and(|falls| now > falls)
     }
@@ -117,7 +117,7 @@ impl Clocks {
         UsedTime { white: seconds(Color::White), black: seconds(Color::Black) }
     }
 
-    /// The clock as it is sent to the side to move.
+    /// The clocks as they are sent to the side to move.
     pub fn told(&self, color: Color) -> TimeLeft {
         let side = self.side(color);
         let movetime = matches!(side.control, TimeControl::PerMove(_)).then(|| side.left());

@@ -1,4 +1,4 @@
-//! A finished game as the archive has it.
+//! Conversion of a finished game to a [`Game`].
 
 use std::fmt;
 use std::time::Duration;
@@ -27,10 +27,10 @@ pub struct PlayedMove {
     pub depth: Option<u32>,
 }
 
-/// The game with its tags, and behind each move of the players a comment with what the mover says of
-/// the position that arises, in White's view, its clock, and how long it thought:
-/// `[%eval 0.34,18] [%clk 0:00:59.9] [%emt 0:00:00.5]`. The last comment is the reason why it ended.
-/// `moves` are those behind the opening, `date` is `YYYY.MM.DD`.
+/// Returns the game with its tags. Each move of the players has a comment such as `[%eval 0.34,18]
+/// [%clk 0:00:59.9] [%emt 0:00:00.5]`: the mover's evaluation of the position after the move in
+/// White's view, the mover's clock, and the thinking time. The last comment is the reason why the
+/// game ended. `moves` are the moves after the opening; `date` is `YYYY.MM.DD`.
 ///
 /// # Errors
 /// A move is not legal, or a text of the tournament cannot stand in a tag.
@@ -91,7 +91,7 @@ fn set_up(game: &mut GameBuilder, start: &Start) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The annotation after a move, with this side to move next.
+/// The comment after a move; `turn` is the side to move next.
 fn comment(played: &PlayedMove, turn: Color) -> String {
     let depth = played.depth.map(|depth| depth.to_string()).unwrap_or_default();
     let score = played.score.and_then(after_best_move);
@@ -101,7 +101,8 @@ fn comment(played: &PlayedMove, turn: Color) -> String {
     [evaluation, clock, used].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// A score as the opponent sees it behind the move on which it rests; a mate is one ply nearer then.
+/// Converts a score before the best move to the opponent's score after it; a mate is then one ply
+/// nearer. `None` if there is no such score, for example after a mating move.
 const fn after_best_move(score: Score) -> Option<Score> {
     match score {
         Score::Centipawns(value) => Some(Score::Centipawns(-value)),
@@ -111,7 +112,7 @@ const fn after_best_move(score: Score) -> Option<Score> {
     }
 }
 
-/// Hours, minutes and seconds, with a fraction where they are not whole.
+/// Hours, minutes and seconds, with a fraction if the seconds are not whole.
 struct Clock(Duration);
 
 impl fmt::Display for Clock {

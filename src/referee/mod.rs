@@ -1,14 +1,16 @@
-//! Tournaments between programs: what is to be played, by whom, how long, and what came of it.
+//! Tournaments between chess programs: settings, pairings, games and standings.
 //!
-//! A [`Tournament`] is read from a file or from the words that other managers take on one line.
-//! [`next_games`] says who meets whom, given the games that are over; [`openings::read`] from where they
-//! begin; a [`TimeControl`] how long the players may think; an [`Adjudicator`] when a game is decided
-//! before its end; [`to_game`] makes a game of the archive of it, and [`Standings`] the table. All of this is
-//! pure: the same settings and outcomes give the same tournament.
+//! A [`Tournament`] is read from a file, or from command-line words in the style of other
+//! tournament managers. [`next_games`] pairs players, given the games that are over.
+//! [`openings::read`] reads the openings. A [`TimeControl`] says how long the players may think. An
+//! [`Adjudicator`] decides games before their end. [`to_game`] converts a finished game to one that
+//! an archive can store. [`Standings`] are the table. All of this is pure: the same settings and
+//! outcomes give the same tournament.
 //!
-//! [`wire`] has the messages of referee and clients. An [`Arbiter`] takes what happens and says what is to be
-//! done; a [`log`] keeps all of it, so that a tournament goes on after any interruption; [`server`] has the
-//! channels and processes around it, and [`client`] the other side.
+//! [`wire`] has the messages between referee and clients. An [`Arbiter`] takes events and returns
+//! the actions that follow from them. A [`log`] keeps events and actions, so that a tournament can
+//! be resumed after any interruption. [`server`] runs the channels and processes of a referee, and
+//! [`client`] is the other side of a channel.
 
 mod adjudication;
 mod arbiter;

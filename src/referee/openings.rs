@@ -1,4 +1,4 @@
-//! From where games begin.
+//! Openings of games.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::model::{Counters, EpdRecord, Game, Opcode, Replay, Start};
 use crate::source::{OwnedItem, Source, SourceOptions};
 use crate::text::pgn::PgnReadOptions;
 
-/// From where a game begins.
+/// The start of a game: a position and the first moves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Opening {
     /// The position before the first move.
@@ -26,21 +26,21 @@ pub struct Opening {
 pub struct OpeningsSource {
     /// The file, of any format with positions or games.
     pub file: PathBuf,
-    /// In which order they are taken.
+    /// The order in which openings are taken.
     pub order: OpeningOrder,
-    /// Number of plies of a game that are played; `None` for all.
+    /// Number of plies taken from each game; `None` for all.
     pub plies: Option<u32>,
-    /// Which one is the first, from 1.
+    /// Number of the first opening that is taken, from 1.
     pub first: u64,
 }
 
-/// In which order openings are taken.
+/// The order in which openings are taken.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum OpeningOrder {
-    /// As they come.
+    /// The order of the file.
     #[default]
     Sequential,
-    /// As the seed says.
+    /// A random order, which the seed determines.
     Random,
 }
 
@@ -56,17 +56,18 @@ impl FromStr for OpeningOrder {
     }
 }
 
-/// Reads as many openings as are wanted, fewer if there are fewer. Games give their moves, records
-/// their position. Those in which nobody can move are left out.
+/// Reads the first `wanted` openings of the order, or all openings if there are fewer. The opening
+/// from a game has the moves of the game; the opening from a record is only a position. An opening
+/// that ends without a legal move is left out.
 ///
 /// # Errors
-/// The source cannot be read, has a line that is not a position or game, or nothing at all from the first
-/// wanted opening on.
+/// The source cannot be read, has a line that is neither a position nor a game, or has fewer
+/// openings than the number [`OpeningsSource::first`].
 pub fn read(source: &OpeningsSource, seed: u64, wanted: usize) -> Result<Vec<Opening>> {
     read_with(source, seed, wanted, &mut |_| {})
 }
 
-/// [`read`], with what there is to say about the openings that are left out.
+/// Like [`read`]; `left_out` gets a message for each opening that is left out.
 ///
 /// # Errors
 /// As [`read`].
@@ -78,7 +79,7 @@ pub fn read_with(
 ) -> Result<Vec<Opening>> {
     let before_first = usize::try_from(source.first.saturating_sub(1)).unwrap_or(usize::MAX);
     let mut chosen = Chosen::new(source.order, seed, before_first.saturating_add(wanted));
-    // What cannot be played to its end is an error, not another opening.
+    // A game with an illegal move is an error, and not a shorter opening.
     let options = SourceOptions::new().games(PgnReadOptions::new().truncate(false));
     for item in Source::open(&source.file, &options)?.items() {
         let item = item?;
@@ -108,7 +109,7 @@ pub fn read_with(
     Ok(openings)
 }
 
-/// The opening of a game or a record; `None` for what is neither.
+/// The opening from a game or a record; `None` for other items.
 fn of_item(item: OwnedItem, plies: Option<u32>) -> Result<Option<Opening>> {
     Ok(match item {
         OwnedItem::Game { game, .. } => Some(of_game(&game, plies)),
@@ -116,7 +117,7 @@ fn of_item(item: OwnedItem, plies: Option<u32>) -> Result<Option<Opening>> {
     })
 }
 
-/// Up to a null move, which no engine can be given.
+/// The opening from a game. It ends before a null move, because engines cannot take one.
 fn of_game(game: &Game, plies: Option<u32>) -> Opening {
     let most = plies.map_or(usize::MAX, |plies| plies as usize);
     let label = ["Opening", "ECO"].into_iter().find_map(|tag| game.tag(tag));
@@ -141,7 +142,7 @@ impl Opening {
     /// The start array.
     pub const ARRAY: Opening = Opening { start: Start::ARRAY, moves: Vec::new(), label: None };
 
-    /// The position after the opening; `None` if it has no legal move.
+    /// The position after the opening; `None` if no game can be played from its start.
     pub fn reached(&self) -> Option<Playable> {
         let mut replay = Replay::new(&self.start)?;
         self.moves.iter().for_each(|mv| replay.play(*mv));
@@ -149,13 +150,14 @@ impl Opening {
     }
 }
 
-/// The first openings of an order, of which no more than twice as many are kept in memory.
+/// The first `wanted` openings of an order. At most twice `wanted` openings, or [`MANY`], are kept
+/// in memory.
 struct Chosen {
     order: OpeningOrder,
     seed: u64,
     wanted: usize,
     met: u64,
-    /// With what they are put in order.
+    /// Openings with their sort keys.
     openings: Vec<((u64, u64), Opening)>,
 }
 
@@ -164,7 +166,8 @@ impl Chosen {
         Chosen { order, seed, wanted, met: 0, openings: Vec::new() }
     }
 
-    /// Takes the next opening of the source; false when none that follows can be among the first.
+    /// Takes the next opening of the source. Returns false if no later opening can be among the
+    /// first.
     fn add(&mut self, opening: Opening) -> bool {
         let first_by = match self.order {
             OpeningOrder::Sequential => 0,
@@ -192,5 +195,5 @@ impl Chosen {
     }
 }
 
-/// Up to this number of openings, dropping used ones is not worth the work.
+/// With fewer openings than this, dropping the unwanted ones is not worth the work.
 const MANY: usize = 4096;

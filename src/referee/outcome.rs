@@ -22,7 +22,7 @@ pub enum Termination {
     Adjudication,
     /// A player used more time than there was.
     TimeForfeit,
-    /// A player sent what is no legal move.
+    /// A player sent something other than a legal move.
     RulesInfraction,
     /// A player went away and did not come back.
     Abandoned,
@@ -31,7 +31,7 @@ pub enum Termination {
 }
 
 impl Termination {
-    /// All of them.
+    /// All terminations.
     pub const ALL: [Termination; 6] = [
         Termination::Normal,
         Termination::Adjudication,

@@ -5,35 +5,35 @@ use std::time::Duration;
 use super::wire::{Request, WireError};
 use crate::text::codes;
 
-/// The number of a channel, which no other channel of the tournament has.
+/// The number of a channel, unique in the tournament.
 pub type ChannelId = u64;
 
 /// The state of a client. Before it has signed on, and after its channel was closed, it is away.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SeatState {
-    /// No client has signed on under the name.
+    /// No client is signed on.
     Away,
-    /// It was sent `reset`, and no record until then.
+    /// The client was sent `reset`. Nothing is sent to it until the silence ends.
     Resetting {
-        /// When the silence ends.
+        /// The end of the silence.
         until: Duration,
     },
-    /// It waits for a game.
+    /// The client waits for a game.
     SignedOn,
-    /// It knows its game, and gets its engine ready for it.
+    /// The client knows its game, and gets its engine ready for it.
     Preparing {
-        /// When it is asked for moves even if it has not said that it is ready.
+        /// Time after which the client is asked for moves even if it has not said that it is ready.
         until: Duration,
     },
-    /// It knows the tags and the moves of its game.
+    /// The client knows the tags and the moves of its game.
     Informed,
-    /// It was sent `respond`.
+    /// The client was sent `respond`.
     Thinking,
-    /// Its opponent is to move.
+    /// The opponent is to move.
     Waiting,
-    /// It was sent `conclude`, and no record until then.
+    /// The client was sent `conclude`. Nothing is sent to it until the silence ends.
     Concluding {
-        /// When the silence ends.
+        /// The end of the silence.
         until: Duration,
     },
 }
@@ -53,7 +53,7 @@ impl SeatState {
         }
     }
 
-    /// When the silence ends that the client is left in.
+    /// The end of the current silence; `None` if records may be sent.
     pub const fn silent_until(self) -> Option<Duration> {
         match self {
             SeatState::Resetting { until } | SeatState::Concluding { until } => Some(until),
@@ -61,7 +61,7 @@ impl SeatState {
         }
     }
 
-    /// When the state ends by itself.
+    /// Time at which the state ends by itself; `None` if it does not.
     pub const fn ends(self) -> Option<Duration> {
         match self {
             SeatState::Preparing { until } => Some(until),
@@ -69,7 +69,8 @@ impl SeatState {
         }
     }
 
-    /// Whether a client in this state may send this. Who may sign on, the channel decides.
+    /// Checks that a client in this state may send a request. A `sign_on` always passes, because it
+    /// is checked elsewhere.
     ///
     /// # Errors
     /// `E-REF-STATE`: a reply that nobody asked for.
@@ -91,27 +92,27 @@ impl SeatState {
 pub(super) struct Seat {
     pub(super) state: SeatState,
     pub(super) channel: Option<ChannelId>,
-    /// The game that it plays, by number.
+    /// Number of the game that the client plays.
     pub(super) game: Option<u32>,
     /// Whether its client says when it is ready for a game.
     pub(super) says_ready: bool,
-    /// Whether its last client has signed off.
+    /// True if the last client has signed off.
     pub(super) has_signed_off: bool,
-    /// Whether it has ever signed on.
+    /// True if a client has ever signed on.
     pub(super) has_come: bool,
-    /// Number of starts of its client for its game.
+    /// Number of times that the client was started for its game.
     pub(super) starts: u32,
     /// The token by which the client that was started last signs on.
     pub(super) token: Option<String>,
     /// The address of the client that signed on last.
     pub(super) address: String,
-    /// Number of times it went away in its game.
+    /// Number of times that the client went away during its game.
     pub(super) departures: u32,
-    /// Until when one that is away is awaited.
+    /// Time until which an absent client is awaited.
     pub(super) awaited_until: Option<Duration>,
-    /// Faults on its channel.
+    /// Number of faults on the channel.
     pub(super) faults: u32,
-    /// Whether its game ended while it thought: its reply may be under way.
+    /// True if the game ended while the client was thinking, so that its reply may still arrive.
     pub(super) owes_reply: bool,
 }
 
@@ -138,7 +139,7 @@ impl Seat {
         self.state == SeatState::Away
     }
 
-    /// A client has signed on.
+    /// Notes that a client has signed on.
     pub(super) fn sign_on(&mut self, channel: ChannelId) {
         self.channel = Some(channel);
         self.awaited_until = None;
@@ -147,7 +148,7 @@ impl Seat {
         self.owes_reply = false;
     }
 
-    /// The client is gone.
+    /// Notes that the client is gone.
     pub(super) const fn leave(&mut self) {
         self.state = SeatState::Away;
         self.channel = None;

@@ -1,4 +1,4 @@
-//! A tournament at one moment, for those who look on.
+//! The state of a tournament at one moment, for display.
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use super::standings::Standings;
 use crate::model::score::Score;
 use crate::model::{Color, Position, San};
 
-/// A tournament at one moment.
+/// The state of a tournament at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot<'a> {
     /// The settings.
     pub tournament: &'a Tournament,
-    /// When it is: the time since the tournament began.
+    /// Time since the tournament began.
     pub now: Duration,
     /// The games that are played, by their numbers.
     pub running: Vec<RunningGame>,
     /// The games that are over, in the order in which they ended.
     pub finished: &'a [FinishedGame],
-    /// The games that are neither over nor played, in their order, as far as they can be said by now.
+    /// The games that have not begun, in their order, as far as their players are known.
     pub to_come: Vec<Pairing>,
-    /// The seats of clients: the first ones of all players in the order of the settings, then their second
-    /// ones, and so on.
+    /// The seats of clients: the first ones of all players in the order of the settings, then their
+    /// second ones, and so on.
     pub seats: Vec<SeatView>,
     /// Games that are not played because players have signed off.
     pub absences: &'a Absences,
-    /// Whether the supervisor lets no game begin and nobody move.
+    /// True if the supervisor has paused the tournament.
     pub is_paused: bool,
-    /// Whether all is played.
+    /// True if the tournament is over.
     pub has_ended: bool,
 }
 
@@ -43,18 +43,18 @@ impl Snapshot<'_> {
 /// A client of a player.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct SeatView {
-    /// The player, by place.
+    /// The index of the player.
     pub player: usize,
     /// The state of the client as a word.
     pub state: &'static str,
-    /// The game that it plays, by number.
+    /// The number of the game that the client plays.
     pub game: Option<u32>,
 }
 
 /// A game that is played.
 #[derive(Clone, Debug)]
 pub struct RunningGame {
-    /// Which game it is.
+    /// The players and numbers of the game.
     pub pairing: Pairing,
     /// The name of its opening.
     pub opening: Option<String>,
@@ -62,9 +62,9 @@ pub struct RunningGame {
     pub position: Position,
     /// The number of the next move.
     pub fullmove_number: u32,
-    /// The last move, the opening's included.
+    /// The last move, which may be one of the opening.
     pub last_move: Option<San>,
-    /// Whose clock runs.
+    /// The side whose clock runs.
     pub running: Option<Color>,
     /// White and Black.
     pub sides: [SideView; 2],
@@ -75,7 +75,7 @@ pub struct RunningGame {
 /// One side of a game that is played.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct SideView {
-    /// The player, by place.
+    /// The index of the player.
     pub player: usize,
     /// The state of the client as a word.
     pub state: &'static str,

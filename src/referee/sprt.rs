@@ -1,9 +1,11 @@
-//! The sequential probability ratio test of two hypotheses about the strength of a side (Wald 1945).
+//! The sequential probability ratio test of two hypotheses about the strength of a side (Wald
+//! 1945).
 //!
-//! The generalized likelihood ratio compares how probable the counts are under both hypotheses. Each
-//! hypothesis is the most probable distribution of scores with its difference (Van den Bergh, "A
-//! practical introduction to the GSPRT", 2020, and "Normalized Elo", 2021). fishtest and fastchess show
-//! its logarithm as LLR. As there, a score that did not occur counts as a thousandth of an occurrence.
+//! The generalized likelihood ratio compares how probable the counts are under both hypotheses. For
+//! each hypothesis, it takes the most probable distribution of scores with the difference of the
+//! hypothesis. Both are described by Van den Bergh ("A practical introduction to the GSPRT", 2020,
+//! and "Normalized Elo", 2021). fishtest and fastchess show the logarithm of the ratio as LLR. As
+//! in these programs, a score that did not occur counts as a thousandth of an occurrence.
 
 use super::settings::{EloModel, Sprt};
 use super::strength::{NORMALIZED_UNIT, expected_score, games_in_each, scores};
@@ -13,18 +15,18 @@ use super::strength::{NORMALIZED_UNIT, expected_score, games_in_each, scores};
 pub struct SprtState {
     /// The logarithm of the likelihood ratio.
     pub llr: f64,
-    /// At or below this the first hypothesis is taken.
+    /// The first hypothesis is accepted if `llr` is at most this value.
     pub lower: f64,
-    /// At or above this the second is.
+    /// The second hypothesis is accepted if `llr` is at least this value.
     pub upper: f64,
 }
 
 /// The result of a test.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// The difference is the first one, or less.
+    /// The first hypothesis: the difference is `elo0` or less.
     First,
-    /// The difference is the second one, or more.
+    /// The second hypothesis: the difference is `elo1` or more.
     Second,
 }
 
@@ -59,7 +61,8 @@ impl SprtState {
 /// A score and how probable it is.
 type Cell = (f64, f64);
 
-/// The logarithm of the likelihood ratio; `None` of nothing, and where no distribution has the difference.
+/// The logarithm of the likelihood ratio; `None` without results, or if no distribution has the
+/// difference.
 fn llr(test: &Sprt, counts: &[u64]) -> Option<f64> {
     if counts.iter().all(|count| *count == 0) {
         return None;
@@ -85,14 +88,15 @@ fn llr(test: &Sprt, counts: &[u64]) -> Option<f64> {
 /// The count of a score that did not occur.
 const NEVER_MET: f64 = 1e-3;
 
-/// The most probable distribution of a mean.
+/// The most probable distribution with this mean.
 fn with_mean(met: &[Cell], mean: f64) -> Option<Vec<f64>> {
     let distances: Vec<Cell> = met.iter().map(|(score, share)| (score - mean, *share)).collect();
     with_mean_of_zero(&distances)
 }
 
-/// The most probable distribution whose mean is `deviations` standard deviations above one half. The
-/// condition is linear near a distribution; each step solves it near the distribution of the last step.
+/// The most probable distribution whose mean is `deviations` standard deviations above one half.
+/// The condition is linear near a distribution; each step solves it near the distribution of the
+/// last step.
 fn with_normalized_mean(met: &[Cell], deviations: f64) -> Option<Vec<f64>> {
     const MAX_STEPS: usize = 100;
     const CLOSE: f64 = 1e-11;
@@ -118,8 +122,8 @@ fn with_normalized_mean(met: &[Cell], deviations: f64) -> Option<Vec<f64>> {
     Some(shares)
 }
 
-/// The most probable shares under which distances have a mean of zero: each is p / (1 + x d) for the
-/// one x that makes it so (Lagrange), which is found by halving.
+/// The most probable shares for which the distances have a mean of zero. By Lagrange, each share is
+/// p / (1 + x d) for one x, which is found by bisection.
 fn with_mean_of_zero(distances: &[Cell]) -> Option<Vec<f64>> {
     const HALVINGS: usize = 200;
     let least = distances.iter().map(|(distance, _)| *distance).fold(f64::INFINITY, f64::min);

@@ -1,9 +1,10 @@
 //! Difference of strength from counts of results.
 //!
-//! Counts are of scores in even steps, the lowest first: three of games (lost, drawn, won), or five of
-//! pairs of games from one opening with the colours turned (0, ½, 1, 1½, 2 points). Pairs say more, since
-//! openings favour one side and the two games of a pair do not count as independent. The functions of
-//! [`libm`] are the same on every machine.
+//! Counts are numbers of results by score, the lowest score first. There are three counts of games
+//! (lost, drawn, won), or five counts of pairs of games (0, ½, 1, 1½, 2 points). The games of a
+//! pair have the same opening, with the colours turned. Pairs give better estimates, because
+//! openings favour one side, and so the two games of a pair are not independent. The functions of
+//! [`libm`] give the same results on every machine.
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -28,17 +29,18 @@ pub struct Strength {
 /// A value, and half the width of its 95 % interval.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct Estimate {
-    /// The value; `None` where it has no bound, as where all games were won.
+    /// The value; `None` if it is unbounded, for example if all games were won.
     pub value: Option<f64>,
-    /// By how much it may be wrong; `None` where that has no bound, or nothing is known of it.
+    /// Half the width of the interval; `None` if it is unbounded or unknown.
     pub error: Option<f64>,
 }
 
 /// Statistics of counts; `None` without games.
 ///
 /// The mean is taken as normally distributed with the variance of the counts, as fishtest does
-/// (`stat_util.py`); Elo is the logistic difference of the mean and of both ends of its interval. Counts
-/// of one score alone have no variance: the games that are surely decided then count as tosses of a coin.
+/// (`stat_util.py`); Elo is the logistic difference of the mean and of both ends of its interval.
+/// If all results have the same score, the variance is 0. The superiority is then computed from the
+/// games that must have been decided, as tosses of a coin.
 ///
 /// ```
 /// use epdb::referee::strength::strength;
@@ -73,7 +75,7 @@ pub fn strength(counts: &[u64]) -> Option<Strength> {
 /// Mean and variance of scores from 0 to 1.
 #[derive(Copy, Clone, Debug)]
 struct Moments {
-    /// Of how many.
+    /// Number of results.
     count: f64,
     mean: f64,
     variance: f64,
@@ -97,12 +99,12 @@ pub(super) fn scores(steps: usize) -> impl Iterator<Item = f64> + Clone {
     (0..steps).map(move |step| step as f64 / (steps.max(2) - 1) as f64)
 }
 
-/// Number of games of each score.
+/// Number of games in each result: 1 for games, 2 for pairs of games.
 pub(super) fn games_in_each(counts: &[u64]) -> f64 {
     (counts.len() / 2) as f64
 }
 
-/// The difference in Elo that gives a share of the points; `None` of nothing and of all.
+/// The difference in Elo that gives a share of the points; `None` for a share of 0 or 1.
 fn elo(score: f64) -> Option<f64> {
     (score > 0.0 && score < 1.0).then(|| 400.0 * libm::log10(score / (1.0 - score)))
 }
@@ -116,8 +118,9 @@ pub fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + libm::pow(10.0, -elo / 400.0))
 }
 
-/// By how much more games were won than lost, if all gave this score, in standard deviations of tosses of a
-/// coin: one for each game that was won or lost, of which there were no fewer than this.
+/// The surplus of games won over games lost, in standard deviations, if `games` games gave this
+/// score. Each decided game counts as a toss of a coin. The number of decided games is the smallest
+/// with which the score is possible.
 fn surplus(score: f64, games: f64) -> f64 {
     let lead = 2.0 * score - 1.0;
     lead.signum() * (lead.abs() * games).sqrt()

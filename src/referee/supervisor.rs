@@ -19,15 +19,15 @@ help                       this";
 /// A parsed command line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SupervisorCommand {
-    /// Something of the referee.
+    /// A command for the referee.
     Control(ControlCommand),
-    /// To know what can be typed.
+    /// Show the list of commands.
     Help,
-    /// Nothing.
+    /// An empty line.
     Nothing,
 }
 
-/// Reads a line. `silences` are those in force, of which one may be changed.
+/// Reads a line. `silences` are the current settings, one of which the command `silence` changes.
 ///
 /// # Errors
 /// The line is not one of [`COMMANDS`].

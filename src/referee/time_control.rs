@@ -8,10 +8,16 @@ use super::wire::MAX_TIME;
 
 /// A time control.
 ///
-/// It is written as tools for tournaments have it: `40/60+0.5` is 40 moves in 60 seconds with half a
-/// second more after each, `1:30+1` a minute and a half for the game, `5/move` five seconds for each
-/// move, `*180` an hourglass of three minutes, `inf` as long as one likes. Stages are separated by commas,
-/// and the last one repeats if it counts moves; `0/60` is 60 seconds for the game.
+/// It is written as in other tournament managers:
+///
+/// - `40/60+0.5`: 40 moves in 60 seconds, with half a second more after each move.
+/// - `1:30+1`: a minute and a half for the game, with a second more after each move.
+/// - `0/60`: 60 seconds for the game.
+/// - `5/move`: five seconds for each move.
+/// - `*180`: an hourglass of three minutes.
+/// - `inf`: no limit.
+///
+/// Stages are separated by commas. The last stage repeats if it has a number of moves.
 ///
 /// ```
 /// use epdb::referee::TimeControl;
@@ -22,13 +28,13 @@ use super::wire::MAX_TIME;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TimeControl {
-    /// No clock decides.
+    /// No limit.
     Unlimited,
-    /// So long for each move; what is left over is lost.
+    /// This time for each move. Time that is not used is lost.
     PerMove(Duration),
-    /// An hourglass: what one side uses, the other side gets.
+    /// An hourglass: the other side's clock gets the time that one side uses.
     Hourglass(Duration),
-    /// One stage after the other, at least one; only the last may be without a number of moves.
+    /// One stage after the other, at least one. Only the last stage may lack a number of moves.
     Stages(Vec<Stage>),
 }
 
@@ -49,16 +55,17 @@ const LONGEST: Duration = Duration::from_secs(MAX_TIME);
 /// The state of one player's clock before a move.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Remaining {
-    /// The time; `None` where no clock decides.
+    /// The remaining time; `None` if it is unlimited.
     pub time: Option<Duration>,
-    /// Moves until the next stage, this one included; `None` where none comes.
+    /// Number of moves until the next stage, including the move to be made; `None` if no stage
+    /// follows.
     pub moves: Option<u32>,
     /// The stage, from 0.
     pub stage: usize,
 }
 
 impl Remaining {
-    /// Whether a move that took this long comes too late.
+    /// True if a move that took `used` exceeds the time by more than `margin`.
     pub fn is_exceeded_by(&self, used: Duration, margin: Duration) -> bool {
         self.time.is_some_and(|time| used > time.saturating_add(margin))
     }
@@ -79,9 +86,10 @@ impl TimeControl {
         }
     }
 
-    /// The clock before the next move, after a move that took `used`. An overstepped clock continues from
-    /// 0. The opponent's clock of an hourglass gets the used time, see
-    /// [`TimeControl::after_opponents_move`].
+    /// The clock before the next move, after a move that took `used`. An overstepped clock
+    /// continues from
+    /// 0. In an hourglass, the opponent's clock gets the used time: see
+    ///    [`TimeControl::after_opponents_move`].
     ///
     /// ```
     /// use std::time::Duration;
@@ -144,8 +152,8 @@ impl TimeControl {
         }
     }
 
-    /// The value of the tag `TimeControl` (PGN standard, 9.6.1). Time for each move is a period of one
-    /// move: `1/5`.
+    /// The value of the tag `TimeControl` (PGN standard, 9.6.1). Time for each move is a period of
+    /// one move: `1/5`.
     pub fn tag(&self) -> String {
         match self {
             TimeControl::Unlimited => "-".into(),
@@ -214,7 +222,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Seconds, with a point where they are not whole.
+/// Seconds, with a decimal point if they are not whole.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
@@ -228,13 +236,13 @@ fn joined(stages: &[Stage], separator: &str) -> String {
     stages.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
 }
 
-/// `*TIME`.
+/// Reads `*TIME`.
 fn hourglass(text: &str) -> Result<TimeControl, String> {
     let time = clock(text.trim_start_matches('*'))?;
     Ok(TimeControl::Hourglass(positive(time, text)?))
 }
 
-/// Formats a time.
+/// A function that reads a time.
 type ReadTime = fn(&str) -> Result<Duration, String>;
 
 fn of_stages<'t>(
@@ -252,10 +260,10 @@ fn of_stages<'t>(
     }
 }
 
-/// `MOVES/TIME+INCREMENT`, of which the time must be there.
+/// Reads `MOVES/TIME+INCREMENT`; only the time is required.
 fn stage(text: &str, time: ReadTime) -> Result<Stage, String> {
     let (moves, rest) = match text.split_once('/') {
-        // As other managers have it.
+        // Other managers write `0` moves for the whole game.
         Some(("0", rest)) => (None, rest),
         Some((moves, rest)) => (Some(number_of_moves(moves)?), rest),
         None => (None, text),
@@ -276,7 +284,7 @@ fn positive(time: Duration, text: &str) -> Result<Duration, String> {
     if time.is_zero() { Err(format!("`{text}` leaves no time to think")) } else { Ok(time) }
 }
 
-/// Seconds, `MINUTES:SECONDS` or `HOURS:MINUTES:SECONDS`.
+/// Reads seconds, `MINUTES:SECONDS` or `HOURS:MINUTES:SECONDS`.
 fn clock(text: &str) -> Result<Duration, String> {
     let parts: Vec<&str> = text.split(':').collect();
     let Some((last, whole)) = parts.split_last().filter(|(_, whole)| whole.len() <= 2) else {
@@ -291,7 +299,7 @@ fn clock(text: &str) -> Result<Duration, String> {
     within(Duration::from_secs(minutes.saturating_mul(60)).saturating_add(seconds(last)?), text)
 }
 
-/// Seconds with at most three digits behind a point.
+/// Reads seconds, with at most three digits after the point.
 fn seconds(text: &str) -> Result<Duration, String> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let read = || {

@@ -1,4 +1,4 @@
-//! Channels, sign-on, and clients that go away.
+//! Channels, sign-on, and clients that disconnect.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::referee::settings::Player;
 use crate::referee::wire::{Command, Directive, MAX_LINE, Request, WireError};
 use crate::text::codes;
 
-/// So long a channel may be open before anybody signs on.
+/// Maximum time for which a channel may be open before a client signs on.
 const SIGN_ON_WITHIN: Duration = Duration::from_secs(60);
-/// So much may be wrong on a channel before it is closed.
+/// Number of faults of a client at which its channel is closed.
 const MAX_FAULTS: u32 = 8;
 
 impl Arbiter {
-    /// A referee begins: nobody is there, no supervisor either, and no clock runs. The time since the last
-    /// event is charged to nobody.
+    /// Begins the session of a referee: no client and no supervisor is present, and no clock runs.
+    /// The time since the last event is charged to no player.
     pub(super) fn begin_session(&mut self, unix: u64) {
         self.session = (self.now, unix);
         self.channels.clear();
@@ -46,7 +46,8 @@ impl Arbiter {
         }
     }
 
-    /// No supervisor decides any more: who has broken the rules is asked once more.
+    /// Notes that no supervisor is present any more. Games that waited for its decision go on: the
+    /// player who broke the rules is asked for a move again.
     pub(super) fn end_attendance(&mut self) {
         self.is_attended = false;
         self.games.values_mut().for_each(|game| game.is_held = false);
@@ -90,12 +91,13 @@ impl Arbiter {
     /// Checks the first line of a channel.
     ///
     /// # Errors
-    /// It is no `sign_on`, or nobody may sign on so.
+    /// The line is not a `sign_on`, or a client with this name and address may not sign on.
     pub fn check_newcomer(&self, line: &[u8]) -> Result<(), WireError> {
         self.newcomer(line).map(drop)
     }
 
-    /// The seat on which somebody signs on by the first line of a channel, and its address.
+    /// Returns the seat for the client that sent the first line of a channel, and the client's
+    /// address.
     fn newcomer(&self, line: &[u8]) -> Result<(usize, String), WireError> {
         match Request::parse(line)? {
             Request::SignOn { address, name } => match self.seat_for(&address, &name) {
@@ -110,7 +112,7 @@ impl Arbiter {
         let player = self.player(name).ok_or_else(|| format!("no player is called {name}"))?;
         match &self.tournament.players[player] {
             settings if settings.has_token_each() => self.seat_by_token(player, address),
-            // The token of all clients of a player is kept with its first one.
+            // A token that all clients of a player share is kept in the player's first seat.
             Player { token_file: Some(_), .. }
                 if self.seats[player].token.as_deref() != Some(address) =>
             {
@@ -131,7 +133,8 @@ impl Arbiter {
         }
     }
 
-    /// An empty seat: one in a game first, and rather one that had a client of this address.
+    /// Returns an empty seat. A seat with a game is preferred, then a seat whose last client had
+    /// this address.
     fn seat_by_address(&self, player: usize, address: &str) -> Result<usize, String> {
         let empty = self.seats_of(player).filter(|seat| self.seats[*seat].is_away());
         let seat = empty.min_by_key(|seat| {
@@ -169,7 +172,7 @@ impl Arbiter {
         self.seats[seat].state = SeatState::Resetting { until: self.now + self.silences.reset };
     }
 
-    /// A channel without a client is sent a fault and closed.
+    /// Sends a fault on a channel without a client, and closes the channel.
     fn turn_away(&mut self, channel: ChannelId, error: &WireError) {
         self.send(channel, &fault(Position::START, error), false);
         self.actions.push(Action::Close(channel));
@@ -177,7 +180,8 @@ impl Arbiter {
         self.tell(format!("channel {channel} closed: {error}"));
     }
 
-    /// A client is sent a fault, but nothing into a silence. Whoever makes too many of them is closed.
+    /// Sends a fault to a client, except in a period in which nothing is sent to it. The channel of
+    /// a client with too many faults is closed.
     pub(super) fn send_fault(&mut self, seat: usize, error: &WireError) {
         if self.seats[seat].state.silent_until().is_none() {
             let directive = fault(self.position_of(seat), error);
@@ -208,7 +212,7 @@ impl Arbiter {
         }
     }
 
-    /// The client of a seat is gone; its clock is stopped.
+    /// Notes that the client of a seat is gone, and stops its clock.
     pub(super) fn vacate(&mut self, seat: usize, at: Duration) {
         self.seats[seat].leave();
         self.seats[seat].departures += 1;
@@ -234,7 +238,7 @@ impl Arbiter {
         }
     }
 
-    /// The program of a client has ended: it is of no use to wait for it.
+    /// Notes that the program of a client has ended, so that it is no longer awaited.
     pub(super) fn note_exit(&mut self, seat: usize) {
         if let Some(client) = self.seats.get_mut(seat).filter(|client| client.is_away())
             && client.awaited_until.is_some()
@@ -243,8 +247,8 @@ impl Arbiter {
         }
     }
 
-    /// Sees to it that those come who are to play, gives those up who do not, and turns away who does not
-    /// say who it is.
+    /// Starts or awaits the absent clients of games in play, and gives up those that are too late.
+    /// Closes channels on which nobody has signed on in time. Returns true if anything has changed.
     pub(super) fn await_clients(&mut self) -> bool {
         let late = |(channel, guest): (&ChannelId, &Guest)| {
             (guest.seat.is_none() && guest.sign_on_until <= self.now).then_some(*channel)
@@ -280,7 +284,7 @@ impl Arbiter {
             client.awaited_until = Some(until);
             self.tell(format!("{} is awaited", self.client_name(seat)));
         } else if can_start && !client.has_come {
-            // No game is lost by a command that is wrong.
+            // The client has never signed on, so its command may be wrong. No game is lost by that.
             client.awaited_until = Some(Duration::MAX);
             self.actions.push(Action::GiveUp(seat));
         } else {
@@ -288,12 +292,12 @@ impl Arbiter {
         }
     }
 
-    /// Whether a client went away more often than one may come back to a game.
+    /// True if a client has disconnected during a game more often than it may come back.
     pub(super) fn has_gone_too_often(&self, seat: usize) -> bool {
         self.seats[seat].departures > self.tournament.restarts
     }
 
-    /// True if the referee starts the clients of a player, which has not signed off.
+    /// True if the referee starts the clients of this player, and the player has not signed off.
     pub(super) fn can_be_started(&self, player: usize) -> bool {
         self.is_launched(player) && !self.has_signed_off(player)
     }
@@ -303,7 +307,7 @@ impl Arbiter {
     }
 }
 
-/// The fault of a line that was discarded.
+/// The fault for a line that was discarded because it is too long.
 pub(in crate::referee) fn too_long() -> WireError {
     WireError::new(codes::E_EPD_LINELEN, format!("a line of more than {MAX_LINE} bytes"))
 }

@@ -5,54 +5,56 @@ use crate::referee::openings::Opening;
 use crate::referee::seat::ChannelId;
 use crate::referee::settings::QuietTimeouts;
 
-/// Something that happened. All that an arbiter knows, it knows from these.
+/// Something that happened. Besides the settings, an arbiter knows only its events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A referee begins, or goes on where another one ended: all channels of before are gone.
+    /// A referee begins, or resumes where another referee ended. All earlier channels are gone.
     Session {
         /// The time of day in seconds since 1970.
         unix: u64,
     },
     /// A client has connected.
     Opened(ChannelId),
-    /// A line came, complete.
+    /// A complete line arrived.
     Line(ChannelId, Vec<u8>),
-    /// A line came that is too long.
+    /// A line that is too long arrived.
     TooLong(ChannelId),
-    /// The last `respond` of the channel was written.
+    /// A `respond` was written to the channel.
     Written(ChannelId),
     /// The channel was closed by the other side.
     Closed(ChannelId),
     /// The program on a seat has ended.
     Exited(usize),
-    /// The client that is started next for a seat signs on with this as its address; of a player that comes by
-    /// itself and has a token file, each client, and the seat is its first one.
+    /// The token that the next client to be started for this seat sends as its address. If the
+    /// player's clients connect by themselves, it is the token of the player's token file, which
+    /// each of them sends; the seat is then the player's first one.
     Token(usize, String),
-    /// An opening that was asked for.
+    /// The opening with this number, which was asked for.
     Opening(usize, Opening),
-    /// The result of the tablebases for the position of a game; unknown if they do not have it.
+    /// The result of the tablebases for the position of a game; unknown if the tablebases do not
+    /// have the position.
     Tablebase {
         /// The number of the game.
         game: u32,
         /// The result with best play.
         result: GameResult,
     },
-    /// The supervisor wants something.
+    /// The supervisor gave a command.
     Order(Order),
-    /// Time has passed, and all that came before was taken.
+    /// Time has passed, and all earlier events have been taken.
     Tick,
 }
 
 /// A command of the supervisor.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// Wait for the supervisor where a client has broken the rules.
+    /// From now on, wait for the supervisor if a client breaks the rules.
     Attend,
-    /// The supervisor goes: decide without it.
+    /// From now on, decide without the supervisor.
     Leave,
-    /// Begin no game, and ask for no move.
+    /// Pause: begin no game, and ask for no move.
     Pause,
-    /// Go on.
+    /// End the pause.
     Resume,
     /// End a game.
     Adjudicate {
@@ -61,13 +63,13 @@ pub enum Order {
         /// The result of the game.
         result: GameResult,
     },
-    /// Close the channel of a client, by its seat, and let it begin again.
+    /// Close the channel of the client on this seat, so that it can sign on again.
     Restart(usize),
-    /// Change the silences.
+    /// Change the periods in which clients are sent nothing.
     QuietTimeouts(QuietTimeouts),
 }
 
-/// Something that is to be done, in the order in which it is asked for.
+/// Something that is to be done. Actions are carried out in the order in which they are returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Send a line.
@@ -76,27 +78,28 @@ pub enum Action {
         channel: ChannelId,
         /// The line, without its end.
         line: Vec<u8>,
-        /// Whether [`Event::Written`] is to say when it was written.
+        /// True if the line is a `respond`; [`Event::Written`] must then report when it was
+        /// written.
         is_respond: bool,
     },
-    /// Close a channel when all is sent.
+    /// Close a channel after all its lines have been sent.
     Close(ChannelId),
-    /// Start the client of a seat. [`Event::Token`] says with which token.
+    /// Start the client of a seat. [`Event::Token`] reports its token.
     Start(usize),
-    /// End without an end of the tournament: the client of this seat cannot be started.
+    /// End the referee but not the tournament, because the client of this seat cannot be started.
     GiveUp(usize),
-    /// Say an opening by its place, as [`Event::Opening`].
+    /// Look up the opening with this number; [`Event::Opening`] reports it.
     FetchOpening(usize),
-    /// Ask the tablebases for the position of a game, as [`Event::Tablebase`].
+    /// Ask the tablebases for the position of this game; [`Event::Tablebase`] reports the result.
     Probe(u32),
-    /// A game is over, the last one of [`Arbiter::finished`](super::Arbiter::finished).
+    /// A game is over. It is the last game of [`Arbiter::finished`](super::Arbiter::finished).
     GameOver {
         /// Its number.
         game: u32,
         /// The result of the game.
         result: GameResult,
     },
-    /// Tell the supervisor.
+    /// Send this message to the supervisor.
     Message(String),
     /// The tournament is over.
     Ended,

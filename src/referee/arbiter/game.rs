@@ -18,11 +18,11 @@ use crate::referee::wire::{DrawWord, Reply};
 /// A game that is over.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FinishedGame {
-    /// Which game it is.
+    /// The players and numbers of the game.
     pub pairing: Pairing,
-    /// The start of the game.
+    /// The opening of the game.
     pub opening: Opening,
-    /// The moves behind the opening.
+    /// The moves after the opening.
     pub moves: Vec<PlayedMove>,
     /// The result of the game.
     pub outcome: Outcome,
@@ -32,23 +32,24 @@ pub struct FinishedGame {
     pub date: String,
 }
 
-/// Which games are over, and how they ended: what pairings and tables follow from.
+/// The pairings and outcomes of games that are over. Further pairings and tables are computed from
+/// them.
 pub(in crate::referee) fn outcomes(finished: &[FinishedGame]) -> Vec<(Pairing, Outcome)> {
     finished.iter().map(|game| (game.pairing, game.outcome)).collect()
 }
 
-/// Whether the player on move was sent `respond`.
+/// Whether the player on move was sent `respond`, the request for a move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Asked {
     /// Not for this move.
     No,
-    /// It is being written.
+    /// `respond` is being written.
     Sent,
-    /// It was written, and the clock runs.
+    /// `respond` was written, and the clock runs.
     Written,
 }
 
-/// A game whose players sit already, and whose opening is awaited.
+/// A game whose players have their seats, and whose opening is awaited.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct CalledGame {
     pub(super) pairing: Pairing,
@@ -68,15 +69,16 @@ pub(super) struct GameInPlay {
     pub(super) clocks: Clocks,
     pub(super) played: Vec<PlayedMove>,
     pub(super) asked: Asked,
-    /// A line that came before it was known when `respond` was written.
+    /// A line of the player on move, with its time. It arrived before it was known when `respond`
+    /// was written.
     pub(super) early: Option<(Duration, Vec<u8>)>,
     /// The side that offered a draw with the last move.
     pub(super) offer: Option<Color>,
     /// The side whose draw offer was explicitly rejected, or whose claim was wrong.
     pub(super) refused: Option<Color>,
-    /// Whether the tablebases have to say first whether it goes on.
+    /// True if the tablebases have yet to say whether the game goes on.
     pub(super) awaits_tablebase: bool,
-    /// Whether the supervisor must say how it goes on.
+    /// True if the supervisor has yet to say how the game goes on.
     pub(super) is_held: bool,
     /// Adjudication by scores and by length.
     by_scores: Adjudicator,
@@ -84,7 +86,7 @@ pub(super) struct GameInPlay {
 }
 
 impl GameInPlay {
-    /// A game before its first move; `None` where no move can be made.
+    /// A game before its first move; `None` if its opening cannot be played.
     pub(super) fn new(
         CalledGame { pairing, seats }: CalledGame,
         opening: Opening,
@@ -136,8 +138,8 @@ impl GameInPlay {
         if self.seats[0] == seat { Color::White } else { Color::Black }
     }
 
-    /// The outcome if a side loses by time or by breaking the rules, with a note. An opponent who cannot
-    /// mate gets a draw.
+    /// The result if a side exceeds its time or breaks the rules, and a note for the reason. If the
+    /// opponent cannot mate, the game is drawn.
     pub(super) fn loss_of(&self, color: Color) -> (GameResult, &'static str) {
         match can_mate(self.board.place().position.board(), !color) {
             true => (GameResult::win_of(!color), ""),
@@ -145,14 +147,14 @@ impl GameInPlay {
         }
     }
 
-    /// Nobody thinks any more, without having moved.
+    /// Stops the clock without a move. The mover has to be asked again.
     pub(super) fn interrupt(&mut self, now: Duration, is_charged: bool) {
         self.clocks.interrupt(now, is_charged);
         self.asked = Asked::No;
         self.early = None;
     }
 
-    /// Makes the move of a reply, and says how and why the game ends by it, if it does.
+    /// Makes the move of a reply. If the move ends the game, returns the outcome and the reason.
     pub(super) fn make(
         &mut self,
         mv: Move,

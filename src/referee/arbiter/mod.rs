@@ -1,7 +1,7 @@
-//! The arbiter of a tournament: what happens goes in, what is to be done comes out.
+//! The arbiter of a tournament takes events and returns the actions that follow from them.
 //!
-//! It reads no file, writes to no client and has no clock. The same events at the same times lead to the
-//! same state and the same actions, so that a log of the events is all that there is to keep.
+//! It reads no file, writes to no client and has no clock. The same events at the same times lead
+//! to the same state and the same actions. So only a log of the events has to be kept.
 
 mod admission;
 mod event;
@@ -30,7 +30,8 @@ use super::settings::{QuietTimeouts, Tournament};
 use super::wire::{Command, Directive};
 use crate::model::Position;
 
-/// A line may have been complete in time and be known only so much later.
+/// Maximum delay until the event of a complete line arrives. A flag drops only after this delay,
+/// because a line may have been complete in time.
 const FLAG_GRACE: Duration = Duration::from_millis(50);
 
 /// The arbiter of a tournament.
@@ -54,7 +55,7 @@ const FLAG_GRACE: Duration = Duration::from_millis(50);
 pub struct Arbiter {
     tournament: Arc<Tournament>,
     now: Duration,
-    /// When the session began, on both scales.
+    /// When the session began: on the scale of event times, and in seconds since 1970.
     session: (Duration, u64),
     /// The first seats of all players, then their second ones, and so on.
     seats: Vec<Seat>,
@@ -64,14 +65,14 @@ pub struct Arbiter {
     games: BTreeMap<u32, GameInPlay>,
     finished: Vec<FinishedGame>,
     absences: Absences,
-    /// The games that are not over, in their order.
+    /// The games that are not over, in the order in which they are to begin.
     to_come: VecDeque<Pairing>,
     openings: BTreeMap<usize, Opening>,
     asked_openings: BTreeSet<usize>,
     silences: QuietTimeouts,
     is_attended: bool,
     is_paused: bool,
-    /// Whether the sequential test has its answer.
+    /// True if the sequential test has its verdict.
     is_tested: bool,
     has_ended: bool,
     actions: Vec<Action>,
@@ -81,14 +82,14 @@ pub struct Arbiter {
 #[derive(Copy, Clone, Debug)]
 struct Guest {
     seat: Option<usize>,
-    /// Until when it must have signed on.
+    /// Time by which a client must have signed on.
     sign_on_until: Duration,
     /// Number of `respond` messages that are not written yet.
     unwritten: u32,
 }
 
 impl Arbiter {
-    /// Before the beginning of a tournament.
+    /// An arbiter before the first event of a tournament.
     pub fn new(tournament: Arc<Tournament>) -> Arbiter {
         let mut arbiter = Arbiter {
             now: Duration::ZERO,
@@ -114,10 +115,11 @@ impl Arbiter {
         arbiter
     }
 
-    /// Takes what happened at a time, and says what is to be done. Times are on one scale for the whole
-    /// tournament; an event may come a little after one of a later time.
+    /// Takes an event and its time, and returns the actions that follow. Times are on one scale for
+    /// the whole tournament. Events need not be exactly in the order of their times.
     ///
-    /// Only [`Event::Tick`] drops flags: it says that all lines of before its time have been taken.
+    /// Only [`Event::Tick`] drops flags, because it says that all lines from before its time have
+    /// been taken.
     pub fn take(&mut self, at: Duration, event: Event) -> Vec<Action> {
         self.now = self.now.max(at);
         let is_tick = event == Event::Tick;
@@ -138,7 +140,8 @@ impl Arbiter {
         std::mem::take(&mut self.actions)
     }
 
-    /// When [`Event::Tick`] is due, if nothing happens before.
+    /// Time at which [`Event::Tick`] is due if no other event comes before; `None` if it need not
+    /// come.
     pub fn next_deadline(&self) -> Option<Duration> {
         let silences = self.seats.iter().filter_map(|seat| seat.state.ends());
         let awaited = self.seats.iter().filter_map(|seat| {
@@ -160,12 +163,12 @@ impl Arbiter {
         &self.finished
     }
 
-    /// The current pauses of clients.
+    /// The current periods in which clients are sent nothing.
     pub const fn silences(&self) -> QuietTimeouts {
         self.silences
     }
 
-    /// The last message to each client, with its channel, if the referee stops early.
+    /// The last message to each client if the referee stops early, with the client's channel.
     pub fn goodbyes(&self) -> Vec<(ChannelId, Vec<u8>)> {
         let line = Directive::new(Command::Disconnect, Position::START).line();
         let channels = self.seats.iter().filter_map(|seat| seat.channel);
@@ -182,7 +185,7 @@ impl Arbiter {
         self.has_ended
     }
 
-    /// The place of a player with this name.
+    /// The index of the player with this name.
     pub fn player(&self, name: &str) -> Option<usize> {
         self.tournament.players.iter().position(|player| player.name == name)
     }
@@ -216,7 +219,8 @@ impl Arbiter {
         }
     }
 
-    /// Ends what is over of the time in which a client is sent nothing, or gets ready.
+    /// Ends the periods that are over: those in which a client is sent nothing, and those in which
+    /// it gets ready. Returns true if there were any.
     fn end_silences(&mut self) -> bool {
         let mut has_changed = false;
         for seat in 0..self.seats.len() {
@@ -234,7 +238,7 @@ impl Arbiter {
         has_changed
     }
 
-    /// Says something to a client, if there is one.
+    /// Sends a message to the client of a seat, if there is one.
     fn say(&mut self, seat: usize, directive: &Directive) {
         if let Some(channel) = self.seats[seat].channel {
             self.send(channel, directive, false);
@@ -249,7 +253,8 @@ impl Arbiter {
         self.actions.push(Action::Message(message.into()));
     }
 
-    /// The position that a record to a client has where it is about none.
+    /// The position for a message to a client that is not about a position: the current position of
+    /// its game, or the start array.
     fn position_of(&self, seat: usize) -> Position {
         let game = self.seats[seat].game.and_then(|game| self.games.get(&game));
         game.map_or(Position::START, |game| game.board.place().position)

@@ -1,4 +1,4 @@
-//! Games move by move: who is asked, what is replied, and how it ends.
+//! The course of games: requests for moves, replies, and endings.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use crate::referee::wire::{DrawWord, Reply, Request, WireError};
 use crate::text::codes;
 
 impl Arbiter {
-    /// Tells those players their game who do not know it yet.
+    /// Sends the tags and moves of games to players who do not have them yet. Returns true if there
+    /// were any.
     pub(super) fn brief_players(&mut self) -> bool {
         let numbers: Vec<u32> = self.games.keys().copied().collect();
         let mut has_changed = false;
@@ -44,7 +45,7 @@ impl Arbiter {
         true
     }
 
-    /// A client is ready for its game.
+    /// Notes that a client is ready for its game.
     pub(super) fn note_ready(&mut self, seat: usize) {
         let SeatState::Preparing { .. } = self.seats[seat].state else { return };
         let number = self.seats[seat].game.unwrap_or_default();
@@ -56,7 +57,8 @@ impl Arbiter {
         self.seats[seat].state = state;
     }
 
-    /// Asks those players for a move whose turn it is, where both are there.
+    /// Asks the players on move for their moves, in all games in which both players are ready.
+    /// Returns true if any player was asked.
     pub(super) fn ask_for_moves(&mut self) -> bool {
         let is_ready = |seat: usize| {
             matches!(self.seats[seat].state, SeatState::Informed | SeatState::Waiting)
@@ -88,7 +90,8 @@ impl Arbiter {
         }
     }
 
-    /// The clock of a player runs from now on, if no later `respond` is on its way.
+    /// Notes that a `respond` was written, and starts the clock of the player unless a later
+    /// `respond` is still being written.
     pub(super) fn note_written(&mut self, at: Duration, channel: ChannelId) {
         let Some(guest) = self.channels.get_mut(&channel).filter(|guest| guest.unwritten > 0)
         else {
@@ -112,7 +115,8 @@ impl Arbiter {
         Some(game.clocks.flag_falls(self.tournament.time_margin)? + FLAG_GRACE)
     }
 
-    /// Ends games in which the time is over.
+    /// Ends the games in which the player on move has overstepped its time. Returns true if there
+    /// were any.
     pub(super) fn drop_flags(&mut self) -> bool {
         let has_fallen =
             |game: &&GameInPlay| self.flag_falls(game).is_some_and(|falls| falls <= self.now);
@@ -131,7 +135,7 @@ impl Arbiter {
         self.finish(number, outcome, &why);
     }
 
-    /// A line of a client.
+    /// Takes a line of a client.
     pub(super) fn hear_client(&mut self, at: Duration, seat: usize, line: Vec<u8>) {
         let state = self.seats[seat].state;
         let number = self.seats[seat].game.unwrap_or_default();
@@ -169,7 +173,8 @@ impl Arbiter {
         }
     }
 
-    /// Nobody sees that a serial line was closed: there, who signs on again has gone away and come back.
+    /// Takes another `sign_on` of a client. On a serial line it means that the client has gone away
+    /// and come back, because such a line cannot report a disconnection. Elsewhere it is a fault.
     fn hear_again(&mut self, at: Duration, seat: usize, name: &str) {
         let channel = self.seats[seat].channel;
         let is_serial = matches!(self.tournament.listen, Listen::Serial(_));
@@ -201,7 +206,8 @@ impl Arbiter {
         }
     }
 
-    /// A client that cannot go on has lost its game, and may play the next one.
+    /// Takes a fault of a client, which says that it cannot go on. The client loses its game, but
+    /// may play the next one.
     fn hear_fault(&mut self, seat: usize, reason: Option<String>) {
         let reason = reason.unwrap_or_else(|| "it says no reason".into());
         let what = format!("{} cannot go on: {reason}", self.name(seat));
@@ -212,7 +218,8 @@ impl Arbiter {
         }
     }
 
-    /// Something that is no message, or does not belong here: in place of a move it is an infraction.
+    /// Handles a line that is invalid or not allowed now. If a move is due, the line is an
+    /// infraction.
     pub(super) fn hear_wrong(&mut self, seat: usize, error: &WireError) {
         match self.seats[seat].state {
             SeatState::Thinking => self.refuse_move(seat, error),
@@ -220,7 +227,7 @@ impl Arbiter {
         }
     }
 
-    /// Handles a reply that is not a move.
+    /// Handles a reply without a legal move.
     fn refuse_move(&mut self, seat: usize, error: &WireError) {
         self.send_fault(seat, error);
         let why = format!("{}: {error}", self.name(seat));
@@ -253,7 +260,8 @@ impl Arbiter {
         }
     }
 
-    /// Asks the tablebases whether a game goes on, where the tournament wants it.
+    /// Asks the tablebases whether a game goes on, if the settings ask for it and few enough pieces
+    /// are left.
     fn ask_tablebases(&mut self, number: u32) {
         let Some(rule) = &self.tournament.syzygy else { return };
         let Some(game) = self.games.get_mut(&number) else { return };
@@ -264,7 +272,7 @@ impl Arbiter {
         }
     }
 
-    /// The referee of before has asked, and had no answer.
+    /// Asks the tablebases again what an earlier referee asked without getting an answer.
     pub(super) fn ask_tablebases_again(&mut self) {
         let waiting = self.games.values().filter(|game| game.awaits_tablebase);
         self.actions.extend(waiting.map(|game| Action::Probe(game.pairing.game)));
@@ -281,7 +289,8 @@ impl Arbiter {
         }
     }
 
-    /// A client has broken the rules. Where a supervisor is there, it decides; otherwise the game is lost.
+    /// Handles a breach of the rules by a client. If a supervisor is present, it decides; otherwise
+    /// the client loses its game.
     fn note_infraction(&mut self, seat: usize, why: &str) {
         let now = self.now;
         if self.seats[seat].state == SeatState::Thinking {
@@ -302,7 +311,7 @@ impl Arbiter {
         self.finish(number, outcome, &format!("{why}{rest}"));
     }
 
-    /// A client does not come back.
+    /// Ends the game of a client that does not come back.
     pub(super) fn abandon(&mut self, seat: usize) {
         let Some(number) = self.seats[seat].game else { return };
         let why = format!("{} is not there", self.name(seat));
@@ -333,7 +342,8 @@ impl Arbiter {
         let words = speech::last_words(&game, &outcome);
         for seat in game.seats {
             let until = self.now + self.silences.conclude;
-            // One that is started is started for its next game; another one is waited for no more.
+            // A client that the referee can start is started again for its next game. Another
+            // absent client is awaited no longer.
             let can_start = self.can_be_started(self.player_of(seat));
             let is_given_up = self.seats[seat].is_away() && !can_start;
             let client = &mut self.seats[seat];
@@ -371,7 +381,7 @@ enum Judged {
 /// Interprets a reply in its game, without making its move.
 ///
 /// # Errors
-/// It breaks the rules.
+/// The reply breaks the rules.
 fn judged(game: &GameInPlay, reply: &Reply) -> Result<Judged, WireError> {
     let color = game.board.turn();
     let position = game.board.place().position;

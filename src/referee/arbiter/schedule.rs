@@ -1,4 +1,4 @@
-//! Which games are played when.
+//! The schedule of games.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,7 +14,7 @@ use crate::referee::standings::Standings;
 use crate::referee::wire::{Command, Directive};
 
 impl Arbiter {
-    /// Finds the games that are to come by now.
+    /// Finds the games that are not over, as far as their players are known.
     pub(super) fn plan(&mut self) {
         self.note_absences();
         let Tournament { pairing, players, games_per_encounter, .. } = &*self.tournament;
@@ -24,8 +24,8 @@ impl Arbiter {
         self.to_come = state.next.into();
     }
 
-    /// Players who have signed off are not paired in the next round of a Swiss tournament. A round that
-    /// has begun is not changed.
+    /// Notes which players have signed off, so that they are not paired in the next round of a
+    /// Swiss tournament. A round that has begun is not changed.
     fn note_absences(&mut self) {
         if !self.is_swiss() {
             return;
@@ -41,7 +41,7 @@ impl Arbiter {
         self.absences.rounds.insert(begun + 1, absent);
     }
 
-    /// Somebody has signed off, or is there again.
+    /// Pairs the next Swiss round again, because a player has signed off or is present again.
     pub(super) fn pair_again(&mut self) {
         if self.is_swiss() && !self.is_tested {
             self.plan();
@@ -56,8 +56,8 @@ impl Arbiter {
         matches!(self.tournament.pairing, PairingRule::Knockout { .. })
     }
 
-    /// If nothing else is left to play, the games of players who have signed off are skipped. In a
-    /// knockout these games are lost instead, so that somebody advances.
+    /// Skips the games of players who have signed off, if no other games are left to play. In a
+    /// knockout they lose these games instead, so that their opponents advance.
     pub(super) fn leave_out_games(&mut self) -> bool {
         let is_busy = !self.called.is_empty() || !self.games.is_empty() || self.is_paused;
         if is_busy || self.is_knockout() || self.finished.is_empty() {
@@ -92,7 +92,7 @@ impl Arbiter {
         !left_out.is_empty()
     }
 
-    /// Lets no game begin when the sequential test has its answer.
+    /// Lets no further game begin once the sequential test has its verdict.
     fn end_test(&mut self) {
         if self.tournament.sprt.is_none() {
             return;
@@ -108,7 +108,8 @@ impl Arbiter {
         }
     }
 
-    /// The games that are to come by now, in their order, those that are played among them.
+    /// The games that are not over, as far as their players are known, in the order in which they
+    /// are to begin. They include the games in play.
     pub fn to_come(&self) -> impl Iterator<Item = &Pairing> {
         self.to_come.iter()
     }
@@ -117,7 +118,8 @@ impl Arbiter {
         !self.to_come.is_empty()
     }
 
-    /// Awaits those who never came, as soon as others have played and nothing else is left to do.
+    /// Begins to wait for players who never came, once others have played and no other game can be
+    /// played. Returns true if there are such players.
     pub(super) fn await_latecomers(&mut self) -> bool {
         let is_idle = self.called.is_empty() && self.games.is_empty() && !self.is_paused;
         if !is_idle || self.finished.is_empty() {
@@ -139,7 +141,7 @@ impl Arbiter {
         !missed.is_empty()
     }
 
-    /// Lets the players of the next games sit down.
+    /// Gives seats to the players of the next games.
     pub(super) fn call_players(&mut self) -> bool {
         let mut has_changed = false;
         while !self.is_paused
@@ -164,9 +166,9 @@ impl Arbiter {
         has_changed
     }
 
-    /// The next game for which there are clients, or for which they can be started: first of players that play
-    /// no other one, then of any. Where nothing else is left to do, one whose players went away too long ago is
-    /// called too: they lose it.
+    /// The next game for which clients are present or can be started. Games between players who
+    /// play no other game come first. If there is no such game and no game is being played, the
+    /// next game of players who have been away for too long is called, and they lose it.
     fn next_game(&self) -> Option<CalledGame> {
         let players = 0..self.tournament.players.len();
         let free: Vec<Option<usize>> =
@@ -188,7 +190,8 @@ impl Arbiter {
             .or_else(|| self.lost_game())
     }
 
-    /// The next game whose players went away too long ago, if nothing else is left to do.
+    /// The next game of players who have been away for too long, if no other game is called or
+    /// being played.
     fn lost_game(&self) -> Option<CalledGame> {
         if !self.called.is_empty() || !self.games.is_empty() {
             return None;
@@ -233,7 +236,7 @@ impl Arbiter {
         true
     }
 
-    /// A game that cannot be begun.
+    /// Records a game that cannot begin, because its opening cannot be played.
     fn strike_out(&mut self, pairing: &Pairing, seats: [usize; 2], opening: Opening) {
         for seat in seats {
             self.seats[seat].game = None;
@@ -252,7 +255,7 @@ impl Arbiter {
         self.record(game);
     }
 
-    /// Keeps a game that is over.
+    /// Records a game that is over, and updates the games to come.
     pub(super) fn record(&mut self, game: FinishedGame) {
         let number = game.pairing.game;
         let result = game.outcome.result;
@@ -260,7 +263,7 @@ impl Arbiter {
         self.actions.push(Action::GameOver { game: number, result });
         match self.tournament.pairing {
             PairingRule::Swiss { .. } | PairingRule::Knockout { .. } => self.plan(),
-            // No outcome says who meets whom.
+            // Here the pairings do not depend on outcomes.
             PairingRule::RoundRobin { .. } | PairingRule::Gauntlet { .. } => {
                 let place = self.to_come.iter().position(|pairing| pairing.game == number);
                 place.map(|place| self.to_come.remove(place));
@@ -287,7 +290,8 @@ impl Arbiter {
         utc(unix.saturating_add(self.now.saturating_sub(at).as_secs()))[..10].to_string()
     }
 
-    /// Says goodbye when all is played.
+    /// Ends the tournament and disconnects all clients once all games are over. Returns true if it
+    /// does.
     pub(super) fn end_tournament(&mut self) -> bool {
         let is_busy = self.seats.iter().any(|seat| seat.state.silent_until().is_some());
         if self.has_ended || self.has_games_left() || !self.games.is_empty() || is_busy {

@@ -1,13 +1,13 @@
-//! The seats of players. A player that plays several games at once has a client for each, and each client a
-//! seat of its own.
+//! The seats of players. A player that plays several games at once has a client for each game, and
+//! each client has its own seat.
 
 use super::Arbiter;
 use crate::referee::seat::Seat;
 use crate::referee::settings::Tournament;
 
 impl Arbiter {
-    /// The player of a seat. The first seats of all players come first, in the order of the settings, then
-    /// their second seats, and so on.
+    /// The player of a seat. The first seats of all players come first, in the order of the
+    /// settings, then their second seats, and so on.
     pub(super) fn player_of(&self, seat: usize) -> usize {
         seat % self.tournament.players.len().max(1)
     }
@@ -18,14 +18,14 @@ impl Arbiter {
         (player..self.seats.len()).step_by(self.tournament.players.len().max(1)).take(most)
     }
 
-    /// The next seat of a player, which does not exist by now; `None` if it has as many as it may have.
+    /// The number of a new seat for a player; `None` if the player has its maximum number of seats.
     pub(super) fn next_seat_of(&self, player: usize) -> Option<usize> {
         let count = self.seats_of(player).count();
         let Tournament { players, .. } = &*self.tournament;
         (count < self.tournament.most_clients(player)).then(|| player + count * players.len())
     }
 
-    /// Makes the seats up to this one, a row for all players at a time.
+    /// Adds seats until this one exists. Each step adds a seat for every player.
     pub(super) fn make_seat(&mut self, seat: usize) {
         let players = self.tournament.players.len().max(1);
         let rows = seat / players + 1;
@@ -43,7 +43,8 @@ impl Arbiter {
         self.tournament.players.get(player).map_or("?", |player| &player.name)
     }
 
-    /// The name of a client: that of its player, and which of its clients it is from the second one on.
+    /// The name of a client: the name of its player, such as `A`, or `A (2)` for the player's
+    /// second client.
     pub(super) fn client_name(&self, seat: usize) -> String {
         self.tournament.client_name(seat)
     }
@@ -53,13 +54,14 @@ impl Arbiter {
         self.seats_of(player).any(|seat| !self.seats[seat].is_away())
     }
 
-    /// True if a client of the player has signed off and none has signed on since: it is not paired, but on seats
-    /// of other clients that are there.
+    /// True if a client of the player has signed off and none has signed on since. The player then
+    /// plays only on seats of other clients that are present.
     pub(super) fn has_signed_off(&self, player: usize) -> bool {
         self.seats_of(player).any(|seat| self.seats[seat].has_signed_off)
     }
 
-    /// A client of the player is there again, or wanted again.
+    /// Forgets that a client of the player has signed off, because a client is present or wanted
+    /// again.
     pub(super) fn forget_sign_off(&mut self, player: usize) {
         if self.has_signed_off(player) {
             let seats: Vec<usize> = self.seats_of(player).collect();
@@ -73,8 +75,8 @@ impl Arbiter {
         self.seats_of(player).all(|seat| self.seats[seat].game.is_none())
     }
 
-    /// The seat on which a player can play another game: one with a client that is there, otherwise one whose
-    /// client can be started.
+    /// The seat on which a player can play another game: one whose client is present, otherwise one
+    /// whose client can be started.
     pub(super) fn free_seat(&self, player: usize) -> Option<usize> {
         let free = || self.seats_of(player).filter(|seat| self.seats[*seat].game.is_none());
         let present = free().find(|seat| !self.seats[*seat].is_away());

@@ -36,7 +36,8 @@ pub(super) fn tags(tournament: &Tournament, game: &GameInPlay, player: usize) ->
     Directive { tags, ..Directive::new(Command::Inform, game.board.start().position) }
 }
 
-/// The moves that a player has to know before it is asked, or before its opponent is: one message each.
+/// The moves that a player must know before it or its opponent is asked for a move; each move is
+/// one message.
 pub(super) fn history(game: &GameInPlay, color: Color) -> Vec<Directive> {
     let moves = game.board.moves();
     let known = match game.board.turn() == color {
@@ -68,7 +69,7 @@ pub(super) fn respond(tournament: &Tournament, game: &GameInPlay) -> Directive {
     directive
 }
 
-/// The end of the game and its result.
+/// The messages with the result and the end of a game.
 pub(super) fn last_words(game: &GameInPlay, outcome: &Outcome) -> [Directive; 2] {
     let position = game.board.place().position;
     let result = ("Result".to_string(), outcome.result.to_string());

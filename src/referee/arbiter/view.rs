@@ -10,7 +10,7 @@ use crate::referee::snapshot::{RunningGame, SeatView, SideView, Snapshot};
 use crate::text::san;
 
 impl Arbiter {
-    /// The tournament at a time, which is not before that of the last event.
+    /// The state of the tournament at `now`, which must not be before the time of the last event.
     pub fn snapshot(&self, now: Duration) -> Snapshot<'_> {
         let is_called =
             |game: u32| self.games.contains_key(&game) || self.called.contains_key(&game);
@@ -52,7 +52,7 @@ impl Arbiter {
 
     fn side_view(&self, game: &GameInPlay, color: Color, now: Duration) -> SideView {
         let [player, seat] = [game.players(), game.seats].map(|both| both[color as usize]);
-        // The last move is the opponent's of who is to move.
+        // The last move was made by the opponent of the side to move.
         let back = if game.board.turn() == color { 2 } else { 1 };
         let last = game.played.len().checked_sub(back).and_then(|ply| game.played.get(ply));
         let left = game.clocks.left(color).map(|left| match game.board.turn() == color {

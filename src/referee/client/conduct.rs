@@ -1,4 +1,4 @@
-//! When a client resigns, offers and takes draws.
+//! When a client resigns, and when it offers, accepts and claims draws.
 
 use std::str::FromStr;
 
@@ -33,16 +33,19 @@ impl FromStr for Threshold {
 /// Behaviour of a client besides its moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Conduct {
-    /// It resigns when it is behind by so much for so long; `None` is never.
+    /// The client resigns after `moves` consecutive scores of at most `-centipawns`; `None`: it
+    /// never resigns.
     pub resign: Option<Threshold>,
-    /// It offers a draw when its scores were that near to 0 for so long, and takes one when its last
-    /// score is; `None` is never.
+    /// The client offers a draw after `moves` consecutive scores within `centipawns` of 0. It
+    /// accepts a draw if its last score is within `centipawns` of 0. `None`: it does neither.
     pub draw: Option<Threshold>,
-    /// It claims a draw by the third repetition, fifty moves, or bare material.
+    /// True if the client claims draws by threefold repetition, by fifty moves, and by bare
+    /// material.
     pub claims: bool,
 }
 
-/// The scores of own moves so far.
+/// Numbers of the client's consecutive moves, up to the last one, with losing and with level
+/// scores.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Scores {
     behind: u32,
@@ -50,7 +53,7 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// Takes the score of a move; without one nothing is known any more.
+    /// Takes the score of a move. A move without a score sets both numbers to 0.
     pub(super) fn add(&mut self, conduct: &Conduct, ce: Option<i32>) {
         let ce = ce.map(i64::from);
         let holds = |threshold: Option<Threshold>, test: fn(i64, i64) -> bool| {

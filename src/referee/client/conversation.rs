@@ -15,7 +15,7 @@ use crate::referee::wire::{
     SearchReport, write_line,
 };
 
-/// Number of messages that may be queued.
+/// Maximum number of queued messages.
 const WAITING: usize = 64;
 
 /// A program that takes part in a tournament.
@@ -39,23 +39,23 @@ pub enum End {
     SignedOff,
     /// The channel was closed, or broke.
     Closed,
-    /// It was closed before anything came but faults.
+    /// The channel was closed before any message other than a fault arrived.
     Refused,
 }
 
 /// Events for a human.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// A game begins, of these players.
+    /// A game between these players begins.
     Begins {
         /// The tag `White`.
         white: String,
         /// The tag `Black`.
         black: String,
     },
-    /// A game ended, with this result if it was told.
+    /// A game ended, with this result if the referee sent it.
     Ends(Option<String>),
-    /// The referee cannot go on, for this reason if it told one.
+    /// The referee sent a fault, with this reason if it gave one.
     Fault(Option<String>),
     /// No move was found, for this reason; the game is lost.
     NoMove(String),
@@ -66,7 +66,7 @@ pub enum Note {
 /// Why a message has no answer.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoAnswer {
-    /// It cannot be followed.
+    /// The message is invalid or does not fit the game.
     #[error("{0}")]
     Message(String),
     /// No move was found.
@@ -98,12 +98,12 @@ impl<T: Thinker> Client<T> {
         self.concluded
     }
 
-    /// Signs on under a name and answers what the referee sends until one of them ends it, the client
-    /// when `games` games were concluded.
+    /// Signs on under a name and answers the referee's messages until one of the two ends the
+    /// conversation. The client ends it after `games` games, if this number is given.
     ///
     /// # Errors
-    /// The referee sent an invalid message, which is reported to it. If no move can be found, this is
-    /// reported as well, and the next game may follow.
+    /// The referee sent an invalid message; this is reported to the referee. A move that cannot be
+    /// found is reported to the referee too, but it is no error: the next game may follow.
     pub fn converse<R: Read + Send + 'static>(
         &mut self,
         (reader, mut writer): (R, impl Write),
@@ -145,7 +145,8 @@ impl<T: Thinker> Client<T> {
                     note(Note::NoMove(reason.clone()));
                     Request::Fault { reason: Some(reason) }
                 }
-                // A line that stays when a referee goes: another one knows nobody yet.
+                // A channel such as a serial line stays open when its referee ends. The next
+                // referee does not know the client yet, so the client signs on again.
                 Ok((Command::Fault, _)) if is_unknown => {
                     if write_line(&mut writer, &sign_on).is_err() {
                         return Ok(closed);
@@ -157,7 +158,7 @@ impl<T: Thinker> Client<T> {
                     send(&mut writer, &Request::SignOff).ok();
                     return Ok(End::SignedOff);
                 }
-                // What was thought about a game that is over interests nobody.
+                // A reply is not sent if its game is over.
                 Ok((_, Some(Request::Reply(_)))) if inbox.has_ended_the_game() => continue,
                 Ok((_, None)) => continue,
                 Ok((_, Some(request))) => request,
@@ -168,7 +169,8 @@ impl<T: Thinker> Client<T> {
         }
     }
 
-    /// Takes a message; the reply, if it wants one. `interrupt` is asked while a move is searched.
+    /// Takes a message and returns the reply, if the message requires one. `interrupt` is called
+    /// repeatedly during a search; if it returns true, the search ends.
     ///
     /// # Errors
     /// The message cannot be followed, or no move was found.
@@ -247,7 +249,7 @@ impl<T: Thinker> Client<T> {
         Ok(Reply { position, mv: Some(mv), draw, resigns: false, search })
     }
 
-    /// The draw offer or claim with the move that was just made.
+    /// The claim, rejection or offer of a draw that goes with the move just made.
     fn draw_word(&self, directive: &Directive) -> Option<DrawWord> {
         let ending = self.game.board().and_then(|board| board.ending());
         let may_claim = matches!(ending, Some(Ending::Repetition | Ending::FiftyMoves));
@@ -264,8 +266,8 @@ impl<T: Thinker> Client<T> {
 }
 
 impl Inbox {
-    /// Reads in a thread of its own, so that a search can be ended; the referee waits when too many
-    /// messages do.
+    /// Reads messages in a separate thread, so that a message can end a search. The thread stops
+    /// reading while [`WAITING`] messages are queued; the referee then has to wait.
     fn new(reader: impl Read + Send + 'static) -> Inbox {
         let (sender, incoming) = sync_channel(WAITING);
         std::thread::spawn(move || {
@@ -279,12 +281,13 @@ impl Inbox {
         Inbox { incoming, waiting: VecDeque::new(), is_closed: false }
     }
 
-    /// The next message, or what is wrong with it; `None` when no more can come.
+    /// Waits for the next message. Returns it, or the reason why it is invalid; `None` if no
+    /// further message can arrive.
     fn next(&mut self) -> Option<Result<Directive, NoAnswer>> {
         self.waiting.pop_front().or_else(|| self.incoming.recv().ok().map(read))
     }
 
-    /// Whether a message has come that ends the game, or none can come any more.
+    /// True if a message that ends the game has arrived, or if no further message can arrive.
     fn has_ended_the_game(&mut self) -> bool {
         use std::sync::mpsc::TryRecvError;
         while self.waiting.len() < WAITING {

@@ -17,7 +17,7 @@ pub struct KnownGame {
     tags: BTreeMap<String, String>,
 }
 
-/// More moves than this are not made to find out what a clock shows.
+/// Maximum number of moves that are replayed to find out what a clock shows.
 const MAX_MOVES: u32 = 10_000;
 
 impl KnownGame {
@@ -31,19 +31,19 @@ impl KnownGame {
         self.board.as_ref()
     }
 
-    /// The value of a tag that the referee told.
+    /// The value of a tag, if the referee has sent the tag.
     pub fn tag(&self, name: &str) -> Option<&str> {
         self.tags.get(name).map(String::as_str)
     }
 
-    /// Takes tags, from whatever message has them.
+    /// Takes the tags of a message of any kind.
     pub fn inform(&mut self, directive: &Directive) {
         self.tags.extend(directive.tags.iter().cloned());
     }
 
-    /// Takes position and moves of a message. If the position and its counters are the known ones, the
-    /// history is kept, so repetitions are seen. Otherwise the game starts over with the moves of the
-    /// message.
+    /// Takes the position and the moves of a message. If the position and its counters are those of
+    /// the known board, the history is kept, so that repetitions are recognised. Otherwise the game
+    /// starts over with the moves of the message.
     ///
     /// # Errors
     /// No game can be played from the position, or a move is not legal.
@@ -64,15 +64,16 @@ impl KnownGame {
         }
     }
 
-    /// Makes an own move.
+    /// Makes a move of the client.
     pub fn play(&mut self, mv: Move) {
         if let Some(board) = &mut self.board {
             board.play(mv);
         }
     }
 
-    /// Thinking time of the side to move: from the engine clocks of the referee, else from the time
-    /// control and the used time, else `usual`.
+    /// Thinking time of the side to move: from the engine clocks in the message, else from the time
+    /// control and the used time. Otherwise it is `usual`, or unlimited if the message has search
+    /// limits.
     pub fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
         told(&directive.left, self.turn()).or_else(|| self.by_used_time(directive.used?)).unwrap_or(
             match directive.left.search == SearchLimits::default() {
@@ -93,7 +94,7 @@ impl KnownGame {
             return Some(MoveTime::Fixed(time));
         }
         let remaining = Color::ALL.map(|color| after_moves(&control, moves_of(board, color)));
-        // Whole seconds: up to one more was used.
+        // The message has whole seconds: up to one second more was used.
         let seconds = [used.white, used.black].map(|used| Duration::from_secs(used + 1));
         let left = |side: usize| {
             let whole = Duration::from_secs([used.black, used.white][side]);
@@ -108,7 +109,8 @@ impl KnownGame {
     }
 }
 
-/// Whether a message is about a place that is known. What it does not say does not differ.
+/// True if a message has the position and the counters of `place`. A counter that the message
+/// leaves out is taken as equal.
 fn is_known(place: &Place, directive: &Directive) -> bool {
     let is_same = |said: Option<u32>, known: u32| said.is_none_or(|said| said == known);
     place.position.identity() == directive.position.identity()
@@ -124,8 +126,8 @@ fn start(directive: &Directive) -> Start {
     Start { position: directive.position, counters }
 }
 
-/// Number of moves of a side since the start of the game, or by the move number if the game began
-/// elsewhere.
+/// Number of moves of a side since the start of the game. If no moves are known, the moves since
+/// move 1 are counted, by the current move number.
 fn moves_of(board: &GameBoard, color: Color) -> u32 {
     let since = match board.moves().is_empty() {
         true => 1,
@@ -135,13 +137,14 @@ fn moves_of(board: &GameBoard, color: Color) -> u32 {
     made + u32::from(color == Color::White && board.turn() == Color::Black)
 }
 
-/// A clock after this number of moves that took no time.
+/// The clock after `moves` moves that took no time.
 fn after_moves(control: &TimeControl, moves: u32) -> Remaining {
     let moves = 0..moves.min(MAX_MOVES);
     moves.fold(control.start(), |remaining, _| control.after_move(&remaining, Duration::ZERO))
 }
 
-/// The clocks for engines. If the other side has no clock, it is the client's own.
+/// The time that a message has for engines; `None` if it has no clock of the client. If the
+/// opponent has no clock, the client's clock is used for both.
 fn told(left: &TimeLeft, turn: Color) -> Option<MoveTime> {
     if let Some(time) = left.move_time {
         return Some(MoveTime::Fixed(time));

@@ -1,15 +1,16 @@
 //! An engine as a client of a referee.
 //!
-//! [`KnownGame`] is the game as a client knows it, [`Conduct`] when it resigns, offers and takes draws,
-//! and [`Client`] what answers the messages of a referee, with an engine that plays ([`Thinker`]).
+//! [`KnownGame`] is the game as a client knows it. [`Conduct`] says when the client resigns, and
+//! when it offers, accepts or claims a draw. [`Client`] answers the messages of a referee; an
+//! engine finds its moves ([`Thinker`]).
 
 mod conduct;
 mod conversation;
 mod known_game;
 mod thinker;
 
-/// The environment variable that has the token of a client that a referee starts: the client signs on with
-/// it as its address, by which the referee knows it.
+/// Environment variable with the token of a client that the referee starts. The client signs on
+/// with the token as its address, so that the referee recognises it.
 pub const TOKEN_VARIABLE: &str = "EPDB_TOKEN";
 
 pub use conduct::{Conduct, Threshold};

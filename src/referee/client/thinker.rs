@@ -29,60 +29,66 @@ pub struct Thought {
     pub search: SearchReport,
 }
 
-/// Asked again and again during a search: whether the game has ended meanwhile.
+/// Called repeatedly during a search; returns true if the game has ended meanwhile.
 pub type Interrupt<'a> = dyn FnMut() -> bool + 'a;
 
 /// A move finder.
 pub trait Thinker {
-    /// A new game begins.
+    /// Notes that a new game begins.
     fn forget(&mut self);
 
-    /// True if [`Thinker::prepare`] takes time, for which the referee is asked to wait.
+    /// True if [`Thinker::prepare`] takes time. The referee is then asked to wait for it.
     fn takes_time(&self) -> bool {
         false
     }
 
-    /// Gets ready for a game that begins in this position, so that the clock pays for thinking only.
+    /// Gets ready for a game that begins in this position. No clock runs yet, so that getting ready
+    /// costs no thinking time.
     fn prepare(&mut self, _start: &Position) {}
 
-    /// Finds a legal move; any one will do once `interrupt` was true.
+    /// Finds a legal move. Once `interrupt` has returned true, any legal move will do.
     ///
     /// # Errors
     /// The reason why there is no move.
     fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String>;
 
-    /// Something about the last search that a human should know and has not been told yet.
+    /// Returns a remark on the last search for the user, if there is one that was not returned
+    /// before.
     fn remark(&mut self) -> Option<String> {
         None
     }
 }
 
-/// A UCI engine that thinks. After a move at which it failed it is started again, for the next game.
+/// A UCI engine that finds moves. An engine that fails at a move is started again for the next
+/// game.
 #[derive(Debug)]
 pub struct EngineThinker {
     spec: EngineSpec,
     timeout: Duration,
     clock: Arc<dyn Clock>,
     engine: Option<Engine>,
-    /// Whether the game is known to the engine, and is one of Chess960.
+    /// True if the game that the engine knows is a game of Chess960; `None` if the engine knows no
+    /// game.
     game: Option<bool>,
-    /// The first field of the engine's output that could not be read, and whether it was remarked upon.
+    /// The first field of the engine's output that could not be read, and whether such a field was
+    /// ever reported in a remark.
     unreadable: (Option<String>, bool),
 }
 
-/// Maximum number of moves of a reported line; a message has one line.
+/// Maximum number of moves of a reported variation; the message with it must fit into one line.
 const MAX_LINE: usize = 32;
 
 impl EngineThinker {
-    /// An engine that is given up when it says nothing for `timeout`, as [`Engine::start`] has it.
+    /// Takes an engine without starting it. The engine is given up if it prints nothing for
+    /// `timeout`, as described at [`Engine::start`].
     pub fn new(spec: EngineSpec, timeout: Duration, clock: Arc<dyn Clock>) -> EngineThinker {
         EngineThinker { spec, timeout, clock, engine: None, game: None, unreadable: (None, false) }
     }
 
-    /// Starts the engine, if that was not done yet.
+    /// Starts the engine if it does not run yet.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The engine cannot be started.
     pub fn start(&mut self) -> Result<&mut Engine, EngineError> {
         let engine = match self.engine.take() {
             Some(engine) => engine,
@@ -105,7 +111,7 @@ impl EngineThinker {
         engine.play_within(&start, turn.board.moves(), limits, &mut |_, _| interrupt())
     }
 
-    /// The engine, which knows that a game has begun.
+    /// Returns the engine after telling it that a game has begun, unless it knows that already.
     fn begin_game(&mut self, is_chess960: bool) -> Result<&mut Engine, EngineError> {
         self.start()?;
         let is_known = self.game == Some(is_chess960);
@@ -121,7 +127,7 @@ impl EngineThinker {
 impl Thinker for EngineThinker {
     fn forget(&mut self) {
         self.game = None;
-        // The error of the start is reported when a move is wanted.
+        // If the engine cannot be started, the error is reported when a move is wanted.
         self.start().ok();
     }
 
@@ -131,7 +137,8 @@ impl Thinker for EngineThinker {
 
     fn prepare(&mut self, start: &Position) {
         if self.begin_game(start.is_chess960()).is_err() {
-            // The next attempt, when a move is wanted, tells why.
+            // When a move is wanted, the engine is started again, and this attempt reports the
+            // error.
             (self.engine, self.game) = (None, None);
         }
     }

@@ -25,15 +25,15 @@ pub enum SettingsText {
         /// The text.
         text: String,
     },
-    /// The words of a command line, as other managers of tournaments take them.
+    /// The words of a command line in the style of other tournament managers.
     Words(Vec<String>),
 }
 
 impl SettingsText {
-    /// The tournament that they describe.
+    /// Parses the settings.
     ///
     /// # Errors
-    /// They describe none.
+    /// The settings are invalid.
     pub fn tournament(&self) -> Result<Tournament> {
         match self {
             SettingsText::Toml { name, text } => Tournament::from_toml(text, name),
@@ -41,7 +41,8 @@ impl SettingsText {
         }
     }
 
-    /// The first line or word that others have not: it, and what they have in its place.
+    /// The first line or word that differs in two settings: as in `self`, and as in `others`. A
+    /// missing one is `nothing`.
     pub(crate) fn difference<'a>(&'a self, others: &'a SettingsText) -> [&'a str; 2] {
         let [mine, theirs] = [self, others].map(SettingsText::parts);
         let place = mine.iter().zip(&theirs).take_while(|(one, other)| one == other).count();
@@ -59,7 +60,7 @@ impl SettingsText {
 /// The content of a line of a log, after its time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// The settings of the tournament; the first line, and only that one.
+    /// The settings of the tournament. They are the first entry of a log, and no other entry.
     Settings(SettingsText),
     /// Something that happened.
     Event(Event),
@@ -67,18 +68,18 @@ pub enum Entry {
     Note(Note),
 }
 
-/// Something that follows from what happened: nothing is lost without it but to the reader.
+/// Something that follows from what happened. The state of the arbiter does not depend on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
     /// The address for clients.
     Listen(String),
-    /// The referee ends because it was told to, or because it cannot go on: nobody takes over.
+    /// The referee ends on command, or because it cannot go on. No observer takes over.
     Stopped,
-    /// A connection was refused before anybody had signed on over it.
+    /// A connection was refused before a client had signed on.
     Refused {
         /// Number of other refusals since the last one that was logged.
         others: u64,
-        /// The first bytes of what came over it.
+        /// The first bytes that were received over the connection.
         line: Vec<u8>,
     },
     /// Something that is done next.
@@ -86,7 +87,8 @@ pub enum Note {
 }
 
 impl Entry {
-    /// The line, without time and line end: a word, and what belongs to it.
+    /// The text of the line without its time and its end: a word for the kind of entry, and the
+    /// data.
     pub fn text(&self) -> String {
         match self {
             Entry::Settings(SettingsText::Toml { name, text }) => {
@@ -264,7 +266,8 @@ fn action(word: &str, rest: &str) -> Option<Action> {
     })
 }
 
-/// An opening as a record, whose moves are `sv`, and its name behind a tab.
+/// Writes an opening as a record with the moves in the operation `sv`. The name of the opening
+/// follows after a tab.
 fn opening_text(opening: &Opening) -> String {
     let Opening { start, moves, label } = opening;
     let mut record = EpdRecord::new(start.position);

@@ -1,4 +1,5 @@
-//! The log of the referee, and what it finds in it when it begins.
+//! The log that a referee writes, and the state that a referee recovers from the log when it
+//! begins.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -14,11 +15,11 @@ use crate::new_file::cannot_write;
 use crate::referee::arbiter::{Action, Arbiter, Event};
 use crate::referee::seat::ChannelId;
 
-/// The mode of a log.
+/// File mode of a log.
 #[cfg(unix)]
 const OWNER_ONLY: u32 = 0o600;
 
-/// A log that is written, which no other referee writes.
+/// A log that is opened for writing, and locked so that no other referee writes it.
 #[derive(Debug)]
 pub struct Log {
     file: File,
@@ -35,21 +36,21 @@ pub struct Recovered {
     pub arbiter: Arbiter,
     /// The time of the last line.
     pub at: Duration,
-    /// The highest number that a channel had.
+    /// The highest number of any channel so far.
     pub last_channel: ChannelId,
     /// The last address for clients.
     pub address: Option<String>,
-    /// Whether the last referee did not just go away: it was told to end, or could not go on.
+    /// True if the last referee ended on command, or because it could not go on.
     pub is_stopped: bool,
     /// Actions that follow from the last event and are not logged yet.
     to_note: VecDeque<Action>,
 }
 
 impl Recovered {
-    /// Before the first event of a tournament.
+    /// The state before the first event of a tournament.
     ///
     /// # Errors
-    /// The settings describe no tournament.
+    /// The settings are invalid.
     pub fn begin(settings: SettingsText) -> Result<Recovered> {
         let arbiter = Arbiter::new(Arc::new(settings.tournament()?));
         Ok(Recovered {
@@ -69,7 +70,7 @@ impl Recovered {
         !snapshot.finished.is_empty() || !snapshot.running.is_empty()
     }
 
-    /// Takes what a log says next.
+    /// Takes the next entry of a log.
     ///
     /// # Errors
     /// A logged action does not follow from the events.
@@ -91,7 +92,7 @@ impl Recovered {
             Event::Opened(channel) => self.last_channel = self.last_channel.max(channel),
             Event::Session { .. } => {
                 self.is_stopped = false;
-                // The last referee may have ended before it had noted all.
+                // The last referee may have ended before it had noted all actions.
                 self.to_note.clear();
             }
             _ => {}
@@ -104,8 +105,8 @@ impl Recovered {
         Ok(())
     }
 
-    /// Holds what is noted against what follows. Of a message only the place has to agree: its words may
-    /// be those of another version.
+    /// Compares a noted action with the action that follows from the events. The texts of messages
+    /// may differ, because another version may have written the log.
     fn take_action(&mut self, noted: &Action) -> Result<()> {
         match (self.to_note.pop_front(), noted) {
             (Some(Action::Message(_)), Action::Message(_)) => Ok(()),
@@ -118,7 +119,8 @@ impl Recovered {
         }
     }
 
-    /// Takes what a log says next, as far as it is there, and hands out each entry before.
+    /// Takes all further entries that the log has by now. `seen` gets each entry before it is
+    /// taken.
     ///
     /// # Errors
     /// The log is damaged or contradicts itself.
@@ -130,10 +132,10 @@ impl Recovered {
         Ok(())
     }
 
-    /// Reads what a log says so far; `None` where there is nothing yet.
+    /// Reads the entries that a log has so far; `None` if there are none yet.
     ///
     /// # Errors
-    /// The log is damaged, or its settings describe no tournament.
+    /// The log is damaged, or its settings are invalid.
     pub fn read(reader: &mut LogReader) -> Result<Option<Recovered>> {
         let mut recovered = match reader.next_entry()? {
             None => return Ok(None),
@@ -146,10 +148,10 @@ impl Recovered {
 }
 
 impl Log {
-    /// Opens the log for writing, or makes one; `None` where another referee holds it.
+    /// Opens or creates the log for writing, and locks it; `None` if another referee has locked it.
     ///
     /// # Errors
-    /// The system does not let it be opened or locked.
+    /// The log cannot be opened or locked.
     pub fn lock(path: &Path) -> Result<Option<Log>> {
         let file = open_private(path).map_err(|error| cannot_write(path, error))?;
         match file.try_lock() {
@@ -161,8 +163,8 @@ impl Log {
         }
     }
 
-    /// Reads the log. An incomplete last line, which was interrupted, is removed. A log without settings,
-    /// or with other settings and without a game, is started over with these.
+    /// Reads the log, and removes an incomplete last line. A log without settings, or with other
+    /// settings and no game, is started over with `settings`.
     ///
     /// # Errors
     /// The log is damaged, or it cannot be written.
@@ -180,7 +182,7 @@ impl Log {
             Some(recovered) if recovered.settings == *settings || recovered.has_games() => {
                 Ok(recovered)
             }
-            // What was begun with other settings was not played.
+            // The log is empty, or has other settings and no game.
             Some(_) | None => self.begin(settings),
         }
     }
@@ -199,17 +201,17 @@ impl Log {
     /// Adds a line.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The log cannot be written.
     pub fn add(&mut self, at: Duration, entry: &Entry) -> Result<()> {
         let line = format!("{} {}", at.as_micros(), entry.text());
         let check = self.chain.extend(line.as_bytes());
         self.write(format!("{check:08x} {line}\n").as_bytes())
     }
 
-    /// Brings to the disk what was added: from now on it survives a loss of power.
+    /// Syncs the added lines to the disk, so that they survive a loss of power.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The log cannot be written.
     pub fn sync(&self) -> Result<()> {
         Ok(self.file.sync_data().map_err(|error| cannot_write(&self.path, error))?)
     }
@@ -228,7 +230,7 @@ pub(in crate::referee) fn private() -> OpenOptions {
     options
 }
 
-/// Opens a log, which holds the tokens of clients, so that nobody but its owner can read it.
+/// Opens a log so that only its owner can read it, because it holds the tokens of clients.
 fn open_private(path: &Path) -> io::Result<File> {
     let file = private().read(true).create(true).truncate(false).open(path)?;
     #[cfg(unix)]
@@ -236,7 +238,7 @@ fn open_private(path: &Path) -> io::Result<File> {
         use std::os::unix::fs::PermissionsExt;
 
         let mut permissions = file.metadata()?.permissions();
-        // What is no plain file, such as /dev/null, is as it is.
+        // The mode of special files, such as /dev/null, is not changed.
         if file.metadata()?.is_file() && permissions.mode() & 0o777 != OWNER_ONLY {
             permissions.set_mode(OWNER_ONLY);
             file.set_permissions(permissions)?;

@@ -1,4 +1,4 @@
-//! Logs read, also while they are written.
+//! Reads logs, even while they are being written.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,11 +10,11 @@ use crate::error::{At, Error, Place, Result};
 
 /// First line of a log.
 pub(super) const HEADER: &str = "epdb referee log 3";
-/// The longest line that is read.
+/// Maximum length of a line in bytes.
 const MAX_LINE: usize = 16 << 20;
 const CHUNK: usize = 64 << 10;
 
-/// Reads a log line by line. At its end there may be more later.
+/// Reads a log line by line. Lines that are added after the end was reached can be read later.
 #[derive(Debug)]
 pub struct LogReader {
     file: File,
@@ -28,17 +28,18 @@ pub struct LogReader {
     chain: Chain,
 }
 
-/// The check of the last line, from which the check of the next one follows.
+/// The check of the last line, on which the check of the next line depends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Chain(u32);
 
 impl Chain {
-    /// Before the first line that has a check.
+    /// The chain before the first line that has a check.
     pub(super) fn new() -> Chain {
         Chain(crc32c::crc32c(HEADER.as_bytes()))
     }
 
-    /// The check of the next line, of which this is all behind the check and its blank.
+    /// Returns the check of the next line. `line` is the line without its check and the blank after
+    /// it.
     pub(super) fn extend(&mut self, line: &[u8]) -> u32 {
         self.0 = crc32c::crc32c_append(crc32c::crc32c(&self.0.to_le_bytes()), line);
         self.0
@@ -49,20 +50,20 @@ impl LogReader {
     /// Opens a log.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The log cannot be read.
     pub fn open(path: &Path) -> Result<LogReader> {
         let file = File::open(path).map_err(|error| unreadable(path, error))?;
         Ok(LogReader::new(file, path))
     }
 
-    /// The lines of an open file, from its beginning.
+    /// Reads the lines of an open file from its beginning.
     pub(super) fn new(file: File, path: &Path) -> LogReader {
         let path = path.to_path_buf();
         let chain = Chain::new();
         LogReader { file, path, buffer: Vec::new(), start: 0, number: 0, offset: 0, chain }
     }
 
-    /// The chain of checks behind the lines that were given out.
+    /// The chain of checks after the lines that were returned.
     pub(super) const fn chain(&self) -> Chain {
         self.chain
     }
@@ -100,7 +101,7 @@ impl LogReader {
             return Err(self.damaged("expected a check of eight hexadecimal digits"));
         };
         let expected = self.chain.extend(rest);
-        // While fuzzing all checks are taken to hold.
+        // While fuzzing, every check is accepted.
         if check != expected && !cfg!(fuzzing) {
             return Err(self.damaged(&format!(
                 "the check is {check:08x}, and {expected:08x} by the lines up to here: a line was \
@@ -135,10 +136,11 @@ impl LogReader {
         }
     }
 
-    /// Half a line may be taken away by the next referee: it is read again. One that is too long stays.
+    /// Forgets an incomplete line, so that it is read again: the next referee may remove it from
+    /// the file. A line that is too long stays in the buffer.
     ///
     /// # Errors
-    /// No referee wrote these bytes: zeros, for example, where the machine lost its power.
+    /// No referee wrote these bytes. They may be zeros after a loss of power, for example.
     fn forget_half_a_line(&mut self) -> Result<()> {
         if !self.buffer.iter().copied().all(is_log_byte) {
             return Err(self.damaged(&format!(

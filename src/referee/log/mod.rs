@@ -1,9 +1,9 @@
-//! The log of a tournament: all that happened and all that was said, one line each
+//! The log of a tournament: all events, messages and actions, one per line
 //! (`formats/referee_log.md`).
 //!
-//! The process that holds the lock of the file is the referee. Replaying the events of a log gives an
-//! [`Arbiter`](super::Arbiter) in the state in which the last event was written, so a tournament resumes
-//! from its log.
+//! The process that holds the lock of the file is the referee. Replaying the events of a log
+//! restores the [`Arbiter`](super::Arbiter) as it was at the last event, so a tournament can be
+//! resumed from its log.
 
 mod entry;
 mod file;

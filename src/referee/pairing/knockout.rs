@@ -3,10 +3,12 @@
 use super::schedule::{Encounter, Points, Schedule, added};
 use super::state::PairingState;
 
-/// Plays a bracket in which the first seeds can meet last. Where the number of players is no power
-/// of two, the first seeds are free in the first round. An encounter that is level after its games
-/// goes on by two games at a time, with the colours turned and an opening of their own, until it is not
-/// level after both; after `tie_breaks` times the higher seed goes on.
+/// Plays a bracket in which the best seeds can meet only in the last rounds. If the number of
+/// players is not a power of two, the best seeds have a bye in the first round.
+///
+/// An encounter that is level after its games continues with pairs of games, until it is not level
+/// after a pair. The games of such a pair have their own opening, with the colours turned. After
+/// `tie_breaks` pairs the better seed advances.
 pub(super) fn pairing_state(
     mut schedule: Schedule<'_>,
     players: usize,
@@ -55,14 +57,14 @@ pub(super) fn pairing_state(
 #[derive(Copy, Clone)]
 enum Slot {
     Player(usize),
-    /// Nobody.
+    /// No player: the opponent has a bye.
     Free,
-    /// Somebody, who is not known yet.
+    /// A player who is not known yet.
     Unknown,
 }
 
-/// The seeds, from 0, in the order of a bracket; the number of places is a power of two. The first seed
-/// meets the last one, and so on in each half.
+/// The seeds, from 0, in the order of a bracket; the number of places is a power of two. The first
+/// seed meets the last one; the same holds within each half of the bracket.
 fn order_of_seeds(places: usize) -> Vec<usize> {
     let mut order = vec![0];
     while order.len() < places {
@@ -72,10 +74,10 @@ fn order_of_seeds(places: usize) -> Vec<usize> {
     order
 }
 
-/// Continues level encounters.
+/// Additional pairs of games for level encounters.
 struct TieBreaks {
     most: u32,
-    /// Of the whole tournament.
+    /// Number of encounters of the whole tournament.
     encounters: u32,
     games: u32,
 }
@@ -94,8 +96,8 @@ impl TieBreaks {
         Some(encounter.players[usize::from(points[1] > points[0])])
     }
 
-    /// Further games have numbers behind all others, so that none depends on which encounter was
-    /// level first.
+    /// Plays one additional pair of games. Its games have numbers after all regular games, so that
+    /// no number depends on which encounter was level first.
     fn two_games(
         &self,
         schedule: &mut Schedule<'_>,
@@ -105,7 +107,7 @@ impl TieBreaks {
         let place = number * self.encounters + encounter.number - 1;
         let first_game = self.encounters * self.games + 2 * place + 1;
         let openings = self.encounters as usize * self.games.div_ceil(2) as usize;
-        // The colours go on from the last game.
+        // Colours alternate after the last regular game.
         let turned = self.games % 2;
         let mut play = |game: u32| {
             schedule.play_game(encounter, turned + game, first_game + game, |_| {

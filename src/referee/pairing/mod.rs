@@ -1,8 +1,8 @@
 //! Pairing systems.
 //!
-//! A tournament is played from its beginning in thought, each time: games that are over have their
-//! outcome, and what cannot be said for want of one is not said. So the same outcomes always give the same
-//! games, whatever was asked before.
+//! Each call replays the tournament from its beginning. Games that are over have their outcomes;
+//! pairings that depend on a missing outcome are left out. So the same outcomes always give the
+//! same games, whatever was called before.
 
 mod knockout;
 mod schedule;
@@ -33,23 +33,25 @@ pub enum PairingRule {
         /// Number of cycles.
         cycles: u32,
     },
-    /// Players of like points meet.
+    /// Players with equal or similar points meet.
     Swiss {
         /// Number of rounds.
         rounds: u32,
     },
     /// The loser of an encounter is out.
     Knockout {
-        /// Number of additional pairs of games of a level encounter, before the higher seed advances.
+        /// Maximum number of additional pairs of games in a level encounter, after which the better
+        /// seed advances.
         tie_breaks: u32,
     },
 }
 
-/// All games that can be said by now and are not over, in the order in which they are to begin.
+/// Returns the games whose players are known by now and that are not over, in the order in which
+/// they are to begin.
 ///
-/// In every encounter colours alternate, and two games begin from the same opening. What two players
-/// have over several encounters goes on where it was. Numbers of games are given by the rule and do
-/// not depend on the order in which games end.
+/// In every encounter colours alternate, and each two games begin from the same opening. If two
+/// players have several encounters, colours and openings continue from one encounter to the next.
+/// The numbers of games follow from the rule and do not depend on the order in which games end.
 ///
 /// ```
 /// use epdb::referee::{PairingRule, next_games};
@@ -66,7 +68,8 @@ pub fn next_games(
     pairing_state(rule, players, games_per_encounter, done, &Absences::default()).next
 }
 
-/// [`next_games`] with what else follows from the rule, where some games are left out and some players absent.
+/// Like [`next_games`], but returns the whole state, and takes left-out games and absent players
+/// into account.
 pub fn pairing_state(
     rule: &PairingRule,
     players: usize,
@@ -99,7 +102,7 @@ impl PairingRule {
     /// Default number of additional pairs of games of level encounters in a knockout.
     pub const TIE_BREAKS: u32 = 4;
 
-    /// As many openings are used at most.
+    /// Maximum number of openings that are used.
     pub fn most_openings(&self, players: usize, games_per_encounter: u32) -> usize {
         let for_games = |games: u32| games.div_ceil(2) as usize;
         match *self {
@@ -122,7 +125,7 @@ impl PairingRule {
         }
     }
 
-    /// As many games are played at most, further games of level encounters not counted.
+    /// Maximum number of games, not counting additional games of level encounters.
     pub fn game_count(&self, players: usize, games_per_encounter: u32) -> u32 {
         let players = u32::try_from(players).unwrap_or(u32::MAX);
         let encounters = match *self {

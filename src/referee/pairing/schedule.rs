@@ -1,15 +1,15 @@
-//! Games put one behind the other.
+//! The games of a tournament in their order.
 
 use std::collections::HashMap;
 
 use super::state::{Pairing, PairingState};
 use crate::model::GameResult;
 
-/// The games of a tournament as they are thought of in order.
+/// A replay of the games of a tournament, in their order.
 pub(super) struct Schedule<'o> {
     outcomes: &'o HashMap<u32, GameResult>,
     pub(super) games_per_encounter: u32,
-    /// The number of the next game, of the next encounter.
+    /// The number of the next game; the next field is the number of the next encounter.
     game: u32,
     encounter: u32,
     /// The games that are not over.
@@ -23,7 +23,7 @@ pub(super) struct Encounter {
     pub(super) number: u32,
     /// White and Black in the first game of these players.
     pub(super) players: [usize; 2],
-    /// Number of earlier games.
+    /// Number of earlier games of these players.
     pub(super) games_before: u32,
 }
 
@@ -38,7 +38,7 @@ impl<'o> Schedule<'o> {
         Schedule { outcomes, games_per_encounter, game: 1, encounter: 1, next: Vec::new() }
     }
 
-    /// The next encounter of two players, the first of whom begins with White.
+    /// The next encounter, of two players; the first of them begins with White.
     pub(super) fn encounter(&mut self, round: u32, players: [usize; 2]) -> Encounter {
         let number = self.encounter;
         self.encounter += 1;
@@ -56,8 +56,8 @@ impl<'o> Schedule<'o> {
         self.game += self.games_per_encounter;
     }
 
-    /// Plays all games of an encounter, whose openings are those that `opening` gives for each two
-    /// games. `None` while some of them are not over.
+    /// Replays all games of an encounter and returns its points; `None` if some games are not over.
+    /// `opening` gives the opening of each pair of games, by the number of the pair from 0.
     pub(super) fn play(
         &mut self,
         encounter: Encounter,
@@ -73,7 +73,8 @@ impl<'o> Schedule<'o> {
         points
     }
 
-    /// Plays one game by its place among those of the players, under a number.
+    /// Replays the game with the number `game` and returns its points; `None` if it is not over.
+    /// `place` is its place among the games of these players, from 0.
     pub(super) fn play_game(
         &mut self,
         encounter: Encounter,
@@ -93,14 +94,14 @@ impl<'o> Schedule<'o> {
         Some(if is_turned { [black, white] } else { [white, black] })
     }
 
-    /// Goes on without the games that are not needed any more, and with those that it came to.
+    /// Ends the replay and returns the games that are not over, with the half points for byes.
     pub(super) fn end(self, byes: Vec<u32>) -> PairingState {
         let survived = vec![0; byes.len()];
         PairingState { next: self.next, byes, survived, champion: None }
     }
 }
 
-/// The sum, where both are known.
+/// The sum of points; `None` if one of them is not known.
 pub(super) fn added(sum: Option<Points>, more: Option<Points>) -> Option<Points> {
     let ([first, second], [more_first, more_second]) = (sum?, more?);
     Some([first + more_first, second + more_second])

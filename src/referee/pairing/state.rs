@@ -7,7 +7,7 @@ use crate::model::GameResult;
 /// One game that is to be played.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pairing {
-    /// Its number in the tournament, from 1; no other game has it.
+    /// Its unique number in the tournament, from 1.
     pub game: u32,
     /// Its round, from 1.
     pub round: u32,
@@ -17,7 +17,8 @@ pub struct Pairing {
     pub white: usize,
     /// Black.
     pub black: usize,
-    /// The place of its opening, from 0. Where there are fewer openings, they begin again.
+    /// The index of its opening, from 0. If there are fewer openings, they are used again from the
+    /// first.
     pub opening: usize,
 }
 
@@ -38,16 +39,17 @@ impl Pairing {
     }
 }
 
-/// A tournament as far as it can be said by now.
+/// The pairings of a tournament, as far as they are known by now.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct PairingState {
-    /// All games that can be said and are not over, in the order in which they are to begin.
+    /// All games whose players are known and that are not over, in the order in which they are to
+    /// begin.
     pub next: Vec<Pairing>,
-    /// The half points of players for byes.
+    /// The half points of each player for byes.
     pub byes: Vec<u32>,
     /// The last round that each player of a knockout survived; 0 for none.
     pub survived: Vec<u32>,
-    /// The winner of a knockout.
+    /// The winner of a knockout, once it is over.
     pub champion: Option<usize>,
 }
 
@@ -56,7 +58,8 @@ pub struct PairingState {
 pub struct Absences {
     /// By round of a Swiss tournament: the players who are not paired in it.
     pub rounds: BTreeMap<u32, BTreeSet<usize>>,
-    /// The games that are left out, by number, each with the player who was ready for it, if one was.
+    /// The games that are left out, by number. The value is the player who was ready for the game,
+    /// if there was one.
     pub games: BTreeMap<u32, Option<usize>>,
 }
 

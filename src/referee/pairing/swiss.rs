@@ -1,4 +1,4 @@
-//! Players of like points meet.
+//! Swiss pairing: players with equal or similar points meet.
 
 use std::cmp::Reverse;
 
@@ -9,12 +9,17 @@ use super::schedule::Schedule;
 use super::state::Absences;
 use super::state::PairingState;
 
-/// Plays round by round, each when the one before is over. It goes by the Dutch system (FIDE Handbook,
-/// C.04.3) in what decides most: nobody meets another twice and nobody has a bye twice while that can
-/// be avoided; players of the same points meet, the first half of them the second, as far as that
-/// leaves somebody for all; who has begun with White less often begins, nobody two times more than with
-/// Black while that can be avoided. Who is absent in a round is not paired in it; whose opponent does not come to
-/// a game of a round that is paired gets the points of the game.
+/// Plays round by round; a round begins when the round before is over. The main rules are those of
+/// the Dutch system (FIDE Handbook, C.04.3):
+///
+/// - No two players meet twice, and no player has two byes, if that can be avoided.
+/// - Players with equal points meet, the first half of them against the second half, if an opponent
+///   remains for every other player.
+/// - The player who has begun with White less often begins with White. No player begins with one
+///   colour three times more often than with the other, if that can be avoided.
+///
+/// A player who is absent in a round is not paired in it. If an opponent does not come to a game of
+/// a round that is already paired, the player gets the points of the game.
 pub(super) fn pairing_state(
     mut schedule: Schedule<'_>,
     players: usize,
@@ -55,7 +60,8 @@ pub(super) fn pairing_state(
     schedule.end(byes.collect())
 }
 
-/// The players who can be paired in a round. If fewer than two can, all are paired and their games wait.
+/// The players who can be paired in a round. If there are fewer than two of them, all players are
+/// paired, and their games wait.
 fn present(players: usize, round: u32, absences: &Absences) -> Vec<usize> {
     let present = (0..players).filter(|player| !absences.is_absent(round, *player));
     let present: Vec<usize> = present.collect();
@@ -65,11 +71,11 @@ fn present(players: usize, round: u32, absences: &Absences) -> Vec<usize> {
 /// The state of a player before a round.
 #[derive(Clone, Default)]
 struct Standing {
-    /// In half points, those for byes included.
+    /// Half points, including those for byes.
     points: u32,
     opponents: Vec<usize>,
     byes: u32,
-    /// For games to which the opponent did not come, in half points.
+    /// Half points for games to which the opponent did not come.
     free_points: u32,
     /// Encounters begun with White, minus those begun with Black.
     balance: i32,
@@ -108,11 +114,12 @@ type MayMeet = fn(&Standing, &Standing, usize) -> bool;
 #[derive(Copy, Clone)]
 struct PairingConstraint {
     may_meet: MayMeet,
-    /// Whether somebody may be free again while others never were.
+    /// Whether a player may have a bye while others have had fewer.
     may_rest_again: bool,
 }
 
-/// The constraints in the order in which they are dropped: colours, then byes, then meeting once.
+/// Sets of constraints, the strictest first. They are dropped in this order: on colours, on byes,
+/// on meeting twice.
 const CAUTION: [PairingConstraint; 4] = [
     PairingConstraint {
         may_meet: |one, other, place| {
@@ -129,12 +136,13 @@ fn meet_first(one: &Standing, _: &Standing, place: usize) -> bool {
     !one.opponents.contains(&place)
 }
 
-/// Whether two players have both begun two times more with the same colour.
+/// True if both players have begun at least two times more often with the same colour.
 const fn need_same_color(one: &Standing, other: &Standing) -> bool {
     one.balance.abs() >= 2 && one.balance == other.balance
 }
 
-/// Pairs of all players, or of all but the last one who can be left over; `None` where there are none.
+/// Pairs all players, or all but one if their number is odd: the lowest player who may have the
+/// bye. `None` if there are no such pairs.
 fn bye_and_pairs(
     all: &[Standing],
     order: &[usize],
@@ -154,7 +162,8 @@ fn bye_and_pairs(
     })
 }
 
-/// From the first player on, each gets the best opponent that leaves one for all others.
+/// Gives each player, from the first on, the best opponent for whom all other players can still be
+/// paired.
 fn best_pairs(all: &[Standing], order: &[usize], may_meet: MayMeet) -> Option<Vec<[usize; 2]>> {
     if !can_be_paired(all, order, may_meet) {
         return None;
@@ -178,8 +187,9 @@ fn best_pairs(all: &[Standing], order: &[usize], may_meet: MayMeet) -> Option<Ve
     Some(pairs)
 }
 
-/// The cost of pairing a player with the one at a place below. Equal points are preferred, then a player
-/// who is due the other colour, then the distance of half of the group.
+/// The cost of pairing a player with the player at index `place` of `rest`. Equal points are
+/// preferred, then a player who is due the other colour, then a player half the group of equal
+/// points below.
 fn preference(
     all: &[Standing],
     player: usize,
@@ -193,7 +203,7 @@ fn preference(
     (own.points - other.points, wants_same, place.abs_diff(ideal), place)
 }
 
-/// Whether all of them can meet somebody.
+/// True if all these players can be paired.
 fn can_be_paired(all: &[Standing], players: &[usize], may_meet: MayMeet) -> bool {
     let mut graph = UnGraph::<(), ()>::default();
     let nodes: Vec<_> = players.iter().map(|_| graph.add_node(())).collect();
@@ -205,12 +215,14 @@ fn can_be_paired(all: &[Standing], players: &[usize], may_meet: MayMeet) -> bool
         }
     }
     let is_dense = |node| graph.neighbors(node).count() * 2 >= players.len();
-    // Dirac (1952): who can meet half of the others each are on one round trip, which has every second way.
+    // Dirac (1952): if each player may meet at least half of all players, one cycle connects them
+    // all. Every second edge of the cycle is a pair.
     nodes.iter().all(|node| is_dense(*node)) || maximum_matching(&graph).is_perfect()
 }
 
-/// The player who begins with White: the one who did so less often, else the one who began with Black
-/// last. Otherwise it alternates by round.
+/// Puts the player who begins with White first: the player who has done so less often, else the one
+/// who began with Black last. Otherwise it is the first player. Only in the first round, a first
+/// player with an odd index begins with Black.
 fn by_color(all: &[Standing], first: usize, second: usize) -> [usize; 2] {
     let (one, other) = (&all[first], &all[second]);
     let due = (one.balance, one.last).cmp(&(other.balance, other.last));

@@ -1,13 +1,13 @@
-//! Tournaments in which it is known beforehand who meets whom.
+//! Tournaments whose pairings are known beforehand.
 
 use super::schedule::{Encounter, Schedule};
 use super::state::PairingState;
 
-/// The encounters of each round of one cycle; who is named first begins with White.
+/// The encounters of each round of one cycle; the first player of an encounter begins with White.
 type Rounds = Vec<Vec<[usize; 2]>>;
 
-/// Plays all cycles. The games of two players go on over the cycles: colours alternate, and each two
-/// have the same opening.
+/// Plays all cycles. For two players, the alternation of colours and the pairs of games with the
+/// same opening continue over the cycles.
 pub(super) fn pairing_state(
     mut schedule: Schedule<'_>,
     players: usize,
@@ -33,12 +33,13 @@ pub(super) fn pairing_state(
     schedule.end(vec![0; players])
 }
 
-/// The Berger tables (FIDE Handbook, C.05, annex 1). With an odd number of players, one has a bye in each round.
+/// The Berger tables (FIDE Handbook, C.05, annex 1). With an odd number of players, one has a bye
+/// in each round.
 pub(super) fn round_robin(players: usize) -> Rounds {
     let even = players + players % 2;
     let last = even - 1;
     let round = |round: usize| {
-        // Who meets the player that stands still.
+        // The opponent of the last player, whose place in the table is fixed.
         let lead = round * (even / 2) % last;
         let still = if round.is_multiple_of(2) { [lead, last] } else { [last, lead] };
         let others = (1..even / 2).map(|step| [(lead + step) % last, (lead + last - step) % last]);
@@ -48,7 +49,8 @@ pub(super) fn round_robin(players: usize) -> Rounds {
     (0..last).map(round).collect()
 }
 
-/// The first players meet all others, each another one in a round where there are enough.
+/// The challengers meet all other players. In one round they meet different players if there are
+/// enough.
 pub(super) fn gauntlet(players: usize, challengers: usize) -> Rounds {
     let challengers = challengers.min(players);
     let others = players - challengers;

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use super::input::{Input, Queue};
 use crate::error::{Error, Result};
 
-/// So long is waited when no connection can be taken.
+/// Pause before the next attempt to accept a connection or to bind an address.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// So long the address of before is tried that is still in use.
+/// Maximum time of attempts to bind the earlier address while it is still in use.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-/// An address at which connections are taken, as long as this is there.
+/// An address at which connections are accepted until this value is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Address {
     socket: Option<SocketAddr>,
@@ -46,14 +46,14 @@ impl Drop for Address {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         if let Some(socket) = self.local() {
-            // The thread that takes connections looks once more.
+            // This connection wakes the accepting thread, which then ends.
             TcpStream::connect(socket).ok();
         }
     }
 }
 
-/// Binds an address. One with port 0 is bound where it was before, if it was and can be: clients know it
-/// already.
+/// Binds an address. If its port is 0, the address of the earlier referee is taken again if
+/// possible, because clients know it already.
 pub(super) fn bind(wanted: &str, before: Option<&str>) -> Result<TcpListener> {
     let is_free = wanted.ends_with(":0");
     if let Some(listener) = before.filter(|_| is_free).and_then(bind_again) {
@@ -64,7 +64,7 @@ pub(super) fn bind(wanted: &str, before: Option<&str>) -> Result<TcpListener> {
     })
 }
 
-/// Binds where a referee was that may only just be going away.
+/// Binds the address of an earlier referee, which may still be about to end.
 fn bind_again(before: &str) -> Option<TcpListener> {
     let until = Instant::now() + GONE_WITHIN;
     loop {
@@ -78,7 +78,7 @@ fn bind_again(before: &str) -> Option<TcpListener> {
     }
 }
 
-/// Takes connections from now on.
+/// Starts a thread that accepts connections.
 pub(super) fn listen(listener: TcpListener, queue: Queue) -> Result<Address> {
     let is_over = Arc::new(AtomicBool::new(false));
     let address = Address { socket: Some(listener.local_addr()?), is_over: is_over.clone() };

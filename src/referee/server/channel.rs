@@ -11,14 +11,15 @@ use super::input::{Input, Number, Permits, Queue};
 use crate::referee::seat::ChannelId;
 use crate::referee::wire::{Lines, write_line};
 
-/// The number of lines of a channel that may be queued, after which reading pauses.
+/// Maximum number of queued lines of a channel. Reading pauses while the queue has this number of
+/// lines.
 const WAITING_LINES: usize = 64;
-/// So long a client may not take a line.
+/// Maximum time for writing a line to a client.
 pub(super) const WRITE_WITHIN: Duration = Duration::from_secs(10);
-/// So long the machine of a client may not answer.
+/// Maximum time without an answer from the machine of a client.
 #[cfg(target_os = "linux")]
 const GONE_WITHIN: Duration = Duration::from_secs(20);
-/// So long a client may take to close its side.
+/// Maximum time for a client to close its side.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// A channel that is open.
@@ -26,13 +27,13 @@ pub(super) struct Channel {
     number: Number,
     outgoing: Sender<Outgoing>,
     writer: Option<JoinHandle<()>>,
-    /// The connection; `None` of a serial line.
+    /// The connection; `None` for a serial line.
     socket: Option<TcpStream>,
 }
 
 struct Outgoing {
     line: Vec<u8>,
-    /// The channel that learns that the line was written.
+    /// The channel for which [`Input::Written`] is sent when the line was written.
     told_for: Option<ChannelId>,
 }
 
@@ -46,7 +47,7 @@ impl Channel {
         let (reader, writer, socket) =
             (stream.try_clone()?, stream.try_clone()?, stream.try_clone()?);
         let hang_up = move |done: Receiver<()>| {
-            // What was said is read before the channel is gone.
+            // The client can read the last lines before the connection is closed.
             stream.shutdown(Shutdown::Write).ok();
             done.recv_timeout(LINGER).ok();
             stream.shutdown(Shutdown::Both).ok();
@@ -89,13 +90,13 @@ impl Channel {
         Ok(Channel { number, outgoing, writer: Some(writer), socket: None })
     }
 
-    /// Sends a line; if it is a `respond`, the queue hears when it was written.
+    /// Sends a line. If it is a `respond`, the queue gets [`Input::Written`] when it was written.
     pub(super) fn send(&self, line: Vec<u8>, is_respond: bool) {
         let told_for = is_respond.then(|| self.number.get());
         self.outgoing.send(Outgoing { line, told_for }).ok();
     }
 
-    /// Closes the channel when all is written; the thread that does so ends soon.
+    /// Closes the channel after all lines have been written. Returns the thread that does so.
     pub(super) fn close(mut self) -> Option<JoinHandle<()>> {
         self.writer.take()
     }
@@ -107,10 +108,10 @@ impl Channel {
         }
     }
 
-    /// Gives a serial line another number, since it cannot be closed.
+    /// Gives a serial line another number, because such a line cannot be closed.
     ///
     /// # Errors
-    /// The channel, which is no serial line.
+    /// Returns the channel itself if it is not a serial line.
     pub(super) fn reopen(self, id: ChannelId) -> Result<Channel, Channel> {
         if self.socket.is_none() {
             self.number.set(id);
@@ -127,7 +128,8 @@ impl fmt::Debug for Channel {
     }
 }
 
-/// A client whose machine is gone without a word is noticed, so that another one may have its place.
+/// Makes the system notice that the machine of a client has vanished, so that another client can
+/// take the seat.
 #[cfg(target_os = "linux")]
 fn keep_alive(stream: &TcpStream) {
     use rustix::net::sockopt;

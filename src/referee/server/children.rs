@@ -12,13 +12,13 @@ use super::input::{Input, Permits, Queue};
 use crate::referee::client::TOKEN_VARIABLE;
 use crate::referee::settings::{Launch, Player, Tournament};
 
-/// So long clients may take to end when their channels are closed.
+/// Maximum time for clients to end after their channels are closed.
 const END_WITHIN: Duration = Duration::from_secs(2);
 /// Interval between checks for ended clients.
 const LOOK: Duration = Duration::from_millis(10);
-/// The number of lines of a client's standard error that may be queued. Further lines are dropped.
+/// Maximum number of queued lines of a client's standard error. Further lines are dropped.
 const WAITING_LINES: usize = 16;
-/// The longest line of a client's standard error that is repeated.
+/// Maximum length of a repeated line of a client's standard error. Longer lines are split.
 const MAX_LINE: u64 = 400;
 
 /// The clients that were started, by seat.
@@ -34,12 +34,12 @@ impl Children {
         Children { running: BTreeMap::new(), starts: 0, queue }
     }
 
-    /// Whether it is the last start of a client that has this number.
+    /// True if `start` is the number of the last start on this seat.
     pub(super) fn is_current(&self, seat: usize, start: u64) -> bool {
         self.running.get(&seat).is_some_and(|(current, _)| *current == start)
     }
 
-    /// Starts the client of a seat, in place of one that runs.
+    /// Starts the client of a seat, after killing an earlier client that still runs.
     pub(super) fn start(
         &mut self,
         seat: usize,
@@ -75,7 +75,7 @@ impl Children {
         Ok(())
     }
 
-    /// Waits a little for all to end, and ends those that do not.
+    /// Waits for all clients to end, and kills those that do not end in time.
     pub(super) fn end(&mut self) {
         let until = Instant::now() + END_WITHIN;
         while !self.running.is_empty() && Instant::now() < until {
@@ -97,7 +97,7 @@ fn kill(mut child: Child) {
     child.wait().ok();
 }
 
-/// Waits until a program has ended, which stays there for who started it to look after.
+/// Waits until a program has ended. Its exit status stays available to the owner of the [`Child`].
 #[cfg(unix)]
 fn wait(process: u32, _: JoinHandle<()>) {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -108,13 +108,14 @@ fn wait(process: u32, _: JoinHandle<()>) {
     }
 }
 
-/// Waits until a program says nothing more.
+/// Waits until the standard error of a program has ended.
 #[cfg(not(unix))]
 fn wait(_: u32, telling: JoinHandle<()>) {
     telling.join().ok();
 }
 
-/// Tells what a client says on its standard error, until it ends or nobody listens.
+/// Puts the lines of a client's standard error into the queue, until they end or the queue is
+/// closed.
 fn hand_on(errors: impl Read, seat: usize, queue: &Queue) {
     let mut errors = BufReader::new(errors);
     let mut line = Vec::new();
@@ -170,7 +171,7 @@ fn words(
             let no_address = || io::Error::other("a client of ours needs an address to connect to");
             let connect = socket.ok_or_else(no_address)?.to_string();
             let engine = engine.to_string();
-            // When it loses the referee, the next one starts it again.
+            // A client that loses its referee ends; the next referee starts it again.
             let rest = [
                 "client",
                 "--quiet",

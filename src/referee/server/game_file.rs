@@ -13,19 +13,20 @@ use crate::referee::pairing::Pairing;
 use crate::referee::settings::Tournament;
 use crate::text::pgn::{self, PgnFormatOptions};
 
-/// The PGN file of a tournament: the finished games of its log, in that order.
+/// The PGN file of a tournament: the finished games of its log, in the order of the log.
 #[derive(Debug)]
 pub(super) struct GameFile {
     path: PathBuf,
-    /// Names of openings, none unless the tournament says where they are.
+    /// Names of openings; empty if the tournament has no files of names.
     names: Names,
 }
 
 impl GameFile {
-    /// Writes the games that are over, in place of those that there are.
+    /// Replaces the file by one with all games that are over.
     ///
     /// # Errors
-    /// The file has other games than the log, which would be lost, or it cannot be written.
+    /// The file has games that the log does not have and that would be lost, or it cannot be
+    /// written.
     pub(super) fn rewrite(tournament: &Tournament, games: &[FinishedGame]) -> Result<GameFile> {
         let mut names = Names::new();
         tournament.eco.iter().try_for_each(|file| names.add_file(file))?;
@@ -46,7 +47,7 @@ impl GameFile {
         Ok(GameFile { path, names })
     }
 
-    /// Adds a game that is over and brings it to the disk.
+    /// Appends a game that is over, and syncs the file to the disk.
     pub(super) fn add(&self, tournament: &Tournament, game: &FinishedGame) -> Result<()> {
         let text = game_text(tournament, game, &self.names)?;
         let file = OpenOptions::new().append(true).create(true).open(&self.path);
@@ -58,8 +59,8 @@ impl GameFile {
     }
 }
 
-/// The games that a file has already. They must be the first games of the log, because a game is logged
-/// before it is added to the file.
+/// The games that a file has already. They must be the first games of the log, because a game is
+/// logged before it is added to the file.
 struct KnownGames {
     path: PathBuf,
     file: Option<BufReader<File>>,
@@ -72,8 +73,8 @@ impl KnownGames {
         Ok(KnownGames { path: path.to_path_buf(), file })
     }
 
-    /// Refuses what follows in the file where it is not the beginning of this text; of no text where anything
-    /// follows.
+    /// Checks that the rest of the file begins with this text or ends within it. If the text is
+    /// empty, nothing may follow in the file.
     fn check(&mut self, text: &[u8], how: impl FnOnce() -> String) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut found = Vec::new();
@@ -113,7 +114,7 @@ fn game_text(tournament: &Tournament, game: &FinishedGame, names: &Names) -> Res
     Ok(text)
 }
 
-/// The score of two players; with more players, the table shows it.
+/// The score of a match of two players. With more players, only the table shows scores.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Score {
     /// Twice the points, by player.
@@ -138,7 +139,7 @@ impl Score {
         self.games += 1;
     }
 
-    /// The score and how much is played, in a line.
+    /// A line with the score and the number of games that are over.
     pub(super) fn line(&self, arbiter: &Arbiter) -> String {
         let Tournament { players, .. } = arbiter.tournament();
         let all = arbiter.finished().len() + arbiter.to_come().size_hint().0;

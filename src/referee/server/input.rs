@@ -1,4 +1,4 @@
-//! The one queue in which all comes to the referee.
+//! The one queue of all inputs of the referee.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::referee::wire::Incoming;
 /// A command of the supervisor to the referee.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ControlCommand {
-    /// Something for the arbiter.
+    /// A command for the arbiter.
     Order(Order),
     /// Show the standings.
     Standings,
-    /// End, and let the tournament be gone on with later.
+    /// End the referee. The tournament can be resumed later.
     Stop,
 }
 
@@ -26,19 +26,19 @@ pub enum ControlCommand {
 pub(super) enum Input {
     /// A client has connected.
     Accepted(TcpStream),
-    /// A line came.
+    /// A line arrived.
     Came(Number, Permit, Incoming),
     /// A `respond` was written.
     Written(ChannelId),
-    /// Nothing more will come.
+    /// A channel has ended: no more lines will arrive.
     Closed(Number),
-    /// The client of a seat, by the number of its start, has ended.
+    /// The client of a seat has ended. The second value is the number of its start.
     Exited(usize, u64),
-    /// The client of a seat has something to say to people.
+    /// The client of a seat wrote a line to its standard error.
     Complaint(usize, Permit, String),
-    /// A supervisor wants something.
+    /// A supervisor gave a command.
     Control(ControlCommand),
-    /// The time has come that was waited for, and all that came before it was taken.
+    /// A deadline has passed, and all earlier inputs have been taken.
     Tick,
 }
 
@@ -62,8 +62,8 @@ pub(super) fn queue(time: Stopwatch) -> (Queue, Receiver<(Duration, Input)>) {
     (Queue { sender, time }, inputs)
 }
 
-/// The number of a channel. A serial line has another one for each client that comes over it, from the
-/// moment at which the last one's channel is closed.
+/// The number of a channel. A serial line gets a new number when the channel of its client is
+/// closed, so that each client has its own number.
 #[derive(Clone, Debug)]
 pub(super) struct Number(Arc<AtomicU64>);
 
@@ -81,7 +81,8 @@ impl Number {
     }
 }
 
-/// Leave to put one input into the queue. It is given back when the input was taken.
+/// Permission to put one input into the queue. The permission is given back when the input was
+/// taken.
 #[derive(Debug)]
 pub(super) struct Permit(SyncSender<()>);
 
@@ -105,18 +106,18 @@ impl Permits {
         Permits { giver, free }
     }
 
-    /// Waits until one is free.
+    /// Waits for a free permit.
     pub(super) fn wait(&self) -> Option<Permit> {
         self.free.recv().ok().map(|()| Permit(self.giver.clone()))
     }
 
-    /// One that is free now.
+    /// Takes a permit if one is free now.
     pub(super) fn try_take(&self) -> Option<Permit> {
         self.free.try_recv().ok().map(|()| Permit(self.giver.clone()))
     }
 }
 
-/// By which a supervisor speaks to a referee that runs.
+/// A handle by which a supervisor sends commands to a running referee.
 #[derive(Clone, Debug)]
 pub struct Remote(Queue);
 
@@ -125,13 +126,14 @@ impl Remote {
         Remote(queue)
     }
 
-    /// Says what is wanted; a referee that has ended does not hear it.
+    /// Sends a command. It has no effect if the referee has ended.
     pub fn say(&self, wish: ControlCommand) {
         self.0.send(Input::Control(wish)).ok();
     }
 }
 
-/// The time since a tournament began, in whole microseconds. It does not run while no referee does.
+/// The time since a tournament began, in whole microseconds. It stands still while there is no
+/// referee.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Stopwatch {
     began: Instant,

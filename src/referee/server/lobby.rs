@@ -1,7 +1,7 @@
 //! Connections over which nobody has signed on yet.
 //!
-//! They are kept apart from the arbiter and from the log, so that strangers can neither take a place of a
-//! player, nor fill the disk, nor keep the referee from its games.
+//! They are kept apart from the arbiter and from the log. So strangers cannot take the place of a
+//! player, fill the disk, or keep the referee from its games.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,22 +9,22 @@ use std::time::Duration;
 use super::channel::Channel;
 use crate::referee::seat::ChannelId;
 
-/// Connections that may wait at once.
+/// Maximum number of waiting connections.
 const MAX_WAITING: usize = 64;
 /// Maximum time of a new connection without a line.
 const SIGN_ON_WITHIN: Duration = Duration::from_secs(60);
-/// Refusals that are noted one after another.
+/// Maximum number of refusals that are noted without a pause.
 const MAX_NOTED: u32 = 10;
 /// Time after which one more refusal may be noted.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
-/// Bytes of a refused line that are noted.
+/// Maximum number of bytes of a refused line that are noted.
 const NOTED_BYTES: usize = 100;
 
 /// The connections that wait, and how many refusals may still be noted.
 #[derive(Debug)]
 pub(super) struct Lobby {
-    /// The channels, each with the time at which it has to have signed on. Numbers rise, so the first one
-    /// has waited longest.
+    /// The channels, each with the time by which its client must sign on. Numbers rise, so the
+    /// first channel has waited longest.
     waiting: BTreeMap<ChannelId, (Channel, Duration)>,
     may_note: u32,
     counted_at: Duration,
@@ -34,9 +34,9 @@ pub(super) struct Lobby {
 /// The log entry of a refusal.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    /// Refusals since the last one that was noted.
+    /// Number of refusals since the last one that was noted.
     pub(super) others: u64,
-    /// The first bytes of what came.
+    /// The first bytes of the refused line.
     pub(super) line: Vec<u8>,
 }
 
@@ -64,12 +64,12 @@ impl Lobby {
         self.waiting.contains_key(&id)
     }
 
-    /// Takes a connection out, because somebody signs on over it or it is refused or gone.
+    /// Takes a connection out, because its client signs on, or because it is refused or closed.
     pub(super) fn remove(&mut self, id: ChannelId) -> Option<Channel> {
         self.waiting.remove(&id).map(|(channel, _)| channel)
     }
 
-    /// When the next connection has waited too long.
+    /// Time at which the next connection has waited too long.
     pub(super) fn next_deadline(&self) -> Option<Duration> {
         self.waiting.first_key_value().map(|(_, (_, until))| *until)
     }

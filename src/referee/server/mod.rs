@@ -1,5 +1,5 @@
-//! The referee as a program: channels, clients that are started, the log and the file of games around an
-//! [`Arbiter`].
+//! The referee as a program: channels, clients that are started, the log and the file of games
+//! around an [`Arbiter`].
 
 mod address;
 mod channel;
@@ -41,24 +41,24 @@ use super::wire::{Incoming, WireError, open_line};
 use crate::error::{Error, Result};
 use crate::model::{GameResult, Position};
 
-/// Refused connections that may take their time to end.
+/// Maximum number of refused connections that are being closed. Further ones are cut at once.
 const MAX_CLOSING: usize = 64;
 /// Maximum length of the reason of a refusal for the supervisor, in characters.
 const REASON_CHARS: usize = 160;
 /// Interval between checks whether the last lines are written.
 const LOOK: Duration = Duration::from_millis(10);
-/// So long a step waits at most where nothing happens.
+/// Maximum waiting time of a step if nothing happens.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// The display of a tournament.
 pub trait Watch {
-    /// Something for the supervisor to know.
+    /// Shows a message to the supervisor.
     fn message(&mut self, text: &str);
 
     /// Redraws boards and clocks, at each interval and at the end of the tournament.
     fn show(&mut self, snapshot: &Snapshot<'_>);
 
-    /// The standings are asked for.
+    /// Shows the standings, because the supervisor asked for them.
     fn standings(&mut self, snapshot: &Snapshot<'_>);
 
     /// Interval between redraws of boards and clocks; `None` if they are not shown.
@@ -77,12 +77,12 @@ pub struct Referee {
     inputs: Receiver<(Duration, Input)>,
     /// When the tournament was last shown.
     shown: Option<Duration>,
-    /// Whether a tick is behind other inputs.
+    /// True if a tick is in the queue.
     has_tick: bool,
     channels: BTreeMap<ChannelId, Channel>,
     lobby: Lobby,
     last_channel: ChannelId,
-    /// Until when each `respond` must be written that is not.
+    /// For each `respond` that is not written yet: the time by which it must be written.
     unwritten: BTreeMap<ChannelId, Duration>,
     /// Channels that are being closed.
     closing: Vec<thread::JoinHandle<()>>,
@@ -104,26 +104,27 @@ pub type OpenTablebases = dyn Fn(&SyzygyRule) -> Result<Box<dyn Tablebases>>;
 /// The next step of a referee, by the state of its log.
 #[derive(Debug)]
 pub enum Opened {
-    /// It is the referee now.
+    /// This process is the referee now.
     Referee(Box<Referee>),
-    /// Another one is.
+    /// Another process is the referee.
     Taken,
 }
 
 impl Referee {
-    /// Begins a tournament, or goes on with one that its log has begun.
+    /// Begins a tournament, or resumes it from its log.
     ///
     /// # Errors
-    /// The settings describe no tournament, or not that of the log; the log is damaged; the address cannot
-    /// be had.
+    /// The settings are invalid or differ from those of the log; the log is damaged; or the address
+    /// cannot be bound.
     pub fn open(settings: &SettingsText) -> Result<Opened> {
         Referee::open_with(settings, &tablebases::open)
     }
 
-    /// [`Referee::open`] with tablebases from elsewhere, if the tournament wants any.
+    /// Like [`Referee::open`], with a function that opens the tablebases if the tournament needs
+    /// any.
     ///
     /// # Errors
-    /// As there, and those of `tablebases`.
+    /// As [`Referee::open`], and the errors of `tablebases`.
     pub fn open_with(settings: &SettingsText, tablebases: &OpenTablebases) -> Result<Opened> {
         let tournament = settings.tournament()?;
         check_texts(&tournament)?;
@@ -152,12 +153,13 @@ impl Referee {
         Referee::go_on(log, recovered, tablebases)
     }
 
-    /// Goes on with what was found in a log.
+    /// Resumes a tournament from the state that was recovered from its log.
     fn go_on(log: Log, recovered: Recovered, tablebases: &OpenTablebases) -> Result<Box<Referee>> {
         let Recovered { arbiter, at, last_channel, address, .. } = recovered;
         let watch_time = Stopwatch::starting_at(at + Duration::from_micros(1));
         let (queue, inputs) = input::queue(watch_time);
-        // Clients wait for nothing that is read.
+        // Openings and tablebases are read before clients can connect, so that no client waits for
+        // them.
         let mut left_out = Vec::new();
         let openings = match arbiter.has_ended() {
             true => Vec::new(),
@@ -194,7 +196,7 @@ impl Referee {
         Ok(Box::new(referee))
     }
 
-    /// Awaits clients, where they were awaited before if that can be.
+    /// Listens for clients, if possible at the same address as before.
     fn listen(&mut self, before: Option<&str>) -> Result<()> {
         match self.arbiter.tournament().listen.clone() {
             Listen::Tcp(wanted) => {
@@ -217,7 +219,7 @@ impl Referee {
         })
     }
 
-    /// The address for clients; `None` if they are on serial lines.
+    /// The address for clients; empty if they are on serial lines.
     pub fn address(&self) -> String {
         self.address.to_string()
     }
@@ -235,11 +237,12 @@ impl Referee {
     /// Plays the tournament until it is over or stopped; true if it is over.
     ///
     /// # Errors
-    /// The log or the file of games cannot be written, or an opening not be read.
+    /// The log or the file of games cannot be written, or a client cannot be started.
     pub fn run(mut self, watch: &mut dyn Watch) -> Result<bool> {
         let played = self.play(watch);
         if !matches!(played, Ok(true)) {
-            // Whoever looks on is not to take over. Where even this cannot be written it may.
+            // This note keeps observers from taking over. If it cannot be written, an observer may
+            // take over.
             self.log.add(self.watch_time.now(), &Entry::Note(Note::Stopped)).ok();
             self.log.sync().ok();
             for (id, line) in self.arbiter.goodbyes() {
@@ -274,7 +277,7 @@ impl Referee {
         Ok(true)
     }
 
-    /// The tokens of players that come by themselves.
+    /// Reads the tokens of players whose clients connect by themselves.
     fn read_tokens(&mut self, watch: &mut dyn Watch) -> Result<()> {
         let files: Vec<Option<PathBuf>> = self
             .arbiter
@@ -329,7 +332,7 @@ impl Referee {
         }
     }
 
-    /// Waits for what happens next; false when it is to stop.
+    /// Waits for the next input and handles it. Returns false if the referee is to stop.
     fn step(&mut self, watch: &mut dyn Watch) -> Result<bool> {
         self.tick_when_due();
         let deadline = self.deadline().unwrap_or(Duration::MAX);
@@ -347,7 +350,7 @@ impl Referee {
         Ok(true)
     }
 
-    /// Time until the next redraw of clocks.
+    /// Time until the next redraw of boards and clocks.
     fn until_shown(&self, watch: &dyn Watch) -> Duration {
         let Some(refresh) = watch.refresh() else { return MAX_WAIT };
         let due = self.shown.map_or(Duration::ZERO, |shown| shown + refresh);
@@ -359,7 +362,8 @@ impl Referee {
         unwritten.chain(self.arbiter.next_deadline()).chain(self.lobby.next_deadline()).min()
     }
 
-    /// When time is over, what came in time is taken first: the tick goes behind it.
+    /// Queues a tick if a deadline has passed. Inputs that came in time are before it in the queue,
+    /// so they are handled first.
     fn tick_when_due(&mut self) {
         let is_due = self.deadline().is_some_and(|deadline| deadline <= self.watch_time.now());
         if is_due && !self.has_tick {
@@ -367,7 +371,7 @@ impl Referee {
         }
     }
 
-    /// So late is it, and all is taken that came before.
+    /// Handles a tick: the time is `at`, and all earlier inputs have been handled.
     fn tick(&mut self, at: Duration, watch: &mut dyn Watch) -> Result<()> {
         self.has_tick = false;
         let late = |(id, until): (&ChannelId, &Duration)| (*until <= at).then_some(*id);
@@ -449,7 +453,8 @@ impl Referee {
         self.happen(at, event, watch)
     }
 
-    /// The first line of a connection: who signs on by it becomes a client, of which the arbiter hears now.
+    /// Handles the first line of a connection. If the line is a valid `sign_on`, it is passed to
+    /// the arbiter; otherwise the connection is refused.
     fn hear_stranger(
         &mut self,
         at: Duration,
@@ -498,7 +503,7 @@ impl Referee {
         Ok(id)
     }
 
-    /// Something happens: it is written down before anything is done about it.
+    /// Handles an event. The event is logged before its actions are carried out.
     fn happen(&mut self, at: Duration, event: Event, watch: &mut dyn Watch) -> Result<()> {
         self.waiting.push_back((at, event));
         while let Some((at, event)) = self.waiting.pop_front() {
@@ -558,7 +563,7 @@ impl Referee {
         let Some(channel) = self.channels.remove(&id) else { return };
         match channel.reopen(self.last_channel + 1) {
             Ok(channel) => {
-                // A serial line stays.
+                // A serial line stays open under a new number.
                 self.last_channel += 1;
                 self.channels.insert(self.last_channel, channel);
                 self.waiting.push_back((at, Event::Opened(self.last_channel)));
@@ -567,7 +572,7 @@ impl Referee {
         }
     }
 
-    /// Starts the client of a seat. What comes from it is taken behind its token.
+    /// Starts the client of a seat. The event with its token comes before all events of the client.
     fn start(&mut self, seat: usize, at: Duration, watch: &mut dyn Watch) -> Result<()> {
         let token = token::random()?;
         self.waiting.push_back((at, Event::Token(seat, token.clone())));
@@ -589,13 +594,14 @@ impl Referee {
         }
     }
 
-    /// An opening by its place; where there are fewer they begin again.
+    /// The opening with this number. If there are fewer openings, they are used again from the
+    /// first.
     fn opening(&self, number: usize) -> Result<Opening> {
         let opening = self.openings.get(number % self.openings.len().max(1)).cloned();
         opening.ok_or_else(|| Error::new("there is no opening"))
     }
 
-    /// Lets the last lines be written, and clients end by themselves.
+    /// Waits a limited time for the last lines to be written and for the clients to end.
     fn say_goodbye(mut self) {
         self.lobby = Lobby::new();
         let channels = std::mem::take(&mut self.channels);
@@ -608,7 +614,7 @@ impl Referee {
     }
 }
 
-/// Looks whether there are games already where those of a tournament go that has not begun.
+/// Checks that the file of games has no games yet, for a tournament that has not begun.
 fn check_new(games: &Path) -> Result<()> {
     match fs::metadata(games) {
         Ok(found) if found.len() > 0 => {
@@ -620,7 +626,7 @@ fn check_new(games: &Path) -> Result<()> {
     }
 }
 
-/// Looks whether all names can stand in messages.
+/// Checks that all names can stand in messages.
 fn check_texts(tournament: &Tournament) -> Result<()> {
     let names = tournament.players.iter().map(|player| &player.name);
     let mut texts = names.chain([&tournament.event, &tournament.site]);

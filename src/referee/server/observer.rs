@@ -1,4 +1,4 @@
-//! Looking on, ready to take over.
+//! An observer shows a tournament, and takes over when the referee has gone.
 
 use std::path::Path;
 use std::thread;
@@ -13,11 +13,11 @@ use crate::referee::log::{Entry, Log, LogReader, Note, Recovered};
 /// Interval between reads of the log.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Follows the log of a tournament and shows it. When the referee has gone, this one takes over.
-/// `None` when the tournament is over, or its referee was stopped.
+/// Follows the log of a tournament and shows the tournament. When the referee has gone, takes over
+/// and returns the new referee; `None` if the tournament is over or its referee was stopped.
 ///
 /// # Errors
-/// The log cannot be read or is damaged; what [`Referee::open`] says.
+/// The log cannot be read or is damaged; also the errors of [`Referee::open`].
 pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>> {
     let mut reader = LogReader::open(log)?;
     let mut seen: Option<Recovered> = None;

@@ -8,12 +8,12 @@ use crate::referee::settings::SyzygyRule;
 
 /// Tablebases.
 pub trait Tablebases: Debug + Send {
-    /// The result with best play, unknown where they do not say; `halfmove_clock` counts plies since the last
-    /// capture or move of a pawn.
+    /// Returns the result with best play; unknown if the tablebases do not have it.
+    /// `halfmove_clock` counts plies since the last capture or move of a pawn.
     fn result(&self, position: &Position, halfmove_clock: u32) -> GameResult;
 }
 
-/// Opens the tablebases that a tournament wants.
+/// Opens the tablebases of a tournament.
 ///
 /// # Errors
 /// A folder cannot be read, or there is no tablebase; or this program is built without them.
@@ -22,7 +22,7 @@ pub(super) fn open(rule: &SyzygyRule) -> Result<Box<dyn Tablebases>> {
     Ok(Box::new(syzygy::Syzygy::open(rule)?))
 }
 
-/// Says how to get a program that has tablebases.
+/// Returns an error that says how to build the program with tablebases.
 ///
 /// # Errors
 /// Always.
@@ -69,7 +69,8 @@ mod syzygy {
             Ok(Syzygy { tables, ignores_fifty_moves: rule.ignores_fifty_moves })
         }
 
-        /// The value for the side to move; `None` where it is not known.
+        /// The value for the side to move: 1 for a win, 0 for a draw, -1 for a loss; `None` if it
+        /// is not known.
         fn value(&self, position: &Position, halfmove_clock: u32) -> Option<i32> {
             let mut setup = Setup::from(position);
             setup.halfmoves = halfmove_clock;

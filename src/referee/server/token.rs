@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::referee::log::private;
 
-/// The fewest and the most characters of a token that a player has chosen.
+/// Allowed lengths of a token in a file, in characters.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=100;
 
 /// 128 random bits as 32 hexadecimal digits.
@@ -22,7 +22,8 @@ pub(super) fn random() -> Result<String> {
     }))
 }
 
-/// The token in a file. A file that does not exist is made, with a random token that only its owner can read.
+/// Returns the token in a file. If the file does not exist, it is created with a random token, and
+/// only its owner can read it.
 pub(super) fn read_or_make(path: &Path) -> Result<String> {
     let in_file = |error: Error| error.in_source(path.display().to_string());
     match first_bytes(path) {
@@ -43,7 +44,7 @@ pub(super) fn read_or_make(path: &Path) -> Result<String> {
     }
 }
 
-/// As many bytes as show whether there is one token and nothing else.
+/// Reads enough bytes to see whether the file has one token and nothing else.
 fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(1000).read_to_end(&mut bytes)?;

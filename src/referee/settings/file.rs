@@ -53,11 +53,11 @@ const SPRT_KEYS: &[&str] = &["elo0", "elo1", "alpha", "beta", "model"];
 const SILENCES_KEYS: &[&str] = &["conclude", "reset"];
 
 impl Tournament {
-    /// Reads a tournament from the text of a file, whose name, without an ending `.toml`, names the log
-    /// and the games unless the file does.
+    /// Reads a tournament from the text of a file. `name` is the name of the file. Without its
+    /// ending `.toml` it also names the log and the file of games, unless the text names them.
     ///
     /// # Errors
-    /// The text is no TOML, or something in it is no setting; the error says at which line and column.
+    /// The text is not TOML, or has an invalid setting. The error has the line and the column.
     ///
     /// ```
     /// use epdb::referee::Tournament;
@@ -112,14 +112,14 @@ impl Tournament {
     }
 }
 
-/// Puts a value where one was given.
+/// Changes a setting if a value was given.
 fn put<T>(place: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *place = value;
     }
 }
 
-/// The pairing system and its syntax.
+/// The pairing system, and its setting as text for messages.
 fn pairing(root: &mut Table<'_>) -> Result<(PairingRule, String)> {
     let name = root.text("pairing")?.unwrap_or_else(|| "round-robin".into());
     let rule = match name.as_str() {
@@ -154,7 +154,8 @@ fn silences(root: &mut Table<'_>, mut silences: QuietTimeouts) -> Result<QuietTi
     Ok(silences)
 }
 
-/// The source of openings with the seed of its order, and whether games of a round have the same.
+/// The source of openings, the seed of its order, and whether all games of a round have the same
+/// opening.
 fn openings(root: &mut Table<'_>) -> Result<Option<(OpeningsSource, u64, bool)>> {
     let Some(mut table) = root.table("openings", OPENINGS_KEYS)? else { return Ok(None) };
     let Some(file) = table.parsed("file")? else {

@@ -16,7 +16,7 @@ use super::time_control::{Stage, TimeControl};
 use crate::engine::{EngineSpec, SearchLimits};
 use crate::error::{self, Error};
 
-/// A tournament as it was asked for.
+/// The settings of a tournament.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tournament {
     /// The name of the tournament: the tag `Event`.
@@ -27,25 +27,27 @@ pub struct Tournament {
     pub pairing: PairingRule,
     /// Number of games per encounter; 2 by default, one for each colour.
     pub games_per_encounter: u32,
-    /// The players, at least two, seeds first, with different names.
+    /// The players: at least two, the best seed first, with different names.
     pub players: Vec<Player>,
     /// The default time control of players.
     pub time: TimeControl,
     /// The search limits per move, by player; players beyond the end have none.
     pub search: Vec<SearchLimits>,
-    /// Options that an engine may lack: it is warned of, and they are left out.
+    /// Names of engine options that an engine may lack. An option that it lacks is left out with a
+    /// warning.
     pub optional_options: Vec<String>,
     /// Warnings about settings that have no effect.
     pub remarks: Vec<String>,
     /// Pauses of clients between games; by default none if all players are engines.
     pub silences: QuietTimeouts,
-    /// From where games begin; `None` is the start array.
+    /// The openings of games; `None` is the start array.
     pub openings: Option<OpeningsSource>,
     /// Whether all games of a round begin from the same opening.
     pub opening_by_round: bool,
-    /// Files of names of openings for the tags `ECO`, `Opening` and so on, of which later ones override.
+    /// Files with names of openings, for tags such as `ECO` and `Opening`. Later files override
+    /// earlier ones.
     pub eco: Vec<PathBuf>,
-    /// When games are decided before their end.
+    /// Rules that decide games before their end.
     pub adjudication: AdjudicationRules,
     /// The tablebases that decide games.
     pub syzygy: Option<SyzygyRule>,
@@ -61,11 +63,11 @@ pub struct Tournament {
     pub return_within: Duration,
     /// Time by which a clock may be overstepped without loss; 100 ms by default.
     pub time_margin: Duration,
-    /// The file of all that happens.
+    /// The log, which has all events of the tournament.
     pub log: PathBuf,
     /// The file of finished games.
     pub pgn: PathBuf,
-    /// The test that ends the tournament.
+    /// The sequential test that ends the tournament, if there is one.
     pub sprt: Option<Sprt>,
 }
 
@@ -104,8 +106,8 @@ impl Tournament {
         }
     }
 
-    /// The value of the tag `Round`: the number of the game in a match of two players, otherwise that of
-    /// the round and that of the game.
+    /// The value of the tag `Round`: the number of the game in a match of two players, otherwise
+    /// the numbers of the round and of the game.
     pub fn round_tag(&self, pairing: &Pairing) -> String {
         match self.players.len() {
             2 => pairing.game.to_string(),
@@ -113,7 +115,7 @@ impl Tournament {
         }
     }
 
-    /// The place of the opening of a game.
+    /// The index of the opening of a game.
     pub fn opening_of(&self, pairing: &Pairing) -> usize {
         match self.opening_by_round {
             true => pairing.round.saturating_sub(1) as usize,
@@ -121,8 +123,9 @@ impl Tournament {
         }
     }
 
-    /// Its openings, as many as it can use; the start array where it names none. Those in which nobody can
-    /// move are handed to `left_out`.
+    /// Reads the openings, as many as the tournament can use. If the settings name none, the only
+    /// opening is the start array. `left_out` gets a message for each opening that ends without a
+    /// legal move.
     ///
     /// # Errors
     /// As [`openings::read`].
@@ -139,9 +142,9 @@ impl Tournament {
         self.search.get(player).copied().unwrap_or_default()
     }
 
-    /// Number of clients that a player may have at once, each on its own seat: the number of concurrent
-    /// games. It is 1 on a serial line or for a command without a token, because such clients cannot be
-    /// distinguished.
+    /// Number of clients that a player may have at once, each on its own seat: the number of
+    /// concurrent games. It is 1 on a serial line or for a command without a token, because such
+    /// clients cannot be distinguished.
     pub fn most_clients(&self, player: usize) -> usize {
         let is_alone = |player: &Player| player.launch.is_some() && !player.has_token_each();
         let is_alone = self.players.get(player).is_some_and(is_alone);
@@ -151,7 +154,8 @@ impl Tournament {
         }
     }
 
-    /// The name of the client on a seat: `A` for the first one of player A, `A (2)` for its second one.
+    /// The name of the client on a seat: `A` for the first one of player A, `A (2)` for its second
+    /// one.
     pub fn client_name(&self, seat: usize) -> String {
         let players = self.players.len().max(1);
         let name = self.players.get(seat % players).map_or("?", |player| &player.name);
@@ -177,7 +181,7 @@ impl Tournament {
         self.players.get(player).and_then(|player| player.time.as_ref()).unwrap_or(&self.time)
     }
 
-    /// Checks what several settings say together.
+    /// Checks settings that depend on each other.
     fn checked(mut self) -> Result<Tournament, String> {
         if self.search.iter().all(|search| *search == SearchLimits::default()) {
             self.search.clear();
@@ -225,7 +229,7 @@ impl Tournament {
     }
 }
 
-/// Keys, words and values of settings.
+/// Words and their values.
 type Named<T> = &'static [(&'static str, T)];
 
 /// The value of a word.
@@ -237,7 +241,7 @@ fn of_name<T: Copy>(names: Named<T>, word: &str) -> Result<T, String> {
     })
 }
 
-/// An unknown name, with the nearest known name.
+/// The message about an unknown name, with the nearest known name.
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()
@@ -296,29 +300,30 @@ fn check_name(name: &str) -> Result<(), String> {
 const MAX_PLAYERS: usize = 256;
 const MAX_GAMES: u32 = 1_000_000;
 const MAX_AT_ONCE: u32 = 1024;
-/// Of rounds, of games of an encounter, of moves.
+/// Maximum number of rounds, of games in an encounter, and of moves.
 const MOST: u64 = 1_000_000;
-/// Of a search.
+/// Maximum depth of a search.
 const MAX_PLIES: u64 = 1_000;
 const MAX_ELO: f64 = 1000.0;
-/// In bytes, so that the name has room in a record.
+/// Maximum length of a name in bytes, so that the name fits into a record.
 const MAX_NAME: usize = 100;
 
-/// One who plays.
+/// A player of a tournament.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Player {
-    /// The name by which it signs on: the tags `White` and `Black`.
+    /// The name under which the player signs on, also in the tags `White` and `Black`.
     pub name: String,
     /// The start of its client; `None` for a client that connects by itself.
     pub launch: Option<Launch>,
-    /// The file with the token by which it signs on, if it comes by itself and nobody else may do so under its name.
+    /// The file with the token by which the player's clients sign on, if they connect by
+    /// themselves. The token keeps others from signing on under its name.
     pub token_file: Option<PathBuf>,
     /// The time control of the player, if it differs from the others.
     pub time: Option<TimeControl>,
 }
 
 impl Player {
-    /// Whether the referee gives each of its clients a token of its own.
+    /// Whether the referee gives each client of the player its own token.
     pub(super) fn has_token_each(&self) -> bool {
         matches!(self.launch, Some(Launch::Engine(_) | Launch::Client { token: true, .. }))
     }
@@ -329,14 +334,14 @@ impl Player {
 pub enum Launch {
     /// A client of any kind.
     Client {
-        /// The program and its arguments. `{host}`, `{port}` and `{name}` in them stand for the address
-        /// of the referee and the name of the player.
+        /// The program and its arguments. `{host}`, `{port}` and `{name}` in them stand for the
+        /// address of the referee and the name of the player.
         words: Vec<String>,
-        /// Whether it signs on with the token that it finds in the environment variable `EPDB_TOKEN` as
+        /// True if the client signs on with the token in the environment variable `EPDB_TOKEN` as
         /// its address. Then nobody else can sign on as the player.
         token: bool,
     },
-    /// An engine behind a client of ours.
+    /// An engine, run by this program's own client.
     Engine(EngineSpec),
 }
 
@@ -367,7 +372,7 @@ impl QuietTimeouts {
 /// The address for clients.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Listen {
-    /// On an address of TCP, `HOST:PORT`; port 0 is one that is free.
+    /// On an address of TCP, `HOST:PORT`; port 0 means any free port.
     Tcp(String),
     /// On two serial lines, one for each of two players.
     Serial([PathBuf; 2]),
@@ -380,7 +385,8 @@ pub struct SyzygyRule {
     pub folders: Vec<PathBuf>,
     /// Maximum number of pieces of an adjudicated position, including kings and pawns.
     pub pieces: u32,
-    /// Whether who mates wins, even where the rule of fifty moves makes it a draw.
+    /// True if a side that can force mate wins even where the fifty-move rule makes the game a
+    /// draw.
     pub ignores_fifty_moves: bool,
 }
 
@@ -388,8 +394,8 @@ impl SyzygyRule {
     /// The most pieces for which there are tablebases.
     pub const MAX_PIECES: u32 = 7;
 
-    /// For all pieces, with the rule of fifty moves. Folders have between them what the system has between
-    /// paths: a colon, or a semicolon on Windows.
+    /// Tablebases for up to [`SyzygyRule::MAX_PIECES`] pieces, with the fifty-move rule. Folders in
+    /// `path` are separated by colons, on Windows by semicolons.
     pub fn new(path: &str) -> SyzygyRule {
         let folders = std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty());
         SyzygyRule {
@@ -403,9 +409,9 @@ impl SyzygyRule {
 /// A sequential probability ratio test between the first two players.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Sprt {
-    /// The difference of the first hypothesis, by which the first player is stronger.
+    /// The difference under the first hypothesis: the first player is stronger by this value.
     pub elo0: f64,
-    /// The difference of the second.
+    /// The difference under the second hypothesis.
     pub elo1: f64,
     /// Probability of accepting the second hypothesis if the first one is true.
     pub alpha: f64,

@@ -1,4 +1,4 @@
-//! Tables of a TOML file, whose values are taken by their keys and whose errors say where.
+//! Tables of a TOML file. Values are taken by their keys, and errors have a place in the file.
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::unknown;
 use crate::error::{At, Error, Place, Result};
 
-/// Longer values are not repeated in messages.
+/// Maximum length of a value that is repeated in messages.
 const MAX_SHOWN: usize = 40;
 
 /// The text of a file and its name.
@@ -33,7 +33,6 @@ impl<'t> Document<'t> {
         Table::new(self, root.span(), root.into_inner(), known)
     }
 
-    /// An error at a place of the text.
     /// A value as it is written, or its kind if it is long.
     fn shown<'s>(self, span: &Range<usize>, kind: &'s str) -> &'s str
     where
@@ -43,13 +42,14 @@ impl<'t> Document<'t> {
         if text.len() > MAX_SHOWN || text.contains(['\r', '\n']) { kind } else { text }
     }
 
+    /// An error at a place of the text.
     pub(super) fn error(self, span: &Range<usize>, what: impl Display) -> Error {
         let at = At::byte_of(self.text, span.start);
         Error::new(what.to_string()).at(Place::new(self.name, at))
     }
 }
 
-/// Values that nobody has taken yet.
+/// A table with the values that have not been taken yet.
 pub(super) struct Table<'t> {
     document: Document<'t>,
     span: Range<usize>,
@@ -74,18 +74,19 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// The first of several keys in the file.
+    /// The wanted key that comes first in the file.
     fn first(&self, is_wanted: impl Fn(&str) -> bool) -> Option<(&str, Range<usize>)> {
         let keys = self.values.keys().map(|key| (key.get_ref().as_ref(), key.span()));
         keys.filter(|(key, _)| is_wanted(key)).min_by_key(|(_, span)| span.start)
     }
 
-    /// An error of the whole table.
+    /// An error at the place of the table.
     pub(super) fn error(&self, what: impl Display) -> Error {
         self.document.error(&self.span, what)
     }
 
-    /// The values are all taken, or are not for the others beside which they stand.
+    /// Checks that all values were taken. A value that is left has no meaning together with the
+    /// setting `beside`.
     pub(super) fn finish(self, beside: &str) -> Result<()> {
         match self.first(|_| true) {
             Some((key, span)) => {
@@ -120,7 +121,7 @@ impl<'t> Table<'t> {
         self.take_as(key, "a string", |value| value.as_str().map(str::to_string))
     }
 
-    /// Takes a string that is a value of some other type.
+    /// Takes a string, and parses it as a value of another type.
     pub(super) fn parsed<T: FromStr<Err: Display>>(&mut self, key: &str) -> Result<Option<T>> {
         self.text_as(key, |text| text.parse().map_err(|error: T::Err| error.to_string()))
     }

@@ -1,4 +1,4 @@
-//! Tournaments in one line, as cutechess and fastchess have them.
+//! Tournaments from command-line words in the style of cutechess and fastchess.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::referee::openings::{OpeningOrder, OpeningsSource};
 use crate::referee::pairing::PairingRule;
 use crate::referee::time_control::TimeControl;
 
-/// An option with `-` or `--`, followed by its words.
+/// Names of options. An option is written with `-` or `--`, and its words follow.
 const FLAGS: &[&str] = &[
     "engine",
     "each",
@@ -59,7 +59,8 @@ const IDLE_FLAGS: &[(&str, &str)] = &[
     ("wait", "games follow each other at once"),
 ];
 
-/// Parts of an engine that other managers take and have no effect here, with the reason.
+/// Parts of an engine's description that other managers know and that have no effect here, with the
+/// reason.
 const IDLE_PARTS: &[(&str, &str)] = &[
     ("book", "engines play without books of the referee"),
     ("bookdepth", "engines play without books of the referee"),
@@ -70,10 +71,9 @@ const IDLE_PARTS: &[(&str, &str)] = &[
 ];
 
 impl Tournament {
-    /// Reads a tournament from words such as
-    /// `-engine cmd=./a -engine cmd=./b name=B -each tc=10+0.1 -rounds 50 -pgnout games.pgn`.
-    /// `name` names the log and the games unless the words do; a log that they do not name is called as
-    /// the games.
+    /// Reads a tournament from words such as `-engine cmd=./a -engine cmd=./b name=B -each
+    /// tc=10+0.1 -rounds 50 -pgnout games.pgn`. `name` names the file of games unless the words do.
+    /// If the words do not name the log, it is named after the file of games.
     ///
     /// # Errors
     /// A word is unknown or has an invalid value; the error names it.
@@ -136,7 +136,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
             "site" => tournament.site = group.one()?.into(),
             "srand" => tournament.seed = group.parsed(group.one()?)?,
             "listen" => tournament.listen = Listen::Tcp(group.one()?.into()),
-            // An opening is played twice, and a client that is gone is started again, in any case.
+            // An opening is played twice in any case.
             "repeat" => group.only("2")?,
             "variant" => {
                 of_name(&[("standard", ()), ("fischerandom", ()), ("chess960", ())], group.one()?)
@@ -173,7 +173,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
         if engine.margin.is_some() {
             return Err("-engine: timemargin= is the same for all here: say it behind -each".into());
         }
-        // A part without blanks stands first, by which a description is known to have parts.
+        // The first part has no blanks, so that the description is recognised as one with parts.
         let words: Vec<&str> =
             ["proto=uci"].iter().chain(&each.words).chain(&engine.words).copied().collect();
         let spec: EngineSpec = words.join(" ").parse()?;
@@ -189,13 +189,14 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
     tournament.checked()
 }
 
-/// A flag and the words behind it.
+/// An option and the words after it.
 struct Group<'w> {
     flag: &'static str,
     words: Vec<&'w str>,
 }
 
-/// The words behind each flag. A word that begins with `-` and has no `=` is a flag.
+/// Groups the words by option. A word that begins with `-` is an option, unless it has `=` or is a
+/// number.
 fn groups(words: &[String]) -> Result<Vec<Group<'_>>, String> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for word in words {
@@ -229,7 +230,7 @@ impl<'w> Group<'w> {
         }
     }
 
-    /// No word, or this one.
+    /// Checks that there is no word, or only this one.
     fn only(&self, word: &str) -> Result<(), String> {
         match self.words[..] {
             [] => Ok(()),
@@ -262,8 +263,8 @@ impl<'w> Group<'w> {
         }
     }
 
-    /// The file of games, the first word or the one with `file=`; the words behind it say which form it has
-    /// with other managers.
+    /// The file of games: the first word, or the word with `file=`. The other words are those by
+    /// which other managers choose the form of the file.
     fn games_file(&self) -> Result<&'w str, String> {
         let file = self.words.iter().find_map(|word| word.strip_prefix("file="));
         let is_form = |word: &&str| matches!(*word, "min" | "fi") || word.contains('=');
@@ -295,8 +296,8 @@ impl<'w> Group<'w> {
             .map_err(|error: T::Err| format!("-{}: `{text}`: {}", self.flag, error.to_string()))
     }
 
-    /// Calls `take` for the name and the value of each word `NAME=VALUE`; false from it is a name that
-    /// is not known.
+    /// Calls `take` for the name and the value of each word `NAME=VALUE`. `take` returns false if
+    /// it does not know the name.
     fn each_part(
         &self,
         known: &[&str],
@@ -317,7 +318,7 @@ impl<'w> Group<'w> {
 
     fn engine(self) -> Result<EngineWords<'w>, String> {
         let mut engine = EngineWords::default();
-        // Whether more words may follow, of a value or of the name of an option.
+        // True if the next word may continue a value, or the name of an option.
         let (mut is_value, mut is_name) = (false, false);
         for word in &self.words {
             let part = word.split_once('=');
@@ -378,7 +379,7 @@ impl<'w> Group<'w> {
     }
 }
 
-/// The parts of an engine's description, its time, and how far that may be overstepped.
+/// The parts of an engine's description, its time control, its search limits and its time margin.
 #[derive(Default)]
 struct EngineWords<'w> {
     words: Vec<&'w str>,
@@ -403,7 +404,7 @@ impl<'w> EngineWords<'w> {
         spec.map_or(Vec::new(), |spec| spec.options.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// Its own limits, otherwise those of all.
+    /// The search limits of this engine, otherwise those of `each`.
     fn search_of(&self, each: &EngineWords<'_>) -> SearchLimits {
         SearchLimits {
             nodes: self.search.nodes.or(each.search.nodes),
@@ -420,7 +421,7 @@ impl<'w> EngineWords<'w> {
     }
 }
 
-/// `cmd=A cmd=B book=FILE`: a long match of two engines, as fastchess has it.
+/// `cmd=A cmd=B book=FILE`: a long match of two engines, with the settings of fastchess.
 fn quick<'w>(
     group: &Group<'w>,
     tournament: &mut Tournament,
@@ -461,7 +462,7 @@ impl RuleWords {
         let cycles = self.rounds.unwrap_or(1);
         let challengers = self.challengers.unwrap_or(1);
         let rule = match self.name.as_deref().unwrap_or("round-robin") {
-            // The games are those of a round robin in another order.
+            // A pyramid has the games of a round robin in another order.
             "round-robin" | "roundrobin" | "pyramid" => PairingRule::RoundRobin { cycles },
             "gauntlet" => PairingRule::Gauntlet { challengers, cycles },
             "knockout" => PairingRule::Knockout { tie_breaks: PairingRule::TIE_BREAKS },
@@ -523,7 +524,8 @@ fn openings(group: Group<'_>) -> Result<(OpeningsSource, bool), String> {
             "order" => source.order = group.parsed(value)?,
             "plies" => source.plies = Some(group.parsed(value)?),
             "start" => source.first = group.parsed(value)?,
-            // The file itself says what it is, and each encounter has openings of its own.
+            // The format is recognised from the file. By default, each encounter has its own
+            // openings.
             "format" => of_name(&[("epd", ()), ("pgn", ())], value)?,
             "policy" => {
                 let names = &[("encounter", false), ("default", false), ("round", true)];
@@ -554,7 +556,7 @@ fn draw(group: Group<'_>) -> Result<DrawRule, String> {
 }
 
 fn resign(group: Group<'_>) -> Result<ResignRule, String> {
-    // As other managers have it unless told otherwise.
+    // One-sided by default, as in other managers.
     let mut rule = ResignRule { two_sided: false, ..ResignRule::default() };
     group.each_part(&["movecount", "score", "twosided"], |name, value| {
         match name {

@@ -15,8 +15,8 @@ use super::sprt::SprtState;
 use super::strength::{Strength, strength};
 use crate::model::GameResult;
 
-/// The table of a tournament: points, then Sonneborn-Berger, then wins decide, then the order of the
-/// settings.
+/// The table of a tournament. Its order is by points, then by Sonneborn-Berger, then by wins, then
+/// as in the settings.
 ///
 /// ```
 /// use epdb::model::GameResult;
@@ -47,11 +47,12 @@ pub struct Row {
     pub rank: usize,
     /// The player, by place in the settings.
     pub player: usize,
-    /// The last round of a knockout that the player survived, 0 elsewhere: it decides before the points.
+    /// The last round that the player survived in a knockout, otherwise 0. It decides before the
+    /// points.
     pub survived: u32,
-    /// In half points, byes included.
+    /// Half points, byes included.
     pub half_points: u32,
-    /// Half points for byes and for games that it missed.
+    /// Half points for byes, and for games to which the opponent did not come.
     pub bye_half_points: u32,
     /// The sum over all games of own points times final points of the opponent, in quarters.
     pub sonneborn_berger: u64,
@@ -63,10 +64,11 @@ pub struct Row {
     pub colors: [u32; 2],
     /// Pairs of games from one opening by their points: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
-    /// The strength against the field, by the pairs of games, or by the games if there are no pairs.
+    /// The strength against the field, by the pairs of games, or by the games if there are no
+    /// pairs.
     pub strength: Option<Strength>,
-    /// The half points of each game against each player, in the order of the settings; `None` of games without
-    /// a result.
+    /// For each player in the order of the settings: the half points of each game against that
+    /// player; `None` for a game without a result.
     pub against: Vec<Vec<Option<u32>>>,
 }
 
@@ -76,7 +78,8 @@ impl Standings {
         Standings::with_absences(tournament, done, &Absences::default())
     }
 
-    /// The table after these games, where others are not played because players have signed off.
+    /// The table after these games. `absences` has the games that are not played because players
+    /// have signed off.
     pub fn with_absences(
         tournament: &Tournament,
         done: &[(Pairing, Outcome)],
@@ -110,7 +113,7 @@ impl Standings {
     }
 }
 
-/// Results of both, White first.
+/// The half points of both players, White first; `None` without a result.
 const fn halves(result: GameResult) -> [Option<u32>; 2] {
     match result {
         GameResult::Unknown => [None, None],
@@ -140,7 +143,7 @@ fn count_pairs(rows: &mut [Row], done: &[(Pairing, Outcome)]) {
     }
 }
 
-/// By what rows are in order: what decides, and the place in the settings.
+/// The sort key of rows: the values that decide, then the place in the settings.
 type Order = ((Reverse<u32>, Reverse<u32>, Reverse<u64>, Reverse<u32>), usize);
 
 impl Row {
@@ -166,7 +169,8 @@ impl Row {
         self.results.iter().sum::<u32>() + self.unknown
     }
 
-    /// Counts for [`strength`](super::strength): pairs, or where there are none games, the lowest first.
+    /// Counts for [`strength`](super::strength): numbers of pairs of games, or of games if there
+    /// are no pairs, the lowest score first.
     pub fn counts(&self) -> Vec<u64> {
         if self.pairs != [0; 5] {
             return self.pairs.to_vec();
@@ -186,7 +190,7 @@ impl Row {
         }
     }
 
-    /// The values that depend on the points of all players.
+    /// Computes the values that depend on the points of all players.
     fn conclude(&mut self, points: &[u32]) {
         let of_games = |(games, points): (&Vec<Option<u32>>, &u32)| {
             u64::from(games.iter().flatten().sum::<u32>()) * u64::from(*points)

@@ -28,32 +28,32 @@ pub struct StandingsObject<'s> {
     pub white: u32,
     /// Games with Black.
     pub black: u32,
-    /// Points for rounds without an opponent.
+    /// Points for byes, and for games to which the opponent did not come.
     pub byes: f64,
     /// The sum over all games of own points times final points of the opponent.
     pub sonneborn_berger: f64,
     /// Pairs of games from one opening by their points: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
-    /// The difference in Elo to the field; null where it has no bound.
+    /// The difference in Elo to the field; null if it is unbounded.
     pub elo: Option<f64>,
-    /// The half of its interval of 95 %.
+    /// Half the width of the 95 % interval of `elo`.
     pub elo_error: Option<f64>,
-    /// The same in normalized Elo.
+    /// The difference in normalized Elo.
     pub nelo: Option<f64>,
-    /// The half of its interval of 95 %.
+    /// Half the width of the 95 % interval of `nelo`.
     pub nelo_error: Option<f64>,
     /// Probability that the player is stronger than the field; null without a game.
     pub los: Option<f64>,
     /// The share of drawn games.
     pub draw_ratio: Option<f64>,
-    /// The other players in the order of the settings.
+    /// Results against each opponent, in the order of the settings.
     pub against: Vec<AgainstObject<'s>>,
 }
 
 /// Results of a player against another one.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct AgainstObject<'s> {
-    /// The name of the other.
+    /// The name of the other player.
     pub player: &'s str,
     /// Number of games.
     pub games: usize,

@@ -5,11 +5,12 @@ use std::fmt::{self, Display, Write as _};
 use super::{Row, Standings};
 use crate::referee::sprt::{SprtState, Verdict};
 
-/// More games of two players show as a sum.
+/// Maximum number of games of two players that are shown one by one. More games are shown as a sum.
 const MAX_RESULTS: usize = 8;
 
 impl Display for Standings {
-    /// The cross table: `1`, `=`, `0` are games won, drawn and lost, `*` one without a result.
+    /// The cross table: `1`, `=` and `0` are games won, drawn and lost; `*` is a game without a
+    /// result.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = vec![self.head()];
         lines.extend(self.rows.iter().map(|row| self.line(row)));
@@ -52,8 +53,8 @@ impl Standings {
         line
     }
 
-    /// The table as fields with tabs between them, a line each and their names first; a column for each
-    /// player has the points against that one.
+    /// The table as text with tabs between fields. The first line has the names of the fields; a
+    /// line for each player follows. The last fields are the points against each player.
     ///
     /// Fields without a value are empty.
     pub fn tsv(&self) -> String {
@@ -128,13 +129,12 @@ fn cell(games: &[Option<u32>]) -> String {
         .collect()
 }
 
-/// Fields with tabs between them; names of players have none.
+/// Joins fields by tabs, which names of players do not have.
 fn joined(fields: impl Iterator<Item = String>) -> String {
     fields.collect::<Vec<_>>().join("\t") + "\n"
 }
 
-/// Lines whose columns stand under each other: names and games of two players to the left, numbers to
-/// the right.
+/// Formats lines with aligned columns: names and results to the left, numbers to the right.
 fn aligned(lines: &[Vec<String>]) -> String {
     const NUMBERS: std::ops::Range<usize> = 2..11;
     let width = |column: usize| {
@@ -146,7 +146,7 @@ fn aligned(lines: &[Vec<String>]) -> String {
         let start = out.len();
         for (column, (text, width)) in line.iter().zip(&widths).enumerate() {
             let gap = if column == 0 { "" } else { "  " };
-            // A string takes all that is written to it.
+            // Writing to a string never fails.
             let _ = match column == 0 || NUMBERS.contains(&column) {
                 true => write!(out, "{gap}{text:>width$}"),
                 false => write!(out, "{gap}{text:<width$}"),

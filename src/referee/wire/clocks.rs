@@ -30,7 +30,7 @@ impl UsedTime {
 /// The longest time of a clock in seconds: a second less than a thousand days.
 pub(in crate::referee) const MAX_TIME: u64 = 1000 * 24 * 60 * 60 - 1;
 
-/// `DDD:HH:MM:SS`.
+/// Formats a clock as `DDD:HH:MM:SS`.
 fn clock(seconds: u64) -> String {
     let seconds = seconds.min(MAX_TIME);
     let (minutes, hours) = (seconds / 60, seconds / 3600);
@@ -48,8 +48,8 @@ fn seconds(clock: &[u8]) -> Option<u64> {
     }
 }
 
-/// The time that the sides still have, in the words of UCI and in milliseconds; what the time control
-/// does not have is `None`.
+/// The time that both sides have left. Messages have it in milliseconds, under the names of UCI.
+/// Values that the time control does not have are `None`.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct TimeLeft {
     /// `wtime`: what White has left.

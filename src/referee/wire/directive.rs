@@ -14,19 +14,19 @@ use crate::text::codes;
 /// Commands to a client.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command {
-    /// The game is over; the position is its last one.
+    /// The game is over; the position is the last one of the game.
     Conclude,
     /// The referee ends: close the channel.
     Disconnect,
-    /// Set the position, make the moves of `history` or the move, and wait.
+    /// Set the position, make the moves of `history` or the move `mv`, and wait.
     Execute,
-    /// The referee cannot go on with the client.
+    /// Something was wrong with the client's messages; `reason` says what.
     Fault,
     /// Take the tags.
     Inform,
     /// Forget the game and get ready for a new one.
     Reset,
-    /// Set the position, make the move if there is one, and answer with an own move.
+    /// Set the position, make the move if there is one, and answer with a move.
     Respond,
 }
 
@@ -69,7 +69,7 @@ pub struct Directive {
     pub fullmove_number: Option<u32>,
     /// `sm`: the move that was made in that position.
     pub mv: Option<Move>,
-    /// `sv`: the moves of the game from that position on, the first of which is `mv`.
+    /// `sv`: the moves of the game from that position on; the first of them is `mv`.
     pub history: Vec<Move>,
     /// `draw_offer`: the opponent offered a draw with the move.
     pub draw_offer: bool,
@@ -88,7 +88,7 @@ pub struct Directive {
 }
 
 impl Directive {
-    /// A message that says nothing beyond its command.
+    /// A message with a command and a position, and nothing else.
     pub fn new(command: Command, position: Position) -> Directive {
         Directive {
             command,
@@ -115,11 +115,11 @@ impl Directive {
         Directive::from_record(&read_record(line)?)
     }
 
-    /// The message that a record is.
+    /// Reads the message from a record.
     ///
     /// # Errors
-    /// `E-REF-NOREFCOM` without `refcom`, `E-EPD-TYPE` for an operand of the wrong type, `E-REF-EXTRA-SM`
-    /// for an unexpected move.
+    /// `E-REF-NOREFCOM` without `refcom`, `E-EPD-TYPE` for an operand of the wrong type,
+    /// `E-REF-EXTRA-SM` for an unexpected move.
     pub fn from_record(record: &EpdRecord) -> Result<Directive, WireError> {
         let command = command_of(record)?;
         let mv = supplied_move(record)?;
@@ -189,7 +189,7 @@ fn command_of(record: &EpdRecord) -> Result<Command, WireError> {
 
 fn tags(record: &EpdRecord) -> Vec<(String, String)> {
     let operands = record.operands(Opcode::PTP).unwrap_or_default();
-    // Whatever else stands for a name could not be said again.
+    // Other names could not be written again, so their tags are dropped.
     let is_name = |name: &[u8]| {
         !name.is_empty() && name.iter().all(|it| it.is_ascii_alphanumeric() || *it == b'_')
     };

@@ -10,7 +10,7 @@ use crate::text::epd::{self, Line};
 use crate::text::lines::{LineReader, Next, SPEC_LINE_LIMIT, too_long};
 use crate::text::{Diagnostic, FormatOptions, ParseOptions, Profile, codes};
 
-/// The most bytes of a line, its end not counted.
+/// Maximum length of a line in bytes, not counting its end.
 pub const MAX_LINE: usize = SPEC_LINE_LIMIT;
 
 /// Input from the other side.
@@ -41,7 +41,7 @@ impl<R: Read> Lines<R> {
         Lines(LineReader::new(stream, MAX_LINE))
     }
 
-    /// The next line that is not empty, as soon as its end is there; `None` when no more can come.
+    /// Waits for the next complete line that is not empty; `None` at the end of the stream.
     ///
     /// # Errors
     /// An error of the stream.
@@ -59,7 +59,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// Writes a line and its end by one call.
+/// Writes a line and its end in one call.
 ///
 /// # Errors
 /// An error of the stream.
@@ -68,8 +68,8 @@ pub fn write_line(stream: &mut impl Write, line: &[u8]) -> io::Result<()> {
     stream.flush()
 }
 
-/// Reads a line as a record. What the text of 1995 lets a reader take is taken; a record that breaks a
-/// rule between its opcodes is refused.
+/// Reads a line as a record. Everything is accepted that the text of 1995 allows a reader to
+/// accept. But a record whose opcodes contradict each other is refused.
 pub(super) fn read_record(line: &[u8]) -> Result<EpdRecord, WireError> {
     if line.len() > MAX_LINE {
         return Err(too_long(MAX_LINE).into());
@@ -97,9 +97,9 @@ pub(super) fn record_line(record: &EpdRecord) -> Vec<u8> {
     line
 }
 
-/// Opens a serial line or one side of a pseudo terminal for reading and writing. A terminal is made to
-/// pass all bytes as they are; its speed stays as it was set (`stty`). Any other file that can be read
-/// and written, such as a socket's or a named pipe's, is taken as it is.
+/// Opens a serial line or one side of a pseudo terminal for reading and writing. A terminal is made
+/// to pass all bytes as they are; its speed stays as it was set (`stty`). Any other file that can
+/// be read and written, such as a socket's or a named pipe's, is taken as it is.
 ///
 /// # Errors
 /// The serial line cannot be opened or configured.

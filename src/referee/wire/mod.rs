@@ -1,7 +1,9 @@
-//! Messages between a referee and its clients: EPD records, one a line (`formats/referee_wire.md`).
+//! Messages between a referee and its clients: EPD records, one per line
+//! (`formats/referee_wire.md`).
 //!
-//! A client sends a [`Request`], the referee a [`Directive`]. Both are read from a line or a record
-//! and written as one; what is written is canonical. Opcodes that no message knows are passed over.
+//! A client sends a [`Request`], and the referee sends a [`Directive`]. Both can be read from a
+//! line or a record, and written as a line or a record in canonical form. Opcodes that no message
+//! has are ignored.
 
 mod clocks;
 mod directive;

@@ -1,14 +1,15 @@
-//! Single operations put into records, and read from them.
+//! Puts single operations into records, and reads them from records.
 
 use crate::error::{ErrorKind, error_from};
 use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
 use crate::text::{Diagnostic, codes, san};
 
-/// The most bytes of a string of a record.
+/// Maximum length of a string in a record, in bytes.
 const MAX_STRING: usize = 255;
 
-/// Whether a text can stand in a message as it is: at most 255 bytes, no quote, no control character.
+/// Whether a text can stand in a message as it is: at most 255 bytes, no quote, no control
+/// character.
 ///
 /// ```
 /// use epdb::referee::wire::fits_in_string;
@@ -29,8 +30,8 @@ pub(super) fn put_flag(record: &mut EpdRecord, opcode: Opcode, is_wanted: bool) 
     }
 }
 
-/// An opcode that the text of 1995 does not have: on `sign_on` the client asks to be waited for, on `inform`
-/// the referee waits, and on `reply` the client is ready.
+/// An opcode that the text of 1995 does not have. In `sign_on` a client asks the referee to wait
+/// for it; in `inform` the referee says that it waits; in `reply` the client says that it is ready.
 const READY: &[u8] = b"ready";
 
 pub(super) fn put_ready(record: &mut EpdRecord, is_wanted: bool) {
@@ -49,8 +50,8 @@ pub(super) fn put_integer(record: &mut EpdRecord, opcode: Opcode, value: Option<
     }
 }
 
-/// Puts moves that follow each other from the position of the record on. None are put where there are
-/// none, and the line ends before a move that is not legal.
+/// Puts a line of moves from the position of the record. The line ends before a move that is not
+/// legal; an empty line is not put.
 pub(super) fn put_line(record: &mut EpdRecord, opcode: Opcode, moves: &[Move]) {
     let line = spelled(record.position(), moves);
     if !line.is_empty() {
@@ -71,8 +72,8 @@ fn spelled(position: &Position, moves: &[Move]) -> Vec<Operand> {
     line
 }
 
-/// A string operand, a quote in it as an apostrophe and a control character as a blank; what is too much
-/// is cut off.
+/// A string operand. Quotes become apostrophes, control characters become blanks, and text that is
+/// too long is cut off.
 pub(super) fn string(text: &str) -> Operand {
     let bytes = beginning(text).bytes().map(|byte| match byte {
         b'"' => b'\'',
@@ -82,7 +83,7 @@ pub(super) fn string(text: &str) -> Operand {
     Operand::string(bytes.collect::<Vec<u8>>())
 }
 
-/// As much of a text as a string can have.
+/// The beginning of a text, as long as a string may be.
 fn beginning(text: &str) -> &str {
     let fits = |end: &usize| text.is_char_boundary(*end);
     let end = (0..=text.len().min(MAX_STRING)).rev().find(fits).unwrap_or_default();
@@ -112,7 +113,8 @@ pub(super) fn moves(record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
 /// The move of `sm`, if there is one.
 ///
 /// # Errors
-/// `E-EPD-TYPE` where `sm` has something else: in a position in which no game can be, nothing is a move.
+/// `E-EPD-TYPE` if `sm` has something other than a move. In a position that cannot be played, no
+/// operand is a move.
 pub(super) fn supplied_move(record: &EpdRecord) -> Result<Option<Move>, WireError> {
     match moves(record, Opcode::SM).first() {
         None if has(record, Opcode::SM) => {
@@ -127,12 +129,12 @@ pub(super) fn text(record: &EpdRecord, opcode: Opcode) -> Option<String> {
     record.text_of(opcode).map(|text| said(&text))
 }
 
-/// The first operand as a number, also of an opcode that the standard does not know.
+/// The first operand as a number. The opcode may be one that the standard does not have.
 pub(super) fn number<N: std::str::FromStr>(record: &EpdRecord, opcode: Opcode) -> Option<N> {
     text(record, opcode)?.parse().ok()
 }
 
-/// Why a line is no message that the two sides of a match understand.
+/// The reason why a line is not a valid message.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct WireError {
@@ -149,8 +151,8 @@ impl WireError {
     }
 }
 
-/// The report of a fault to a client that has not signed on, such as a fault on a line that outlived the
-/// previous referee.
+/// The reason of a fault that is sent to a client that has not signed on. This happens on a serial
+/// line that stayed open after the previous referee ended.
 pub const NOT_SIGNED_ON: &str = "nobody has signed on";
 
 impl From<Diagnostic> for WireError {

@@ -123,7 +123,7 @@ impl Reply {
 pub enum Request {
     /// `sign_on`: the first message on a channel.
     SignOn {
-        /// The client's state as it reports it.
+        /// The client's address as it reports it.
         address: String,
         /// The name under which it plays.
         name: String,
@@ -136,7 +136,7 @@ pub enum Request {
     SignOff,
     /// `fault`: the client cannot go on.
     Fault {
-        /// The client's comment on its state, in `c0`.
+        /// The reason that the client gives, in `c0`.
         reason: Option<String>,
     },
 }
@@ -150,11 +150,11 @@ impl Request {
         Request::from_record(&read_record(line)?)
     }
 
-    /// The request that a record is.
+    /// Reads the request from a record.
     ///
     /// # Errors
-    /// `E-REF-NOREFREQ` without `refreq`, `E-EPD-TYPE` for an operand of the wrong type, `E-EPD-ARITY`
-    /// for a `sign_on` without `tcsi`.
+    /// `E-REF-NOREFREQ` without `refreq`, `E-EPD-TYPE` for an operand of the wrong type,
+    /// `E-EPD-ARITY` for a `sign_on` without `tcsi`.
     pub fn from_record(record: &EpdRecord) -> Result<Request, WireError> {
         let word = text(record, Opcode::REFREQ).ok_or_else(|| {
             WireError::new(codes::E_REF_NOREFREQ, "no refreq, which each message of a client has")
@@ -183,7 +183,7 @@ impl Request {
         }
     }
 
-    /// The request as a record. Those that are about no position have the start array.
+    /// The request as a record. Requests that are not about a position have the start array.
     pub fn record(&self) -> EpdRecord {
         let position = match self {
             Request::Reply(reply) => reply.position,
@@ -220,7 +220,8 @@ impl Request {
         record_line(&self.record())
     }
 
-    /// The same line with `ready`: by a `sign_on` with it a client asks to be waited for before each game.
+    /// The line of [`Request::line`] with `ready`. In a `sign_on` it asks the referee to wait for
+    /// the client before each game.
     pub fn line_with_ready(&self) -> Vec<u8> {
         let mut record = self.record();
         put_ready(&mut record, true);
