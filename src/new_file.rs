@@ -22,7 +22,7 @@ const PREFIX: &str = ".epdb-";
 const SUFFIX: &str = ".part";
 /// Random letters and digits in the name of a temporary file.
 const RANDOM: usize = 6;
-/// Longest part of the target's name that the name of the temporary file repeats, in characters.
+/// Maximum number of characters of the final name that the name of the temporary file repeats.
 const MAX_NAME: usize = 64;
 /// Maximum number of symbolic links that are followed, the same as in Linux.
 const MAX_LINKS: usize = 40;
@@ -209,7 +209,8 @@ impl Write for NewFile {
     }
 }
 
-/// Writes files of one folder, which [`NewFile::finish_unsynced`] put there, through to the disk.
+/// Waits until files that [`NewFile::finish_unsynced`] put into a folder are on the disk. All files
+/// must be in the same folder.
 ///
 /// # Errors
 /// Errors of the system.

@@ -1,9 +1,9 @@
 //! Instruction sets of the processor: the only module that detects them, once for each process.
 //!
-//! Code may use instructions that not every processor has only if they were detected. A value of
-//! [`InstructionSet`] or [`Sse42`] proves that they were, because only this module makes such
-//! values. [`with_instructions!`] chooses between implementations; the `unsafe` call is written in
-//! the arm, beside its reason.
+//! Some instructions exist only on some processors, so code may use them only after they were
+//! detected. A value of [`InstructionSet`] or [`Sse42`] proves that, because only this module makes
+//! such values. [`with_instructions!`] chooses between implementations; the `unsafe` call is
+//! written in the arm, beside its reason.
 
 use std::sync::LazyLock;
 
@@ -184,7 +184,7 @@ pub(crate) struct Sse42(());
 
 #[cfg(all(feature = "archive", target_arch = "x86_64"))]
 impl Sse42 {
-    /// Returns a value that proves that the processor has SSE4.2; `None` if it lacks it.
+    /// Returns a value that proves that the processor has SSE4.2; `None` if the processor lacks it.
     #[inline(always)]
     pub(crate) fn detect() -> Option<Sse42> {
         is_x86_feature_detected!("sse4.2").then_some(Sse42(()))

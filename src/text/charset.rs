@@ -59,8 +59,9 @@ pub(crate) fn put_latin1(text: &str, translit: bool, out: &mut Vec<u8>) -> Resul
     put_bytes(text, translit, out, |c| u8::try_from(c).ok())
 }
 
-/// Does the same as [`put_latin1`], but control characters may be refused or replaced too. Those
-/// whose bytes Windows-1252 uses would be read back by [`decode`] as other characters.
+/// Does the same as [`put_latin1`], for text that [`decode`] will read back. Some control
+/// characters have bytes that mean other characters in Windows-1252. They count as characters that
+/// Latin-1 lacks.
 pub(super) fn put_latin1_text(
     text: &str,
     translit: bool,

@@ -1,4 +1,4 @@
-//! Splitting of a stream into lines: of any bytes and any length, in bounded memory.
+//! Splitting of a stream into lines. Lines may have any bytes and any length; memory is bounded.
 
 use std::fmt;
 use std::io::{self, Read, Write};

@@ -189,7 +189,7 @@ pub enum CastlingForm {
 /// The en passant squares that are written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum EnPassantForm {
-    /// All that the record has.
+    /// Every square that the record has.
     #[default]
     Keep,
     /// Squares with a legal capture (X-FEN).

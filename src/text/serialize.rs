@@ -1,5 +1,5 @@
-//! Serialization of the types of the model, with the feature `serde`. Each type is serialized as
-//! its text form, but an operation as its opcode with its operands.
+//! Serialization of the types of the model, with the feature `serde`. An operation is serialized as
+//! its opcode and its operands; every other type is serialized as its text form.
 //!
 //! ```
 //! use epdb::model::EpdRecord;

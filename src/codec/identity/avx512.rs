@@ -100,8 +100,7 @@ fn places(codes: __m256i, code: u8) -> u32 {
     _mm256_cmpeq_epi8_mask(codes, _mm256_set1_epi8(code as i8))
 }
 
-/// Calls [`identify`]. A separate function, because it is seldom needed and would slow the usual
-/// path down.
+/// Calls [`identify`]. Not inlined, so that this seldom needed code stays out of the usual path.
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline(never)]
 fn identify_apart(mut pieces: Pieces, fields: UsualFields) -> Option<Identity> {
@@ -136,8 +135,8 @@ pub(super) fn write(
     write_classic(board, beside, out).or_else(|| write_apart(instructions, board, beside, out))
 }
 
-/// Calls [`write_anywhere`]. A separate function, because it is seldom needed and would slow the
-/// usual path down.
+/// Calls [`write_anywhere`]. Not inlined, so that this seldom needed code stays out of the usual
+/// path.
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline(never)]
 fn write_apart(

@@ -37,8 +37,8 @@ pub(super) fn write(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<
     Some(())
 }
 
-/// Calls [`Specials::find`]. A separate function, because it is seldom needed and would slow the
-/// usual path down.
+/// Calls [`Specials::find`]. Not inlined, so that this seldom needed code stays out of the usual
+/// path.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline(never)]

@@ -149,7 +149,7 @@ pub enum PgcEncodeError {
         /// The number of the null move in its line, from 1.
         ply: u32,
     },
-    /// A tag name or value is longer than 255 bytes. The name of the tag follows.
+    /// A tag name or value is longer than 255 bytes. The string is the name of the tag.
     #[error("the tag {0} is longer than 255 bytes")]
     StringLength(String),
     /// An escape is longer than 65,535 bytes.

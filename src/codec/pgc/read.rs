@@ -21,8 +21,8 @@ pub struct PgcRead<'a> {
     /// The game, or its first error. The next game can be read even after an error, unless the
     /// error [ends the stream](PgcErrorKind::ends_the_stream).
     pub game: Result<&'a Game, PgcError>,
-    /// True if the game has a checksum, which is right. Without a checksum, damage is found only if
-    /// it breaks the rules of the format or of chess.
+    /// True if the game has a checksum and the checksum is right. Without a checksum, damage is
+    /// found only if it breaks the rules of the format or of chess.
     pub has_checksum: bool,
     /// The records of the game as they are in the stream, with the escapes before the game, but
     /// without the records 0x00. A game over the limit has as many records here as the limit

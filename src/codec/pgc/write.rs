@@ -17,12 +17,13 @@ pub struct PgcEncodeOptions {
     pub(crate) drop_comments: bool,
     pub(crate) escapes: bool,
     pub(crate) translit: bool,
-    /// Leaves out the checksum of extended games, for games whose bytes have another checksum.
+    /// True if the checksum of extended games is left out, because other data proves that the bytes
+    /// are right.
     pub(crate) no_checksum: bool,
 }
 
 impl PgcEncodeOptions {
-    /// Expresses everything that a game in PGN can have, except `%` lines, and writes a checksum of
+    /// Options that express everything in a game of PGN, except `%` lines, and write a checksum of
     /// each game.
     pub const EXTENDED: PgcEncodeOptions = PgcEncodeOptions::new().extended(true);
 

@@ -12,7 +12,7 @@ use super::walk::{board_of, kept_games_bytes, tally_bytes};
 use crate::codec::packed::PLAIN_MAX;
 use crate::model::{GameCounts, KeptGames, MAX_GAMES, Opcode, StandardOpcode, TallyOverflow};
 
-/// The number of the opcode `tally`. It is stored because a lookup of the opcode is slow.
+/// The number of the opcode `tally`, which is looked up only once.
 static OPCODE: LazyLock<u8> =
     LazyLock::new(|| Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
 

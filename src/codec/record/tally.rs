@@ -29,7 +29,7 @@ const SPEED: u8 = 4;
 const RATING: u8 = 8;
 const MORE_PARTS: u8 = 16;
 const MOVES_SHIFT: u32 = 5;
-/// From this number of moves on, the number itself follows.
+/// If a part has at least this number of moves, the number of further moves follows.
 const MANY_MOVES: usize = 7;
 
 /// Value of the low two bits of a move's byte if four counts follow. Other values mean a single
@@ -205,7 +205,7 @@ pub(super) fn encode_text(text: &[u8], root: Option<&Playable>) -> Option<Vec<u8
     encode(&tally, root).ok()
 }
 
-/// Whether the moves of a tally get their SAN. This takes most of the time.
+/// Whether the moves of a tally get their SAN.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum TallyMoves {
     Spelled,

@@ -117,7 +117,7 @@ fn has_salvaged_counters(operation: &Operation) -> bool {
 struct Layout {
     /// The counters to write as fields 5 and 6.
     fields: Option<Counters>,
-    /// The counters to write as operations that are fields in the record.
+    /// Counters that are fields in the record and are written as operations.
     as_operations: Option<Counters>,
     /// True if `hmvc` is left out of the operations; `without_fmvn` is the same for `fmvn`.
     without_hmvc: bool,
@@ -173,8 +173,8 @@ impl Layout {
         }
     }
 
-    /// Whether an operation is left out of the operations, because it is a counter that is written
-    /// as a field or not at all.
+    /// Whether an operation is a counter that is not written as an operation, but as a field or not
+    /// at all.
     fn covers(&self, opcode: &[u8]) -> bool {
         (self.without_hmvc && opcode == b"hmvc") || (self.without_fmvn && opcode == b"fmvn")
     }

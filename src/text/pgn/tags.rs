@@ -171,8 +171,8 @@ fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
     }
 }
 
-/// Names of standard chess and of Chess960 in the files of many programs, without other characters
-/// than letters and digits.
+/// Names of standard chess and of Chess960 in the files of many programs. Characters other than
+/// letters and digits are left out.
 const KNOWN_VARIANTS: [&str; 30] = [
     "",
     "chess",

@@ -151,7 +151,7 @@ impl Reader<'_, '_> {
     }
 
     /// Splits off the four fields. Returns them and the rest of the line. In the lenient profile,
-    /// and if perft counts are read, a semicolon or a comma also ends the fourth field.
+    /// or if perft counts are read, a semicolon or a comma also ends the fourth field.
     fn split_fields<'a>(
         &mut self,
         line: Word<'a>,

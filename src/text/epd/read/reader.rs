@@ -25,7 +25,7 @@ pub(super) struct Choice {
     pub(super) moves: Vec<Operand>,
 }
 
-/// Reads one line.
+/// Reader of one line.
 pub(super) struct Reader<'o, 'w> {
     options: &'o ParseOptions,
     warnings: &'w mut Vec<Diagnostic>,

@@ -76,8 +76,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Settles operations that should have one move and have several. Of these, the move that
-    /// begins the line of moves is kept; all of them are salvaged as text.
+    /// Settles operations that should have one move and have several. The move with which the line
+    /// in `pv` or `sv` begins is kept. All the moves are also salvaged as text.
     pub(super) fn settle_choices(&mut self) {
         for Choice { opcode, at, text, moves } in self.take_choices() {
             let line = if opcode == Opcode::SM { Opcode::SV } else { Opcode::PV };

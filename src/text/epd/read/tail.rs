@@ -350,8 +350,8 @@ fn counter(word: Word) -> Option<u32> {
     integer(word.text).flatten().and_then(|value| u32::try_from(value).ok())
 }
 
-/// Returns the single character, other than a semicolon, that a text consists of without its
-/// blanks.
+/// Returns the only character of a text, not counting blanks. `None` if there are several
+/// characters, or if it is a semicolon.
 fn last_character(rest: Word) -> Option<Word> {
     let word = rest.trimmed();
     (word.text.len() == 1 && word.text != b";").then_some(word)
@@ -404,8 +404,7 @@ fn refused_label(whole: Word, column: usize, what: &str) -> Result<(), Diagnosti
 }
 
 /// Reads a label without brackets that is the whole rest of the line. Returns the score, if any,
-/// and the result. A blank, a semicolon or a comma stands before the label; the score stands before
-/// the result, with the same separator between them.
+/// and the result. The forms are ` 1-0`, `; 0.5` and `,23,0.5`.
 fn bare_label(rest: Word) -> Option<(Option<Word>, Word)> {
     let line = rest.trimmed();
     let separator = line.text.first().copied().filter(|first| matches!(first, b',' | b';'));

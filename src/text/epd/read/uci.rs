@@ -52,9 +52,9 @@ impl Reader<'_, '_> {
         (begin, rest)
     }
 
-    /// Reads `moves e2e4 e7e5` after a position. The moves are played, and the record gets the
-    /// position after them; or the options keep them as its `pv`. If an operation ends in a
-    /// semicolon, `moves` is an opcode and not this word, unless the line began with words of UCI.
+    /// Reads `moves e2e4 e7e5` after a position. The moves are played and the record gets the
+    /// position after them, unless the options keep the moves as `pv`. If a semicolon or a quote
+    /// follows, `moves` is an opcode, unless the line began with words of UCI.
     pub(super) fn read_moves_behind<'a>(
         &mut self,
         record: &mut EpdRecord,

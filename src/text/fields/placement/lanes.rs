@@ -199,7 +199,7 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
 }
 
 /// Combines the numbers at the places by exclusive or. This function is not compiled for vectors,
-/// because the places would take longer from a vector to the loads.
+/// because the places would take longer to get from a vector to the loads.
 #[inline(never)]
 fn hash(numbers: &PieceNumbers, places: &[u16; PLACES]) -> u64 {
     hash_of_places(numbers, &places[..MAX_PIECES as usize])

@@ -168,7 +168,7 @@ impl<R: Read> GameReader<R> {
         san::usual(playable, &self.options.language.to_english(text))
     }
 
-    /// Whether the symbol is not castling, or is castling that does not go on after a blank, as in
+    /// Whether a symbol is complete. It is not if it is castling that goes on after a blank, as in
     /// `O-O -O`.
     pub(super) fn is_whole_castling(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let is_castling = san::circles(self.source.slice(place.clone())) == Some(2);
@@ -179,8 +179,8 @@ impl<R: Read> GameReader<R> {
         Ok(self.leaves_castlings(self.source.slice(place.clone()), place.end))
     }
 
-    /// Whether all circles (letters O or zeros) after the place `end` also belong to castling
-    /// moves, so that none is left over.
+    /// True if `text` is not castling, or if the circles (letters O or zeros) after the place `end`
+    /// are none or another castling move.
     fn leaves_castlings(&self, text: &[u8], end: usize) -> bool {
         let circles = |part: Range<usize>| {
             let part = self.source.slice(part);
