@@ -38,9 +38,9 @@ impl Default for MakeOptions {
     }
 }
 
-/// Makes a book. The weight of a move is two for each game that the side to move won, and one for
-/// each draw or game without a result, as in Polyglot. A move of weight 0 is left out. If a weight
-/// is over 65535, all weights of the position are scaled down.
+/// Makes a book. As in Polyglot, a move gets a weight of two for each game that the side to move
+/// won. It gets one for each draw or game without a result. A move of weight 0 is left out. If a
+/// weight is over 65535, all weights of the position are scaled down.
 ///
 /// ```
 /// use epdb::codec::record;

@@ -163,8 +163,8 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
 
 impl Field {
     /// Parses the name of a field: one of [`BUILTIN_FIELDS`], a standard opcode, `uci(OPCODE)`,
-    /// `ce:white`, `op(OPCODE)`, `tag(NAME)`, or a name that begins with a capital letter, which is
-    /// a tag of a game or a private opcode.
+    /// `ce:white`, `op(OPCODE)`, `tag(NAME)`, or a name that begins with a capital letter (a tag of
+    /// a game or a private opcode).
     ///
     /// # Errors
     /// The mistake in the name, as text.

@@ -37,9 +37,9 @@ pub struct Flipped {
 /// Mirrors a record.
 ///
 /// Moves are mirrored with the board. `ce` stays, as it is relative to the side to move. If the
-/// colours are swapped, so are the two clocks of `cc`, the tags of `ptp` that begin with White and
-/// Black, and the results 1-0 and 0-1 (in the tag Result, and in comment registers that contain
-/// nothing else). All other texts stay as they are.
+/// colours are swapped, so are the two clocks of `cc`, and White and Black at the start of tag
+/// names in `ptp`. The results 1-0 and 0-1 are swapped in the tag Result, and in comment registers
+/// that contain nothing else. All other texts stay as they are.
 ///
 /// ```
 /// use epdb::library::flip::{Mirror, flip};

@@ -1,8 +1,8 @@
 //! Imports of sources into stores.
 //!
 //! An import that was interrupted resumes when it is started again with the same options, even if
-//! the source has another name. If the store is a library, that is, if its records have tallies of
-//! games, an import also adds the counted games to the library's ledger.
+//! the source has another name. A store whose records have tallies of games is a library. An import
+//! into a library also adds the counted games to its ledger.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -311,8 +311,8 @@ impl Import {
         Ok(ledger)
     }
 
-    /// Returns an error if the store may have a part of another import, or if the import is to be
-    /// restarted and its games cannot be told from new ones.
+    /// Returns an error if the store may have a part of another import. Also refuses to restart an
+    /// import whose games cannot be told from new ones.
     fn check_interrupted(
         &self,
         store: &Store,

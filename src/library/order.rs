@@ -244,9 +244,9 @@ impl std::str::FromStr for SortOrder {
     }
 }
 
-/// Appends a value; returns whether it is missing. The first byte of a missing value is larger than
-/// the first bytes of other values and their complements, so that missing values are last in
-/// descending order too.
+/// Appends a value; returns whether it is missing. Missing values are last in descending order too:
+/// their first byte is larger than the first bytes of other values, and than the complements of
+/// these.
 pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
     const NUMBER: u8 = 0x40;
     const TEXT: u8 = 0x41;

@@ -211,8 +211,8 @@ pub fn neighbourhood(position: &Position) -> Vec<Query> {
 /// Explores a position, and the positions after its moves up to `depth` plies.
 ///
 /// # Errors
-/// Errors of `ask`, tallies with more games than can be counted, and a selection by a property by
-/// which the tally of the position is not split.
+/// Errors of `ask`; tallies with more games than can be counted; a selection by a property by which
+/// the tally of the position is not split.
 pub fn explore<E: From<Error>>(
     position: &Position,
     depth: u32,

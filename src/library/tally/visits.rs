@@ -55,8 +55,8 @@ pub(super) struct Visit {
     pub(super) game: u32,
     /// Number of moves before the position.
     pub(super) ply: u16,
-    /// The ordinal of the move in the low byte, then the flags [`HAS_MOVE`], [`IS_FIRST`] and
-    /// [`BLACK`], and from bit [`LEN_SHIFT`] on the length of the board.
+    /// The low byte is the ordinal of the move. The flags [`HAS_MOVE`], [`IS_FIRST`] and [`BLACK`]
+    /// follow, and from bit [`LEN_SHIFT`] on the length of the board.
     what: u16,
     /// The packed identity board, padded with zeros. For a long board (see [`Visits::long`]) the
     /// length is zero, and the field refers to the board instead: a zero word, the index in
