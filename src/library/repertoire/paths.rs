@@ -165,8 +165,8 @@ impl Paths {
     }
 }
 
-/// Writes moves with move numbers, for a game in which the side `begins` moves first: `1. e4 e5 2.
-/// Nf3`.
+/// Writes moves with move numbers, such as `1. e4 e5 2. Nf3`, for a game in which the side `begins`
+/// moves first.
 pub fn numbered(begins: Color, moves: &[San]) -> String {
     let black_began = usize::from(begins == Color::Black);
     let mut text = String::new();

@@ -83,8 +83,8 @@ impl Repertoire {
         Ok(())
     }
 
-    /// Whether `pm`, `bm`, `replies` and `am` tell the order of the moves. They may not, because
-    /// the moves in `bm` and `am` are sorted.
+    /// Whether `pm`, `bm`, `replies` and `am` tell the order of the moves. The order can be lost,
+    /// because the moves in `bm` and `am` are sorted.
     fn is_ordered(&self, place: &Place, side: Color) -> bool {
         let is_avoided = |branch: &Branch| branch.is_avoided;
         let avoided = place.branches.iter().filter(|branch| branch.is_avoided).count();
