@@ -339,7 +339,7 @@ impl ByKey {
 
     /// The entries of each key in order; the keys are in the order of their last entries.
     pub(super) fn rings(&self) -> impl Iterator<Item = impl Iterator<Item = Number> + Clone> {
-        // Only after the last entry of a ring, the next one has no larger index.
+        // Only the last entry of a ring has a next entry whose index is not larger.
         self.rings_of(|number, next| next <= number)
     }
 

@@ -133,8 +133,8 @@ impl Mirror {
         Position::new(board, turn, castling, en_passant).unwrap_or(*position)
     }
 
-    /// Mirrors an operand of a move opcode. Returns it with the position after it, if it is a move
-    /// that is legal in `playable`; `lost` counts the moves that are not.
+    /// Mirrors an operand of a move opcode. Returns the operand, and the position after it if it is
+    /// a legal move in `playable`; `lost` counts moves that are no longer legal.
     fn operand(
         self,
         operand: &Operand,

@@ -503,7 +503,7 @@ struct Games<'s> {
 }
 
 impl Games<'_> {
-    /// Passes everything that was counted since the last call to the importer.
+    /// Passes to the importer everything that was counted since the last call.
     fn collect(&mut self) -> Result<()> {
         let (sources, games) = self.builder.take_games();
         self.builder.know(&games);

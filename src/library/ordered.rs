@@ -357,7 +357,7 @@ impl Grouped {
     }
 }
 
-/// Collects records with their numbers in the order of the output.
+/// Collects records, each with its number in the order of the output.
 #[derive(Debug)]
 pub(super) struct Reorder(Sorter);
 
@@ -372,7 +372,7 @@ impl Reorder {
         Ok(self.0.push(&order.to_be_bytes(), &bytes)?)
     }
 
-    /// Adds a payload that follows its number.
+    /// Adds a payload. `numbered` has its number, then the payload.
     pub(super) fn push_payload(&mut self, numbered: &[u8]) -> Result<()> {
         let (order, payload) = numbered.split_at_checked(8).ok_or_else(changed)?;
         Ok(self.0.push(order, payload)?)

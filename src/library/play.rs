@@ -23,8 +23,8 @@ pub struct Played {
 }
 
 /// Plays the moves of an operation. Returns the record after each move of a set, such as `bm`, or
-/// the records at the stops of a line, such as `pv`. There are none if the record lacks the
-/// operation, or if the operation has no moves. A line is played up to its first illegal move.
+/// the records at the stops of a line, such as `pv`. No records are returned if the record lacks
+/// the operation, or if the operation has no moves. A line is played up to its first illegal move.
 ///
 /// The new records have the advanced counters, in the form that they have in the record, and the
 /// operations that `keep` names. Other operations are dropped, because they are about the old

@@ -63,7 +63,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Passes the games that records listed since the last call to `visit`, by ascending ids, and
+    /// Passes to `visit` the games that records listed since the last call, by ascending ids, and
     /// forgets all games. `empty` is a sorter for the next games.
     pub(super) fn give_back(
         &mut self,

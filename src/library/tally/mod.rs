@@ -625,7 +625,7 @@ impl TallyOptions {
 /// Number of parts whose records are made together.
 const PARTS_AT_ONCE: usize = 16;
 
-/// Passes the records of visits that are all in memory to `visit`.
+/// Passes to `visit` the records of visits that are all in memory.
 fn visit_parts(
     counted: &CountedGames,
     limit: Option<u8>,
