@@ -25,12 +25,12 @@ pub(super) struct Refusal {
 pub(super) type Answer = Result<Response, Refusal>;
 
 impl Refusal {
-    /// The request is wrong.
+    /// The refusal of an invalid request.
     pub(super) fn bad_request(text: impl Into<String>) -> Refusal {
         Refusal { status: StatusCode::BAD_REQUEST, text: text.into() }
     }
 
-    /// The requested thing does not exist.
+    /// The refusal of a request for something that does not exist.
     pub(super) fn not_found(text: impl Into<String>) -> Refusal {
         Refusal { status: StatusCode::NOT_FOUND, text: text.into() }
     }
@@ -68,15 +68,16 @@ pub(super) fn object(value: &impl Serialize) -> Response {
     Json(value).into_response()
 }
 
-/// Maximum number of threads for work that waits for a disk or takes long. More would only compete for
-/// the processors.
+/// Maximum number of threads for work that waits for a disk or takes long. More would only compete
+/// for the processors.
 static WORK: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
     let processors = thread::available_parallelism().map_or(2, NonZero::get);
     Arc::new(Semaphore::new(2 * processors))
 });
 
-/// Runs work that waits for a disk or takes long on a blocking thread, in its turn. Work that has begun
-/// continues when its client is gone, so it keeps its turn.
+/// Waits for a turn, and then runs work on a blocking thread. This is for work that waits for a
+/// disk or takes long. Work that has begun continues even if its client is gone, so it keeps its
+/// turn.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -88,8 +89,8 @@ pub(super) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(Refusal::failed)?
 }
 
-/// Places for short lookups on the threads of the runtime. One of these threads stays free, so that clients
-/// are heard even if a disk is slow.
+/// Places for short lookups on the threads of the runtime. One of these threads stays free, so that
+/// requests are accepted even if a disk is slow.
 #[derive(Debug)]
 pub(super) struct ShortLookups(Semaphore);
 
@@ -99,8 +100,8 @@ impl ShortLookups {
         ShortLookups(Semaphore::new(threads.saturating_sub(1)))
     }
 
-    /// Runs a lookup on this thread, because the way to a blocking thread and back costs more than the
-    /// lookup. Without a place it goes that way.
+    /// Runs a lookup on this thread if a place is free, because passing it to a blocking thread
+    /// costs more than a short lookup. Otherwise the lookup runs on a blocking thread.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         lookup: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
@@ -112,7 +113,8 @@ impl ShortLookups {
     }
 }
 
-/// A text with its control characters escaped, so that it can neither end a line nor control a terminal.
+/// A text with its control characters escaped, so that it can neither end a line nor control a
+/// terminal.
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);

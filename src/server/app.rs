@@ -18,7 +18,7 @@ use super::sources::{Served, Sources};
 use crate::error::Result;
 use crate::library::names::Names;
 
-/// The share of the memory for cached answers.
+/// The divisor of the memory that gives the part for cached answers.
 const ANSWERS_OF_MEMORY: usize = 8;
 
 /// The state that all requests share.
@@ -34,8 +34,8 @@ pub(super) struct App {
 }
 
 impl App {
-    /// Reads the names of openings and opens all sources, for a runtime with this number of threads.
-    /// `begins` is called before each source.
+    /// Reads the names of openings and opens all sources, for a runtime with this number of
+    /// threads. `begins` is called before each source.
     pub(super) fn open(
         settings: ServerSettings,
         threads: usize,
@@ -52,7 +52,7 @@ impl App {
         Ok(App { settings, sources, names, answers, metrics, short_lookups })
     }
 
-    /// The source of a name, or the first if there is no name.
+    /// The source with this name, or the first source if no name is given.
     pub(super) fn source(&self, name: Option<&str>) -> Result<Arc<Served>, Refusal> {
         match name {
             None => self.sources.first().ok_or_else(|| Refusal::not_found("there is no source")),
@@ -107,7 +107,7 @@ pub(super) fn answers(bytes: usize) -> Answers {
 /// Maximum length of a cached answer.
 const LONGEST: u64 = 256 << 10;
 
-/// Returns a cached answer, or has it made and caches it.
+/// Returns a cached answer, or computes the answer and caches it.
 pub(super) async fn cache_answers(
     State(app): State<Arc<App>>,
     request: Request,

@@ -19,7 +19,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::answer::Refusal;
 use super::limits::Limits;
 
-/// A body that fails if it exceeds the limits, or if another one takes its place.
+/// A body that fails if it exceeds the limits, or if another body takes its place.
 pub(super) fn limited(body: Body, limits: &Limits, place: Option<BodyPlace>) -> Body {
     let paced = Paced::new(body, limits.body_time, limits.body_rate.get(), place);
     Body::new(Limited::new(paced, limits.body_size))
@@ -37,7 +37,7 @@ pub(super) fn is_too_large(error: &axum::Error) -> bool {
     false
 }
 
-/// The body came too slowly.
+/// The error of a body that arrives too slowly.
 #[derive(Debug)]
 struct TooSlow;
 
@@ -54,14 +54,14 @@ struct Paced {
     body: Body,
     /// The latest deadline.
     longest: Duration,
-    /// Bytes that extend the deadline by a second.
+    /// Number of bytes that extend the deadline by a second.
     rate: u64,
     /// Time left.
     left: Duration,
     /// The start of the current wait.
     since: Option<Instant>,
     end: Pin<Box<Sleep>>,
-    /// Reads the whole body.
+    /// The place among the bodies in transfer; it is released when the body has ended.
     place: Option<BodyPlace>,
 }
 
@@ -71,14 +71,14 @@ impl Paced {
         Paced { body, longest, rate, left: longest, since: None, end, place }
     }
 
-    /// Some bytes arrived.
+    /// Extends the deadline, because bytes arrived.
     fn came(&mut self, bytes: usize) {
         let waited = self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
         let earned = Duration::from_secs_f64(bytes as f64 / self.rate as f64);
         self.left = self.left.saturating_sub(waited).saturating_add(earned).min(self.longest);
     }
 
-    /// Nothing arrived yet.
+    /// Waits for bytes until the deadline, or until another body takes the place.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         if self.since.is_none() {
             let now = Instant::now();
@@ -130,7 +130,7 @@ pub(super) struct BodyPlaces {
     coming: Mutex<Coming>,
 }
 
-/// Client and cancel signal of each body, in the order in which they began.
+/// Client and cancel signal of each body, in the order in which the bodies began.
 #[derive(Debug, Default)]
 struct Coming {
     next: u64,
@@ -159,7 +159,8 @@ impl BodyPlaces {
         self.coming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a body from an address. If all are taken, the oldest body is cancelled.
+    /// Takes a place for a body from an address. If all places are taken, the oldest body is
+    /// cancelled.
     ///
     /// # Errors
     /// The address has its maximum number of bodies.
@@ -192,7 +193,7 @@ impl Drop for BodyPlace {
     }
 }
 
-/// The part of an address that identifies a client: of IPv6 the network of 64 bits.
+/// The part of an address that identifies a client: for IPv6, the 64-bit network.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

@@ -37,7 +37,8 @@ impl FromStr for Origin {
     }
 }
 
-/// Browsers send origins in lower case, and they are compared byte by byte.
+/// True if a text is an origin in lower case. Browsers send origins in lower case, and origins are
+/// compared byte by byte.
 fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return false };

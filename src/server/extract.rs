@@ -1,4 +1,4 @@
-//! Extractors for query and path that refuse in the server's own words.
+//! Extractors for query and path, with the server's own error messages.
 
 use std::borrow::Cow;
 
@@ -37,11 +37,11 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     }
 }
 
-/// The parameters of a query. Lists may be given value by value, as `speeds[]=blitz&speeds[]=rapid`, and
-/// are joined with commas.
+/// The parameters of a query. Lists may be given value by value, as
+/// `speeds[]=blitz&speeds[]=rapid`, and are joined with commas.
 ///
 /// # Errors
-/// A parameter with another index.
+/// A parameter has brackets with something between them.
 fn joined(query: &str) -> Result<Cow<'_, str>, Refusal> {
     if !query.contains(['[', '%']) {
         return Ok(query.into());
@@ -66,7 +66,7 @@ fn joined(query: &str) -> Result<Cow<'_, str>, Refusal> {
     Ok(words.join("&").into())
 }
 
-/// The message without the library's own prefix before the colon.
+/// A refusal with the library's message, without the prefix that ends with a colon.
 fn refused(text: &str) -> Refusal {
     let reason = text.split_once(": ").map_or(text, |(_, reason)| reason);
     Refusal::bad_request(format!("the address cannot be read: {reason}"))

@@ -34,8 +34,8 @@ pub(super) struct GameFilter {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct AppliedFilter {
     pub(super) filter: CellFilter,
-    /// The parameters that cannot be applied completely. If only years are split, the year of a month
-    /// counts.
+    /// The parameters that cannot be applied completely. If the library is split only by years, a
+    /// month counts as its year.
     pub(super) not_split: Vec<&'static str>,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn words(text: &Option<String>) -> impl Iterator<Item = &str> {
     given(text).into_iter().flat_map(|text| text.split(',')).map(str::trim)
 }
 
-/// The lowest rating of the group of a rating.
+/// The lowest rating of the rating group to which a rating belongs.
 fn group_of(rating: u16) -> u16 {
     RATING_GROUPS.into_iter().rev().find(|&least| least <= rating).unwrap_or_default()
 }
@@ -102,15 +102,16 @@ fn some_of<T: PartialEq>(
 const OUTERMOST: [YearMonth; 2] =
     [YearMonth { year: 1952, month: Some(1) }, YearMonth { year: 3000, month: Some(12) }];
 
-/// Whether a bound excludes nothing for its sender.
+/// True if a bound is one that programs send to exclude nothing.
 fn says_all(bound: YearMonth) -> bool {
     let is = |all: YearMonth| bound == all || bound == YearMonth { month: None, ..all };
     OUTERMOST.into_iter().any(is)
 }
 
 impl AppliedFilter {
-    /// The part of a filter that can be applied: by the split of the library if stated, else by that of
-    /// the position's tally. Everything applies if there is no tally.
+    /// The part of a filter that can be applied. It depends on the splits of the library if they
+    /// are stated, else on the splits of the position's tally. If there is no tally, the whole
+    /// filter applies.
     pub(super) fn new(
         asked: CellFilter,
         splits: &Option<Vec<&'static str>>,
@@ -158,7 +159,7 @@ impl AppliedFilter {
     /// Refuses a filter that is not applied completely, if `strict`.
     ///
     /// # Errors
-    /// The parameters that the library is not split by.
+    /// The filter has parameters by which the library is not split.
     pub(super) fn check(&self, strict: bool) -> Result<(), Refusal> {
         if !strict || self.not_split.is_empty() {
             return Ok(());
@@ -183,7 +184,7 @@ impl AppliedFilter {
 pub(super) struct LookupResult {
     /// The records of the position.
     pub(super) records: Vec<EpdRecord>,
-    /// Their numbers.
+    /// The numbers of the records.
     pub(super) numbers: Vec<u64>,
     /// Whether there are more records than were read.
     pub(super) is_cut: bool,
@@ -192,8 +193,8 @@ pub(super) struct LookupResult {
 }
 
 impl LookupResult {
-    /// Looks up a position and its children. `not_split` are parameters that no library supports; with
-    /// `strict` it must be empty.
+    /// Looks up a position and its children. `not_split` are parameters that no library supports;
+    /// with `strict` it must be empty.
     pub(super) fn new(
         served: &Served,
         position: &Position,

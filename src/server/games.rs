@@ -8,7 +8,7 @@ use crate::model::rules::Move;
 use crate::model::{GameId, KeptGame, KeptGames, Position, San};
 use crate::server::sources::Served;
 
-/// The listed games of a position that match the filter and that continued from there.
+/// The listed games of a position that match the filter and that went on after the position.
 #[derive(Default)]
 pub(super) struct ListedGames {
     best: Vec<GameId>,

@@ -60,7 +60,7 @@ impl Guard {
         }
     }
 
-    /// A place for the body of a request, if it has one.
+    /// A place for the body of a request; `None` if the request has no body.
     fn place_for_body(&self, request: &Request) -> Result<Option<BodyPlace>, Refusal> {
         match request.extensions().get::<Client>() {
             Some(Client(address)) if has_body(request.headers()) => {
@@ -92,7 +92,7 @@ impl Guard {
     }
 }
 
-/// The refusal of a body.
+/// The refusal of a body that is too large.
 pub(super) fn too_large(most: usize) -> Refusal {
     let text =
         format!("the body has more than {most} bytes; ask in parts, or set limits.body-size");

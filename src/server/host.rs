@@ -1,5 +1,5 @@
-//! Names of the server. This prevents DNS rebinding: a foreign page whose name resolves to this machine
-//! is refused.
+//! Names of the server. Requests to other names are refused. This prevents DNS rebinding, in which
+//! the name of a foreign page resolves to this machine.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct HostName {
-    /// In lower case.
+    /// The host in lower case.
     host: String,
     port: Option<u16>,
 }
@@ -61,7 +61,7 @@ impl TryFrom<String> for HostName {
 }
 
 impl HostName {
-    /// The address, if the name is one.
+    /// The IP address, if the name is one.
     fn address(&self) -> Option<IpAddr> {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         host.parse().ok().map(|address: IpAddr| address.to_canonical())
@@ -72,7 +72,7 @@ impl HostName {
     }
 }
 
-/// The name in a request: from its address, else from the header Host.
+/// The name of the server in a request: from the request target, else from the header Host.
 pub(super) fn called<'r>(uri: &'r Uri, host: &'r [u8]) -> &'r [u8] {
     uri.authority().map_or(host, |authority| authority.as_str().as_bytes())
 }
@@ -107,7 +107,8 @@ impl Hosts {
         }
     }
 
-    /// An address or `localhost` cannot be the name of a foreign page.
+    /// True if a name is one of this server. Addresses and `localhost` are accepted, because they
+    /// cannot be the name of a foreign page.
     fn answers_to(&self, name: &HostName) -> bool {
         let is_own = match name.address() {
             Some(address) => !self.is_loopback || address.is_loopback(),

@@ -19,8 +19,8 @@ use serde::{Deserialize, Deserializer, de};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Limits {
-    /// Maximum number of connections. A further one replaces the connection that is idle longest, or
-    /// waits if none is idle.
+    /// Maximum number of connections. A further one replaces the connection that is idle longest,
+    /// or waits if none is idle.
     pub connections: NonZeroUsize,
     /// Maximum size of a request head in bytes; it has at most 100 headers.
     pub head_size: usize,
@@ -30,11 +30,11 @@ pub struct Limits {
     /// answer. It is also the maximum idle time.
     #[serde(deserialize_with = "length_of_time")]
     pub head_time: Duration,
-    /// Maximum number of request bodies in transfer. It is below the number of connections, so that slow
-    /// bodies cannot block everybody. A further body cancels the oldest one.
+    /// Maximum number of request bodies in transfer. It should be below the number of connections,
+    /// so that slow bodies cannot block everybody. A further body cancels the oldest one.
     pub bodies: NonZeroUsize,
-    /// Maximum number of bodies in transfer from one address, or from one 64-bit network of IPv6; more
-    /// are refused. An unbuffered proxy is one address.
+    /// Maximum number of bodies in transfer from one address, or from one 64-bit network of IPv6;
+    /// more are refused. An unbuffered proxy is one address.
     pub bodies_of_address: NonZeroUsize,
     /// Maximum size of a request body in bytes.
     pub body_size: usize,

@@ -24,12 +24,12 @@ use super::limits::Limits;
 use super::signals::Stops;
 use super::waiting::Waiting;
 
-/// Pause after the system could not accept a connection; also the time that a connection has to close
-/// before another one gets the same signal.
+/// Pause after the system could not accept a connection; also the time in which an idle connection
+/// should close before the next one gets the signal to close.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves connections until a stop signal. Then open answers may end, within the time limit and until
-/// another stop signal.
+/// Serves connections until a stop signal. After the signal, answers in progress may finish, until
+/// the time limit or another stop signal.
 pub(super) async fn serve(listener: TcpListener, router: Router, app: Arc<App>, mut stops: Stops) {
     let stop_time = app.settings.limits.stop_time;
     let connections = Connections::new(router, app);
@@ -76,7 +76,8 @@ impl Connections {
         }
     }
 
-    /// Accepts connections. A failure is not fatal: files are closed and memory is freed in time.
+    /// Accepts connections. A failure is not fatal, because files are closed and memory is freed
+    /// sooner or later.
     async fn accept_all(&self, listener: &TcpListener) {
         let mut is_failing = false;
         loop {
@@ -99,7 +100,8 @@ impl Connections {
         }
     }
 
-    /// A place for a connection. If all are taken, idle connections are closed, the longest idle first.
+    /// Waits for a place for a connection. While all places are taken, idle connections are closed,
+    /// the longest idle first.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         let mut place = pin!(Arc::clone(&self.places).acquire_owned());
         let make_room = async || {

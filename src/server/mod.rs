@@ -1,8 +1,9 @@
-//! An HTTP server for libraries: an opening explorer with the APIs of other explorers, and a web page.
+//! An HTTP server for libraries: an opening explorer with the APIs of other explorers, and a web
+//! page.
 //!
-//! [`ServerSettings`] name the sources and the permitted clients; [`Server`] runs. It only reads. A store
-//! is served from a copy of its last state, so an import can continue at the same time. A file that is
-//! replaced is opened again.
+//! [`ServerSettings`] name the sources and the permitted clients, and a [`Server`] serves them. A
+//! server only reads its sources. A store is served from a copy of its last state, so an import can
+//! continue at the same time. A file that is replaced is opened again.
 
 mod answer;
 mod api;

@@ -62,11 +62,11 @@ struct ActiveRequest {
     _connection: Option<Arc<waiting::ActiveRequest>>,
 }
 
-/// The body of an answer, which is reported when it was sent or aborted.
+/// The body of an answer. When it is dropped, the answer is counted and logged.
 struct Observed {
     body: Body,
     bytes: u64,
-    /// Whether it is complete.
+    /// True if the whole body was sent.
     is_whole: bool,
     status: u16,
     active: ActiveRequest,

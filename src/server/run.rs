@@ -40,8 +40,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the address and opens all sources; `begins` is called before each source. From then on
-    /// signals are received for [`Server::run`].
+    /// Binds the address and opens all sources; `begins` is called before each source. From then
+    /// on, signals are received; [`Server::run`] obeys them.
     ///
     /// # Errors
     /// The address is in use, a source cannot be opened, or signal handlers cannot be installed.
@@ -64,8 +64,9 @@ impl Server {
         self.address
     }
 
-    /// Answers requests until a stop signal (SIGINT, SIGTERM), and then lets open answers end; a second
-    /// signal aborts them. SIGHUP reloads the settings and their sources; if that fails, nothing changes.
+    /// Answers requests until a stop signal (SIGINT, SIGTERM), and then lets open answers end; a
+    /// second signal aborts them. SIGHUP reloads the settings and their sources; if that fails,
+    /// nothing changes.
     ///
     /// # Errors
     /// Threads cannot be created.
@@ -110,7 +111,7 @@ where
     }
 }
 
-/// Serves the sources of other settings.
+/// Switches to the sources of new settings.
 fn reload(app: &App, settings: Result<ServerSettings>) {
     let done = settings.and_then(|settings| {
         app.sources.reload(&settings.sources, &|_| {})?;

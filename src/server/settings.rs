@@ -41,9 +41,9 @@ pub struct ServerSettings {
     pub cors: Vec<Origin>,
     /// The prefix of all paths.
     pub base_path: BasePath,
-    /// A filter that a library cannot split by is an error.
+    /// True if a filter by which a library is not split is an error.
     pub strict: bool,
-    /// Files of names of openings, of which later ones override.
+    /// Files with names of openings. Later files override earlier ones.
     pub openings: Vec<PathBuf>,
     /// Approximate memory for sources and cached answers, in bytes.
     #[serde(rename = "memory")]

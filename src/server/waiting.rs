@@ -16,7 +16,7 @@ pub(super) struct Waiting {
     has_more: Notify,
 }
 
-/// The signal that closes each connection, by the order in which they became idle.
+/// The signals that close connections, in the order in which the connections became idle.
 #[derive(Default)]
 struct Queue {
     next: u64,
@@ -28,7 +28,7 @@ impl Waiting {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new connection, which is idle, and its reader.
+    /// Adds a new connection, which is idle, and returns it with its reader.
     pub(super) fn connect<R>(self: &Arc<Waiting>, reader: R) -> (Connected, Reader<R>) {
         let (end, told) = oneshot::channel();
         let number = self.wait(end);
@@ -69,7 +69,8 @@ impl Connected {
         self.number.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request has arrived.
+    /// Notes that a request has arrived. The connection is not idle until the returned value is
+    /// dropped.
     pub(super) fn active_request(self: &Arc<Connected>) -> ActiveRequest {
         let end = self.waiting.queue().ends.remove(&self.number());
         ActiveRequest { connected: Arc::clone(self), end }

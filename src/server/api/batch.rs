@@ -30,17 +30,19 @@ use crate::text::{ParseOptions, Profile};
 const MAX_QUESTION: usize = 64 << 10;
 /// Number of bytes of request lines that are collected before they are answered.
 const BATCH: usize = 128 << 10;
-/// Number of lines that are answered together: at first, and at most.
+/// Number of lines that are answered together at first.
 const FIRST: usize = 64;
+/// Maximum number of lines that are answered together.
 const MAX_TOGETHER: usize = 4096;
-/// Target and maximum size of the answers that are made together; the maximum does not apply to a single
-/// line.
+/// Target size of the answers that are made together, in bytes.
 const PART: usize = 512 << 10;
+/// Maximum size of these answers in bytes. It does not apply to a single line.
 const TOO_MUCH: usize = 4 << 20;
 /// Number of parts of an answer that are buffered.
 const PARTS_WAITING: usize = 1;
-/// Number of records of a position: by default, and at most.
+/// Default number of records of a position.
 const MOST: usize = 100;
+/// Maximum number of records of a position.
 const MAX_RECORDS_OF_ALL: usize = 1000;
 
 /// Format of the records.
@@ -50,7 +52,7 @@ enum Form {
     /// Canonical lines.
     #[default]
     Epd,
-    /// Objects of their operations.
+    /// JSON objects with the operations of the records.
     Json,
 }
 
@@ -77,9 +79,9 @@ struct Batch {
 #[derive(Copy, Clone, Default)]
 struct LinesRead {
     lines: u64,
-    /// Skipping the rest of a line that is too long.
+    /// True while the rest of a line that is too long is skipped.
     is_in_long_line: bool,
-    /// There are more lines than the limit.
+    /// True if there are more lines than the limit.
     is_over: bool,
 }
 
@@ -128,8 +130,8 @@ pub(super) async fn batch(
     Ok((lines, Body::new(answer)).into_response())
 }
 
-/// Answers the lines of a body as they arrive. If one cannot be answered, or the connection is gone, the
-/// answer is aborted.
+/// Answers the lines of a body as they arrive. If a line cannot be answered, or the connection is
+/// gone, the whole answer is aborted.
 async fn answer_all(
     mut batch: Batch,
     mut next: Option<std::result::Result<Frame<Bytes>, axum::Error>>,
@@ -175,7 +177,8 @@ async fn answer_all(
     }
 }
 
-/// Takes complete lines out of a text, and all of it at its end. An oversized line is taken unchanged.
+/// Removes complete lines from the start of a text and returns them; `None` if no line is complete.
+/// At the end of the body, all the rest is returned. An oversized line is returned in pieces.
 fn take_lines(text: &mut Vec<u8>, is_end: bool) -> Option<Vec<u8>> {
     let start = &text[..text.len().min(BATCH)];
     let end = match memchr::memrchr(b'\n', start) {
@@ -234,7 +237,7 @@ impl LinesRead {
         lines
     }
 
-    /// The last line, after which there are no more answers.
+    /// The last line of an answer; it says why no more lines are answered.
     fn refusal(&self, why: &str) -> Vec<u8> {
         let mut out = Vec::new();
         let written =
@@ -244,7 +247,7 @@ impl LinesRead {
 }
 
 impl Batch {
-    /// Answers lines at the beginning of a text in order, and removes them from it.
+    /// Answers lines at the beginning of a text in order, and removes them from the text.
     fn answer(&mut self, text: &mut Vec<u8>) -> Result<Vec<u8>> {
         loop {
             let mut place = self.place;
@@ -325,7 +328,7 @@ fn write_answers(lines: &[Line<'_>], found: Vec<LineRecords>) -> Result<Vec<u8>>
     Ok(out)
 }
 
-/// An answer as a line.
+/// Writes an answer as a line.
 fn write_answer(
     line: u64,
     text: &[u8],

@@ -64,7 +64,7 @@ struct PositionAnswer {
     records: Vec<RecordObject>,
     /// Number of records that were read.
     record_count: usize,
-    /// There are more.
+    /// True if there are more records.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     records_cut: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ struct LegalMove {
     uci: String,
     san: String,
     from: String,
-    /// The target square; of castling, that of the king.
+    /// The target square; for castling, the target square of the king.
     to: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     takes_rook: Option<String>,
@@ -114,13 +114,13 @@ struct RecordObject {
 #[derive(Serialize)]
 struct BacksolvedObject {
     ce: serde_json::Value,
-    /// The score of the record before.
+    /// The score that the record had before.
     own: serde_json::Value,
     /// The position from which the score comes.
     leaf: serde_json::Value,
     /// Distance to that position in plies.
     plies: serde_json::Value,
-    /// The score is 0 because best play repeats positions.
+    /// True if the score is 0 because best play repeats positions.
     repeats: bool,
     pm: serde_json::Value,
 }
@@ -132,7 +132,7 @@ struct GamesObject {
     recent: Vec<GameObject>,
 }
 
-/// The last position of the line that the source has.
+/// The last position of the line for which the source has records.
 #[derive(Serialize)]
 struct Nearest {
     ply: usize,
@@ -302,7 +302,7 @@ impl GamesObject {
     }
 }
 
-/// The last position of the line that the source has.
+/// The last position of the line for which the source has records.
 fn nearest(
     served: &Served,
     line: &ParsedLine,

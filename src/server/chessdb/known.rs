@@ -12,7 +12,7 @@ use crate::server::answer::Refusal;
 use crate::server::sources::Served;
 use crate::text::san;
 
-/// A position with this number of scored moves is not queued.
+/// Number of scored moves with which a position need not be queued.
 const ENOUGH: usize = 5;
 /// Maximum score in centipawns; larger scores are mates.
 const MAX_CENTIPAWNS: i32 = 9999;
@@ -26,7 +26,8 @@ pub(super) struct Known {
     pub(super) moves: Vec<KnownMove>,
     /// The score in the records of the position itself, from the mover's view.
     own: Option<i32>,
-    /// The moves that the records continue with: `pv`, or `pm`, or the first of `bm`.
+    /// The moves with which the records continue: those of `pv`, else the first of `pm`, else the
+    /// first of `bm`.
     pub(super) line: Vec<Move>,
 }
 
@@ -36,7 +37,7 @@ pub(super) struct KnownMove {
     pub(super) named: Named,
     pub(super) score: i32,
     pub(super) after: Position,
-    /// The score comes from the position after the move.
+    /// True if the score comes from the position after the move.
     pub(super) is_of_child: bool,
 }
 
@@ -84,8 +85,8 @@ impl Known {
         }
     }
 
-    /// The answer to `queue`: `ok` if the position has scores, otherwise nothing. Clients repeat a
-    /// request until it succeeds, and nothing is ever queued.
+    /// The answer to `queue`: `ok` if the position has enough scored moves, otherwise nothing.
+    /// Nothing is ever queued, so clients that wait for scores would repeat the request for ever.
     pub(super) fn queue_reply(&self) -> Reply {
         match self.playable.has_move() && self.moves.len() >= ENOUGH {
             true => Reply::word("ok"),
@@ -110,7 +111,7 @@ pub(super) fn named(playable: &Playable, mv: Move) -> Named {
     Named { uci: san::uci(playable, mv), san: san::format(playable, mv).to_string() }
 }
 
-/// A `ce` on the scale of chessdb.
+/// Converts a `ce` to the scale of chessdb.
 fn score(ce: i32) -> Option<i32> {
     match Score::from_ce(ce.into()).ok()? {
         Score::Centipawns(value) => Some(value.clamp(-MAX_CENTIPAWNS, MAX_CENTIPAWNS)),

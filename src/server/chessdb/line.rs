@@ -11,8 +11,8 @@ use crate::server::sources::Served;
 /// Maximum number of moves of a line.
 const LONGEST: usize = 200;
 
-/// The line of best moves from a position, up to a repetition. Without further scores it continues with
-/// the moves of the last record.
+/// The line of best moves from a position, up to a repetition. If there are no further scores, the
+/// line continues with the moves of the last record.
 pub(super) fn best(served: &Served, mut known: Known) -> Result<Reply, Refusal> {
     let score = known.moves.first().map(|first| first.score);
     let Some(score) = score else { return Ok(known.nothing()) };

@@ -1,20 +1,23 @@
 //! The dialect of chessdb.cn: `/cdb.php?action=...&board=FEN`, plain text, or JSON with `json=1`.
 //!
-//! The score of a move is the `ce` of the position after it. If no record has that position and the
-//! record of the position itself names the move (`pm`, `pv`), its own `ce` counts. Scores are the
-//! mover's, in centipawns up to 9999, and 30000 less the plies to a mate. The actions are
+//! The score of a move is the `ce` of the position after it. If no record has that position, but
+//! the record before the move names the move (`pv`, `pm` or `bm`), the `ce` of that record counts.
+//! Scores are from the mover's view. They are centipawns up to 9999, or for a mate 30000 minus the
+//! number of plies to the mate. The actions are
 //! - `queryall`: moves with a score, best first, each with a rank (2 best, 1 good, 0 other) and the
 //!   number of scored and of good replies; with `showall=1` also moves without a score;
-//! - `querybest`, `query`, `querylearn`: the best move; without scores, the move that the record names;
-//! - `querysearch`: those of rank 1 and 2;
-//! - `queryscore`: the score of the position, its own or that of its best move;
+//! - `querybest`, `query`, `querylearn`: the best move; without scores, the move that the record
+//!   names;
+//! - `querysearch`: the moves of rank 1 and 2;
+//! - `queryscore`: the score of the position: its own score, or the score of its best move;
 //! - `querypv`: the line of best moves, continued by the record at its end.
 //!
-//! Castling is `e1g1` if king and rooks with rights are on the squares of the start array; otherwise the
-//! king takes its rook. Nothing is stored or queued. `store` is refused as chessdb refuses strangers.
-//! `queue` answers `ok` for a position with scores, and nothing (`{}`) for others, where clients would
-//! repeat the request for ever. The parameter `learn` is ignored, and there are no rate limits. `source`
-//! names another library than the first.
+//! Castling is `e1g1` if king and rooks with rights are on the squares of the start array;
+//! otherwise the king takes its rook. Nothing is stored or queued. `store` is refused with the
+//! error that chessdb sends to strangers. `queue` answers `ok` for a position with at least five
+//! scored moves, and nothing (`{}`) for others. For those, clients would repeat the request for
+//! ever. The parameter `learn` is ignored, and there are no rate limits. `source` names a library;
+//! the default is the first one.
 
 mod known;
 mod line;

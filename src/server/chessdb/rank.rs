@@ -6,14 +6,16 @@ use crate::model::rules::Playable;
 use crate::server::answer::Refusal;
 use crate::server::sources::Served;
 
-/// From this score on, only the best moves are good.
+/// From this best score on, only moves with the best score are good.
 const DECIDED: f64 = 75.0;
+/// From this best score on, the range of good moves narrows.
 const NEARLY_DECIDED: f64 = 50.0;
-/// Down to this score and below, every move that is not worse than the lowest is good.
+/// Below this best score, the lowest score of a good move approaches [`LOST`].
 const BAD: f64 = -30.0;
+/// The smallest value of the lowest score of a good move.
 const LOST: f64 = -50.0;
 
-/// All moves with a score, and on request those without.
+/// All moves with a score, and with `showall` also the moves without a score.
 pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply, Refusal> {
     let best = known.moves.first().map(|one| one.score).unwrap_or_default();
     let mut scored = Vec::new();
@@ -21,7 +23,7 @@ pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply
         let replies = Playable::new(&one.after).ok().map(|after| Known::look_up(served, &after));
         scored.push((one, Replies::new(replies.transpose()?)));
     }
-    // Of equal moves, the one with fewer good replies comes first.
+    // Of moves with equal scores, the move with fewer good replies comes first.
     scored.sort_by_key(|(one, replies)| {
         (-one.score, replies.good, std::cmp::Reverse(replies.all), one.named.uci.clone())
     });
@@ -33,7 +35,7 @@ pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply
     Ok(if moves.is_empty() { known.nothing() } else { Reply { moves, ..Reply::word("ok") } })
 }
 
-/// The best move by score, otherwise the one that the record names.
+/// The best move by score, otherwise the move that the record names.
 pub(super) fn best(known: &Known) -> Reply {
     let scored = known.moves.first().map(|one| one.named.uci.clone());
     let told = || known.line.first().filter(|mv| known.playable.is_legal(**mv));
@@ -105,7 +107,7 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// 2 for moves as good as the best, 1 for good moves, 0 for others.
+/// The rank of a move: 2 if it is as good as the best move, 1 if it is good, 0 otherwise.
 fn rank(score: i32, best: i32) -> u8 {
     let (score, best) = (f64::from(score), f64::from(best));
     match score >= good_from(best) {
@@ -114,7 +116,7 @@ fn rank(score: i32, best: i32) -> u8 {
     }
 }
 
-/// The lowest score of a good move: 5 to 10 below the best in an open game.
+/// The lowest score of a good move: 5 to 10 centipawns below the best score in an open game.
 fn good_from(best: f64) -> f64 {
     let below = |best: f64| best - 10.0 * logistic(best.abs() / 10.0);
     if best >= DECIDED {
@@ -131,7 +133,8 @@ fn good_from(best: f64) -> f64 {
     }
 }
 
-/// The lowest score of a move as good as the best: up to 5 below it in an open game.
+/// The lowest score of a move as good as the best: up to 5 centipawns below the best score in an
+/// open game.
 fn best_from(best: f64) -> f64 {
     if !(BAD..NEARLY_DECIDED).contains(&best) {
         return best;

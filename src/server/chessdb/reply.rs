@@ -37,7 +37,7 @@ pub(super) struct MoveReply {
     #[serde(flatten)]
     pub(super) named: Named,
     pub(super) score: Scored,
-    /// 2 for the best, 1 for good ones, 0 for others.
+    /// 2 for the best moves, 1 for good moves, 0 for others.
     pub(super) rank: u8,
     /// A mark, and the number of scored and of good replies.
     pub(super) note: String,

@@ -19,12 +19,13 @@ use crate::server::sources::{MAX_RECORDS, Served};
 pub(super) struct ExplorerAnswer {
     pub(super) object: ExplorerObject,
     pub(super) applied: AppliedFilter,
-    /// The position has more records than were read.
+    /// True if the position has more records than were read.
     pub(super) is_cut: bool,
 }
 
 impl ExplorerAnswer {
-    /// Adds the headers that name the parts not applied.
+    /// Adds the headers that name the parts of the query that were not applied, and warn of unread
+    /// records.
     pub(super) fn named_in(&self, answer: impl IntoResponse) -> Response {
         let mut answer = self.applied.named_in(answer);
         if self.is_cut {
@@ -34,7 +35,7 @@ impl ExplorerAnswer {
     }
 }
 
-/// The warning that a position has more records than were read.
+/// The header which warns that a position has more records than were read.
 const RECORDS_CUT: HeaderName = HeaderName::from_static("x-epdb-records-cut");
 
 /// Answers a query.
@@ -54,7 +55,7 @@ pub(super) fn answer_query(
         options,
     )?;
     let LookupResult { records, applied, explored, is_cut, .. } = found;
-    // Only the line is used: names through parents would take thousands of lookups.
+    // Only names on the line are used: names of parent positions would take thousands of lookups.
     let opening = app.names.last_on_line(&question.line);
     let shown = Shown { opening, ..Shown::new(&explored, &app.names) };
     let mut object = ExplorerObject::new(PositionObject::new(&shown));

@@ -1,25 +1,28 @@
 //! The API of the opening explorer of lichess.org, for programs that can use another server.
 //!
-//! `/masters`, `/lichess` and `/player` return the moves played in a position, `/masters/pgn/{id}` a
-//! game. `/master`, `/master/pgn/{id}`, `/personal` and `/lichess/history` are older names. A query has
-//! - `fen`: the start of the line, with blanks or underscores, by default the start array. `play`: moves
-//!   from there in coordinates, separated by commas, with castling in either notation;
+//! `/masters`, `/lichess` and `/player` return the moves played in a position, `/masters/pgn/{id}`
+//! a game. `/master`, `/master/pgn/{id}`, `/personal` and `/lichess/history` are older names. A
+//! query has
+//! - `fen`: the start of the line, with blanks or underscores, by default the start array. `play`:
+//!   moves from there in coordinates, separated by commas, with castling in either notation;
 //! - `variant`: `standard`, `chess`, `chess960` or `fromPosition`; others are refused;
 //! - `moves`: the maximum number of moves, by default 12;
-//! - `topGames`, `recentGames`: the maximum numbers of games that the library lists: 15 on `/masters`,
-//!   which lists the best only, otherwise 4 and 8;
-//! - `since`, `until`: a year, or a month such as `2020-05`. Programs send `1952` and `3000` if nothing
-//!   is selected, so these bounds are ignored;
+//! - `topGames`, `recentGames`: the maximum numbers of games to list. Their limits, which are also
+//!   the defaults, are 15 top games on `/masters`, and 4 top games and 8 recent games elsewhere;
+//! - `since`, `until`: a year, or a month such as `2020-05`. Programs send `1952` and `3000` if
+//!   nothing is selected, so these bounds are ignored;
 //! - `speeds`, `ratings` (not on `/masters`), `modes` (on `/player`): words separated by commas;
 //! - `history` (on `/lichess`): also the games by month, if the library is split by month;
-//! - `player`, `color` (on `/player`): select the library that was tallied for them;
+//! - `player`, `color` (on `/player`): select the library that was tallied for this player with
+//!   this colour;
 //! - `source`: the name of a library.
 //!
-//! Empty and unknown parameters are ignored, and so is a token. The answer is
-//! [`PositionObject`](crate::library::explore::object::PositionObject) with lists of games. A filter that
-//! the library cannot split by is not applied, and is named in the header `X-Epdb-Not-Split`; with
-//! `strict` the request is refused. Errors are plain text with the status 400, or 404 if a library or a
-//! game does not exist. The opening name of a position is the last one on its line.
+//! Empty and unknown parameters are ignored, and so is an access token. The answer is
+//! [`PositionObject`](crate::library::explore::object::PositionObject) with lists of games. A
+//! filter that the library cannot split by is not applied, and is named in the header
+//! `X-Epdb-Not-Split`; with `strict` the request is refused. Errors are plain text with the status
+//! 400, or 404 if a library or a game does not exist. The opening name of a position is the last
+//! name on its line.
 
 mod answer;
 mod object;
@@ -75,7 +78,7 @@ async fn lichess_history(app: State<Arc<App>>, Query(query): Query<ExplorerQuery
     lichess(app, Query(query.only_history())).await
 }
 
-/// One line of JSON: lichess.org sends several while it still counts games.
+/// Answers with one line of JSON. lichess.org sends several lines while it still counts games.
 async fn player(State(app): State<Arc<App>>, Query(query): Query<ExplorerQuery>) -> Answer {
     let question = ParsedQuery::for_player(&query)?;
     let served = player::library(&app, &query)?;
@@ -100,7 +103,8 @@ async fn answer(
     }
 }
 
-/// The game of an id, from the named source, else from any, the one for `/masters` first.
+/// The game with this id in the named source. If no source is named, all sources are searched, the
+/// source for `/masters` first.
 async fn game(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
@@ -128,7 +132,7 @@ async fn game(
     .await
 }
 
-/// The named source, else the one with this name, else the first.
+/// The source that the query names, else the source called `name`, else the first source.
 fn named(app: &App, query: &ExplorerQuery, name: &str) -> Result<Arc<Served>, Refusal> {
     match query.source(app) {
         Some(named) => app.source(Some(named)),

@@ -29,22 +29,22 @@ pub(super) struct ExplorerObject {
 /// The games of a month.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct MonthObject {
-    /// Such as `2019-05`.
+    /// The month, such as `2019-05`.
     pub(super) month: String,
     #[serde(flatten)]
     pub(super) results: Results,
 }
 
 impl ExplorerObject {
-    /// A month without games.
+    /// An answer without games.
     pub(super) const fn new(position: PositionObject) -> ExplorerObject {
         let (recent_games, top_games, queue_position, history) = (None, None, None, None);
         ExplorerObject { position, recent_games, top_games, queue_position, history }
     }
 }
 
-/// The games of a position by month, from the first month with games to the last; `None` if the tally is
-/// not split by month.
+/// The games of a position by month, from the first month with games to the last; `None` if the
+/// tally is not split by month.
 pub(super) fn by_month(tally: &Tally, cells: &CellFilter) -> Option<Vec<MonthObject>> {
     let mut months: BTreeMap<u32, GameCounts> = BTreeMap::new();
     let mut has_months = false;

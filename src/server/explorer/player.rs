@@ -9,7 +9,8 @@ use crate::server::answer::Refusal;
 use crate::server::app::App;
 use crate::server::sources::Served;
 
-/// The source with the games of a player with a colour; the named source, if there is a name.
+/// The source with the games of the player with the colour. If the query names a source, only this
+/// source is considered.
 pub(super) fn library(app: &App, query: &ExplorerQuery) -> Result<Arc<Served>, Refusal> {
     let (player, color) = query.player()?;
     let sources = match query.source(app) {

@@ -30,13 +30,14 @@ pub(super) struct ExplorerQuery {
     games: GameFilter,
 }
 
-/// Values by which lichess.org identifies client programs, in the parameter that names a source here.
+/// Values by which lichess.org identifies client programs, in the parameter that names a source
+/// here.
 const ASKING: [&str; 5] = ["analysis", "fishnet", "opening", "openingCrawler", "mobile"];
-/// Names of kinds of libraries.
+/// The accepted values of `variant`.
 const VARIANTS: [&str; 4] = ["standard", "chess", "chess960", "fromPosition"];
 /// Default number of moves.
 const MOVES: usize = 12;
-/// Maximum number of games.
+/// Maximum numbers of top games and of recent games.
 const TOP_OF_MASTERS: usize = 15;
 const TOP: usize = 4;
 const RECENT: usize = 8;
@@ -56,7 +57,7 @@ pub(super) struct ParsedQuery {
     pub(super) top: Option<usize>,
     /// Maximum number of the latest games.
     pub(super) recent: Option<usize>,
-    /// Whether a move that was played once has its game.
+    /// Whether a move that was played in only one game has that game.
     pub(super) single_games: bool,
     /// Whether the games are counted by month.
     pub(super) history: bool,
@@ -118,7 +119,8 @@ impl ParsedQuery {
 }
 
 impl ExplorerQuery {
-    /// The name of a source. Names of client programs do not count, unless a source has such a name.
+    /// The name of a source. Names of client programs do not count, unless a source has such a
+    /// name.
     pub(super) fn source(&self, app: &App) -> Option<&str> {
         let is_name = |name: &&str| !ASKING.contains(name) || app.sources.get(name).is_some();
         given(&self.source).filter(is_name)

@@ -1,5 +1,5 @@
-//! The web page: an explorer of files that are built into the program. It requests nothing but the
-//! server's own paths.
+//! The web page: an explorer. Its files are built into the program, and it requests only paths of
+//! this server.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,8 +12,8 @@ use super::answer::{Answer, Refusal};
 use super::app::App;
 use super::extract::Path;
 
-/// The routes of the page. It has a folder of its own, so that its relative addresses work below any base
-/// path.
+/// The routes of the page. Its files have their own folder, so that relative addresses work below
+/// any base path.
 pub(super) fn routes() -> Router<Arc<App>> {
     let index = get(async |headers: HeaderMap| file("index.html", &headers));
     Router::new().route("/", index).route("/assets/{file}", get(asset))
@@ -28,7 +28,7 @@ struct Asset {
     name: &'static str,
     text: &'static str,
     media_type: &'static str,
-    /// The weak tag of the text. It is the same for all compressions.
+    /// The weak entity tag of the text, which is the same for all compressions.
     tag: String,
 }
 

@@ -23,15 +23,15 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Default, Debug)]
 struct Published {
     changes: u64,
-    /// In the order of the settings.
+    /// The served files, in the order of the settings.
     all: Vec<Arc<Watched>>,
 }
 
 /// The served sources.
 ///
-/// A handler takes one [`Served`] for its whole answer, which is therefore from one state of the source.
-/// If a file is replaced, or records are imported into a store, it is opened again in the background by
-/// its own thread.
+/// A handler takes one [`Served`] for its whole answer, which is therefore from one state of the
+/// source. If a file is replaced, or records are imported into a store, a thread for this file
+/// opens it again in the background.
 #[derive(Debug)]
 pub(super) struct Sources {
     memory_bytes: usize,
@@ -41,7 +41,8 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Opens all sources with about `memory` bytes together. `begins` is called before each source.
+    /// Opens all sources with about `memory_bytes` bytes in total. `begins` is called before each
+    /// source.
     pub(super) fn open(
         specs: &[SourceSpec],
         memory_bytes: usize,
@@ -53,8 +54,8 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Changes the served sources. Unchanged ones are kept open. If one cannot be opened, nothing
-    /// changes.
+    /// Changes the served sources. Unchanged sources are kept open. If a source cannot be opened,
+    /// nothing changes.
     pub(super) fn reload(
         self: &Arc<Self>,
         specs: &[SourceSpec],
@@ -81,7 +82,8 @@ impl Sources {
         Ok(())
     }
 
-    /// Opens a file again whenever it changes, on a thread that ends when the file is no longer served.
+    /// Opens a file again whenever it changes, on a thread that ends when the file is no longer
+    /// served.
     fn watch(self: &Arc<Self>, watched: &Arc<Watched>) -> Result<()> {
         let (sources, watched) = (Arc::downgrade(self), Arc::downgrade(watched));
         let look = move || {
@@ -93,7 +95,8 @@ impl Sources {
                 let among = sources.published().all.len().max(1);
                 if let Some(opened) = watched.look(sources.memory_bytes / among) {
                     sources.publish().changes += 1;
-                    // Log last: a reader of this line must get the new data, not an answer from before.
+                    // Log last: a reader of this line must get the new data, not an answer from
+                    // before.
                     let (source, records) = (opened.name(), opened.lookup().len());
                     tracing::info!(source, records, "opened again");
                 }
@@ -116,7 +119,7 @@ impl Sources {
         self.published().all.iter().map(|one| one.served()).collect()
     }
 
-    /// The source of a name.
+    /// The source with this name.
     pub(super) fn get(&self, name: &str) -> Option<Arc<Served>> {
         self.all().into_iter().find(|served| served.name() == name)
     }

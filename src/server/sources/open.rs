@@ -15,8 +15,8 @@ use crate::text::{Diagnostic, Severity, codes};
 /// Number of the best rated and of the latest games that are stored for each position.
 const KEPT_GAMES: u8 = 15;
 
-/// Opens a file with about `memory` bytes. A store is opened at its last commit, an archive directly.
-/// Games are counted, and everything else is packed into a temporary archive.
+/// Opens a file with about `memory_bytes` bytes of memory. A store is opened at its last commit, an
+/// archive directly. Games are counted, and everything else is packed into a temporary archive.
 pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
     caught(&spec.path, || open_as_it_is(spec, memory_bytes))
 }
@@ -44,7 +44,7 @@ fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
     Ok(Served::new(spec, format, lookup, origin))
 }
 
-/// A library of games with all splits, and the games themselves.
+/// Builds a library of games with all splits, and the games themselves.
 fn open_games(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
     let split = Split { year: true, month: true, speed: true, rating: true };
     let options = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
@@ -65,7 +65,7 @@ fn open_games(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
     builder.into_lookup(&name, settings, memory_bytes)
 }
 
-/// An archive of the records of a text, a stream or a book.
+/// Packs the records of a text, a stream or a book into an archive.
 fn pack_records(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
     let name = source.name().to_string();
     OpenLookup::built(&name, options_within(memory_bytes), memory_bytes, |writer| {

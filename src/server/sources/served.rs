@@ -19,7 +19,7 @@ pub(in crate::server) struct Served {
     lookup: OpenLookup,
     origin: Origin,
     opened: SystemTime,
-    /// Cache of games: neighbouring positions mostly list the same ones.
+    /// Cache of games, because neighbouring positions mostly list the same games.
     games: Cache<GameId, Game>,
 }
 
@@ -76,7 +76,7 @@ impl Served {
         self.origin.tallies.as_ref()
     }
 
-    /// Number of games that it lists per position.
+    /// Number of games that the source keeps.
     pub(in crate::server) const fn kept_games(&self) -> u64 {
         self.origin.kept_games
     }
@@ -106,7 +106,7 @@ impl Served {
         self.records_until(queries, |_| false)
     }
 
-    /// The records of positions, each up to the first record with a score.
+    /// For each position, its records up to the first one with a score.
     pub(in crate::server) fn scored_records(
         &self,
         queries: &[Query],
@@ -148,6 +148,6 @@ impl Served {
     }
 }
 
-/// Maximum number of records that are read of a position. A position of every game may have as many
-/// records as there are games.
+/// Maximum number of records that are read for a position. A position that occurs in all games may
+/// have a record for each game.
 pub(in crate::server) const MAX_RECORDS: usize = 1000;

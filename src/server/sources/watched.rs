@@ -25,9 +25,9 @@ pub(super) struct Watched {
 /// Stamps of the file; `None` if it could not be read.
 #[derive(Debug)]
 struct Stamps {
-    /// At the time it was opened.
+    /// When the file was opened.
     opened: Option<Stamp>,
-    /// At the last attempt to open it.
+    /// At the last attempt to open the file.
     tried: Option<Stamp>,
     /// At the last check.
     seen: Option<Stamp>,
@@ -35,7 +35,7 @@ struct Stamps {
 
 impl Watched {
     pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Watched> {
-        // If it changes while it is opened, it is opened again.
+        // The stamp is read first, so that a file which changes while it is opened is opened again.
         let now = Stamp::read(&spec.path).ok();
         let served = RwLock::new(Arc::new(open(spec, memory_bytes)?));
         let stamps = Mutex::new(Stamps { opened: now, tried: now, seen: now });
@@ -55,8 +55,8 @@ impl Watched {
         self.spec == *spec && self.stamps().opened == Stamp::read(&spec.path).ok()
     }
 
-    /// Opens the file again if it has changed and nobody writes to it, and returns the new source. If it
-    /// cannot be opened, the old one is served until the file changes again.
+    /// Opens the file again if it has changed and nobody writes to it, and returns the new source.
+    /// If it cannot be opened, the old source is served until the file changes again.
     pub(super) fn look(&self, memory_bytes: usize) -> Option<Arc<Served>> {
         let Watched { spec, served, .. } = self;
         let mut stamps = self.stamps();
