@@ -166,7 +166,8 @@ impl ByKey {
     }
 
     /// Number of bytes used by the table.
-    pub(super) fn memory_used(&self) -> usize {
+    #[cfg(test)]
+    fn memory_used(&self) -> usize {
         let bytes = self.full_regions + self.last_region().memory_used();
         let entries = self.groups.len() * GROUP * size_of::<Entry>();
         bytes + entries + self.slots.len() * size_of::<Slot>()

@@ -45,12 +45,52 @@ fn a_dry_run_reports_and_writes_nothing() {
     assert_eq!(scratch.run(&["backsolve", "--dry-run", "book.epd", "-o", "x.epd"]).status, 2);
 }
 
+/// Positions of two kings and a rook, with the white king on these squares.
+fn rook_endings(white_kings: std::ops::Range<i32>) -> String {
+    let mut lines = String::new();
+    for (white, black, rook) in white_kings
+        .flat_map(|white| (0..64).map(move |black| (white, black)))
+        .filter(|(white, black)| {
+            (white % 8 - black % 8).abs() > 1 || (white / 8 - black / 8).abs() > 1
+        })
+        .flat_map(|(white, black)| (0..64).map(move |rook| (white, black, rook)))
+        .filter(|(white, black, rook)| rook != white && rook != black)
+    {
+        let piece = |square: i32| match square {
+            _ if square == white => "K",
+            _ if square == black => "k",
+            _ if square == rook => "R",
+            _ => "1",
+        };
+        let ranks: Vec<String> =
+            (0..8).map(|rank| (0..8).map(|file| piece(8 * rank + file)).collect()).collect();
+        let mut board = ranks.join("/");
+        (2..=8).rev().for_each(|it| board = board.replace(&"1".repeat(it), &it.to_string()));
+        let is_in_line = rook % 8 == black % 8 || rook / 8 == black / 8;
+        let sides = if is_in_line { "b" } else { "wb" };
+        for side in sides.chars() {
+            lines += &format!("{board} {side} - -\n");
+        }
+    }
+    lines
+}
+
+// README: Memory is bounded
 #[test]
-fn too_little_memory_is_an_error_that_leaves_nothing() {
-    let scratch = book();
-    let done = scratch.run(&["backsolve", "book.epd", "-o", "out.epd", "--memory", "1K"]);
-    assert_eq!(done.status, 2);
-    assert!(done.err.contains("do not fit the memory"), "{}", done.err);
+fn the_memory_makes_no_difference() {
+    let scratch = Scratch::with("book.epd", rook_endings(42..43));
+    let run = |memory: &str, more: &[&str]| {
+        let done = scratch.run(&[&["backsolve", "book.epd", "--memory", memory], more].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        (done.out, done.err)
+    };
+    for more in [&["--provenance"][..], &["--dry-run"]] {
+        let expected = run("1G", more);
+        assert!(expected.0.len() > 100);
+        for memory in ["1K", "300K"] {
+            assert!(run(memory, more) == expected, "{memory} {more:?}");
+        }
+    }
     assert_eq!(scratch.names(), ["book.epd"]);
 }
 

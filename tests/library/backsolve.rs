@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use epdb::library::backsolve::{
     BacksolveOptions, Backsolver, CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS, Graph, GraphError, Known,
-    Node, Origin, OwnScores, Solution, solve,
+    Node, Origin, OwnScores, solve,
 };
 use epdb::model::rules::Playable;
 use epdb::model::score::child_to_parent;
@@ -19,30 +19,32 @@ fn the_vectors() {
     let mut rows = 0;
     for row in VECTORS.lines().filter(|line| !line.starts_with('#')) {
         let [id, tree, root_ce] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
-        let names: Vec<&str> = tree.split(' ').map(|it| it.split_once('=').unwrap().0).collect();
-        let mut graph = Graph::new();
-        for node in tree.split(' ') {
-            let (_, said) = node.split_once('=').unwrap();
-            let (known, targets) = match said.parse() {
-                Ok(ce) => (Known::Score(ce), Vec::new()),
-                Err(_) => {
-                    let place = |name| names.iter().position(|it| *it == name).unwrap() as Node;
-                    (Known::Nothing, said.split(',').map(place).collect())
-                }
-            };
-            graph.add(known, targets.len() as u16, &targets).unwrap();
-        }
         for own_scores in [OwnScores::LowerBound, OwnScores::Replaced] {
-            let solution = solve(&graph, own_scores).unwrap();
-            assert_eq!(
-                solution.value(0).map(|ce| ce.to_string()).as_deref(),
-                Some(root_ce),
-                "{id}"
-            );
+            let mut solution = solve(tree_of(tree), own_scores).unwrap();
+            let value = solution.value(0).unwrap().map(|ce| ce.to_string());
+            assert_eq!(value.as_deref(), Some(root_ce), "{id}");
         }
         rows += 1;
     }
     assert_eq!(rows, 5);
+}
+
+/// The graph of a tree such as `a=b,c b=20 c=-30`.
+fn tree_of(tree: &str) -> Graph {
+    let names: Vec<&str> = tree.split(' ').map(|it| it.split_once('=').unwrap().0).collect();
+    let mut graph = Graph::new();
+    for node in tree.split(' ') {
+        let (_, said) = node.split_once('=').unwrap();
+        let (known, targets) = match said.parse() {
+            Ok(ce) => (Known::Score(ce), Vec::new()),
+            Err(_) => {
+                let place = |name| names.iter().position(|it| *it == name).unwrap() as Node;
+                (Known::Nothing, said.split(',').map(place).collect())
+            }
+        };
+        graph.add(known, targets.len() as u16, &targets).unwrap();
+    }
+    graph
 }
 
 type Plan = Vec<(Known, bool, BTreeSet<Node>)>;
@@ -62,7 +64,10 @@ fn any_plan() -> impl Strategy<Value = Plan> {
 }
 
 fn graph_of(plan: &Plan) -> Graph {
-    let mut graph = Graph::new();
+    filled(Graph::new(), plan)
+}
+
+fn filled(mut graph: Graph, plan: &Plan) -> Graph {
     for (known, has_more, targets) in plan {
         let targets: Vec<Node> = targets.iter().copied().collect();
         graph.add(*known, (targets.len() + usize::from(*has_more)) as u16, &targets).unwrap();
@@ -70,15 +75,22 @@ fn graph_of(plan: &Plan) -> Graph {
     graph
 }
 
+/// The values of all positions, and their origins.
+fn values(graph: Graph, own_scores: OwnScores) -> Vec<(Option<i16>, Origin)> {
+    let nodes = 0..graph.len() as Node;
+    let mut solution = solve(graph, own_scores).unwrap();
+    nodes.map(|it| (solution.value(it).unwrap(), solution.origin(it).unwrap())).collect()
+}
+
 /// The values of `(position, side)` after 200 rounds of minimax, if an unfinished game is worth `endless`
 /// to the first side.
 fn iterated(
     plan: &Plan,
-    solution: &Solution,
+    solution: &[(Option<i16>, Origin)],
     own_scores: OwnScores,
     endless: i32,
 ) -> Vec<[i32; 2]> {
-    let is_known = |node: usize| solution.value(node as Node).is_some();
+    let is_known = |node: usize| solution[node].0.is_some();
     let mut values = vec![[endless, -endless]; plan.len()];
     for _ in 0..200 {
         let next = |node: usize, side: usize| -> i32 {
@@ -108,14 +120,14 @@ proptest! {
     #[test]
     fn values_are_those_of_repeated_minimax(plan in any_plan()) {
         for own_scores in [OwnScores::LowerBound, OwnScores::Replaced] {
-            let solution = solve(&graph_of(&plan), own_scores).unwrap();
+            let solution = values(graph_of(&plan), own_scores);
             let draw = iterated(&plan, &solution, own_scores, 0);
             let [more, less] = [1, -1].map(|it| iterated(&plan, &solution, own_scores, it));
             for node in 0..plan.len() {
-                let Some(value) = solution.value(node as Node) else { continue };
+                let (Some(value), origin) = solution[node] else { continue };
                 prop_assert_eq!([i32::from(value); 2], draw[node], "{}", node);
                 let hangs = more[node] != draw[node] || less[node] != draw[node];
-                match solution.origin(node as Node) {
+                match origin {
                     Origin::Repetition => prop_assert!(hangs, "{}", node),
                     Origin::Move | Origin::Fact => prop_assert!(!hangs, "{}", node),
                     _ => {}
@@ -131,11 +143,56 @@ proptest! {
         let mut other = plan.clone();
         other.rotate_right(turn % plan.len());
         other.iter_mut().for_each(|it| it.2 = it.2.iter().map(|node| turned(*node)).collect());
-        let solve = |plan| solve(&graph_of(plan), OwnScores::LowerBound).unwrap();
-        let (one, two) = (solve(&plan), solve(&other));
+        let values = |plan| values(graph_of(plan), OwnScores::LowerBound);
+        let (one, two) = (values(&plan), values(&other));
         for node in 0..plan.len() as Node {
-            prop_assert_eq!(one.value(node), two.value(turned(node)));
-            prop_assert_eq!(one.origin(node), two.origin(turned(node)));
+            prop_assert_eq!(one[node as usize], two[turned(node) as usize]);
+        }
+    }
+}
+
+/// A graph of this many positions. Most moves are short, so lines are long.
+fn large_plan(nodes: Node, seed: u64) -> Plan {
+    let mut state = seed;
+    let mut below = |end: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % end
+    };
+    let ces = [-32767, -32767, -32764, -300, -20, -1, 0, 1, 20, 300, 32766];
+    (0..nodes)
+        .map(|node| {
+            let known = match below(40) {
+                0 => Known::Fact([-32767, 0][below(2) as usize]),
+                1..4 => Known::Score(ces[below(11) as usize]),
+                _ => Known::Nothing,
+            };
+            let has_more = below(2) == 0;
+            let target = |_| match below(3) {
+                0 => below(nodes.into()) as Node,
+                _ => (node + 1 + below(40) as Node) % nodes,
+            };
+            (known, has_more, (0..node % 5).map(target).collect())
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+
+    #[test]
+    fn graphs_in_any_memory_have_the_same_values(
+        nodes in 3000..8000_u32,
+        seed in any::<u64>(),
+        memory_bytes in 0..300_000_usize,
+    ) {
+        let plan = large_plan(nodes, seed);
+        for own_scores in [OwnScores::LowerBound, OwnScores::Replaced] {
+            let small = filled(Graph::with_memory(std::env::temp_dir(), memory_bytes), &plan);
+            let expected = values(graph_of(&plan), own_scores);
+            let found: BTreeSet<_> = expected.iter().filter_map(|it| it.0).collect();
+            prop_assert!(found.len() > 8, "{found:?}");
+            prop_assert!(values(small, own_scores) == expected);
         }
     }
 }
@@ -143,16 +200,20 @@ proptest! {
 #[test]
 fn limits_are_errors() {
     let mut graph = Graph::new();
-    assert_eq!(graph.add(Known::Score(i16::MAX), 0, &[]), Err(GraphError::Value(i16::MAX)));
-    assert_eq!(graph.add(Known::Fact(i16::MIN), 0, &[]), Err(GraphError::Value(i16::MIN)));
+    for (known, value) in [(Known::Score(i16::MAX), i16::MAX), (Known::Fact(i16::MIN), i16::MIN)] {
+        let error = graph.add(known, 0, &[]).unwrap_err();
+        assert_eq!(error.to_string(), GraphError::Value(value).to_string());
+    }
     graph.add(Known::Nothing, 1, &[1]).unwrap();
     let target = GraphError::Target { target: 1, positions: 1 };
-    assert_eq!(solve(&graph, OwnScores::Replaced).unwrap_err(), target);
+    let error = solve(graph, OwnScores::Replaced).unwrap_err();
+    assert_eq!(error.to_string(), target.to_string());
     for ce in [-32_001, 32_001] {
         let mut graph = Graph::new();
         graph.add(Known::Nothing, 1, &[1]).unwrap();
         graph.add(Known::Score(ce), 0, &[]).unwrap();
-        assert_eq!(solve(&graph, OwnScores::Replaced).unwrap_err(), GraphError::MateTooFar);
+        let error = solve(graph, OwnScores::Replaced).unwrap_err();
+        assert_eq!(error.to_string(), GraphError::MateTooFar.to_string());
     }
 }
 
@@ -161,7 +222,15 @@ fn record(line: &str) -> EpdRecord {
 }
 
 fn solved_with(records: &[EpdRecord], options: BacksolveOptions) -> Vec<EpdRecord> {
-    let mut backsolver = Backsolver::new(options, &std::env::temp_dir(), 64 << 20);
+    solved_in(64 << 20, records, options)
+}
+
+fn solved_in(
+    memory_bytes: usize,
+    records: &[EpdRecord],
+    options: BacksolveOptions,
+) -> Vec<EpdRecord> {
+    let mut backsolver = Backsolver::new(options, &std::env::temp_dir(), memory_bytes);
     records.iter().for_each(|record| backsolver.add(record).unwrap());
     backsolver.solve().unwrap().map(Result::unwrap).collect()
 }
@@ -318,7 +387,6 @@ fn scores_and_moves() {
     assert_eq!(solved(&[&foreign]), [foreign.as_str()]);
 }
 
-/// Neither the order of records nor the memory makes a difference; too little is an error.
 #[test]
 fn the_order_of_records_makes_no_difference() {
     let mut records = all_after(START, 2);
@@ -327,18 +395,43 @@ fn the_order_of_records_makes_no_difference() {
         *record = self::record(&format!("{} ce {ce};", record.position()));
     }
     let options = BacksolveOptions { provenance: true, ..BacksolveOptions::default() };
-    let mut forward = solved_with(&records, options);
+    let forward = solved_with(&records, options);
     records.reverse();
     let mut backward = solved_with(&records, options);
     backward.reverse();
     assert_eq!(forward, backward);
     assert_eq!(solved_with(&forward, options), forward);
     assert!(forward[0].operands(CE_LEAF).is_some() && forward[0].operands(CE_PLIES).is_some());
-    forward.truncate(1);
-    for memory in [1 << 10, 1 << 15] {
-        let mut backsolver = Backsolver::new(options, &std::env::temp_dir(), memory);
-        records.iter().for_each(|record| backsolver.add(record).unwrap());
-        let error = backsolver.solve().unwrap_err().to_string();
-        assert!(error.contains("do not fit the memory: they need about"), "{error}");
+}
+
+/// Mates of several lengths, scores, draws by repetition, unknown values, and several records of a
+/// position.
+#[test]
+fn records_in_any_memory_have_the_same_results() {
+    let mut records = all_after("8/8/8/8/8/1K6/7R/k7 w - -", 6);
+    records.extend(all_after("8/8/8/8/8/2k5/4p3/K7 w - -", 5));
+    let again: Vec<_> = records.iter().step_by(3).cloned().collect();
+    records.extend(again);
+    for (number, record) in (0_i64..).zip(&mut records) {
+        if number % 11 == 5 {
+            let (ce, acd) = ((number * 7919) % 401 - 200, number % 4);
+            *record = self::record(&format!("{} acd {acd}; ce {ce};", record.position()));
+        }
+    }
+    assert!(records.len() > 3000, "{}", records.len());
+    for own_scores in [OwnScores::LowerBound, OwnScores::Replaced] {
+        let options = BacksolveOptions { own_scores, provenance: true, white_view: false };
+        let expected = solved_with(&records, options);
+        let scores: BTreeSet<_> = expected.iter().filter_map(|it| it.integer(Opcode::CE)).collect();
+        assert!(scores.iter().filter(|ce| **ce > 32_700).count() > 2, "{scores:?}");
+        assert!(scores.iter().filter(|ce| **ce < 1000 && **ce != 0).count() > 20, "{scores:?}");
+        for opcode in [CE_REPEATS, CE_LEAF] {
+            assert!(expected.iter().any(|it| it.operands(opcode).is_some()), "{opcode:?}");
+        }
+        assert!(expected.iter().any(|it| it.integer(Opcode::CE).is_none()));
+        for memory_bytes in [1 << 10, 300_000] {
+            let found = solved_in(memory_bytes, &records, options);
+            assert!(texts(&found) == texts(&expected), "{memory_bytes}");
+        }
     }
 }

@@ -28,6 +28,8 @@ use epdb::library::backsolve::{
 /// `ce_own`, which has no operand if there was none; the next backsolve starts from it.
 /// `ce_repeats` marks draws that a side gets only by repetition. If several records have one
 /// position, the deepest score counts.
+///
+/// Positions and moves that exceed `--memory` continue in temporary files; the result is the same.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb backsolve book.epd -o solved.epd

@@ -1,24 +1,15 @@
 //! Positions and the moves between them, by number.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
-use crate::error::{ErrorKind, error_from};
+use super::cell::{Cell, Known};
+use super::pages::{Access, List, Pages};
+use crate::error::{ErrorKind, Result, error_from};
 use crate::model::score::Score;
 
 /// Index of a position, in order of insertion.
 pub type Node = u32;
-
-/// Facts of a position by itself. Values are those of `ce`, relative to the side to move.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub enum Known {
-    /// No fact.
-    #[default]
-    Nothing,
-    /// A value by the rules of chess, whatever the moves.
-    Fact(i16),
-    /// A score of a person or an engine.
-    Score(i16),
-}
 
 /// The reason why a graph cannot be solved.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -46,197 +37,210 @@ pub enum GraphError {
 error_from!(GraphError: |_| ErrorKind::InvalidData);
 
 /// Positions, and the moves between them.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct Graph {
-    known: Vec<Known>,
-    legal_moves: Vec<u16>,
-    /// The end of the moves of each position in `targets`; they start at the end of those before.
-    ends: Vec<u32>,
-    targets: Vec<Node>,
+    pub(super) pages: Pages,
+    pub(super) cells: List<Cell>,
+    pub(super) moves: Moves,
+}
+
+/// Lists of positions for each position.
+#[derive(Debug)]
+pub(super) struct Moves {
+    /// The end of the positions of each position; they start at the end of those before.
+    ends: List<u32>,
+    nodes: List<Node>,
+}
+
+impl Default for Graph {
+    fn default() -> Graph {
+        Graph::new()
+    }
 }
 
 impl Graph {
-    /// Memory of a position without its moves, in bytes.
-    pub(super) const NODE_BYTES: usize = size_of::<Known>() + size_of::<u16>() + size_of::<u32>();
-
-    /// An empty graph.
+    /// An empty graph in memory.
     pub fn new() -> Graph {
-        Graph::default()
+        Graph::with_memory(std::env::temp_dir(), usize::MAX)
+    }
+
+    /// An empty graph that uses about `memory_bytes` and continues in a temporary file in
+    /// `directory`.
+    pub fn with_memory(directory: impl Into<PathBuf>, memory_bytes: usize) -> Graph {
+        let pages = Pages::new(directory.into(), memory_bytes);
+        let moves = Moves::new(Access::InOrder);
+        Graph { pages, cells: List::new(Access::Random), moves }
     }
 
     /// Adds a position with the number of its legal moves, and the targets of those that stay in
     /// the graph. The targets may be added later. Moves of a position with a fact do not count.
     ///
     /// # Errors
-    /// The value is not that of a legal position, or there are too many positions or moves.
-    pub fn add(
-        &mut self,
-        known: Known,
-        legal_moves: u16,
-        targets: &[Node],
-    ) -> Result<Node, GraphError> {
+    /// The value is not that of a legal position, there are too many positions or moves, or the
+    /// temporary file cannot be written.
+    pub fn add(&mut self, known: Known, legal_moves: u16, targets: &[Node]) -> Result<Node> {
+        let node = self.add_position(known, legal_moves)?;
+        let targets = if matches!(known, Known::Fact(_)) { &[] } else { targets };
+        self.moves.push(&mut self.pages, targets)?;
+        Ok(node)
+    }
+
+    /// Adds a position whose moves follow.
+    pub(super) fn add_position(&mut self, known: Known, legal_moves: u16) -> Result<Node> {
         if let Known::Fact(value) | Known::Score(value) = known {
             match Score::from_ce(value.into()) {
-                Ok(Score::Illegal) | Err(_) => return Err(GraphError::Value(value)),
+                Ok(Score::Illegal) | Err(_) => return Err(GraphError::Value(value).into()),
                 Ok(_) => {}
             }
         }
-        let node = Node::try_from(self.known.len()).map_err(|_| GraphError::Size)?;
-        if !matches!(known, Known::Fact(_)) {
-            self.targets.extend_from_slice(targets);
-        }
-        let end = u32::try_from(self.targets.len()).map_err(|_| GraphError::Size)?;
-        self.known.push(known);
-        self.legal_moves.push(legal_moves);
-        self.ends.push(end);
+        let node = Node::try_from(self.len()).map_err(|_| GraphError::Size)?;
+        self.cells.push(&mut self.pages, Cell::new(known, legal_moves))?;
         Ok(node)
     }
 
     /// The number of positions.
     pub const fn len(&self) -> usize {
-        self.known.len()
+        self.cells.len()
     }
 
     /// Whether the graph is empty.
     pub const fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.len() == 0
     }
 
     /// The number of moves between positions.
     pub const fn edges(&self) -> usize {
-        self.targets.len()
+        self.moves.nodes.len()
     }
 
     /// All positions.
-    pub(super) fn nodes(&self) -> Range<Node> {
+    pub(super) const fn nodes(&self) -> Range<Node> {
         // There are no more positions than indices.
         0..self.len() as Node
     }
 
-    pub(super) fn known(&self, node: Node) -> Known {
-        self.known[node as usize]
+    #[inline]
+    pub(super) fn cell(&mut self, node: Node) -> Result<Cell> {
+        Ok(self.cells.get(&mut self.pages, node as usize)?)
     }
 
-    pub(super) fn legal_moves(&self, node: Node) -> u32 {
-        self.legal_moves[node as usize].into()
+    #[inline]
+    pub(super) fn cell_mut(&mut self, node: Node) -> Result<&mut Cell> {
+        Ok(self.cells.get_mut(&mut self.pages, node as usize)?)
     }
 
-    /// The range of the moves of a position among all moves.
-    pub(super) fn places(&self, node: Node) -> Range<usize> {
-        places(&self.ends, node)
+    /// Replaces `targets` by the targets of the moves of a position.
+    #[inline]
+    pub(super) fn read_targets(&mut self, node: Node, targets: &mut Vec<Node>) -> Result<()> {
+        self.moves.read(&mut self.pages, node, targets)
     }
 
-    /// The targets of the moves of a position.
-    pub(super) fn targets(&self, node: Node) -> &[Node] {
-        &self.targets[self.places(node)]
+    /// Drops all moves.
+    pub(super) fn free_moves(&mut self) {
+        let moves = std::mem::replace(&mut self.moves, Moves::new(Access::InOrder));
+        moves.free(&mut self.pages);
     }
 
-    /// The target of the move at an index.
-    pub(super) fn target(&self, place: usize) -> Node {
-        self.targets[place]
-    }
-
-    pub(super) fn check_targets(&self) -> Result<(), GraphError> {
+    pub(super) fn check_targets(&mut self) -> Result<()> {
         let positions = self.len();
-        match self.targets.iter().find(|target| **target as usize >= positions) {
-            Some(&target) => Err(GraphError::Target { target, positions }),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The positions before each position.
-#[derive(Debug)]
-pub(super) struct Parents {
-    ends: Vec<u32>,
-    sources: Vec<Node>,
-}
-
-impl Parents {
-    /// The parents in a graph whose targets exist.
-    pub(super) fn new(graph: &Graph) -> Parents {
-        let mut ends = vec![0_u32; graph.len()];
-        for target in &graph.targets {
-            ends[*target as usize] += 1;
-        }
-        let mut before = 0;
-        for end in &mut ends {
-            before += std::mem::replace(end, before);
-        }
-        // Each is the start of its parents, and becomes their end.
-        let mut sources = vec![0; graph.targets.len()];
-        for node in graph.nodes() {
-            for target in graph.targets(node) {
-                let place = &mut ends[*target as usize];
-                sources[*place as usize] = node;
-                *place += 1;
+        let mut targets = Vec::new();
+        for node in self.nodes() {
+            self.read_targets(node, &mut targets)?;
+            if let Some(&target) = targets.iter().find(|target| **target as usize >= positions) {
+                return Err(GraphError::Target { target, positions }.into());
             }
         }
-        Parents { ends, sources }
+        Ok(())
     }
 
-    /// The positions with moves to this one, once for each move.
-    pub(super) fn get(&self, node: Node) -> &[Node] {
-        &self.sources[places(&self.ends, node)]
-    }
-}
-
-fn places(ends: &[u32], node: Node) -> Range<usize> {
-    let start = (node as usize).checked_sub(1).map_or(0, |before| ends[before]);
-    start as usize..ends[node as usize] as usize
-}
-
-/// The sides of a position: the mover, who may choose, and the other side.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Side {
-    Mover,
-    Other,
-}
-
-/// The positions of value zero where not both sides can force the play, along moves of value zero,
-/// into a position that is a draw by itself. If a repetition were worth a little more or less than
-/// a draw, exactly these positions would change their values.
-pub(super) fn hang_on_repetition(
-    graph: &Graph,
-    parents: &Parents,
-    is_zero: impl Fn(Node) -> bool,
-    ends_itself: impl Fn(Node) -> bool,
-) -> Vec<Node> {
-    let zero_moves = |node: Node| {
-        let moves = graph.targets(node).iter().filter(|target| is_zero(**target));
-        moves.count() as u32
-    };
-    // The moves of each position after which the mover might continue for ever.
-    let mut left: Vec<u32> =
-        graph.nodes().map(|node| if is_zero(node) { zero_moves(node) } else { 0 }).collect();
-    let mut can_end = vec![[false; 2]; graph.len()];
-    let mut found = Vec::new();
-    let mut mark = |node: Node, side: Side, found: &mut Vec<(Node, Side)>| {
-        let can = &mut can_end[node as usize][side as usize];
-        if !std::mem::replace(can, true) {
-            found.push((node, side));
-        }
-    };
-    for node in graph.nodes().filter(|&node| is_zero(node)) {
-        if ends_itself(node) {
-            mark(node, Side::Mover, &mut found);
-        }
-        if left[node as usize] == 0 {
-            mark(node, Side::Other, &mut found);
-        }
-    }
-    while let Some((node, side)) = found.pop() {
-        for &parent in parents.get(node).iter().filter(|parent| is_zero(**parent)) {
-            match side {
-                Side::Other => mark(parent, Side::Mover, &mut found),
-                Side::Mover => {
-                    left[parent as usize] -= 1;
-                    if left[parent as usize] == 0 {
-                        mark(parent, Side::Other, &mut found);
+    /// The positions before each position, once for each move. All targets exist.
+    pub(super) fn parents(&mut self) -> Result<Moves> {
+        let mut parents = Moves::new(Access::Random);
+        // As many positions at a time as fit into a quarter of the memory, with their parents.
+        let memory_bytes = self.pages.memory_bytes();
+        self.pages.set_memory(memory_bytes / 4 * 3)?;
+        let most = (memory_bytes / 32).max(MIN_PARENTS);
+        let mut targets = Vec::new();
+        let mut start = 0;
+        while start < self.len() {
+            let mut ends = vec![0_u32; most.min(self.len() - start)];
+            for node in self.nodes() {
+                self.read_targets(node, &mut targets)?;
+                for target in &targets {
+                    if let Some(count) = place_from(start, *target).and_then(|at| ends.get_mut(at))
+                    {
+                        *count += 1;
                     }
                 }
             }
+            let (mut before, mut count) = (0, 0);
+            while let Some(end) =
+                ends.get_mut(count).filter(|end| count == 0 || (before + **end) as usize <= most)
+            {
+                before += std::mem::replace(end, before);
+                count += 1;
+            }
+            ends.truncate(count);
+            // Each is the start of its parents, and becomes their end.
+            let mut sources = vec![0; before as usize];
+            for node in self.nodes() {
+                self.read_targets(node, &mut targets)?;
+                for target in &targets {
+                    if let Some(end) = place_from(start, *target).and_then(|at| ends.get_mut(at)) {
+                        sources[*end as usize] = node;
+                        *end += 1;
+                    }
+                }
+            }
+            let earlier = parents.nodes.len() as u32;
+            ends.iter_mut().for_each(|end| *end += earlier);
+            parents.ends.extend(&mut self.pages, &ends)?;
+            parents.nodes.extend(&mut self.pages, &sources)?;
+            start += count;
         }
+        self.pages.set_memory(memory_bytes)?;
+        Ok(parents)
     }
-    graph.nodes().filter(|&node| is_zero(node) && can_end[node as usize] != [true; 2]).collect()
+}
+
+/// Minimum number of positions whose parents are found together.
+const MIN_PARENTS: usize = 1 << 10;
+
+fn place_from(start: usize, node: Node) -> Option<usize> {
+    (node as usize).checked_sub(start)
+}
+
+impl Moves {
+    pub(super) const fn new(access: Access) -> Moves {
+        Moves { ends: List::new(Access::InOrder), nodes: List::new(access) }
+    }
+
+    /// Adds the positions of the next position.
+    pub(super) fn push(&mut self, pages: &mut Pages, nodes: &[Node]) -> Result<()> {
+        self.nodes.extend(pages, nodes)?;
+        let end = u32::try_from(self.nodes.len()).map_err(|_| GraphError::Size)?;
+        Ok(self.ends.push(pages, end)?)
+    }
+
+    /// The range of the positions of a position among all.
+    #[inline]
+    pub(super) fn places(&self, pages: &mut Pages, node: Node) -> Result<Range<usize>> {
+        let start = match (node as usize).checked_sub(1) {
+            Some(before) => self.ends.get(pages, before)?,
+            None => 0,
+        };
+        Ok(start as usize..self.ends.get(pages, node as usize)? as usize)
+    }
+
+    /// Replaces `nodes` by the positions of a position.
+    #[inline]
+    pub(super) fn read(&self, pages: &mut Pages, node: Node, nodes: &mut Vec<Node>) -> Result<()> {
+        let places = self.places(pages, node)?;
+        Ok(self.nodes.read(pages, places, nodes)?)
+    }
+
+    pub(super) fn free(self, pages: &mut Pages) {
+        self.ends.free(pages);
+        self.nodes.free(pages);
+    }
 }

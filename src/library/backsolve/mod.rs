@@ -5,23 +5,27 @@
 //! `ce`.
 
 mod annotate;
+mod cell;
 mod graph;
+mod pages;
 mod positions;
+mod repetition;
 mod solve;
 
 pub use annotate::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
-pub use graph::{Graph, GraphError, Known, Node};
-pub use solve::{Origin, OwnScores, Solution, solve};
+pub use cell::{Known, Origin};
+pub use graph::{Graph, GraphError, Node};
+pub use solve::{OwnScores, Solution, solve};
 
 use std::cmp::Reverse;
 use std::path::Path;
 
 use annotate::{Solved, annotate, ce_of, own_score, restore, turn_view};
-use positions::{PositionGraph, Positions};
+use positions::{Positions, SolvedPositions};
 
 use crate::error::Result;
 use crate::library::ordered::{self, changed};
-use crate::model::{EpdRecord, Position};
+use crate::model::EpdRecord;
 use crate::spill::{Sorted, Sorter};
 
 /// Options of solving.
@@ -65,11 +69,11 @@ pub struct Backsolver {
 }
 
 impl Backsolver {
-    /// An empty solver. Records beyond a quarter of `memory_bytes` go to a temporary file in `directory`;
-    /// the positions must fit into the rest.
+    /// An empty solver. It uses about `memory_bytes` and a few MiB, and continues in temporary
+    /// files in `directory`. The result does not depend on the memory.
     pub fn new(options: BacksolveOptions, directory: &Path, memory_bytes: usize) -> Backsolver {
         let records = Sorter::new(directory, memory_bytes / 4);
-        let positions = Positions::new(memory_bytes - memory_bytes / 4);
+        let positions = Positions::new(directory, memory_bytes - memory_bytes / 4);
         Backsolver { options, positions, records, scored: 0 }
     }
 
@@ -85,8 +89,8 @@ impl Backsolver {
             turn_view(&mut own);
         }
         self.scored += u64::from(ce_of(&own).is_some());
-        let Some(node) = self.positions.add(own.position(), own_score(&own)) else { return Ok(()) };
-        let entry = Entry { node, before, record: own };
+        self.positions.add(own.position(), own_score(&own))?;
+        let entry = Entry { before, record: own };
         let order = self.records.len().to_be_bytes();
         Ok(self.records.push(&order, &entry.encode()?)?)
     }
@@ -94,29 +98,26 @@ impl Backsolver {
     /// Solves all positions.
     ///
     /// # Errors
-    /// The positions do not fit into memory, a mate is too long for `ce`, or the temporary file
-    /// cannot be read.
+    /// There are more than 4,294,967,295 positions or moves, a mate is too long for `ce`, or a
+    /// temporary file cannot be written or read.
     pub fn solve(self) -> Result<Backsolved> {
-        let graph = self.positions.graph()?;
-        let solution = solve(&graph.graph, self.options.own_scores)?;
-        let best = graph.best_moves(&solution)?;
+        let mut positions = self.positions.solve(self.options.own_scores)?;
         let mut counts = BacksolveCounts {
-            positions: graph.graph.len() as u64,
-            moves: graph.graph.edges() as u64,
+            positions: positions.len() as u64,
+            moves: positions.edges(),
             scored: self.scored,
             ..BacksolveCounts::default()
         };
-        for node in graph.graph.nodes() {
-            *counts.of_origin(solution.origin(node)) += 1;
+        for origin in positions.origins() {
+            *counts.of_origin(origin?) += 1;
         }
         let records = self.records.finish()?;
-        Ok(Backsolved { options: self.options, graph, solution, best, records, counts })
+        Ok(Backsolved { options: self.options, positions, records, read: 0, counts })
     }
 }
 
 /// A record in the sorter.
 struct Entry {
-    node: Node,
     /// Its `ce` in the input.
     before: Option<i16>,
     record: EpdRecord,
@@ -124,19 +125,17 @@ struct Entry {
 
 impl Entry {
     fn encode(&self) -> Result<Vec<u8>> {
-        let mut bytes = self.node.to_le_bytes().to_vec();
-        bytes.push(self.before.is_some().into());
+        let mut bytes = vec![self.before.is_some().into()];
         bytes.extend_from_slice(&self.before.unwrap_or_default().to_le_bytes());
         ordered::push_record(&self.record, &mut bytes)?;
         Ok(bytes)
     }
 
     fn decode(bytes: &[u8]) -> Result<Entry> {
-        let (node, rest) = bytes.split_first_chunk().ok_or_else(changed)?;
         let ([has_score, score @ ..], record) =
-            rest.split_first_chunk::<3>().ok_or_else(changed)?;
+            bytes.split_first_chunk::<3>().ok_or_else(changed)?;
         let before = (*has_score == 1).then(|| i16::from_le_bytes(*score));
-        Ok(Entry { node: u32::from_le_bytes(*node), before, record: ordered::decode(record)? })
+        Ok(Entry { before, record: ordered::decode(record)? })
     }
 }
 
@@ -219,11 +218,10 @@ impl BacksolveCounts {
 #[derive(Debug)]
 pub struct Backsolved {
     options: BacksolveOptions,
-    graph: PositionGraph,
-    solution: Solution,
-    /// The indices of the best moves of all positions.
-    best: Vec<Option<u32>>,
+    positions: SolvedPositions,
     records: Sorted,
+    /// Number of records that were read.
+    read: usize,
     counts: BacksolveCounts,
 }
 
@@ -238,13 +236,13 @@ impl Iterator for Backsolved {
 impl Backsolved {
     fn read_next(&mut self) -> Result<Option<EpdRecord>> {
         let Some((_, bytes)) = self.records.next_entry()? else { return Ok(None) };
-        let Entry { node, before, mut record } = Entry::decode(bytes)?;
-        let origin = self.solution.origin(node);
-        if let (Origin::Fact | Origin::Move | Origin::Repetition, Some(value)) =
-            (origin, self.solution.value(node))
-        {
-            let best = self.best[node as usize].map(|place| self.graph.move_at(place as usize));
-            let leaf = if self.options.provenance { self.leaf(node)? } else { None };
+        let Entry { before, mut record } = Entry::decode(bytes)?;
+        let node = self.positions.node_of(self.read)?;
+        self.read += 1;
+        let (value, origin) = self.positions.value(node)?;
+        if let (Origin::Fact | Origin::Move | Origin::Repetition, Some(value)) = (origin, value) {
+            let best = self.positions.best_move(node)?;
+            let leaf = if self.options.provenance { self.positions.leaf(node)? } else { None };
             let is_repetition = origin == Origin::Repetition;
             annotate(&mut record, &Solved { value, best, is_repetition, leaf });
         }
@@ -255,24 +253,5 @@ impl Backsolved {
     /// The counts; those of records cover the records that were returned.
     pub const fn counts(&self) -> &BacksolveCounts {
         &self.counts
-    }
-
-    /// The position that the best moves lead to, and the number of plies; `None` if they lead in a
-    /// circle.
-    fn leaf(&self, node: Node) -> Result<Option<(Position, u32)>> {
-        let (mut at, mut plies) = (node, 0_u32);
-        // In a circle, the walk returns to this position (Brent's method).
-        let (mut mark, mut limit) = (node, 1_u32);
-        while let Some(place) = self.best[at as usize] {
-            at = self.graph.graph.target(place as usize);
-            plies += 1;
-            if at == mark {
-                return Ok(None);
-            }
-            if plies == limit {
-                (mark, limit) = (at, limit.saturating_mul(2));
-            }
-        }
-        Ok(Some((self.graph.position(at)?, plies)))
     }
 }

@@ -1,27 +1,32 @@
 //! The different positions of records, and the moves between them.
 
-use rayon::prelude::*;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-use super::graph::{Graph, Known, Node};
-use super::solve::{Origin, Solution};
+use rayon::prelude::*;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use super::cell::{Known, Origin};
+use super::graph::{Graph, Moves, Node};
+use super::pages::{Access, List, Pages};
+use super::solve::{OwnScores, Solution, solve};
 use crate::codec::{ordinal, packed};
 use crate::error::{Error, Result};
 use crate::library::by_key::ByKey;
-use crate::library::ordered::hash_of;
+use crate::library::ordered::{changed, hash_of};
 use crate::model::rules::{Move, PROMOTIONS, Playable, after, is_insufficient_material};
 use crate::model::{Position, Square};
+use crate::spill::{Sorted, Sorter};
 
 /// Number of positions whose moves are searched together.
-const BATCH: Node = 1 << 14;
+const BATCH: usize = 1 << 14;
 
-/// Positions by identity, with the best own score of each.
+/// The positions of records, with their own scores.
 #[derive(Debug)]
 pub(super) struct Positions {
-    index: ByKey,
-    own: Vec<OwnScore>,
+    directory: PathBuf,
     memory_bytes: usize,
-    /// Positions that did not fit, with repetitions.
-    left_out: u64,
+    keys: Sorter,
 }
 
 /// A score and its depth; the larger one of two counts.
@@ -34,109 +39,225 @@ pub(super) struct OwnScore {
 
 impl OwnScore {
     pub(super) const NONE: OwnScore = OwnScore { depth: None, ce: 0 };
-}
 
-/// The graph of positions, and its moves in order.
-#[derive(Debug)]
-pub(super) struct PositionGraph {
-    index: ByKey,
-    pub(super) graph: Graph,
-    moves: Vec<PackedMove>,
+    fn encode(self) -> [u8; 7] {
+        let mut bytes = [0; 7];
+        bytes[0] = self.depth.is_some().into();
+        bytes[1..5].copy_from_slice(&self.depth.unwrap_or_default().to_le_bytes());
+        bytes[5..].copy_from_slice(&self.ce.to_le_bytes());
+        bytes
+    }
+
+    const fn decode([has_depth, a, b, c, d, ce @ ..]: [u8; 7]) -> OwnScore {
+        let depth = if has_depth == 1 { Some(u32::from_le_bytes([a, b, c, d])) } else { None };
+        OwnScore { depth, ce: i16::from_le_bytes(ce) }
+    }
 }
 
 impl Positions {
-    /// An empty set; it uses at most about `memory_bytes`, its graph included.
-    pub(super) fn new(memory_bytes: usize) -> Positions {
-        Positions { index: ByKey::new(memory_bytes), own: Vec::new(), memory_bytes, left_out: 0 }
+    /// An empty set. It uses about `memory_bytes`, its graph included, and continues in temporary
+    /// files in `directory`.
+    pub(super) fn new(directory: &Path, memory_bytes: usize) -> Positions {
+        let keys = Sorter::new(directory, memory_bytes / 2);
+        Positions { directory: directory.to_path_buf(), memory_bytes, keys }
     }
 
-    /// The index of a position; `None` if it does not fit, which [`Positions::graph`] reports.
-    pub(super) fn add(&mut self, position: &Position, own: OwnScore) -> Option<Node> {
+    /// Adds the position of the next record.
+    pub(super) fn add(&mut self, position: &Position, own: OwnScore) -> Result<()> {
         let board = packed::encode(&position.identity());
-        let hash = hash_of(board.as_bytes());
-        let place = self.index.find(hash, |entry| entry == board.as_bytes());
-        if let Some(node) = place.last {
-            let before = &mut self.own[node as usize];
-            *before = own.max(*before);
-            return Some(node);
-        }
-        if !self.index.has_room(1, board.as_bytes().len()) || self.left_out > 0 {
-            self.left_out += 1;
-            return None;
-        }
-        self.index.insert(place, &[board.as_bytes()]);
-        self.own.push(own);
-        Some(self.own.len() as Node - 1)
+        let mut payload = [0; 15];
+        payload[..7].copy_from_slice(&own.encode());
+        payload[7..].copy_from_slice(&self.keys.len().to_le_bytes());
+        Ok(self.keys.push(board.as_bytes(), &payload)?)
     }
 
-    /// The moves between the positions.
-    ///
-    /// # Errors
-    /// The positions or moves do not fit into memory; the error has the memory that they need.
-    pub(super) fn graph(self) -> Result<PositionGraph> {
-        let Positions { index, own, memory_bytes, left_out } = self;
-        let per_node = Graph::NODE_BYTES + Solution::NODE_BYTES + size_of::<OwnScore>();
-        // Lists exist twice while they grow.
-        let per_edge = 2 * (size_of::<Node>() + size_of::<PackedMove>()) + Solution::EDGE_BYTES;
-        if left_out > 0 {
-            let all = own.len() as u64 + left_out;
-            let need =
-                all * (index.memory_used() / own.len().max(1) + per_node + 3 * per_edge) as u64;
-            return Err(does_not_fit(&format!("up to {all} positions"), need));
-        }
-        let fixed = index.memory_used() + own.len() * per_node;
-        let mut made = PositionGraph { index, graph: Graph::new(), moves: Vec::new() };
-        let mut edges = 0;
-        for start in (0..own.len() as Node).step_by(BATCH as usize) {
-            let end = start.saturating_add(BATCH).min(own.len() as Node);
-            let batch: Vec<Moves> = (start..end)
-                .into_par_iter()
-                .map(|node| made.moves_of(node))
-                .collect::<Result<_>>()?;
-            edges += batch.iter().map(|one| one.targets.len()).sum::<usize>();
-            if fixed + edges * per_edge > memory_bytes {
-                made.moves = Vec::new();
-                continue;
-            }
-            for (Moves { known, legal, targets, moves }, own) in
-                batch.iter().zip(&own[start as usize..])
-            {
-                let score = own.depth.map_or(Known::Nothing, |_| Known::Score(own.ce));
-                made.graph.add(known.unwrap_or(score), *legal, targets)?;
-                made.moves.extend_from_slice(moves);
-            }
-        }
-        match fixed + edges * per_edge {
-            need if need > memory_bytes => {
-                let what = format!("{} positions with {edges} moves", own.len());
-                Err(does_not_fit(&what, need as u64))
-            }
-            _ => Ok(made),
+    /// Solves all positions.
+    pub(super) fn solve(self, own_scores: OwnScores) -> Result<SolvedPositions> {
+        let Positions { directory, memory_bytes, keys } = self;
+        // The other half is for the keys, and then for the index.
+        let mut graph = Graph::with_memory(directory, memory_bytes / 2);
+        let records = keys.len();
+        let (boards, nodes) = number_positions(keys.finish()?, records, &mut graph)?;
+        let moves = find_moves(&boards, &mut graph, memory_bytes / 2)?;
+        graph.pages.set_memory(memory_bytes)?;
+        let solution = solve(graph, own_scores)?;
+        SolvedPositions::new(boards, nodes, moves, solution)
+    }
+}
+
+/// Packed positions by number.
+#[derive(Debug)]
+struct Boards {
+    bytes: List<u8>,
+    ends: List<u64>,
+}
+
+impl Boards {
+    /// Replaces `out` by the bytes of positions, and `ends` by their ends.
+    fn read(
+        &self,
+        pages: &mut Pages,
+        nodes: Range<usize>,
+        out: &mut Vec<u8>,
+        ends: &mut Vec<usize>,
+    ) -> Result<()> {
+        let start = self.start(pages, nodes.start)?;
+        let mut all = Vec::new();
+        self.ends.read(pages, nodes, &mut all)?;
+        ends.clear();
+        ends.extend(all.iter().map(|end| *end as usize - start));
+        let len = ends.last().copied().unwrap_or_default();
+        Ok(self.bytes.read(pages, start..start + len, out)?)
+    }
+
+    /// The bytes of a position.
+    fn get(&self, pages: &mut Pages, node: Node) -> Result<Vec<u8>> {
+        let (start, mut bytes) = (self.start(pages, node as usize)?, Vec::new());
+        let end = self.ends.get(pages, node as usize)? as usize;
+        self.bytes.read(pages, start..end, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn start(&self, pages: &mut Pages, node: usize) -> Result<usize> {
+        match node.checked_sub(1) {
+            Some(before) => Ok(self.ends.get(pages, before)? as usize),
+            None => Ok(0),
         }
     }
 }
 
-fn does_not_fit(what: &str, bytes: u64) -> Error {
-    // The graph may use three quarters of the memory.
-    let megabytes = (bytes / 3 * 4).div_ceil(1 << 20) + 1;
-    Error::new(format!("{what} do not fit the memory: they need about {megabytes}M"))
+/// Adds the different positions to a graph, in the order of their keys. Returns their keys, and the
+/// numbers of the positions of records.
+fn number_positions(
+    mut keys: Sorted,
+    records: u64,
+    graph: &mut Graph,
+) -> Result<(Boards, List<Node>)> {
+    let mut boards = Boards { bytes: List::new(Access::InOrder), ends: List::new(Access::InOrder) };
+    let mut nodes = List::new(Access::Random);
+    for _ in 0..records {
+        nodes.push(&mut graph.pages, 0)?;
+    }
+    let (mut last, mut best) = (Vec::new(), OwnScore::NONE);
+    while let Some((board, payload)) = keys.next_entry()? {
+        let (own, record) = payload.split_first_chunk().ok_or_else(changed)?;
+        let own = OwnScore::decode(*own);
+        let record = u64::from_le_bytes(record.try_into().map_err(|_| changed())?);
+        if board == last {
+            best = best.max(own);
+        } else {
+            boards.bytes.extend(&mut graph.pages, board)?;
+            let end = boards.bytes.len() as u64;
+            boards.ends.push(&mut graph.pages, end)?;
+            graph.add_position(Known::Nothing, 0)?;
+            last.clear();
+            last.extend_from_slice(board);
+            best = own;
+        }
+        let node = graph.len() as Node - 1;
+        if best.depth.is_some() {
+            graph.cell_mut(node)?.set_known(Known::Score(best.ce));
+        }
+        *nodes.get_mut(&mut graph.pages, record as usize)? = node;
+    }
+    Ok((boards, nodes))
 }
 
-/// The facts of a position, and its moves to other positions.
+/// Finds the moves between the positions of a graph: those to as many positions at a time as fit into
+/// an index in memory, usually all.
+fn find_moves(boards: &Boards, graph: &mut Graph, memory_bytes: usize) -> Result<List<PackedMove>> {
+    let mut moves = List::new(Access::InOrder);
+    let mut first = 0;
+    loop {
+        let mut index = Index { first, boards: ByKey::new(memory_bytes) };
+        let mut end = first as usize;
+        while end < graph.len() {
+            let board = boards.get(&mut graph.pages, end as Node)?;
+            if end >= first as usize + MIN_INDEX && !index.boards.has_room(1, board.len()) {
+                break;
+            }
+            let place = index.boards.find(hash_of(&board), |entry| entry == board);
+            index.boards.insert(place, &[&board]);
+            end += 1;
+        }
+        moves = find_moves_to(&index, boards, graph, moves)?;
+        first = end as Node;
+        if end == graph.len() {
+            return Ok(moves);
+        }
+    }
+}
+
+/// Minimum number of positions in the index.
+const MIN_INDEX: usize = 1 << 10;
+
+/// Adds the moves to the positions of an index.
+fn find_moves_to(
+    index: &Index,
+    boards: &Boards,
+    graph: &mut Graph,
+    earlier_moves: List<PackedMove>,
+) -> Result<List<PackedMove>> {
+    let earlier = std::mem::replace(&mut graph.moves, Moves::new(Access::InOrder));
+    let mut moves = List::new(Access::InOrder);
+    let (mut targets, mut targets_moves) = (Vec::new(), Vec::new());
+    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+    for start in (0..graph.len()).step_by(BATCH) {
+        let nodes = start..(start + BATCH).min(graph.len());
+        boards.read(&mut graph.pages, nodes, &mut bytes, &mut ends)?;
+        let moves_at = |at: usize| {
+            let start = at.checked_sub(1).map_or(0, |before| ends[before]);
+            index.moves_of(&bytes[start..ends[at]])
+        };
+        let batch: Vec<Found> =
+            (0..ends.len()).into_par_iter().map(moves_at).collect::<Result<_>>()?;
+        for (node, found) in (start as Node..).zip(&batch) {
+            if index.first > 0 {
+                let places = earlier.places(&mut graph.pages, node)?;
+                earlier.read(&mut graph.pages, node, &mut targets)?;
+                earlier_moves.read(&mut graph.pages, places, &mut targets_moves)?;
+            } else {
+                let cell = graph.cell_mut(node)?;
+                cell.legal_moves = found.legal;
+                if let Some(fact) = found.fact {
+                    cell.set_known(Known::Fact(fact));
+                }
+            }
+            targets.extend_from_slice(&found.targets);
+            targets_moves.extend_from_slice(&found.moves);
+            graph.moves.push(&mut graph.pages, &targets)?;
+            moves.extend(&mut graph.pages, &targets_moves)?;
+            targets.clear();
+            targets_moves.clear();
+        }
+    }
+    earlier.free(&mut graph.pages);
+    earlier_moves.free(&mut graph.pages);
+    Ok(moves)
+}
+
+/// Positions that follow each other, by key.
+struct Index {
+    /// The number of the first.
+    first: Node,
+    boards: ByKey,
+}
+
+/// A position by the rules, and its moves to positions of an index.
 #[derive(Default)]
-struct Moves {
-    known: Option<Known>,
+struct Found {
+    fact: Option<i16>,
     legal: u16,
     targets: Vec<Node>,
     moves: Vec<PackedMove>,
 }
 
-impl PositionGraph {
-    fn moves_of(&self, node: Node) -> Result<Moves> {
-        let mut found = Moves::default();
-        let Ok(playable) = Playable::new(&self.position(node)?) else { return Ok(found) };
+impl Index {
+    fn moves_of(&self, board: &[u8]) -> Result<Found> {
+        let mut found = Found::default();
+        let Ok(playable) = Playable::new(&packed::decode(board)?.0) else { return Ok(found) };
         if is_insufficient_material(playable.position().board()) {
-            found.known = Some(Known::Fact(0));
+            found.fact = Some(0);
             return Ok(found);
         }
         playable.each_move(|mv| {
@@ -148,58 +269,173 @@ impl PositionGraph {
             true
         });
         if found.legal == 0 {
-            let is_check = playable.is_check();
-            found.known = Some(Known::Fact(if is_check { CHECKMATED } else { 0 }));
+            found.fact = Some(if playable.is_check() { CHECKMATED } else { 0 });
         }
         Ok(found)
     }
 
     fn find(&self, position: &Position) -> Option<Node> {
         let board = packed::encode(&position.identity());
-        self.index.find(hash_of(board.as_bytes()), |entry| entry == board.as_bytes()).last
+        let place = self.boards.find(hash_of(board.as_bytes()), |entry| entry == board.as_bytes());
+        place.last.map(|number| self.first + number)
     }
+}
 
-    /// A position of the graph.
-    pub(super) fn position(&self, node: Node) -> Result<Position> {
-        Ok(packed::decode(self.index.entry(node))?.0)
+/// The positions of records with their values and best moves.
+#[derive(Debug)]
+pub(super) struct SolvedPositions {
+    graph: Graph,
+    edges: u64,
+    boards: Boards,
+    /// The positions of records.
+    nodes: List<Node>,
+    best: List<Best>,
+}
+
+/// The best move of a position.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+struct Best {
+    target: Node,
+    mv: PackedMove,
+    /// 0 without a move.
+    is_there: u16,
+}
+
+impl Best {
+    const NONE: Best = Best { target: 0, mv: PackedMove(0), is_there: 0 };
+}
+
+/// A position of several moves of the best value.
+struct Tie {
+    /// Index in the batch.
+    at: usize,
+    board: Vec<u8>,
+    moves: Vec<Best>,
+}
+
+impl Tie {
+    /// The move with the lowest ordinal.
+    fn best(&self) -> Result<Best> {
+        let playable = Playable::new(&packed::decode(&self.board)?.0).map_err(Error::from_cause)?;
+        let lowest =
+            self.moves.iter().min_by_key(|best| ordinal::ordinal(&playable, best.mv.unpack()));
+        Ok(lowest.copied().unwrap_or(Best::NONE))
     }
+}
 
-    /// The index of the best move of each position: of several, the one with the lowest ordinal.
-    pub(super) fn best_moves(&self, solution: &Solution) -> Result<Vec<Option<u32>>> {
-        self.graph.nodes().into_par_iter().map(|node| self.best_move(solution, node)).collect()
-    }
-
-    fn best_move(&self, solution: &Solution, node: Node) -> Result<Option<u32>> {
-        if !matches!(solution.origin(node), Origin::Move | Origin::Repetition) {
-            return Ok(None);
-        }
-        let places = self.graph.places(node);
-        let is_best = |place: &usize| solution.is_best(node, self.graph.target(*place));
-        let best: Vec<usize> = places.filter(is_best).collect();
-        let place = match best[..] {
-            [one] => Some(one),
-            _ => {
-                let position = self.position(node)?;
-                let playable = Playable::new(&position).map_err(Error::from_cause)?;
-                best.into_iter()
-                    .min_by_key(|&place| ordinal::ordinal(&playable, self.move_at(place)))
+impl SolvedPositions {
+    fn new(
+        boards: Boards,
+        nodes: List<Node>,
+        moves: List<PackedMove>,
+        solution: Solution,
+    ) -> Result<SolvedPositions> {
+        let mut graph = solution.graph;
+        let mut best = List::new(Access::Random);
+        let (mut cells, mut targets, mut targets_moves) = (Vec::new(), Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        for start in (0..graph.len()).step_by(BATCH) {
+            let end = (start + BATCH).min(graph.len());
+            graph.cells.read(&mut graph.pages, start..end, &mut cells)?;
+            let (mut batch, mut ties) = (vec![Best::NONE; cells.len()], Vec::new());
+            for (at, cell) in cells.iter().enumerate() {
+                if !matches!(cell.origin(), Origin::Move | Origin::Repetition) {
+                    continue;
+                }
+                let node = (start + at) as Node;
+                let places = graph.moves.places(&mut graph.pages, node)?;
+                graph.read_targets(node, &mut targets)?;
+                moves.read(&mut graph.pages, places, &mut targets_moves)?;
+                for (&target, &mv) in targets.iter().zip(&targets_moves) {
+                    if cell.is_best(&graph.cell(target)?) {
+                        found.push(Best { target, mv, is_there: 1 });
+                    }
+                }
+                match found[..] {
+                    [one] => batch[at] = one,
+                    _ => ties.push(Tie {
+                        at,
+                        board: boards.get(&mut graph.pages, node)?,
+                        moves: found.clone(),
+                    }),
+                }
+                found.clear();
             }
-        };
-        // There are no more moves than indices.
-        Ok(place.map(|place| place as u32))
+            let decided: Vec<Best> = ties.par_iter().map(Tie::best).collect::<Result<_>>()?;
+            ties.iter().zip(decided).for_each(|(tie, best)| batch[tie.at] = best);
+            best.extend(&mut graph.pages, &batch)?;
+        }
+        let edges = graph.edges() as u64;
+        moves.free(&mut graph.pages);
+        graph.free_moves();
+        Ok(SolvedPositions { graph, edges, boards, nodes, best })
     }
 
-    /// The move at an index.
-    pub(super) fn move_at(&self, place: usize) -> Move {
-        self.moves[place].unpack()
+    /// The number of different positions.
+    pub(super) const fn len(&self) -> usize {
+        self.graph.len()
+    }
+
+    /// The number of moves between positions.
+    pub(super) const fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// The origins of the values of all positions.
+    pub(super) fn origins(&mut self) -> impl Iterator<Item = Result<Origin>> {
+        let nodes = self.graph.nodes();
+        nodes.map(|node| Ok(self.graph.cell(node)?.origin()))
+    }
+
+    /// The position of a record.
+    pub(super) fn node_of(&mut self, record: usize) -> Result<Node> {
+        Ok(self.nodes.get(&mut self.graph.pages, record)?)
+    }
+
+    /// The value of a position, and its origin.
+    pub(super) fn value(&mut self, node: Node) -> Result<(Option<i16>, Origin)> {
+        let cell = self.graph.cell(node)?;
+        Ok((cell.value(), cell.origin()))
+    }
+
+    fn best(&mut self, node: Node) -> Result<Option<Best>> {
+        let best = self.best.get(&mut self.graph.pages, node as usize)?;
+        Ok((best.is_there == 1).then_some(best))
+    }
+
+    /// The best move of a position.
+    pub(super) fn best_move(&mut self, node: Node) -> Result<Option<Move>> {
+        Ok(self.best(node)?.map(|best| best.mv.unpack()))
+    }
+
+    /// The position that the best moves lead to, and the number of plies; `None` if they lead in a
+    /// circle.
+    pub(super) fn leaf(&mut self, node: Node) -> Result<Option<(Position, u32)>> {
+        let (mut at, mut plies) = (node, 0_u32);
+        // In a circle, the walk returns to this position (Brent's method).
+        let (mut mark, mut limit) = (node, 1_u32);
+        while let Some(Best { target, .. }) = self.best(at)? {
+            at = target;
+            plies += 1;
+            if at == mark {
+                return Ok(None);
+            }
+            if plies == limit {
+                (mark, limit) = (at, limit.saturating_mul(2));
+            }
+        }
+        let board = self.boards.get(&mut self.graph.pages, at)?;
+        Ok(Some((packed::decode(&board)?.0, plies)))
     }
 }
 
 const CHECKMATED: i16 = -32_767;
 
 /// A move in 15 bits: from, to, and promotion.
-#[derive(Copy, Clone, Debug)]
-struct PackedMove(u16);
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, Immutable)]
+#[repr(transparent)]
+pub(super) struct PackedMove(u16);
 
 impl PackedMove {
     fn new(Move { from, to, promotion }: Move) -> PackedMove {
@@ -208,7 +444,7 @@ impl PackedMove {
         PackedMove(promotion << 12 | (to.index() as u16) << 6 | from.index() as u16)
     }
 
-    fn unpack(self) -> Move {
+    pub(super) fn unpack(self) -> Move {
         let square = |bits: u16| Square::at((bits % 8) as u8, (bits / 8) as u8);
         let promotion = usize::from(self.0 >> 12).checked_sub(1);
         Move {

@@ -13,12 +13,12 @@
 //! Mates work the same way, since each ply brings them one nearer to zero. Every move is visited once.
 //! The values are the fixed point of repeated minimax over all positions, starting from zero.
 
-use std::cmp::Reverse;
-use std::collections::VecDeque;
-
-use super::graph::hang_on_repetition;
-use super::graph::{Graph, GraphError, Known, Node, Parents};
-use crate::model::score::child_to_parent;
+use super::cell::{Cell, Known, MAX_PLAIN, Origin, is_plain, seen_before};
+use super::graph::{Graph, GraphError, Moves, Node};
+use super::pages::{Access, List};
+use super::repetition::mark_repetitions;
+use crate::error::Result;
+use crate::spill::{Sorted, Sorter};
 
 /// The use of the own score of a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -30,72 +30,35 @@ pub enum OwnScores {
     Replaced,
 }
 
-/// The origin of the value of a position.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Origin {
-    /// No value.
-    Unknown,
-    /// Its own score.
-    Own,
-    /// The rules of chess.
-    Fact,
-    /// The best move.
-    Move,
-    /// The best move, which repeats positions: one side has no other way to a draw.
-    Repetition,
-}
-
 /// The values of all positions of a graph.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Solution {
-    values: Vec<i16>,
-    origins: Vec<Origin>,
-    distances: Vec<u32>,
+    pub(super) graph: Graph,
 }
 
 impl Solution {
-    /// Memory of a position during the solving, besides the graph, in bytes.
-    pub(super) const NODE_BYTES: usize = 40;
-    /// Memory of a move during the solving, besides the graph, in bytes.
-    pub(super) const EDGE_BYTES: usize = size_of::<Node>();
-
     /// The value of a position as `ce`, relative to the side to move; `None` if unknown.
-    pub fn value(&self, node: Node) -> Option<i16> {
-        (self.origin(node) != Origin::Unknown).then(|| self.values[node as usize])
+    ///
+    /// # Errors
+    /// The temporary file cannot be read or written.
+    pub fn value(&mut self, node: Node) -> Result<Option<i16>> {
+        Ok(self.graph.cell(node)?.value())
     }
 
     /// The origin of the value.
-    pub fn origin(&self, node: Node) -> Origin {
-        self.origins[node as usize]
+    ///
+    /// # Errors
+    /// The temporary file cannot be read or written.
+    pub fn origin(&mut self, node: Node) -> Result<Origin> {
+        Ok(self.graph.cell(node)?.origin())
     }
-
-    /// Whether the move to `target` gives `node` its value and leads towards the origin of the
-    /// value.
-    pub(super) fn is_best(&self, node: Node, target: Node) -> bool {
-        let (value, known) = (self.values[node as usize], self.value(target));
-        let nearer = || self.distances[target as usize] + 1 == self.distances[node as usize];
-        known.map(seen_before) == Some(value) && (!is_plain(value) || nearer())
-    }
-}
-
-/// Whether a value is neither a mate nor a draw.
-const fn is_plain(value: i16) -> bool {
-    value != 0 && value.unsigned_abs() <= MAX_PLAIN
-}
-
-const MAX_PLAIN: u16 = 32_000;
-
-/// The value for the side that moves there.
-fn seen_before(value: i16) -> i16 {
-    // All values of a graph belong to legal positions.
-    let before = child_to_parent(value.into()).ok().flatten();
-    before.and_then(|before| i16::try_from(before).ok()).unwrap_or_default()
 }
 
 /// The values of all positions.
 ///
 /// # Errors
-/// A move leads out of the graph, or a mate is too long for `ce`.
+/// A move leads out of the graph, a mate is too long for `ce`, or the temporary file cannot be
+/// written.
 ///
 /// ```
 /// use epdb::library::backsolve::{Graph, Known, Origin, OwnScores, solve};
@@ -103,171 +66,163 @@ fn seen_before(value: i16) -> i16 {
 /// let start = graph.add(Known::Nothing, 20, &[1, 2])?;
 /// graph.add(Known::Score(30), 20, &[])?;
 /// graph.add(Known::Score(-10), 20, &[])?;
-/// let solution = solve(&graph, OwnScores::LowerBound)?;
-/// assert_eq!((solution.value(start), solution.origin(start)), (Some(10), Origin::Move));
-/// # Ok::<(), epdb::library::backsolve::GraphError>(())
+/// let mut solution = solve(graph, OwnScores::LowerBound)?;
+/// assert_eq!((solution.value(start)?, solution.origin(start)?), (Some(10), Origin::Move));
+/// # Ok::<(), epdb::Error>(())
 /// ```
-pub fn solve(graph: &Graph, own_scores: OwnScores) -> Result<Solution, GraphError> {
+pub fn solve(mut graph: Graph, own_scores: OwnScores) -> Result<Solution> {
     graph.check_targets()?;
-    let parents = Parents::new(graph);
-    let mut solver = Solver::new(graph, &parents, own_scores);
-    solver.settle_all()?;
-    let Solver { states, own, values, distances, .. } = solver;
-    let mut origins: Vec<Origin> = graph
-        .nodes()
-        .map(|node| {
-            let at = node as usize;
-            match (states[at], graph.known(node)) {
-                (State::Unknown, _) => Origin::Unknown,
-                (_, Known::Fact(_)) => Origin::Fact,
-                _ if own[at] == Some(values[at]) => Origin::Own,
-                _ => Origin::Move,
-            }
-        })
-        .collect();
-    let is_zero =
-        |node: Node| origins[node as usize] != Origin::Unknown && values[node as usize] == 0;
-    let ends_itself = |node: Node| own[node as usize] == Some(0);
-    for node in hang_on_repetition(graph, &parents, is_zero, ends_itself) {
-        if origins[node as usize] == Origin::Move {
-            origins[node as usize] = Origin::Repetition;
-        }
-    }
-    Ok(Solution { values, origins, distances })
+    let parents = graph.parents()?;
+    let mut solver = Solver { graph, parents };
+    solver.find_unknown()?;
+    let by_size = solver.count_own_scores(own_scores)?;
+    solver.settle_all(by_size)?;
+    let Solver { mut graph, parents } = solver;
+    mark_repetitions(&mut graph, &parents)?;
+    parents.free(&mut graph.pages);
+    Ok(Solution { graph })
 }
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum State {
-    /// No known value can be reached.
-    Unknown,
-    Open,
-    Settled,
+struct Solver {
+    graph: Graph,
+    parents: Moves,
 }
 
-struct Solver<'g> {
-    graph: &'g Graph,
-    parents: &'g Parents,
-    states: Vec<State>,
-    /// The own value of the position, as far as it counts.
-    own: Vec<Option<i16>>,
-    /// Number of moves with a value, and of own values, that are not counted off as bad.
-    left: Vec<u32>,
-    values: Vec<i16>,
-    /// Plies to the origin of the value; 0 for mates, whose value shows the distance.
-    distances: Vec<u32>,
-}
-
-impl<'g> Solver<'g> {
-    fn new(graph: &'g Graph, parents: &'g Parents, own_scores: OwnScores) -> Solver<'g> {
-        let (states, mut left) = find_unknown(graph, parents);
-        let mut own = Vec::with_capacity(graph.len());
+impl Solver {
+    /// Finds the positions with a value, and counts their moves to such positions. A position has no
+    /// value if nothing is known of it and its moves lead only to such positions. Moves in a circle
+    /// lead to a draw.
+    fn find_unknown(&mut self) -> Result<()> {
+        let Solver { graph, parents } = self;
+        let mut unknown = List::new(Access::InOrder);
         for node in graph.nodes() {
-            let left = &mut left[node as usize];
-            let bounds = own_scores == OwnScores::LowerBound && graph.legal_moves(node) > *left;
-            own.push(match graph.known(node) {
-                Known::Fact(value) => Some(value),
-                Known::Score(value) if *left == 0 || bounds => Some(value),
-                Known::Score(_) | Known::Nothing => None,
-            });
-            *left += u32::from(own[node as usize].is_some());
+            let moves = graph.moves.places(&mut graph.pages, node)?.len();
+            let cell = graph.cell_mut(node)?;
+            // There are no more moves than indices.
+            cell.left = moves as u32;
+            if cell.becomes_unknown() {
+                cell.set(Cell::UNKNOWN);
+                unknown.push(&mut graph.pages, node)?;
+            }
         }
-        let (values, distances) = (vec![0; graph.len()], vec![0; graph.len()]);
-        Solver { graph, parents, states, own, left, values, distances }
+        let (mut next, mut before) = (0, Vec::new());
+        while next < unknown.len() {
+            let node = unknown.get(&mut graph.pages, next)?;
+            next += 1;
+            parents.read(&mut graph.pages, node, &mut before)?;
+            for &parent in &before {
+                let cell = graph.cell_mut(parent)?;
+                cell.left -= 1;
+                if cell.becomes_unknown() {
+                    cell.set(Cell::UNKNOWN);
+                    unknown.push(&mut graph.pages, parent)?;
+                }
+            }
+        }
+        unknown.free(&mut graph.pages);
+        Ok(())
+    }
+
+    /// Marks the own values that count. Returns those that are not zero, the largest first.
+    fn count_own_scores(&mut self, own_scores: OwnScores) -> Result<Sorted> {
+        let graph = &mut self.graph;
+        let memory_bytes = graph.pages.memory_bytes() / 16;
+        let mut by_size = Sorter::new(graph.pages.directory(), memory_bytes);
+        for node in graph.nodes() {
+            let cell = graph.cell_mut(node)?;
+            let bounds =
+                own_scores == OwnScores::LowerBound && u32::from(cell.legal_moves) > cell.left;
+            let value = match cell.known() {
+                Known::Fact(value) => value,
+                Known::Score(value) if cell.left == 0 || bounds => value,
+                Known::Score(_) | Known::Nothing => continue,
+            };
+            cell.left += 1;
+            cell.set(Cell::OWN);
+            if value != 0 {
+                let mut key = [0; 6];
+                key[..2].copy_from_slice(&(!value.unsigned_abs()).to_be_bytes());
+                key[2..].copy_from_slice(&node.to_be_bytes());
+                by_size.push(&key, &value.to_le_bytes())?;
+            }
+        }
+        Ok(by_size.finish()?)
     }
 
     /// Settles the values above or below zero.
-    fn settle_all(&mut self) -> Result<(), GraphError> {
-        let size_of_own =
-            |own: &[Option<i16>], node: Node| own[node as usize].map(i16::unsigned_abs);
-        let mut by_size: Vec<Node> = self.graph.nodes().collect();
-        by_size.retain(|&node| size_of_own(&self.own, node).is_some_and(|size| size > 0));
-        by_size.sort_unstable_by_key(|&node| Reverse(size_of_own(&self.own, node)));
-        let mut by_size = by_size.into_iter().peekable();
-        let (mut now, mut later) = (VecDeque::new(), Vec::new());
+    fn settle_all(&mut self, mut by_size: Sorted) -> Result<()> {
+        // Settled positions, in the order in which their parents have their turn.
+        let mut settled = List::new(Access::InOrder);
+        let (mut next, mut before) = (0, Vec::new());
+        let mut own = next_own(&mut by_size)?;
         for size in (1..=i16::MAX.unsigned_abs()).rev() {
-            now.extend(later.drain(..));
-            while let Some(node) =
-                by_size.next_if(|&node| size_of_own(&self.own, node) == Some(size))
-            {
-                let own = self.own[node as usize].unwrap_or_default();
-                if self.offer(node, own, 0)? {
-                    self.queue(node, size, &mut now, &mut later);
+            let earlier = settled.len();
+            while let Some((node, value)) = own.filter(|(_, value)| value.unsigned_abs() == size) {
+                if self.offer(node, value, 0)? {
+                    settled.push(&mut self.graph.pages, node)?;
                 }
+                own = next_own(&mut by_size)?;
             }
-            while let Some(node) = now.pop_front() {
-                let value = seen_before(self.values[node as usize]);
-                let distance = if is_plain(value) { self.distances[node as usize] + 1 } else { 0 };
-                for &parent in self.parents.get(node) {
+            // A mate gives the positions before it a value of the next size.
+            while next < if size > MAX_PLAIN { earlier } else { settled.len() } {
+                let node = settled.get(&mut self.graph.pages, next)?;
+                next += 1;
+                let cell = self.graph.cell(node)?;
+                let value = seen_before(cell.value);
+                let distance = if is_plain(value) { cell.distance + 1 } else { 0 };
+                self.parents.read(&mut self.graph.pages, node, &mut before)?;
+                for &parent in &before {
                     if self.offer(parent, value, distance)? {
                         self.check_mates(parent)?;
-                        self.queue(parent, size, &mut now, &mut later);
+                        settled.push(&mut self.graph.pages, parent)?;
                     }
                 }
             }
         }
+        settled.free(&mut self.graph.pages);
         Ok(())
-    }
-
-    /// Queues a settled position until the turn of its value for its parents.
-    fn queue(&self, node: Node, size: u16, now: &mut VecDeque<Node>, later: &mut Vec<Node>) {
-        if seen_before(self.values[node as usize]).unsigned_abs() == size {
-            now.push_back(node);
-        } else {
-            later.push(node);
-        }
     }
 
     /// Offers a position the value of one of its moves, or its own score; nothing better will
     /// follow. Returns whether that settled it.
-    fn offer(&mut self, node: Node, value: i16, distance: u32) -> Result<bool, GraphError> {
-        let at = node as usize;
-        if self.states[at] != State::Open {
+    fn offer(&mut self, node: Node, value: i16, distance: u32) -> Result<bool> {
+        let cell = self.graph.cell_mut(node)?;
+        if cell.is(Cell::SETTLED) || cell.is(Cell::UNKNOWN) {
             return Ok(false);
         }
         if value < 0 {
-            self.left[at] -= 1;
-            if self.left[at] > 0 {
+            cell.left -= 1;
+            if cell.left > 0 {
                 return Ok(false);
             }
         }
-        (self.states[at], self.values[at], self.distances[at]) = (State::Settled, value, distance);
+        cell.set(Cell::SETTLED);
+        (cell.value, cell.distance) = (value, distance);
         Ok(true)
     }
 
     /// Refuses a mate that is one ply longer than a value can express.
-    fn check_mates(&self, node: Node) -> Result<(), GraphError> {
-        let value = self.values[node as usize];
-        let is_furthest = |target: &Node| {
-            let (state, target) = (self.states[*target as usize], self.values[*target as usize]);
-            state == State::Settled
-                && target.unsigned_abs() > MAX_PLAIN
-                && seen_before(target) == value
-        };
-        let is_limit = value.unsigned_abs() == MAX_PLAIN;
-        if is_limit && self.graph.targets(node).iter().any(is_furthest) {
-            return Err(GraphError::MateTooFar);
+    fn check_mates(&mut self, node: Node) -> Result<()> {
+        let value = self.graph.cell(node)?.value;
+        if value.unsigned_abs() != MAX_PLAIN {
+            return Ok(());
+        }
+        let mut targets = Vec::new();
+        self.graph.read_targets(node, &mut targets)?;
+        for target in targets {
+            let target = self.graph.cell(target)?;
+            let is_mate = target.value.unsigned_abs() > MAX_PLAIN;
+            if target.is(Cell::SETTLED) && is_mate && seen_before(target.value) == value {
+                return Err(GraphError::MateTooFar.into());
+            }
         }
         Ok(())
     }
 }
 
-/// Finds the positions with a value, and counts their moves to such positions. A position has no
-/// value if nothing is known of it and its moves lead only to such positions. Moves in a circle
-/// lead to a draw.
-fn find_unknown(graph: &Graph, parents: &Parents) -> (Vec<State>, Vec<u32>) {
-    let mut left: Vec<u32> = graph.nodes().map(|node| graph.targets(node).len() as u32).collect();
-    let mut states = vec![State::Open; graph.len()];
-    let is_unknown =
-        |node: Node, left: &[u32]| left[node as usize] == 0 && graph.known(node) == Known::Nothing;
-    let mut unknown: Vec<Node> = graph.nodes().filter(|&node| is_unknown(node, &left)).collect();
-    while let Some(node) = unknown.pop() {
-        states[node as usize] = State::Unknown;
-        for &parent in parents.get(node) {
-            left[parent as usize] -= 1;
-            if is_unknown(parent, &left) {
-                unknown.push(parent);
-            }
-        }
-    }
-    (states, left)
+/// The next position with an own value, and the value.
+fn next_own(by_size: &mut Sorted) -> Result<Option<(Node, i16)>> {
+    let Some((key, value)) = by_size.next_entry()? else { return Ok(None) };
+    let (Some(node), Ok(value)) = (key.last_chunk(), value.try_into()) else { return Ok(None) };
+    Ok(Some((Node::from_be_bytes(*node), i16::from_le_bytes(value))))
 }

@@ -1,0 +1,151 @@
+//! A position of a graph, with all that is known of it.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::model::score::child_to_parent;
+
+/// Facts of a position by itself. Values are those of `ce`, relative to the side to move.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Known {
+    /// No fact.
+    #[default]
+    Nothing,
+    /// A value by the rules of chess, whatever the moves.
+    Fact(i16),
+    /// A score of a person or an engine.
+    Score(i16),
+}
+
+/// The origin of the value of a position.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// No value.
+    Unknown,
+    /// Its own score.
+    Own,
+    /// The rules of chess.
+    Fact,
+    /// The best move.
+    Move,
+    /// The best move, which repeats positions: one side has no other way to a draw.
+    Repetition,
+}
+
+/// A position. Numbers and flags, since it may lie in a file.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(super) struct Cell {
+    /// Number of moves with a value, and of own values, that are not counted off as bad.
+    pub(super) left: u32,
+    /// Plies to the origin of the value; 0 for mates, whose value shows the distance.
+    pub(super) distance: u32,
+    own: i16,
+    pub(super) value: i16,
+    pub(super) legal_moves: u16,
+    flags: u16,
+}
+
+impl Cell {
+    /// Its own value is by the rules.
+    const FACT: u16 = 1;
+    /// Its own value is a score.
+    const SCORE: u16 = 1 << 1;
+    /// Its own value is a value that it may have.
+    pub(super) const OWN: u16 = 1 << 2;
+    /// No known value can be reached.
+    pub(super) const UNKNOWN: u16 = 1 << 3;
+    /// It has its value. All positions are settled in the end; those not before have value 0.
+    pub(super) const SETTLED: u16 = 1 << 4;
+    /// The mover can force the play into a draw by itself.
+    pub(super) const MOVER_ENDS: u16 = 1 << 5;
+    /// The other side can.
+    pub(super) const OTHER_ENDS: u16 = 1 << 6;
+    /// Its value is a draw by repetition.
+    pub(super) const REPETITION: u16 = 1 << 7;
+
+    pub(super) fn new(known: Known, legal_moves: u16) -> Cell {
+        let mut cell = Cell { left: 0, distance: 0, own: 0, value: 0, legal_moves, flags: 0 };
+        cell.set_known(known);
+        cell
+    }
+
+    pub(super) fn set_known(&mut self, known: Known) {
+        (self.flags, self.own) = match known {
+            Known::Nothing => (0, 0),
+            Known::Fact(value) => (Cell::FACT, value),
+            Known::Score(value) => (Cell::SCORE, value),
+        };
+    }
+
+    pub(super) const fn known(&self) -> Known {
+        match self.flags & (Cell::FACT | Cell::SCORE) {
+            0 => Known::Nothing,
+            Cell::FACT => Known::Fact(self.own),
+            _ => Known::Score(self.own),
+        }
+    }
+
+    /// Its own value, as far as it counts.
+    pub(super) fn own(&self) -> Option<i16> {
+        self.is(Cell::OWN).then_some(self.own)
+    }
+
+    pub(super) const fn is(&self, flag: u16) -> bool {
+        self.flags & flag == flag
+    }
+
+    pub(super) const fn set(&mut self, flag: u16) {
+        self.flags |= flag;
+    }
+
+    /// Whether it has no known value, and never will.
+    pub(super) fn becomes_unknown(&self) -> bool {
+        self.left == 0 && self.known() == Known::Nothing
+    }
+
+    /// Whether its value is zero.
+    pub(super) const fn is_zero(&self) -> bool {
+        self.value == 0 && !self.is(Cell::UNKNOWN)
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        if self.is(Cell::UNKNOWN) {
+            Origin::Unknown
+        } else if self.is(Cell::FACT) {
+            Origin::Fact
+        } else if self.own() == Some(self.value) {
+            Origin::Own
+        } else if self.is(Cell::REPETITION) {
+            Origin::Repetition
+        } else {
+            Origin::Move
+        }
+    }
+
+    /// The value as `ce`, relative to the side to move; `None` if unknown.
+    pub(super) fn value(&self) -> Option<i16> {
+        (!self.is(Cell::UNKNOWN)).then_some(self.value)
+    }
+
+    /// Whether the move to `target` gives the position its value and leads towards the origin of the
+    /// value.
+    pub(super) fn is_best(&self, target: &Cell) -> bool {
+        let is_nearer = || target.distance + 1 == self.distance;
+        target.value().map(seen_before) == Some(self.value)
+            && (!is_plain(self.value) || is_nearer())
+    }
+}
+
+/// Whether a value is neither a mate nor a draw.
+pub(super) const fn is_plain(value: i16) -> bool {
+    value != 0 && value.unsigned_abs() <= MAX_PLAIN
+}
+
+pub(super) const MAX_PLAIN: u16 = 32_000;
+
+/// The value for the side that moves there.
+pub(super) fn seen_before(value: i16) -> i16 {
+    // All values of a graph belong to legal positions.
+    let before = child_to_parent(value.into()).ok().flatten();
+    before.and_then(|before| i16::try_from(before).ok()).unwrap_or_default()
+}
