@@ -194,7 +194,7 @@ Objects
              date, event; unknown values are omitted
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions
-  verify     one per file: file, verdict (sound, not sound, not checked), findings: texts,
+  verify     one per file: file, verdict (no damage found, damaged, not checked), findings: texts,
              games_without_checksum
   backsolve  with --dry-run: positions, moves, solved, ..., largest: fen, before, after
   book make  file, entries, positions

@@ -18,7 +18,7 @@ use crate::codec::key::fast_range;
 use crate::codec::record;
 
 /// Checks a store without changing it: redb's checksums of all live pages, then every block,
-/// checksum, record and count. An empty list means that the store is sound. At most 1000 findings
+/// checksum, record and count. An empty list means that no damage was found. At most 1000 findings
 /// are returned.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Every command that reads, on damaged stores and archives.
 //!
 //! A command prints the same as for the undamaged file, or ends with exit status 2. It reports "not found" and
-//! "different" only if they are true. `verify` reports no file as sound that any command refuses.
+//! "different" only if they are true. `verify` reports damage in every file that any command refuses.
 //!
 //! - `EPDB_COMMAND_DAMAGES=1000 cargo test --test cli damaged -- --nocapture` sets the number of damages.
 //! - `EPDB_COMMAND_DAMAGES_FROM` sets the first number.
@@ -280,7 +280,7 @@ impl Oracle {
         let always = 0..3;
         let others = (0..6).map(|_| always.end + walk.next(self.readings.len() - always.end));
         let chosen: Vec<usize> = always.clone().chain(others).collect();
-        let mut is_sound = false;
+        let mut is_good = false;
         for (nth, (reading, expected, lines)) in
             chosen.into_iter().map(|nth| (nth, &self.readings[nth]))
         {
@@ -292,10 +292,10 @@ impl Oracle {
             };
             assert!(!err.contains("panicked") && (0..3).contains(&given.status), "{}", tell());
             if nth == 0 {
-                is_sound = given.status == 0;
-                *tally.entry(if is_sound { "sound" } else { "not sound" }).or_default() += 1;
+                is_good = given.status == 0;
+                *tally.entry(if is_good { "no damage found" } else { "damaged" }).or_default() += 1;
             } else if given.status == 2 {
-                assert!(!is_sound, "verify finds nothing: {}", tell());
+                assert!(!is_good, "verify finds nothing: {}", tell());
                 assert!(given.file.is_none(), "a file that is not complete: {}", tell());
                 let mut whole = given.out.split_inclusive(|&byte| byte == b'\n');
                 let strange = whole.find(|line| line.ends_with(b"\n") && !lines.contains(*line));

@@ -431,11 +431,14 @@ fn bytes_are_explained_and_verified() {
     ] {
         assert!(done.out.contains(line), "{line}: {}", done.out);
     }
-    assert_eq!(scratch.run(&["verify", "g.pgc", "g.pgn"]).out, "g.pgc: sound\ng.pgn: sound\n");
+    assert_eq!(
+        scratch.run(&["verify", "g.pgc", "g.pgn"]).out,
+        "g.pgc: no damage found\ng.pgn: no damage found\n"
+    );
     // The note about missing checksums.
     scratch.run(&["convert", "g.pgn", "plain.pgc", "--lossy"]);
     let done = scratch.run(&["verify", "plain.pgc"]);
-    let told = "plain.pgc: sound\nplain.pgc: 2 games without a checksum; PGC has none of its own, ";
+    let told = "plain.pgc: no damage found\nplain.pgc: 2 games without a checksum; PGC has none of its own, ";
     assert!(done.status == 0 && done.out.starts_with(told), "{}", done.out);
     assert_eq!(scratch.run(&["verify", "--profile", "strict", "g.pgn"]).status, 1);
     let mut bytes = scratch.read("g.pgc");
@@ -443,14 +446,14 @@ fn bytes_are_explained_and_verified() {
     bytes[length - 1] = 0xff;
     scratch.write("bad.pgc", &bytes);
     let done = scratch.run(&["verify", "bad.pgc"]);
-    assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: not sound\n"));
+    assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: damaged\n"));
     let place = format!("bad.pgc:2:{0}: error[E-PGC-ORDINAL]: byte {0}:", length - 1);
     assert!(done.err.contains(&place), "{}", done.err);
     // Another legal move: only the checksum shows the change.
     bytes[length - 1] = 0x0b;
     scratch.write("bad.pgc", &bytes);
     let done = scratch.run(&["verify", "bad.pgc"]);
-    assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: not sound\n"));
+    assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: damaged\n"));
     assert!(done.err.contains("error[E-PGC-CHECKSUM]"), "{}", done.err);
 }
 

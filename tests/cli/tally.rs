@@ -187,13 +187,13 @@ fn a_game_in_consultation_is_of_each_player() {
     assert!(!scratch.text("l.epd").contains("e4"), "{}", done.err);
 }
 
-/// Values of tags that the standard does not have are warned of, and the file is sound.
+/// Values of tags that the standard does not have are warned of, and the file has no damage.
 #[test]
 fn verify_looks_at_values_of_tags() {
     let scratch = Scratch::new();
     scratch.write("g.pgn", "[Round \"final\"]\n[TimeControl \"3 min\"]\n\n1. e4 *\n");
     let done = scratch.run(&["verify", "g.pgn"]);
-    assert_eq!((done.out.as_str(), done.status), ("g.pgn: sound\n", 0));
+    assert_eq!((done.out.as_str(), done.status), ("g.pgn: no damage found\n", 0));
     assert!(
         done.err.contains("warning[W-PGN-TAGVALUE]: TimeControl is `3 min`; expected"),
         "{}",
@@ -597,14 +597,14 @@ fn reports_are_json_objects_if_asked() {
     assert_eq!(object(&["count", "g.pgn", "--json"])["count"], 3);
     let book = object(&["book", "make", "g.pgn", "-o", "g.bin", "--min-games", "1", "--json"]);
     assert_eq!((&book["entries"], &book["positions"]), (&2.into(), &2.into()));
-    let sound = object(&["verify", "g.epa", "--json"]);
-    assert_eq!((&sound["file"], &sound["verdict"]), (&"g.epa".into(), &"sound".into()));
+    let good = object(&["verify", "g.epa", "--json"]);
+    assert_eq!((&good["file"], &good["verdict"]), (&"g.epa".into(), &"no damage found".into()));
     let mut bytes = scratch.read("g.epa");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xff;
     scratch.write("bad.epa", bytes);
     let bad = object(&["verify", "bad.epa", "--json"]);
-    assert_eq!(bad["verdict"], "not sound");
+    assert_eq!(bad["verdict"], "damaged");
     assert!(bad["findings"].as_array().is_some_and(|found| !found.is_empty()));
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - pv e4;\n\
                  rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - ce 30;\n";

@@ -332,7 +332,7 @@ fn verify_names_each_file_and_continues() {
     let bytes = scratch.read("cut.epd.gz");
     scratch.write("cut.epd.gz", &bytes[..bytes.len() - 12]);
     let verdicts = |out: &str| -> Vec<String> {
-        let ends = [": sound", ": not sound", ": not checked"];
+        let ends = [": no damage found", ": damaged", ": not checked"];
         out.lines()
             .filter(|line| ends.iter().any(|end| line.ends_with(end)))
             .map(String::from)
@@ -340,12 +340,11 @@ fn verify_names_each_file_and_continues() {
     };
     let damaged = ["empty.epdb", "cut.epb", "cut.epa", "cut.epd.gz", "bad.epd"];
     let done = scratch.run(&[&["verify"], &damaged[..], &["good.epd"]].concat());
-    let mut expected: Vec<String> =
-        damaged.iter().map(|name| format!("{name}: not sound")).collect();
-    expected.push("good.epd: sound".into());
+    let mut expected: Vec<String> = damaged.iter().map(|name| format!("{name}: damaged")).collect();
+    expected.push("good.epd: no damage found".into());
     assert_eq!((verdicts(&done.out), done.status), (expected, 1), "{} {}", done.out, done.err);
     let done = scratch.run(&["verify", "missing.epd", "cut.epb", "good.epd"]);
-    let expected = ["missing.epd: not checked", "cut.epb: not sound", "good.epd: sound"];
+    let expected = ["missing.epd: not checked", "cut.epb: damaged", "good.epd: no damage found"];
     assert_eq!((verdicts(&done.out), done.status), (expected.map(String::from).to_vec(), 2));
     assert_eq!(done.err.matches("missing.epd").count(), 1, "{}", done.err);
     for name in damaged {
@@ -407,7 +406,7 @@ fn stores_and_archives_are_read_from_standard_input() {
         assert_eq!(piped(&["count"]).out, "2\n", "{name}");
         assert_eq!(piped(&["normalize"]).out, text, "{name}");
         assert_eq!(piped(&["get", "-", START]).out, format!("{START} bm e4;\n"), "{name}");
-        assert_eq!(piped(&["verify", "-"]).out, "-: sound\n", "{name}");
+        assert_eq!(piped(&["verify", "-"]).out, "-: no damage found\n", "{name}");
         assert!(piped(&["dump", "-"]).out.contains("records") || name == "a.epb", "{name}");
     }
     assert_eq!(scratch.run_with(&["export", "-"], scratch.read("a.epdb")).out, text);

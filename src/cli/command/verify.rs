@@ -19,8 +19,8 @@ use epdb::store::{self, StoreError, StoreOptions};
 ///
 /// Checks the checksums and structure of streams, stores and archives, and the moves of games. Text
 /// is read with the given profile. Tags of games with nonstandard values cause warnings. Nothing is
-/// written. The verdict for each file is: sound, not sound (exit status 1), or not checked because
-/// it cannot be read (exit status 2). All files are checked, even after an error.
+/// written. The verdict for each file is: no damage found, damaged (exit status 1), or not checked
+/// because it cannot be read (exit status 2). All files are checked, even after an error.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example: epdb verify book.epdb suite.epb\n         epdb verify --profile strict suite.epd"
@@ -53,17 +53,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let before = diagnostics.tally.not_whole();
         let unchecked = diagnostics.tally.unchecked_games;
         let checked = check(path, args, &mut diagnostics, &mut findings);
-        let is_sound = findings.found.is_empty() && diagnostics.tally.not_whole() == before;
+        let is_good = findings.found.is_empty() && diagnostics.tally.not_whole() == before;
         let verdict = match checked {
-            Ok(()) if is_sound => "sound",
-            Ok(()) => "not sound",
+            Ok(()) if is_good => "no damage found",
+            Ok(()) => "damaged",
             Err(error) => {
                 print_error(&error);
                 outcome = Outcome::Failed;
                 "not checked"
             }
         };
-        if !is_sound && outcome == Outcome::Done {
+        if !is_good && outcome == Outcome::Done {
             outcome = Outcome::Different;
         }
         let found = findings.found;
