@@ -11,13 +11,13 @@ use crate::model::answer::Verdict;
 /// Problems of several runs, one per row.
 #[derive(Clone, Debug)]
 pub struct Joined<'r> {
-    /// The problems in the order of the first run, then those that only later ones have.
+    /// The problems in the order of the first run, then the problems that only later runs have.
     pub rows: Vec<Row<'r>>,
     /// Rows with the same `id` for different positions.
     pub of_different_positions: usize,
     /// Rows with different target moves.
     pub of_different_targets: usize,
-    /// Rows that some run lacks.
+    /// Rows without a problem in at least one run.
     pub incomplete: usize,
 }
 
@@ -26,8 +26,9 @@ pub struct Joined<'r> {
 pub struct Row<'r>(Vec<Option<&'r Problem>>);
 
 impl<'r> Joined<'r> {
-    /// Joins problems with equal `id` and position; equal ones within a run are paired in order. The rest
-    /// is joined by an `id` that is unique in its runs, then by a unique position.
+    /// Joins problems with equal `id` and position. Equal problems within a run are joined in
+    /// order. The remaining problems are joined by an `id` that is unique in each run, then by a
+    /// position that is unique in each run.
     pub fn new(runs: &'r [Run]) -> Joined<'r> {
         let ids = unique(runs, |problem| problem.id.as_deref());
         let positions = unique(runs, |problem| Some(problem.position.identity()));
@@ -71,7 +72,8 @@ fn unique<'r, K: Eq + Hash>(
     runs.iter().map(of_run).collect()
 }
 
-/// Moves problems of a run from `left` into rows that share a key with them and lack the run, in order.
+/// Moves problems of the run `number` from `left` into rows, in order. A problem goes into a row
+/// with the same key in which this run has no problem yet.
 fn join<'r, K: Eq + Hash>(
     rows: &mut [Row<'r>],
     number: usize,
@@ -116,18 +118,18 @@ impl<'r> Row<'r> {
         self.0.iter().flatten().next().copied()
     }
 
-    /// Whether a run missed it.
+    /// True if some run missed the problem.
     pub fn is_missed(&self) -> bool {
         self.0.iter().flatten().any(|problem| problem.verdict == Verdict::Missed)
     }
 
-    /// Whether some run solved it.
+    /// True if some run solved the problem.
     pub fn is_solved(&self) -> bool {
         self.0.iter().flatten().any(|problem| problem.is_solved())
     }
 
-    /// Whether at least two runs have it and all of them agree on a move that is not the solution. The
-    /// problem may be wrong.
+    /// True if at least two runs have the problem, and all of them chose the same move, which is
+    /// not the solution. The problem may be wrong.
     pub fn is_cook(&self) -> bool {
         let problems = || self.0.iter().flatten();
         let is_agreed = problems().all(|problem| problem.verdict == Verdict::Missed)
@@ -171,11 +173,12 @@ pub struct Pair {
     pub neither: u64,
     /// p-value of the exact McNemar test; `None` if no problem is scored in both.
     pub p: Option<f64>,
-    /// p-value adjusted for the number of pairs with a test.
+    /// p-value after Holm's adjustment for the number of pairs with a test.
     pub holm: Option<f64>,
-    /// 95 % interval of the second's solved problems minus the first's.
+    /// 95 % interval of the difference: problems solved by the second run minus problems solved by
+    /// the first run.
     pub difference: Option<Interval>,
-    /// Points, if problems have points in both.
+    /// Difference in points, if some problems have points in both runs.
     pub points: Option<PointDifference>,
 }
 
@@ -186,7 +189,7 @@ pub struct PointDifference {
     pub first: PointSum,
     /// Points of the second run on the same problems.
     pub second: PointSum,
-    /// 95 % interval of the second's points minus the first's.
+    /// 95 % interval of the points of the second run minus the points of the first run.
     pub interval: Interval,
 }
 

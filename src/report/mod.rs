@@ -1,7 +1,8 @@
-//! Reports on finished suites: files with an engine's answers, read as runs, counted and compared.
+//! Reports on finished suites. Files with an engine's answers are read as runs, counted and
+//! compared.
 //!
-//! A [`Run`] holds a [`Problem`] for each record of its files. A [`Report`] joins several runs and tests
-//! their differences. [`object`] has the JSON form, [`html`] the page.
+//! A [`Run`] holds a [`Problem`] for each record of its files. A [`Report`] joins several runs and
+//! tests their differences. [`object`] has the JSON form, and [`html`] has the page.
 
 mod comparison;
 pub mod distribution;
@@ -27,7 +28,7 @@ use crate::model::answer::Verdict;
 pub struct Theme<'r> {
     /// The name of the theme.
     pub name: &'r str,
-    /// Number of problems by verdict, for each run that has some.
+    /// Number of problems by verdict, for each run; `None` if the run has no problem of the theme.
     pub runs: Vec<Option<Counts>>,
 }
 
@@ -36,9 +37,9 @@ pub struct Theme<'r> {
 pub struct Report<'r> {
     /// The runs in order.
     pub runs: &'r [Run],
-    /// Their problems.
+    /// The problems of all runs.
     pub joined: Joined<'r>,
-    /// Each run against each later one.
+    /// The comparison of each run with each later run.
     pub pairs: Vec<Pair>,
     /// The summary sentence.
     pub verdict: String,
@@ -82,8 +83,8 @@ impl<'r> Report<'r> {
         Report { runs, joined, pairs, verdict, notes }
     }
 
-    /// Number of problems by verdict for each theme and run. Themes are in order of appearance; problems
-    /// without a theme have the empty name.
+    /// Number of problems by verdict for each theme and run. Themes are in order of appearance;
+    /// problems without a theme have the empty name.
     pub fn themes(&self) -> Vec<Theme<'r>> {
         let mut themes: Vec<Theme<'r>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -140,7 +141,7 @@ fn suites(run: &Run) -> Option<Vec<&str>> {
     Some(hashes)
 }
 
-/// Limitations of the result of a run, and the test for the problems concerned.
+/// A limitation of the result of a run, and the test for problems that it concerns.
 type Doubt = (&'static str, fn(&Problem) -> bool);
 
 const DOUBTS: [Doubt; 3] = [

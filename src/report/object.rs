@@ -20,7 +20,7 @@ pub struct ReportObject<'r> {
     pub notes: &'r [String],
     /// Number of runs.
     pub runs: usize,
-    /// Number of problems in all runs together.
+    /// Number of different problems in all runs together.
     pub problems: usize,
     /// Number of cooks: problems for which all runs agree on another move.
     pub cooks: usize,
@@ -44,20 +44,20 @@ pub struct RunObject<'r> {
     pub depth: Option<Distribution>,
     /// Scores in centipawns, mates left out.
     pub ce: Option<Distribution>,
-    /// Moves to mate where the side to move mates.
+    /// Moves to mate, in records in which the side to move mates.
     pub mates_in: Option<Distribution>,
-    /// Moves to mate where the side to move is mated.
+    /// Moves to mate, in records in which the side to move is mated.
     pub mated_in: Option<Distribution>,
     /// Moves to the mates that were searched or found, from `dm`.
     pub dm: Option<Distribution>,
     /// Nodes per second.
     pub nodes_per_second: Option<u64>,
-    /// Milliseconds within which a quarter, half and three quarters of the scored problems were solved
-    /// for good; null where fewer were.
+    /// Milliseconds within which a quarter, half and three quarters of the scored problems were
+    /// solved for good; null if fewer were solved.
     pub solved_within_ms: [Option<u64>; 3],
-    /// The same in nodes.
+    /// Nodes within which these parts were solved for good.
     pub solved_within_nodes: [Option<u64>; 3],
-    /// Contents of the run file of each file.
+    /// For each file, the contents of its run file; null if it has none.
     pub facts: Vec<Option<&'r RunFile>>,
 }
 
@@ -76,15 +76,15 @@ pub struct CountsObject {
     pub unanswered: u64,
     /// Records whose search failed.
     pub failed: u64,
-    /// Records without `bm`, `am` and mate to find.
+    /// Records with neither `bm` nor `am` nor a mate to find.
     pub unscored: u64,
     /// Records with an illegal move in `bm` or `am`.
     pub defective: u64,
-    /// Share of solved in scored records, 0 to 1.
+    /// Share of solved records among scored ones, 0 to 1.
     pub share: Option<f64>,
     /// Wilson interval (95 %) of the share.
     pub interval: Option<[f64; 2]>,
-    /// Points earned; null where no problem has points.
+    /// Points earned; null if no problem has points.
     pub points: Option<u128>,
     /// Maximum points.
     pub points_of: Option<u128>,
@@ -119,7 +119,7 @@ pub struct PairObject<'r> {
     pub only_second: u64,
     /// Solved by neither.
     pub neither: u64,
-    /// Problems solved by the second, minus those solved by the first.
+    /// Number of problems solved by the second, minus the number solved by the first.
     pub difference: i64,
     /// Bootstrap interval (95 %) of the difference.
     pub difference_interval: Option<[f64; 2]>,
@@ -133,7 +133,7 @@ pub struct PairObject<'r> {
     pub points_second: Option<u128>,
     /// Maximum points.
     pub points_of: Option<u128>,
-    /// Bootstrap interval (95 %) of the second's points minus the first's.
+    /// Bootstrap interval (95 %) of the points of the second minus the points of the first.
     pub points_interval: Option<[f64; 2]>,
 }
 
@@ -177,7 +177,7 @@ pub struct ResultObject<'r> {
     /// The score from the point of view of the side to move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce: Option<i128>,
-    /// Plies.
+    /// Depth in plies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
     /// Nodes.
@@ -189,7 +189,7 @@ pub struct ResultObject<'r> {
     /// Effort when a solution was first chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<Effort>,
-    /// Effort since which a solution was chosen until the end.
+    /// Effort from which on the chosen move was a solution until the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<Effort>,
     /// The engine's principal variation.
@@ -351,7 +351,7 @@ impl<'r> Report<'r> {
         self.themes().iter().flat_map(of_theme).collect()
     }
 
-    /// Difference between each two runs.
+    /// Differences between runs, for each pair of runs.
     pub fn pair_objects(&self) -> impl Iterator<Item = PairObject<'r>> {
         self.pairs.iter().map(|pair| PairObject::new(self.runs, pair))
     }

@@ -1,4 +1,5 @@
-//! Points of moves, as in the Strategic Test Suite: `c7 "f5 Be5+"; c8 "10 2";`, or `c0 "f5=10, Be5+=2";`.
+//! Points of moves, as in the Strategic Test Suite: `c7 "f5 Be5+"; c8 "10 2";`, or `c0 "f5=10,
+//! Be5+=2";`.
 
 use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Opcode};
@@ -14,10 +15,11 @@ pub struct PointTable(Vec<(Move, u32)>);
 pub struct WrongMove(String);
 
 impl PointTable {
-    /// The table of a record; `None` if it has none.
+    /// The table of a record; `None` if the record has no table.
     ///
     /// # Errors
-    /// [`WrongMove`]. A comment without any move of the position is not a table.
+    /// [`WrongMove`] if some moves of the table are legal and others are not. A comment without a
+    /// legal move is not a table.
     ///
     /// ```
     /// use epdb::report::points::PointTable;
@@ -65,7 +67,7 @@ impl PointTable {
 
 type Entries = Vec<(String, u32)>;
 
-/// `f5 Be5+` and `10 2`.
+/// Reads a list of moves and a list of their points, such as `f5 Be5+` and `10 2`.
 fn from_lists(moves: &str, values: &str) -> Option<Entries> {
     let moves: Vec<&str> = moves.split_whitespace().collect();
     let values: Vec<u32> =
@@ -74,7 +76,7 @@ fn from_lists(moves: &str, values: &str) -> Option<Entries> {
     fits.then(|| moves.into_iter().map(String::from).zip(values).collect())
 }
 
-/// `f5=10, Be5+=2`; a promotion has one more `=`.
+/// Reads pairs such as `f5=10, Be5+=2`. A promotion has one more `=`.
 fn from_pairs(text: &str) -> Option<Entries> {
     let entry = |part: &str| {
         let (mv, value) = part.trim().rsplit_once('=')?;

@@ -16,10 +16,11 @@ use crate::text::san;
 /// Options for judging records and assigning themes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// The opcode of the theme. An `id` is cut before the number at its end.
+    /// The opcode of the operation that names the theme. If it is `id`, the theme is the id without
+    /// the number at its end.
     pub theme: Opcode,
-    /// Whether the run searched for mates. Then a record with `acms` has a mate that was found; other
-    /// records have no answer, even if an earlier run left one.
+    /// Whether the run searched for mates. In such a run, a record with `acms` has a mate that was
+    /// found. Other records have no answer, even if an earlier run left one.
     pub is_mate_search: bool,
 }
 
@@ -66,7 +67,8 @@ pub struct Problem {
     pub ce: Option<i128>,
     /// Effort when a solution was first chosen.
     pub first: Option<Effort>,
-    /// Effort since which a solution was chosen until the end; of solved problems.
+    /// Effort from which on the chosen move was a solution until the end. Only solved problems have
+    /// it.
     pub held: Option<Effort>,
     /// The engine's principal variation.
     pub line_of_play: String,
@@ -234,8 +236,8 @@ fn has_no_moves(record: &EpdRecord) -> bool {
     is_empty(Opcode::BM) && is_empty(Opcode::AM)
 }
 
-/// The verdict on a record. Without `bm` and `am`, it may be a mate to find. A position without legal
-/// moves is unscored.
+/// The verdict on a record. A record without `bm` and `am` may have a mate to find. A record with
+/// targets is defective if no game can be played from its position.
 fn judge(record: &EpdRecord, playable: Option<&Playable>, reading: &Reading) -> Verdict {
     let verdict = match verdict(record) {
         Verdict::Unscored => mate_verdict(record, reading.is_mate_search),
@@ -258,8 +260,8 @@ fn defect(record: &EpdRecord, playable: Option<&Playable>) -> String {
     format!("{} is not legal here", wrong.join(" "))
 }
 
-/// Whether a mate of at most `dm` moves was found. In a mate search, a record without any target is one
-/// without a mate.
+/// The verdict on the search for a mate in at most `dm` moves. In a mate search, a record without
+/// `dm` is missed, because no mate was found.
 fn mate_verdict(record: &EpdRecord, is_mate_search: bool) -> Verdict {
     match record.integer(Opcode::DM) {
         None if !is_mate_search => Verdict::Unscored,
@@ -276,7 +278,7 @@ fn points(table: &PointTable, answer: Option<&Operand>) -> Points {
     Points { got, of: table.max() }
 }
 
-/// The part of an `id` before the number at its end, or the whole of another operation.
+/// The part of an `id` before the number at its end, or the whole text of another operation.
 fn theme(record: &EpdRecord, opcode: Opcode) -> String {
     let whole = record.text_of(opcode).map(text).unwrap_or_default();
     if opcode != Opcode::ID {

@@ -20,7 +20,7 @@ pub struct Run {
     theme: Opcode,
 }
 
-/// A file with a run, or a part of one.
+/// A file with a run, or with a part of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunOutput {
     /// Its name on the command line.
@@ -40,7 +40,7 @@ pub struct Counts {
     pub missed: u64,
     /// Missed because there is no answer.
     pub unanswered: u64,
-    /// Records without `bm`, `am` and mate to find.
+    /// Records with neither `bm` nor `am` nor a mate to find.
     pub unscored: u64,
     /// Records with an illegal move in `bm` or `am`.
     pub defective: u64,
@@ -93,7 +93,7 @@ impl Counts {
         self.solved + self.missed
     }
 
-    /// The share of solved in scored problems, 0 to 1; `None` if no problem is scored.
+    /// The share of solved problems among scored ones, 0 to 1; `None` if no problem is scored.
     pub fn share(&self) -> Option<f64> {
         (self.scored() > 0).then(|| self.solved as f64 / self.scored() as f64)
     }
@@ -115,9 +115,9 @@ pub struct Measures {
     pub depth: Option<Distribution>,
     /// Scores in centipawns, mates left out.
     pub score: Option<Distribution>,
-    /// Moves to mate where the side to move mates.
+    /// Moves to mate, in records in which the side to move mates.
     pub mates: Option<Distribution>,
-    /// Moves to mate where the side to move is mated.
+    /// Moves to mate, in records in which the side to move is mated.
     pub mated: Option<Distribution>,
     /// Moves to the mates that were searched or found, from `dm`.
     pub dm: Option<Distribution>,
@@ -150,8 +150,8 @@ impl Run {
         Run { label, outputs, problems: Vec::new(), theme }
     }
 
-    /// Adds the record with number `number` of the output, from 0. `memory` is the number of bytes left,
-    /// which is reduced by the size of the problem.
+    /// Adds a record of the output with the index `output`. `memory_bytes` is the number of bytes
+    /// left; it is reduced by the size of the problem.
     ///
     /// # Errors
     /// The memory is used up.
@@ -224,8 +224,9 @@ impl Run {
         u64::try_from((nodes * 1000).checked_div(time)?).ok()
     }
 
-    /// The efforts since which each solved problem was held, or at which its solution was first chosen,
-    /// in ascending order. Empty if the records do not state them.
+    /// The efforts of problems in ascending order. With `is_first` they are the efforts at which a
+    /// solution was first chosen, otherwise those from which on a solution was held until the end.
+    /// Empty if the records do not state them.
     pub fn efforts(&self, axis: Axis, is_first: bool) -> Vec<u64> {
         let scored = self.problems.iter().filter(|problem| problem.is_scored());
         let effort = |problem: &Problem| if is_first { problem.first } else { problem.held };
@@ -235,8 +236,8 @@ impl Run {
         efforts
     }
 
-    /// The effort within which `quarters` quarters of the scored problems are solved for good; `None` if
-    /// fewer are, or if the records do not state it.
+    /// The effort within which `quarters` quarters of the scored problems are solved for good;
+    /// `None` if fewer are solved, or if the records do not state the efforts.
     pub fn quarters_within(&self, quarters: u64, axis: Axis) -> Option<u64> {
         let wanted = (self.counts().scored() * quarters).div_ceil(4);
         let place = usize::try_from(wanted.checked_sub(1)?).ok()?;

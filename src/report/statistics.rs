@@ -40,8 +40,8 @@ pub fn wilson(successes: u64, trials: u64) -> Option<Interval> {
     Some(Interval { low, high })
 }
 
-/// The p-value of the exact two-sided McNemar test (1947): the probability of a split of differing pairs
-/// that is at least as uneven if neither side is favoured. 1 if no pairs differ.
+/// The p-value of the exact two-sided McNemar test (1947): the probability that the differing pairs
+/// are split at least as unevenly, if neither side is favoured. It is 1 if no pairs differ.
 ///
 /// ```
 /// use epdb::report::statistics::mcnemar;
@@ -57,7 +57,8 @@ pub fn mcnemar(only_first: u64, only_second: u64) -> f64 {
 fn binomial_tail(few: u64, all: u64) -> f64 {
     const STEP: i32 = 512;
     let large = 2f64.powi(STEP);
-    // Sum and term are multiples of 2^exponent, so that neither end of the range is left.
+    // Sum and term are stored as multiples of 2^exponent, so that they neither overflow nor
+    // underflow.
     let (mut term, mut sum, mut exponent) = (1.0, 1.0, -(all as i64));
     for place in 0..few {
         term *= (all - place) as f64 / (place + 1) as f64;
@@ -91,8 +92,8 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// The percentile interval (Efron 1979) of a sum of paired differences, from [`RESAMPLES`] samples with
-/// replacement. `None` without pairs.
+/// The percentile interval (Efron 1979) of a sum of paired differences, from [`RESAMPLES`] samples
+/// with replacement. `None` without pairs.
 ///
 /// ```
 /// use epdb::report::statistics::bootstrap;
