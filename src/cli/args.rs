@@ -210,7 +210,7 @@ pub(crate) struct GameReadArgs {
 }
 
 impl GameReadArgs {
-    /// The first option that is set about positions of games.
+    /// The name of the first option in the arguments that is about positions of games.
     pub(crate) fn of_positions(&self) -> Option<&'static str> {
         let options = [
             (self.variations, "variations"),
@@ -336,7 +336,7 @@ impl FormArgs {
         self.charset.and_then(TextCharset::charset)
     }
 
-    /// Encoding that the text is decoded from before it is read.
+    /// The encoding from which text is decoded before it is read; `None` if the reader decodes it.
     pub(crate) fn encoding(&self) -> Option<TextEncoding> {
         self.charset.and_then(TextCharset::encoding)
     }
@@ -378,8 +378,8 @@ impl WriteArgs {
         Ok(())
     }
 
-    /// The options of the text writer for an output of this format; `named` is the one that its name
-    /// says.
+    /// The options of the text writer for an output of this format; `named` is the format that the
+    /// name of the output says.
     pub(crate) fn options(&self, output: FileFormat, named: Option<FileFormat>) -> FormatOptions {
         let usual = if output == FileFormat::Fen { Format::Fen } else { Format::Epd };
         let counters = match named {

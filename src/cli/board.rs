@@ -50,7 +50,7 @@ fn square(position: &Position, square: Square, look: BoardStyle) -> String {
         let letter = |piece| if look.symbols { symbol(piece) } else { char::from(piece.letter()) };
         return piece.map_or('.', |piece: Piece| letter(piece)).to_string();
     }
-    // Black's symbols are full ones: in colours both sides have them.
+    // Black's symbols are the filled ones. With colours, both sides have filled symbols.
     let letter = piece.map_or(' ', |Piece { role, .. }: Piece| match look.symbols {
         true => symbol(Piece { color: Color::Black, role }),
         false => char::from(Piece { color: Color::White, role }.letter()),

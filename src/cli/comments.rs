@@ -1,8 +1,8 @@
 //! Comments and blank lines, copied from text to text.
 //!
-//! The lines before a record belong to it and are written before it, in any order of records. A
-//! first block that ends in a blank line is the header of its file and stays first. Lines after the
-//! last record of a file stay after it.
+//! The lines before a record belong to the record, and are written before it in any order of
+//! records. A first block that ends in a blank line is the header of its file and stays first.
+//! Lines after the last record of a file stay after it.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem::take;
@@ -22,7 +22,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// Order of records between source and output.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) enum CommentOrder {
-    /// The output has no comments, or other records than the source.
+    /// The output has no comments, or has other records than the source.
     #[default]
     None,
     /// Each record is written, or left out, before the next one is read.
@@ -41,7 +41,7 @@ pub(crate) struct Comments(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// No lines wait and no record needs counting, which is the usual state.
+    /// True if no lines wait and no record has to be counted, which is the usual state.
     is_idle: AtomicBool,
     state: Mutex<State>,
 }
@@ -58,11 +58,11 @@ pub(crate) struct Block {
 #[derive(Default)]
 struct State {
     way: CommentOrder,
-    /// Comments of the current source are not written.
+    /// True if comments of the current source are not written.
     is_paused: bool,
     /// Lines to write before the next record of the output.
     head: Block,
-    /// Lines of the source up to its last blank one before the first record.
+    /// Lines of the source up to the last blank line before its first record.
     header: Block,
     /// Lines before the next record, after the header.
     block: Block,
@@ -116,14 +116,14 @@ impl Block {
 }
 
 impl Dropped {
-    /// Blocks come in any order.
+    /// Adds a block. Blocks come in any order.
     fn add(&mut self, block: Block) {
         self.count += block.comments;
         let places = self.first.take().into_iter().chain(block.first);
         self.first = places.min_by_key(|place| (place.source.to_string(), place.number()));
     }
 
-    /// The warning about all of them.
+    /// The warning about all comments that are not written.
     fn warning(&self, why: &str) -> Option<(Place, Diagnostic)> {
         let Dropped { count, first: Some(place) } = self else { return None };
         let comments = if *count == 1 { "comment is" } else { "comments are" };
@@ -201,7 +201,7 @@ impl Comments {
         self.set_idle(state.is_idle());
     }
 
-    /// Notes that a record was passed on; a record that was not written by then is never written.
+    /// Notes that a record was passed on. If the record is not written by now, it is never written.
     pub(crate) fn behind(&self) {
         if self.is_idle() {
             return;
@@ -293,7 +293,7 @@ impl State {
         }
     }
 
-    /// Takes the comments among the lines of a record that has several.
+    /// Takes the comments among the lines of a record that has several lines.
     fn push_inner(&mut self, lines: &[u8], place: &Place) {
         let lines = lines.split(|byte| matches!(byte, b'\r' | b'\n'));
         for line in lines.filter(|line| line.trim_ascii_start().starts_with(b"#")) {
@@ -301,7 +301,7 @@ impl State {
         }
     }
 
-    /// Assigns the block to its record.
+    /// Assigns the waiting block to its record.
     fn meet(&mut self, record: &mut dyn FnMut() -> Option<EpdRecord>) {
         self.read += 1;
         let mut header = self.end_header();
@@ -343,8 +343,8 @@ impl State {
     }
 }
 
-/// Lines of a record after its first one, if it has several; records in binary form never begin
-/// with a letter.
+/// Lines of a record after its first one, if it has several. A record that begins with a letter is
+/// text, because records in binary form never do.
 fn inner_lines(raw: &[u8]) -> &[u8] {
     match memchr::memchr2(b'\r', b'\n', raw) {
         Some(first) if raw[0].is_ascii_alphabetic() => raw[first..].trim_ascii(),
@@ -352,7 +352,7 @@ fn inner_lines(raw: &[u8]) -> &[u8] {
     }
 }
 
-/// The record of the first of some lines.
+/// The record in the first line of a text.
 fn first_record(lines: &[u8], options: &ParseOptions) -> Option<EpdRecord> {
     let line = lines.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
     match parse_line(line, options, &mut Vec::new()) {

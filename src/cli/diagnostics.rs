@@ -22,8 +22,9 @@ use epdb::library::field::Field;
 use epdb::source::{BookFindings, Output};
 use epdb::text::{Diagnostic, Setting, Severity};
 
-/// Number of printed diagnostics per code, without `--all-warnings`: on a terminal, and elsewhere.
+/// Number of diagnostics per code that are printed on a terminal without `--all-warnings`.
 const SHOWN_ON_TERMINAL: u64 = 3;
+/// Number of diagnostics per code that are printed elsewhere without `--all-warnings`.
 const SHOWN: u64 = 20;
 
 /// Counts of the lines of a run.
@@ -56,7 +57,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Output of rejected text and truncated games.
+    /// Number of rejected items and truncated games.
     pub(crate) const fn not_whole(&self) -> u64 {
         self.rejected + self.cut_short
     }
@@ -88,13 +89,13 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Text that is written byte for byte although it is not read.
+/// Input that the output keeps byte for byte although it was not read.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum InOutput {
     Nothing,
     /// Rejected text.
     Rejected,
-    /// Whole games that are cut short, too.
+    /// Rejected text, and the whole text of games that are cut short.
     Everything,
 }
 
@@ -105,12 +106,12 @@ pub(crate) struct Diagnostics {
     shown: u64,
     deny_warnings: bool,
     allow_rejects: bool,
-    /// Truncated games count like complete ones.
+    /// True if truncated games count like complete ones.
     takes_cut_short: bool,
     rejects: Option<Output>,
     kept_in_output: InOutput,
     repairs: Option<Output>,
-    /// The expression of `--where`, which records missing fields.
+    /// The expression of `--where`, which notes fields that no record had.
     filter: Option<Expression>,
     /// Comments and blank lines for the output.
     comments: Comments,
@@ -197,7 +198,7 @@ impl Diagnostics {
     /// Keeps bytes of a rejected line, which may come in pieces.
     ///
     /// # Errors
-    /// They cannot be written, or would be lost where the output replaces an input.
+    /// The bytes cannot be written, or would be lost because the output replaces an input.
     pub(crate) fn keep_reject(&mut self, raw: &[u8]) -> io::Result<()> {
         self.reject_sink()?.write_all(raw)
     }
@@ -219,7 +220,8 @@ impl Diagnostics {
         self.sink(InOutput::Rejected)
     }
 
-    /// A sink for bytes that the output keeps anyway.
+    /// A sink for bytes that the output need not keep: the file of rejects, if there is one. If the
+    /// output keeps less than `enough`, the bytes are lost.
     fn sink(&mut self, enough: InOutput) -> io::Result<Box<dyn Write + '_>> {
         match &mut self.rejects {
             Some(file) => return Ok(Box::new(file)),
@@ -296,7 +298,8 @@ impl Diagnostics {
         }
         let Tally { rejected, cut_short, book, .. } = self.tally;
         let is_cut = cut_short > 0 && !self.takes_cut_short;
-        // Positions that no search found are reported, but nothing can be done about them.
+        // Positions that no search found are reported. They count as a failure only with
+        // --deny-warnings, because nothing can be done about them.
         let is_known = book.unknown_entries == 0 || !self.deny_warnings;
         let is_whole = rejected == 0 && is_known && !is_cut;
         Ok(Outcome::different_if(!is_whole && !self.allow_rejects))
@@ -343,7 +346,7 @@ struct Found<'d> {
     file: &'d str,
     /// Number of the line, or of the record in binary sources, from 1.
     line: u64,
-    /// Byte in the line, from 1.
+    /// Number of the byte in the line, from 1.
     column: usize,
     message: String,
 }

@@ -72,7 +72,8 @@ impl GameOutput {
     }
 }
 
-/// An encoded game after the counts of its losses, or the reason why it cannot be written.
+/// Writes the counts of the losses of a game, then the encoded game; or returns the reason why the
+/// game cannot be written.
 pub(crate) fn encode(
     game: &Game,
     format: &GameFormat,
@@ -163,8 +164,7 @@ impl GamePipe<'_> {
         diagnostics.finish()
     }
 
-    /// Passes each game and its encoded bytes to `collect`; then writes what `result` makes of
-    /// these bytes.
+    /// Passes each game and its encoded bytes to `collect`, then writes the games of `result`.
     pub(crate) fn collect<T>(
         self,
         mut all: T,

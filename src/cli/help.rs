@@ -1,4 +1,5 @@
-//! `epdb help`: the first page, the pages of commands with their own options only, and the other pages.
+//! `epdb help`: the first page, pages of commands that show only their own options, and the other
+//! pages.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     page: Vec<String>,
 }
 
-/// A page that belongs to no command.
+/// A page that does not belong to a command.
 pub(crate) struct Page {
     /// The word after `epdb help`.
     pub(crate) name: &'static str,
@@ -33,7 +34,7 @@ pub(crate) struct Page {
     pub(crate) text: fn() -> String,
 }
 
-/// All pages that belong to no command.
+/// All pages that do not belong to a command.
 pub(crate) const PAGES: &[Page] = &[
     Page {
         name: "options",
@@ -64,7 +65,7 @@ pub(crate) const PAGES: &[Page] = &[
     },
 ];
 
-/// A page by its name, beyond those of [`PAGES`] and of the commands.
+/// A page that is neither in [`PAGES`] nor of a command, by its name.
 fn found_page(name: &str) -> Option<String> {
     pages::code_page(name)
 }
@@ -137,7 +138,7 @@ fn hidden_flags() -> [Arg; 2] {
     [flag("help", 'h', ArgAction::Help), flag("version", 'V', ArgAction::Version)]
 }
 
-/// The page of `tally` has the options of counting.
+/// Hides the options of counting, because the page of `tally` has them.
 fn without_counting(command: Command) -> Command {
     command.mut_args(|arg| {
         let is_hidden = arg.is_hide_set() || arg.get_help_heading() == Some(COUNTING);
@@ -145,7 +146,7 @@ fn without_counting(command: Command) -> Command {
     })
 }
 
-/// The page of `book make`, whose --side is that of a repertoire too.
+/// The page of `book make`. Its --side is also the side of a repertoire.
 fn with_side(make: Command) -> Command {
     let help = "Side that the repertoire is for, or that --player has";
     without_counting(make).mut_arg("side", |side| side.hide(false).help_heading(None).help(help))
@@ -278,7 +279,7 @@ fn unknown(cli: &Command, name: &str) -> anyhow::Error {
 /// Commands listed together.
 pub(crate) struct Group {
     pub(crate) heading: &'static str,
-    /// In the order in which they are listed.
+    /// The commands, in the order in which they are listed.
     pub(crate) commands: &'static [&'static str],
 }
 

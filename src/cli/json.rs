@@ -25,7 +25,7 @@ pub(crate) fn line(out: &mut impl Write, value: &impl Serialize) -> io::Result<(
     out.write_all(b"\n")
 }
 
-/// Writes one object of several kinds, with the name of its kind as `part`, and a line end.
+/// Writes an object of one of several kinds, with the name of its kind as `part`, and a line end.
 pub(crate) fn part(out: &mut impl Write, part: &str, value: &impl Serialize) -> io::Result<()> {
     #[derive(Serialize)]
     struct Part<'p, T> {
@@ -47,7 +47,7 @@ pub(crate) struct Conflict {
     pub(crate) operations: Vec<ConflictingOperation>,
 }
 
-/// An operation that contradicts.
+/// An operation that differs between the records.
 #[derive(Serialize)]
 pub(crate) struct ConflictingOperation {
     /// The opcode.
@@ -74,7 +74,7 @@ impl Conflict {
     }
 }
 
-/// An operation that two versions of a record do not agree upon (`diff --json`).
+/// An operation that differs between two versions of a record (`diff --json`).
 #[derive(Serialize)]
 pub(crate) struct ChangedOperation {
     /// The opcode.
@@ -120,27 +120,27 @@ pub(crate) struct Stats {
     pub(crate) with_counters: u64,
     /// Records with an en passant square where no capture is legal.
     pub(crate) superfluous_en_passant: u64,
-    /// Records with a castling right that only Chess960 knows.
+    /// Records with a castling right that only Chess960 has.
     pub chess960: u64,
     /// Records of illegal positions.
     pub(crate) illegal: u64,
-    /// Different in all six fields.
+    /// Number of different records by all six fields.
     pub(crate) unique_with_counters: u64,
-    /// Different in the first four fields.
+    /// Number of different records by the first four fields.
     pub(crate) unique_without_counters: u64,
-    /// Different positions.
+    /// Number of different positions.
     pub(crate) unique_positions: u64,
-    /// Different in board, side to move and castling rights.
+    /// Number of different records by board, side to move and castling rights.
     pub(crate) unique_without_en_passant: u64,
-    /// Different in board and side to move.
+    /// Number of different records by board and side to move.
     pub(crate) unique_boards_and_sides: u64,
-    /// Different in the board.
+    /// Number of different boards.
     pub(crate) unique_boards: u64,
     /// Records by opcode.
     pub(crate) opcodes: BTreeMap<String, u64>,
-    /// Bytes of the files over records; absent for standard input.
+    /// Bytes of the files divided by the number of records; absent for standard input.
     pub(crate) file_bytes_per_record: Option<f64>,
-    /// Bytes of the binary records over records.
+    /// Bytes of the binary records divided by the number of records.
     pub(crate) encoded_bytes_per_record: Option<f64>,
     /// Origin of the tallies of each library among the files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -154,7 +154,7 @@ pub(crate) struct Library {
     pub(crate) file: String,
     /// Selection and counting of games: arguments of `epdb tally`.
     pub(crate) settings: String,
-    /// Libraries that were built differently were added up.
+    /// True if libraries that were built differently were added up.
     pub(crate) is_mixed: bool,
     /// Reason for removed records.
     pub(crate) pruned: Option<String>,
@@ -172,11 +172,11 @@ pub(crate) struct Library {
 pub(crate) struct LibrarySource {
     /// The name under which it was read.
     pub(crate) name: String,
-    /// Its games that count.
+    /// Games of the file that count.
     pub(crate) games: u64,
-    /// Its games that were counted before.
+    /// Games of the file that were counted before.
     pub(crate) duplicates: u64,
-    /// Its games that the settings leave out.
+    /// Games of the file that the settings leave out.
     pub(crate) left_out: u64,
 }
 
@@ -202,7 +202,7 @@ impl Library {
 pub(crate) struct LibraryStats {
     /// All records, one for each position.
     pub(crate) records: u64,
-    /// Bytes of the files over records.
+    /// Bytes of the files divided by the number of records.
     pub(crate) file_bytes_per_record: Option<f64>,
     /// Origin of the tallies of each library.
     pub(crate) libraries: Vec<Library>,
@@ -266,11 +266,11 @@ pub(crate) struct Tallied {
     duplicate_games: u64,
     /// Games that the options leave out.
     games_left_out: u64,
-    /// Number of truncated games among them.
+    /// Number of truncated games among the counted ones.
     games_cut_short: u64,
-    /// Games that are not kept, because a move has no byte.
+    /// Games that are not kept, because one byte cannot code one of their moves.
     games_not_kept: u64,
-    /// Differences between games that were counted before and the copies that came first.
+    /// Differences between repeated games and their first copies.
     merged_games: MergedGames,
     plies: u64,
     positions: u64,
@@ -360,7 +360,7 @@ impl<'c> Backsolve<'c> {
     }
 }
 
-/// Bytes over records; `None` without bytes or without records.
+/// Bytes divided by the number of records; `None` without bytes or without records.
 fn bytes_per_record(bytes: Option<u64>, records: u64) -> Option<f64> {
     let bytes = bytes.filter(|&bytes| bytes > 0 && records > 0)?;
     Some(bytes as f64 / records as f64)
@@ -417,10 +417,10 @@ pub(crate) struct Import {
     /// Games that the options leave out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) games_left_out: Option<u64>,
-    /// Number of truncated games among them.
+    /// Number of truncated games among the counted ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) games_cut_short: Option<u64>,
-    /// Differences between games that were counted before and the copies that came first.
+    /// Differences between repeated games and their first copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) merged_games: Option<MergedGames>,
     /// The name under which the file was imported before, if there is nothing to do.
@@ -449,7 +449,7 @@ impl Import {
     }
 }
 
-/// Games counted before, by their difference from the first copy.
+/// Repeated games, by their difference from the first copy.
 #[derive(Serialize)]
 pub(crate) struct MergedGames {
     /// Another White, Black or Round.
@@ -484,7 +484,7 @@ pub(crate) struct GameStats {
     pub(crate) unknown: u64,
     /// Games with a FEN tag.
     pub(crate) set_up: u64,
-    /// Games whose start only Chess960 knows.
+    /// Games whose start is possible only in Chess960.
     pub(crate) chess960: u64,
     /// Moves of main lines.
     pub(crate) plies: u64,
@@ -500,7 +500,7 @@ pub(crate) struct GameStats {
     pub(crate) nags: u64,
     /// Comments.
     pub(crate) comments: u64,
-    /// Their bytes.
+    /// Bytes of the comments.
     pub(crate) comment_bytes: u64,
     /// `%` lines.
     pub(crate) escapes: u64,
@@ -516,7 +516,7 @@ pub(crate) struct GameStats {
     pub(crate) pgn_bytes: u64,
     /// Bytes in PGC of the games that it can store.
     pub(crate) pgc_bytes: u64,
-    /// Moves of these games.
+    /// Moves of the games that PGC can store.
     pub(crate) pgc_moves: u64,
 }
 

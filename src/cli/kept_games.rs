@@ -8,7 +8,7 @@ use epdb::error::Result;
 use epdb::model::{EpdRecord, GameId, KeptGames, Opcode};
 use epdb::source;
 
-/// Stored games of some files that are listed in records, and so are written.
+/// Stored games of some files. The games that records list are written.
 #[derive(Default)]
 pub(crate) struct KeptGamesOf {
     /// Files that store games.
@@ -38,7 +38,7 @@ impl KeptGamesOf {
         }
     }
 
-    /// [`KeptGamesOf::note`] of a record in its binary form.
+    /// Like [`KeptGamesOf::note`], for a record in binary form.
     pub(crate) fn note_encoded(&mut self, record: &[u8]) -> Result<()> {
         if self.files.is_empty() {
             return Ok(());

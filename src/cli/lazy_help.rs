@@ -1,5 +1,5 @@
-//! Commands whose options are built on demand. Building those of all commands would take longer
-//! than most commands run.
+//! Commands whose options are built on demand. Building the options of all commands would take
+//! longer than most commands run.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ pub(crate) fn describe_in_full() {
     IN_FULL.store(true, Ordering::Relaxed);
 }
 
-/// Arguments of a command, built when its command line is parsed or its page shown.
+/// Arguments of a command. They are built when its command line is parsed or its page is shown.
 #[derive(Clone, Debug)]
 pub(crate) struct LazyHelp<A>(pub(crate) A);
 

@@ -65,8 +65,8 @@ pub(crate) fn sum(
     Ok(Some(all))
 }
 
-/// Origin of records made from files. Anything but all records of one library, unchanged, is marked
-/// as pruned.
+/// Origin of records made from files. They are marked as pruned unless they are all records of one
+/// library, unchanged.
 pub(crate) fn of_records(
     files: &[PathBuf],
     wanted: &RecordFilter,

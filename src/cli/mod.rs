@@ -172,8 +172,8 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Runs a command line, whose first word is the program, and reports its error. A shell calls it
-/// many times in one process.
+/// Runs a command line and reports its error. The first word of the command line is the program. A
+/// shell calls this many times in one process.
 fn execute(args: Vec<OsString>) -> Outcome {
     let args = spellings::from_polyglot(args);
     let (args, note) = spellings::translated(args);
@@ -206,8 +206,8 @@ fn execute(args: Vec<OsString>) -> Outcome {
     report(ready.and_then(|()| call(command, cli)), &name)
 }
 
-/// Whether a command is named and the first page is not requested before it, so that only this
-/// command must be built.
+/// True if a command is named, and the first page is not requested before it. Then only this
+/// command has to be built.
 fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     let Some(place) = spellings::command(args) else { return false };
     let is_plain = |word: &OsString| {
@@ -222,7 +222,7 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
 fn refuse(error: clap::Error) -> Outcome {
     let error = shortened(error);
     if !error.use_stderr() {
-        // Failure to print it is ignored, as everywhere.
+        // Failure to print the help is ignored, as for all messages.
         error.print().ok();
         return Outcome::Done;
     }
@@ -257,10 +257,10 @@ fn check(cli: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
 
 /// The command named by a command line.
 struct Called<'c> {
-    /// Its words, such as `book list`.
+    /// The words of the command, such as `book list`.
     name: String,
     command: &'c clap::Command,
-    /// Its arguments.
+    /// The arguments of the command.
     given: &'c ArgMatches,
 }
 
@@ -275,7 +275,7 @@ fn called<'c>(cli: &'c clap::Command, matches: &'c ArgMatches) -> Called<'c> {
     called
 }
 
-/// Runs a command; `cli` is the command line that it came from.
+/// Runs a command; `cli` is the command line from which the command was parsed.
 fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Normalize(args) => normalize::run(&args),

@@ -20,10 +20,10 @@ const TEXT: Formats = &[Epd, Fen, LichessEvaluations, LichessPuzzles];
 const READ: Formats = &[Epd, Fen, LichessEvaluations, LichessPuzzles, Pgn, Pgc];
 const GAMES: Formats = &[Pgn, Pgc];
 
-/// Groups of options that sources of games obey.
+/// Groups of options that apply to sources of games.
 const OF_GAMES: [&str; 2] = ["GameReadArgs", "TallyArgs"];
 
-/// Sources that obey an option, except for [`OF_GAMES`].
+/// Formats of sources to which an option applies. Options in [`OF_GAMES`] are not listed.
 const BY_SOURCES: [(&str, Formats); 12] = [
     ("profile", READ),
     ("revision", LINES),
@@ -35,12 +35,12 @@ const BY_SOURCES: [(&str, Formats); 12] = [
     ("mates", LINES),
     ("max_line", TEXT),
     ("language", &[Pgn]),
-    // With --player it is about games, with --repertoire about any source.
+    // With --player it applies to games, with --repertoire to any source.
     ("side", &FileFormat::ALL),
     ("charset", &[Epd, Fen, LichessEvaluations, LichessPuzzles, Pgn]),
 ];
 
-/// Outputs that obey an option.
+/// Formats of outputs to which an option applies.
 const BY_OUTPUTS: [(&str, Formats); 12] = [
     ("format", LINES),
     ("counters", LINES),
@@ -62,7 +62,7 @@ const SOURCES: [&str; 14] = [
     "against", "games", "vs", "book",
 ];
 
-/// An option of the command line, and the formats it applies to.
+/// An option of the command line, and the formats to which it applies.
 #[derive(Clone, Debug)]
 struct Given {
     /// The option as written, such as `--labels`.
@@ -80,7 +80,7 @@ fn pending() -> MutexGuard<'static, Vec<Given>> {
 ///
 /// # Errors
 ///
-/// The option.
+/// An option applies to none of the sources, or not to the output.
 pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
     pending().clear();
     check_output(command, given)?;
@@ -96,7 +96,7 @@ pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()>
             Err(refused(option, path, *format))
         }
         _ => {
-            // With two such sources the one may obey what the other does not.
+            // With two sources of unknown format, an option may apply to only one of them.
             if sources.len() - known.len() <= 1 {
                 *pending() = left;
             }
@@ -109,7 +109,7 @@ pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()>
 ///
 /// # Errors
 ///
-/// The option.
+/// An option does not apply to the source.
 pub(crate) fn check_opened(path: &Path, format: FileFormat) -> anyhow::Result<()> {
     let is_known = path.is_file() || values::is_position(path.as_os_str());
     match pending().iter().find(|option| !option.formats.contains(&format)) {
@@ -242,7 +242,7 @@ mod tests {
         command.get_subcommands().for_each(|one| each_command(one, visit));
     }
 
-    /// Each option of reading and writing applies to all formats or is classified.
+    /// Each option of reading and writing applies to all formats, or is in one of the tables above.
     #[test]
     fn each_option_of_reading_and_writing_says_who_obeys_it() {
         let headings = ["Reading", "Games", "Counting", "Writing", "Writing games"];

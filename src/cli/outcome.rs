@@ -22,7 +22,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Both: the worse of the two.
+    /// The worse of two outcomes.
     pub(crate) fn and(self, other: Outcome) -> Outcome {
         self.max(other)
     }
@@ -38,7 +38,7 @@ impl Outcome {
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
-/// An error with its causes, without repetitions: some messages contain that of their cause.
+/// An error with its causes. A cause is left out if the text before already ends with it.
 pub(crate) fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -69,7 +69,7 @@ impl From<Outcome> for ExitCode {
 }
 
 /// Prints the error of a command, unless the work was interrupted. A pipe closed by its reader is a
-/// success. `command` is the name for the hint.
+/// success. `command` is the name of the command for the hint.
 pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome {
     match result {
         Ok(outcome) => outcome,
@@ -85,12 +85,12 @@ pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome 
     }
 }
 
-/// Whether a reader closed our pipe.
+/// True if the reader closed the pipe to which this process writes.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(io_error).any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Message of the system, also if it is the only error in the chain.
+/// The error of the system that a cause is or contains.
 fn io_error<'e>(cause: &'e (dyn std::error::Error + 'static)) -> Option<&'e io::Error> {
     if let Some(stream::WriteError::Io(error)) = cause.downcast_ref() {
         return Some(error);

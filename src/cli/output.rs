@@ -18,8 +18,8 @@ pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
     }
 }
 
-/// [`open_output`] for a format. The name must not contradict the format, and a binary format must
-/// not go to a terminal.
+/// Like [`open_output`], for a format. The name must not contradict the format, and a binary format
+/// must not go to a terminal.
 ///
 /// # Errors
 ///
@@ -36,11 +36,11 @@ pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow:
     open_output(path)
 }
 
-/// [`open_output_of`] as a target; a store is created under its name.
+/// Like [`open_output_of`], but opens a target. A store is created under its name.
 ///
 /// # Errors
 ///
-/// As for [`open_output_of`]; a store exists already or has no name.
+/// As for [`open_output_of`]; also if a store exists already or has no name.
 pub(crate) fn open_target(
     path: Option<&Path>,
     format: FileFormat,
@@ -56,8 +56,8 @@ pub(crate) fn open_target(
     })
 }
 
-/// [`open_output`] for text in another format. The name must not have the suffix of a format of
-/// epdb.
+/// Like [`open_output`], for text in a format that epdb does not read. The name must not have the
+/// suffix of a format of epdb.
 ///
 /// # Errors
 ///
@@ -67,7 +67,7 @@ pub(crate) fn open_other_output(path: Option<&Path>, what: &str) -> anyhow::Resu
     open_output(path)
 }
 
-/// [`open_other_output`] for binary data, which must not go to a terminal.
+/// Like [`open_other_output`], for binary data, which must not go to a terminal.
 ///
 /// # Errors
 ///
@@ -90,15 +90,15 @@ fn refuse_terminal() -> anyhow::Result<()> {
 /// Refuses a name with the suffix of another format of epdb.
 ///
 /// # Errors
-/// The format of the name, and advice.
+/// The name has the suffix of another format. The message says which, with advice.
 pub(crate) fn check_name(format: FileFormat, path: &Path) -> anyhow::Result<()> {
     Ok(format.check_name(path).map_err(|error| Usage(error.to_string()))?)
 }
 
-/// Refuses a name with the suffix of another format of epdb.
+/// Refuses a name with the suffix of a format of epdb.
 ///
 /// # Errors
-/// The format of the name, and advice.
+/// The name has the suffix of a format of epdb. The message says which, with advice.
 pub(crate) fn check_other_name(path: &Path, what: &str) -> anyhow::Result<()> {
     match FileFormat::from_name(path) {
         None => Ok(()),
@@ -126,7 +126,7 @@ fn stdout() -> Output {
     }
 }
 
-/// Standard output for text of epdb's own, which may have colours.
+/// Standard output for text that epdb makes itself and that may have colours.
 pub(crate) fn open_page() -> Output {
     Output::new(Stdout(io::stdout()))
 }
@@ -151,7 +151,7 @@ struct Terminal {
     lines: terminal::Lines,
 }
 
-/// Ends the output after an interrupt.
+/// Returns an error after an interrupt, which ends the output.
 fn check_interrupt() -> io::Result<()> {
     signals::check_interrupt().map_err(io::Error::other)
 }

@@ -41,7 +41,7 @@ pub(crate) fn sources_page() -> String {
     SOURCES_PAGE.into()
 }
 
-/// Examples: an expression, and the records it selects.
+/// Examples: an expression, and the records that it selects.
 pub(crate) const EXAMPLES: [(&str, &str); 12] = [
     ("pieces <= 7", "endgames covered by tablebases"),
     ("has(bm) && !illegal(bm)", "records with legal best moves"),
@@ -275,7 +275,7 @@ const OPTIONS: [(&str, &str); 14] = [
     (codes::E_PGN_NONCANON, "--profile lenient"),
 ];
 
-/// All codes, a line each, in groups of one reader.
+/// All codes, one per line, grouped by reader.
 pub(crate) fn codes_page() -> String {
     let mut page = String::from(
         "Codes of errors (E) and warnings (W), by what was read. `epdb help CODE` explains one, with an\n\

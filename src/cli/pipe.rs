@@ -54,7 +54,7 @@ impl Pipe {
         self.run_opened(None, step)
     }
 
-    /// [`Pipe::run`] of the one file, if it is open.
+    /// Like [`Pipe::run`]; `opened` is the only file, if it is already open.
     pub(crate) fn run_opened(
         &self,
         opened: Option<OpenSource>,
@@ -106,7 +106,7 @@ impl Pipe {
 
     /// [`Pipe::collect`] for encoded records, in batches of consecutive lines; records of one
     /// position are added up. `ledger` is the origin of the written tallies. With `keeps_lines`,
-    /// lines that need no change stand for their records.
+    /// lines that need no change are kept as text instead of their records.
     pub(crate) fn collect_encoded<T>(
         &self,
         ledger: Option<TallyLedger>,
@@ -135,7 +135,7 @@ impl Pipe {
     }
 }
 
-/// Fields that no record has had. It can be used on several threads.
+/// Fields that no record has had so far. This can be used on several threads.
 pub(crate) struct UnusedFields {
     /// Fields, with whether a record had them.
     fields: Vec<(Field, AtomicBool)>,
@@ -153,7 +153,7 @@ impl UnusedFields {
         UnusedFields { fields: unique, was_asked: AtomicBool::new(false) }
     }
 
-    /// Looks at a record.
+    /// Notes which fields a record has.
     pub(crate) fn ask(&self, subject: &EvalContext<'_>) {
         self.met_record();
         for (field, was_met) in &self.fields {
@@ -199,7 +199,8 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// A place with the number of its source. Sources are read one after the other.
+    /// A place with the number of its source instead of the name. Sources are read one after the
+    /// other.
     pub(crate) fn number(&mut self, place: &Place) -> sets::Origin {
         if self.names.last().is_none_or(|last| !Arc::ptr_eq(last, &place.source)) {
             self.names.push(place.source.clone());
@@ -207,7 +208,7 @@ impl Places {
         sets::Origin { source: self.names.len() as u32 - 1, line: place.number() }
     }
 
-    /// `name:line`.
+    /// A place as `name:line`.
     pub(crate) fn shown(&self, place: sets::Origin) -> String {
         let name = self.names.get(place.source as usize).map_or("?", |name| name);
         format!("{name}:{}", place.line)
@@ -221,7 +222,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Prints as many findings as diagnostics of one code, or all.
+    /// Prints the first 20 findings, or all of them if `all`.
     pub(crate) const fn new(all: bool) -> Findings {
         Findings { count: 0, most: if all { u64::MAX } else { 20 } }
     }

@@ -18,16 +18,16 @@ use super::outcome::Usage;
 /// The arguments that name files to write.
 const OUTPUTS: [&str; 7] =
     ["output", "rejects", "repairs", "conflicts", "html", "training", "cards"];
-/// The argument that may name an input; the input is read to its end before it is replaced.
+/// The argument that may name an input. The input is then read to its end before it is replaced.
 const RESULT: &str = "output";
 
-/// Relation of two names of one file.
+/// Identity of a file. Two names of one file have the same identity.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Identity {
     /// The device and the number of a file that is there.
     #[cfg(unix)]
     File(u64, u64),
-    /// The one path of a file, links followed.
+    /// The canonical path of a file, with links resolved.
     Path(PathBuf),
 }
 
@@ -69,13 +69,13 @@ impl Identity {
 /// The files of a run of a command.
 #[derive(Debug)]
 struct Files {
-    /// The files that it reads.
+    /// The files that the command reads.
     inputs: BTreeSet<Identity>,
-    /// The files that it writes.
+    /// The files that the command writes.
     written: BTreeSet<PathBuf>,
-    /// An input that it replaces.
+    /// An input that the command replaces.
     replaced: Option<PathBuf>,
-    /// Some of the data read is neither written nor saved.
+    /// True if some of the data read is neither written nor saved.
     has_lost: bool,
     /// Value of --force, if the command has it.
     force: Option<bool>,
@@ -97,7 +97,7 @@ impl Files {
         }
     }
 
-    /// Refuses to replace an input of which data would be lost.
+    /// Refuses to replace an input if some of its data would be lost.
     fn check(&self) -> io::Result<()> {
         match &self.replaced {
             Some(path) if self.has_lost => Err(io::Error::other(format!(
@@ -116,12 +116,12 @@ fn canonical(path: &Path) -> Option<PathBuf> {
     Some(folder.join(path.file_name()?))
 }
 
-/// Begins the run of a command: refuses a command line with two equal outputs, or with an output that is an input which the
-/// command does not rewrite.
+/// Begins the run of a command. Refuses a command line with two equal outputs, or with an output
+/// that is an input, unless the command can replace this input.
 ///
 /// # Errors
 ///
-/// The two names.
+/// Two arguments name the same file; the message has both.
 pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
     let force = matches.try_get_one::<bool>("force").ok().flatten().copied();
     *files() = Files { force, ..Files::new() };
@@ -170,11 +170,11 @@ pub(crate) fn values(matches: &ArgMatches, id: &str) -> Vec<PathBuf> {
     }
 }
 
-/// Refuses inputs that are the file which a command writes in place.
+/// Refuses a command line in which an input is the file that the command writes in place.
 ///
 /// # Errors
 ///
-/// The input.
+/// An input is the file that is written.
 pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     let identity = Identity::of(written);
     for input in inputs {
@@ -193,7 +193,7 @@ pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Res
 ///
 /// # Errors
 ///
-/// The file is already an output, or an input of which data would be lost.
+/// The file is already an output, or it is an input and some of its data would be lost.
 pub(crate) fn claim(path: &Path) -> anyhow::Result<()> {
     let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
     let Some(place) = canonical(path).filter(|_| !is_special) else { return Ok(()) };
@@ -215,7 +215,7 @@ pub(crate) fn is_forced() -> bool {
     files().force == Some(true)
 }
 
-/// Refuses to replace a store or a library without --force: it may be the work of years.
+/// Refuses to replace a store or a library without --force, because it may be the work of years.
 ///
 /// # Errors
 ///

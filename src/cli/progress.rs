@@ -19,7 +19,7 @@ pub(crate) struct Progress {
     /// Bytes of files that were read.
     bytes: Arc<AtomicU64>,
     records: u64,
-    /// Whether it is shown at all.
+    /// Whether the bar is shown at all.
     is_wanted: bool,
 }
 
@@ -82,7 +82,7 @@ impl Drop for Progress {
     }
 }
 
-/// Progress of writing what was read, where that takes long.
+/// Progress of writing, if writing takes long.
 pub(crate) struct Writing {
     bar: ProgressBar,
 }
@@ -100,7 +100,7 @@ impl Writing {
         Writing { bar }
     }
 
-    /// Counts written records, of this many if that is known.
+    /// Sets the number of written records; `all` is the number of records to write, if known.
     pub(crate) fn records(&self, written: u64, all: Option<u64>) {
         if let Some(all) = all.filter(|_| self.bar.length().is_none()) {
             self.bar.set_length(all);

@@ -25,7 +25,8 @@ const MAX_QUESTION: usize = 1 << 20;
 pub(crate) struct BatchLimit {
     /// Memory of the batch, in bytes.
     pub(crate) memory_bytes: usize,
-    /// Whether to wait for more input: no answer is printed before all positions are read.
+    /// True if the reader waits for more input, because no answer is printed before all positions
+    /// are read.
     pub(crate) waits: bool,
 }
 
@@ -73,7 +74,7 @@ impl<'a> QueryReader<'a> {
         QueryReader { arguments, files, open: None, lines_before: 0, lines_read: 0 }
     }
 
-    /// Whether another position, or the end, can be read without waiting.
+    /// True if the next position, or the end, can be read without waiting.
     pub(crate) fn is_waiting(&mut self) -> anyhow::Result<bool> {
         self.open.as_mut().map_or(Ok(true), OpenFile::has_line)
     }
@@ -146,7 +147,7 @@ struct Question<'q> {
 }
 
 impl Question<'_> {
-    /// Reads a line of a file, after `before` lines in other files.
+    /// Reads a line of a file. `before` is the number of lines in earlier files.
     fn read(
         &mut self,
         file: &str,

@@ -48,13 +48,15 @@ impl RecordOutput {
         Ok(RecordOutput { has_comments: write.compat.is_none(), ..RecordOutput::of(target) })
     }
 
-    /// Writes the comments of the records, which reach the output in this order.
+    /// Also writes the comments of the records. `way` is the order in which records reach the
+    /// output.
     pub(crate) fn carry_comments(&mut self, comments: &Comments, way: CommentOrder) {
         self.comments = comments.clone();
         self.comments.follow(way);
     }
 
-    /// [`RecordOutput::open`], which also makes a store; it takes about half of `memory`.
+    /// Like [`RecordOutput::open`], but can also make a store, which takes about half of
+    /// `memory_bytes`.
     pub(crate) fn open_library(
         output: &OutputArgs,
         write: &WriteArgs,
@@ -124,8 +126,8 @@ impl RecordOutput {
         Ok(self.target.write_encoded(bytes)?)
     }
 
-    /// Writes encoded records in order. Their text is made on all threads; lines that stand for
-    /// records are written unchanged.
+    /// Writes encoded records in order. Their text is made on all threads; lines that were kept as
+    /// text are written unchanged.
     pub(crate) fn write_all_encoded(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
         if self.comments.are_collected() {
@@ -138,7 +140,7 @@ impl RecordOutput {
                 continue;
             }
             target.write_all_encoded(|batch| {
-                // Few lines between others are not worth the end of a batch.
+                // A batch does not end at a few raw lines between encoded records.
                 let mut lines = FEW_LINES;
                 while !batch.is_full()
                     && let Some(is_line) = records.begins_with_line()?

@@ -12,8 +12,8 @@ use epdb::error::Place;
 use epdb::library::repertoire::{Chapters, Repertoire, orientation, record_tag};
 use epdb::model::{Color, EpdRecord, Game};
 
-/// Reads all lines of games, and the moves of records; of tallies, the moves played in at least
-/// `min_games` games. Marks of bad moves count for the side in `sides`.
+/// Reads all lines of games, and the moves of records. From tallies it takes the moves played in at
+/// least `min_games` games. Marks of bad moves count for the side in `sides`.
 pub(crate) fn read(
     files: &[PathBuf],
     read: &ReadArgs,
@@ -39,7 +39,7 @@ pub(crate) fn read(
     Ok(repertoire)
 }
 
-/// [`read`] for chapters: each game, or the records of each chapter, by itself.
+/// Like [`read`], but reads chapters: each game, or the records of each chapter, separately.
 pub(crate) fn read_chapters(
     files: &[PathBuf],
     read: &ReadArgs,
@@ -66,11 +66,12 @@ fn report_null_moves(moves: u64) {
     }
 }
 
-/// The sides that a repertoire is for: one that was named, or those of `Orientation` tags.
+/// The sides for which a repertoire is: the side that was named, or the sides in `Orientation`
+/// tags.
 #[derive(Default)]
 pub(crate) struct Sides {
     named: Option<Color>,
-    /// Whether tags matter.
+    /// Whether `Orientation` tags are read.
     reads_tags: bool,
     /// Places of the first games or records for White, for Black, and without the tag.
     firsts: [Option<String>; 3],
@@ -87,7 +88,7 @@ impl Sides {
         Sides { named: Some(side), ..Sides::default() }
     }
 
-    /// A side, or that of the `Orientation` tags.
+    /// The named side, or the side in the `Orientation` tags.
     pub(crate) fn named_or_tagged(named: Option<Color>) -> Sides {
         Sides { named, reads_tags: named.is_none(), ..Sides::default() }
     }
@@ -118,10 +119,10 @@ impl Sides {
         self.firsts[kind].get_or_insert_with(|| place.to_string());
     }
 
-    /// The one side of all games.
+    /// The side of all games.
     ///
     /// # Errors
-    /// There is none, or more than one.
+    /// There is no side, or more than one.
     pub(crate) fn one(&self) -> anyhow::Result<Color> {
         if let Some(side) = self.named {
             return Ok(side);

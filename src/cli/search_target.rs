@@ -34,7 +34,7 @@ pub(crate) struct Scanned {
     pub(crate) format: FileFormat,
 }
 
-/// Counts a few games for lookups; more of them take time, and belong into a library.
+/// Counts a few games for lookups. Larger numbers of games take time, and should be made a library.
 pub(crate) struct GameCounter<'p> {
     path: &'p Path,
     builder: TallyBuilder,
@@ -105,7 +105,7 @@ impl SearchTarget {
         Ok(SearchTarget::Scan(Box::new(Scanned { path, opened, format })))
     }
 
-    /// [`SearchTarget::open`], but games are counted.
+    /// Like [`SearchTarget::open`], but counts games.
     pub(crate) fn open_or_count(
         path: &Path,
         args: &ReadArgs,
@@ -157,7 +157,7 @@ impl SearchTarget {
 }
 
 impl Scanned {
-    /// Whether it is a file, which can be read repeatedly.
+    /// True if the source is a file, which can be read repeatedly.
     pub(crate) fn can_be_read_again(&self) -> bool {
         self.path != Path::new("-") && self.path.is_file()
     }

@@ -5,9 +5,9 @@ use clap::ValueEnum;
 use super::args::{FormArgs, GameReadArgs, ReadArgs};
 use crate::cli::values::word;
 
-/// Arguments that decide which records a source gives, as written on the command line; the journal
-/// of a store keeps them. The code names every argument of reading, so that a new one cannot be
-/// forgotten.
+/// Arguments that decide which records a source gives, as written on the command line. The journal
+/// of a store keeps them. The code names every argument of reading, so that a new argument cannot
+/// be forgotten.
 pub(crate) fn of_reading(read: &ReadArgs) -> String {
     let ReadArgs { wanted, form } = read;
     let FormArgs {
@@ -60,13 +60,13 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         ("--charset", charset.map(|charset| charset.name().to_string())),
         ("--max-game", Some(max_game.to_string())),
         ("--truncate-games", flag(*truncate_games)),
-        // The last one, because it may hold anything.
+        // This argument is the last one, because it may hold any text.
         ("--where", wanted.filter.as_ref().map(|filter| filter.text().to_string())),
     ];
     spelled(&arguments)
 }
 
-/// The arguments that have a value, which may be empty.
+/// The arguments that have a value, as text. A value may be empty.
 pub(crate) fn spelled(arguments: &[(&str, Option<String>)]) -> String {
     let spelled = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
         "" => Some(name.to_string()),
@@ -75,7 +75,7 @@ pub(crate) fn spelled(arguments: &[(&str, Option<String>)]) -> String {
     arguments.iter().filter_map(spelled).collect::<Vec<_>>().join(" ")
 }
 
-/// The value of an argument that has none.
+/// The value of a flag: empty if it is set.
 pub(crate) fn flag(is_set: bool) -> Option<String> {
     is_set.then(String::new)
 }

@@ -1,4 +1,4 @@
-//! Signals that end the process: unfinished files are removed first, and engines ended.
+//! Signals that end the process. Unfinished files are removed and engines are ended first.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -32,7 +32,7 @@ pub(crate) fn leave_to_command() {
 /// The system installs no handler.
 pub(crate) fn interrupt_work_only() -> std::io::Result<()> {
     let interrupted = INTERRUPTED.get_or_init(Arc::default);
-    // Set by the handler itself: whoever was interrupted knows it when he goes on.
+    // The handler itself sets the flag, so interrupted work sees it as soon as it continues.
     #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(interrupted))?;
     interrupted.store(false, Ordering::SeqCst);
@@ -69,7 +69,7 @@ pub(crate) fn install() -> std::io::Result<()> {
     use signal_hook::iterator::Signals;
 
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
-    // What comes before the thread is there waits for it.
+    // Signals that arrive before the thread runs wait for it.
     let mut signals = Signals::new(wanted)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
@@ -97,8 +97,8 @@ fn ignore_file_size_limit() -> std::io::Result<()> {
 #[allow(unsafe_code)]
 fn is_ignored(signal: i32) -> bool {
     let mut found = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: without a new action, `sigaction` only writes the one in force to the third pointer,
-    // which is valid for that, and zeros are a value of the struct.
+    // SAFETY: without a new action, `sigaction` only writes the current action to the third
+    // pointer, which is valid for writes. All zeros are a valid value of the struct.
     let found = unsafe {
         libc::sigaction(signal, std::ptr::null(), found.as_mut_ptr());
         found.assume_init()
@@ -128,7 +128,7 @@ pub(crate) fn install() -> std::io::Result<()> {
     .map_err(std::io::Error::other)
 }
 
-/// There are no signals to speak of.
+/// Does nothing, because the system has no such signals.
 ///
 /// # Errors
 /// None.

@@ -1,4 +1,4 @@
-//! Reading of the sources in the arguments: items are counted, and diagnostics reported.
+//! Reading of the sources in the arguments. Items are counted, and diagnostics are reported.
 
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ use epdb::source::{
 use epdb::text::epd::{Line, parse_line};
 use epdb::text::{Diagnostic, ParseOptions, Profile};
 
-/// Takes games in order.
+/// A callback that takes games in order.
 type VisitGame<'v> = dyn FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'v;
 
 /// Result of visiting a game.
@@ -52,8 +52,8 @@ impl OpenSource {
         Ok(OpenSource { source: open(path, &options)?, progress })
     }
 
-    /// Calls `read`, of the library, with the source and a callback that counts and reports its
-    /// items.
+    /// Calls `read`, a function of the library, with the source and a callback that counts and
+    /// reports items.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl<'r> Reading<'r> {
         Reading::new(Sources::Paths(paths), progress, args, diagnostics)
     }
 
-    /// Reading of an open source, by the options with which it was opened.
+    /// Reading of an open source, with the options with which it was opened.
     pub(crate) fn of_open(
         opened: OpenSource,
         args: &'r ReadArgs,
@@ -128,23 +128,23 @@ impl<'r> Reading<'r> {
         }
     }
 
-    /// Without a progress bar: the command shows its own.
+    /// Reads without a progress bar, because the command shows its own.
     pub(crate) fn without_progress(self) -> Reading<'r> {
         Reading { progress: Progress::hidden(), ..self }
     }
 
-    /// Records come encoded where all threads can encode them, and as records elsewhere.
+    /// Passes records in encoded form if all threads can encode them, otherwise as records.
     pub(crate) fn encode(self, encode: Arc<dyn Encode>) -> Reading<'r> {
         Reading { encode: Some(encode), ..self }
     }
 
-    /// Games are items, not their positions, unless `--positions` was given.
+    /// Passes games as items instead of their positions, unless `--positions` was given.
     pub(crate) fn games_as_items(self) -> Reading<'r> {
         Reading { takes_games: self.args.form.games.positions.is_none(), ..self }
     }
 
-    /// Passes games to `visit`, not their positions to the visitor of items, unless `--positions`
-    /// was given.
+    /// Passes games to `visit`, instead of their positions to the visitor of items, unless
+    /// `--positions` was given.
     pub(crate) fn visit_games(
         self,
         visit: impl FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'r,
@@ -158,8 +158,8 @@ impl<'r> Reading<'r> {
     /// and visited games are not among them.
     ///
     /// # Errors
-    /// A source that cannot be opened or is damaged, and what `visit` returns. Lines that cannot be
-    /// read are no errors: they are reported.
+    /// A source cannot be opened or is damaged; also the errors of `visit`. Lines that cannot be
+    /// read are reported, and are no errors.
     pub(crate) fn items(
         self,
         mut visit: impl FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>>,
@@ -280,7 +280,7 @@ pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
     }
 }
 
-/// Estimated number of records in the files among some sources, and for text their bytes.
+/// Estimated number of records in those sources that are files, and the bytes of these files.
 pub(crate) fn expected(paths: &[PathBuf]) -> (usize, usize) {
     const USUAL_LINE: usize = 64;
     let len = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
@@ -303,10 +303,10 @@ pub(crate) const END_OF_INPUT: &str = "Ctrl-D";
 /// Whether standard input has the commands of a shell.
 static STDIN_HAS_COMMANDS: AtomicBool = AtomicBool::new(false);
 
-/// The error for standard input as a source where it has the commands of a shell.
+/// The error for standard input as a source if it has the commands of a shell.
 pub(crate) const NO_STDIN: &str = "standard input is used for commands: name a file";
 
-/// Refuses standard input as a source from now on: commands are read from it.
+/// Refuses standard input as a source from now on, because commands are read from it.
 pub(crate) fn keep_stdin_for_commands() {
     STDIN_HAS_COMMANDS.store(true, Ordering::Relaxed);
 }
@@ -314,7 +314,7 @@ pub(crate) fn keep_stdin_for_commands() {
 /// Opens a file, standard input for `-`, or a position in the place of a file.
 ///
 /// # Errors
-/// When it cannot be read, with its name.
+/// The source cannot be read; the error has its name.
 pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Source> {
     if values::is_position(path.as_os_str()) {
         return open_position(&path.to_string_lossy(), options);
@@ -346,7 +346,7 @@ fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> 
     Ok(Source::from_bytes("FEN", line, &options.clone().format(FileFormat::Epd))?)
 }
 
-/// Opens a source with a known or unknown format and no other options.
+/// Opens a source without options except for its format, if that is known.
 pub(crate) fn open_any(path: &Path, from: Option<FileFormat>) -> anyhow::Result<Source> {
     let options = SourceOptions::new();
     open(path, &from.map_or(options.clone(), |format| options.format(format)))
@@ -395,7 +395,7 @@ struct Counter<'r> {
     progress: &'r mut Progress,
     visit_game: Option<Box<VisitGame<'r>>>,
     comments: Comments,
-    /// Form of the lines of a text.
+    /// Options for parsing lines of text.
     form: ParseOptions,
 }
 
@@ -423,7 +423,7 @@ impl<'r> Counter<'r> {
         Ok(result)
     }
 
-    /// Reads a source, unless a visitor stops.
+    /// Reads a source to its end, unless a visitor stops.
     fn read(
         &mut self,
         source: Source,

@@ -2,11 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// The commands whose `--color` was the player's.
+/// The commands whose `--color` was the colour of the player.
 const WITH_PLAYER: [&str; 3] = ["tally", "import", "book"];
 
-/// The command line in the spelling of epdb, and what is to be said about it: `head -5` is
-/// `head -n 5`, and `tally --color white` is `tally --side white`.
+/// The command line in the spelling of epdb, and a note about the change, if there is one. For
+/// example, `head -5` is `head -n 5`, and `tally --color white` is `tally --side white`.
 pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     match command(&args).and_then(|place| args[place].to_str()) {
         Some("head") => (with_count(args), None),
@@ -16,7 +16,7 @@ pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>)
     }
 }
 
-/// The place of the command: the first word that is no option, nor the value of one.
+/// The place of the command: the first word that is neither an option nor the value of an option.
 pub(crate) fn command(args: &[OsString]) -> Option<usize> {
     let mut places = 1..args.len();
     while let Some(place) = places.next() {
@@ -29,7 +29,7 @@ pub(crate) fn command(args: &[OsString]) -> Option<usize> {
     None
 }
 
-/// `book help make` as `help book make`.
+/// Rewrites `book help make` as `help book make`.
 fn with_help_first(mut args: Vec<OsString>) -> Vec<OsString> {
     if let Some(place) = command(&args)
         && args.get(place + 1).is_some_and(|word| word == "help")
@@ -39,7 +39,7 @@ fn with_help_first(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// `--color white` as `--side white`.
+/// Rewrites `--color white` as `--side white`.
 fn with_side(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     let mut note = None;
     for place in 0..args.iter().position(|arg| arg == "--").unwrap_or(args.len()) {
@@ -61,7 +61,7 @@ fn with_side(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     (args, note)
 }
 
-/// `-5` as `-n 5`, before `--`.
+/// Rewrites `-5` as `-n 5`, before `--`.
 fn with_count(args: Vec<OsString>) -> Vec<OsString> {
     let mut is_file = false;
     let spelled = args.into_iter().map(|arg| {
@@ -78,7 +78,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// A command of Polyglot's, and the one of `epdb book` that does it.
+/// A command of Polyglot, and the command of `epdb book` that does the same.
 struct Spelling {
     name: &'static str,
     command: &'static str,
@@ -89,13 +89,13 @@ struct Spelling {
 
 /// Meaning of an option of Polyglot.
 enum Meaning {
-    /// The name of a book that is read, and the one that Polyglot takes where nothing is said.
+    /// The name of a book that is read, and the default of Polyglot.
     Book(Option<&'static str>),
     /// An option without a value.
     Flag(&'static str),
-    /// An option of another name, and the value that Polyglot takes where nothing is said.
+    /// An option of another name, and the default value of Polyglot.
     Option(&'static str, Option<&'static str>),
-    /// An option of another name, whose value is a number of percent without the sign.
+    /// An option of another name. Its value is a percentage without the sign.
     Percentage(&'static str),
 }
 
@@ -137,7 +137,7 @@ const SPELLINGS: [Spelling; 3] = [
     },
 ];
 
-/// The command line in the spelling of epdb; any other stays as it is.
+/// The command line in the spelling of epdb; any other command line stays as it is.
 pub(crate) fn from_polyglot(args: Vec<OsString>) -> Vec<OsString> {
     let place = command(&args);
     let spelling = place.and_then(|place| SPELLINGS.iter().find(|it| args[place] == it.name));
@@ -148,7 +148,8 @@ pub(crate) fn from_polyglot(args: Vec<OsString>) -> Vec<OsString> {
 }
 
 impl Spelling {
-    /// `before` and `behind` are what stands around the name of the command.
+    /// The command line of epdb. `before` and `behind` are the words around the name of the
+    /// command.
     fn to_epdb(&self, before: &[OsString], behind: &[OsString]) -> Vec<OsString> {
         let mut given: Vec<Option<OsString>> = vec![None; self.options.len()];
         let mut others = Vec::new();

@@ -1,5 +1,5 @@
-//! Text for people: notes and errors on standard error, colours, and the characters that the terminal can
-//! show.
+//! Text for people: notes and errors on standard error, colours, and the characters that the
+//! terminal can show.
 
 use std::borrow::Cow;
 use std::env;
@@ -26,8 +26,8 @@ fn color_choice(args: &[OsString]) -> Option<ColorChoice> {
     None
 }
 
-/// Sets the choice of colours to that of a command line. Without one, the choice stays, which is at
-/// first automatic.
+/// Takes the choice of colours from a command line. If the command line has no choice, the earlier
+/// choice stays; the first choice is automatic.
 pub(crate) fn choose_color(args: &[OsString]) -> ColorChoice {
     let mut color = COLOR.lock().unwrap_or_else(PoisonError::into_inner);
     *color = color_choice(args).unwrap_or(*color);
@@ -71,13 +71,13 @@ impl Letters {
     }
 }
 
-/// Whether the locale says that texts are UTF-8.
+/// True if the locale says that text is UTF-8.
 pub(crate) fn is_utf8() -> bool {
     let locale = locale();
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-/// The locale of characters in lower case; empty where nothing names one.
+/// The locale of characters in lower case; empty if no variable names a locale.
 fn locale() -> String {
     let mut values =
         ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
@@ -105,7 +105,7 @@ fn push(out: &mut String, letter: char, letters: Letters) {
         _ if letter.is_control() => write!(out, "\\u{{{:x}}}", u32::from(letter)),
         _ => out.write_char(letter),
     };
-    // A string takes all that is written to it.
+    // Writing to a string never fails.
     pushed.unwrap_or_default();
 }
 
@@ -118,12 +118,12 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// At the start of the first line.
+    /// Begins at the start of the first line.
     pub(crate) const fn new(letters: Letters) -> Lines {
         Lines { letters, rest: Vec::new() }
     }
 
-    /// The next bytes.
+    /// Escapes the next bytes.
     pub(crate) fn escaped(&mut self, bytes: &[u8]) -> String {
         self.rest.extend_from_slice(bytes);
         let mut out = String::with_capacity(self.rest.len());
@@ -152,7 +152,7 @@ impl Lines {
         out
     }
 
-    /// Incomplete character at the end.
+    /// The escaped bytes of an incomplete character at the end.
     pub(crate) fn rest(&mut self) -> String {
         let mut out = String::new();
         push_bytes(&mut out, &std::mem::take(&mut self.rest), self.letters);
@@ -274,13 +274,13 @@ pub(crate) fn many<N: fmt::Display + PartialEq + From<u8>>(count: N, noun: &str)
     }
 }
 
-/// Counts for the end of a summary line, each after a comma; those of 0 are left out.
+/// Counts for the end of a summary line, each after a comma; counts of 0 are left out.
 pub(crate) fn listed_counts(counts: &[(u64, &str)]) -> String {
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     counts.map(|(count, what)| format!(", {count} {what}")).collect()
 }
 
-/// [`print_note`] of a format string and what goes into it.
+/// Calls [`print_note`] with a format string and its arguments.
 macro_rules! note {
     ($($text:tt)*) => { $crate::cli::terminal::print_note(format_args!($($text)*)) };
 }

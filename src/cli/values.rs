@@ -34,13 +34,13 @@ pub(crate) trait Words: Sized {
     fn words() -> Vec<(PossibleValue, Self)>;
 }
 
-/// Reads a value by its word.
+/// A parser that reads a value by its word.
 pub(crate) fn word_of<T: Words + Clone + Send + Sync + 'static>() -> impl TypedValueParser<Value = T>
 {
     one_of(T::words())
 }
 
-/// Reads one of these values by its word.
+/// A parser that reads one of these values by its word.
 pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
     words: Vec<(PossibleValue, T)>,
 ) -> impl TypedValueParser<Value = T> {
@@ -123,7 +123,7 @@ words! {
     }
 }
 
-/// Text for no program in particular is written without naming one.
+/// Text that is not for a particular program needs no word, because the option is then left out.
 impl Words for Compat {
     fn words() -> Vec<(PossibleValue, Compat)> {
         let help = "The Python library";
@@ -200,12 +200,12 @@ pub(crate) fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
     NonZeroUsize::new(count).ok_or_else(|| "at least 1; the default is one per core".to_string())
 }
 
-/// Starts the threads of the process once: the requested number within bounds, or one per core. A
-/// later request for another number, in a shell, is reported.
+/// Starts the threads of the process once: the requested number within bounds, or one per core. In
+/// a shell, a later request for another number is reported as without effect.
 ///
 /// # Errors
 ///
-/// The system starts no threads.
+/// The system cannot start the threads.
 pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
     static STARTED: Mutex<Option<usize>> = Mutex::new(None);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -229,8 +229,8 @@ pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
         .with_context(|| format!("cannot start {count} threads: reduce --threads"))
 }
 
-/// Whether an argument is a position: no file has this name, and it contains a space, or is a move or
-/// another word for a position, such as `startpos`.
+/// Whether an argument is a position: no file has this name, and the argument contains a space, or
+/// is a move or another word for a position, such as `startpos`.
 pub(crate) fn is_position(argument: &OsStr) -> bool {
     let text = argument.to_string_lossy();
     if text == "-" || Path::new(argument).exists() {
@@ -239,7 +239,8 @@ pub(crate) fn is_position(argument: &OsStr) -> bool {
     text.contains([' ', '\t']) || is_position_word(&text)
 }
 
-/// Whether a word is a position by itself. Moves that are not legal count, so that the error says so.
+/// Whether a word is a position by itself. Illegal moves count as positions too, so that the error
+/// says that they are illegal.
 fn is_position_word(word: &str) -> bool {
     match question::parse(word.as_bytes(), &ParseOptions::new(Profile::Lenient)) {
         Ok(position) => position.is_some(),

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let games = args.games.map(NonZeroU64::get);
         let end = client
             .converse(channel, (&address, &name), games, &mut |what| match what {
-                // The same again says nothing new.
+                // The same fault is not reported again.
                 Note::Fault(reason) if reason == refusal => {}
                 Note::Fault(reason) => {
                     tell(Note::Fault(reason.clone()));
@@ -161,8 +161,8 @@ impl Args {
 /// Connects to the referee.
 fn connect(address: &str) -> std::io::Result<TcpStream> {
     let stream = TcpStream::connect(address)?;
-    // To a free port of this host a connection may be made to itself, which would keep the referee from
-    // coming back to it.
+    // A connection to a free port of this host may be connected to itself. It would keep the
+    // referee from using the port again.
     match stream.local_addr()? == stream.peer_addr()? {
         true => Err(std::io::ErrorKind::ConnectionRefused.into()),
         false => Ok(stream),
@@ -180,7 +180,7 @@ fn tell(what: Note) {
     match what {
         Note::Begins { white, black } => note!("epdb: game of {white} and {black}"),
         Note::Ends(result) => note!("epdb: it ended {}", result.as_deref().unwrap_or("unfinished")),
-        // A referee that started this client hands it on to the supervisor.
+        // If a referee started this client, it passes the remark on to the supervisor.
         Note::Remark(text) => print_line(&format!("epdb: the engine wrote {text} (reported once)")),
         Note::NoMove(reason) => note!("epdb: no move, and the game is lost: {reason}"),
         Note::Fault(reason) => {

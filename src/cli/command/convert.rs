@@ -130,7 +130,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(diagnostics.finish()?.and(written))
 }
 
-/// Bytes that a move of a tree may take.
+/// Assumed bytes of memory for each move of a tree.
 const TREE_MOVE_BYTES: u64 = 64;
 
 fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {

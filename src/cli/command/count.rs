@@ -70,7 +70,8 @@ impl Encode for Nothing {
     }
 }
 
-/// Number of records stored in a file, if all of them are counted; checked by decoding a few.
+/// The number of records that an archive states, if all of them are counted. The number is checked
+/// by decoding a few records.
 fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     let is_all = args.read.wanted.filter.is_none();
     // A pipe must not be opened twice.

@@ -184,7 +184,7 @@ trait Compared: Sized {
 
     /// The whole text.
     fn text(&self) -> String;
-    /// The line that stands for it in a list.
+    /// The line for it in a list.
     fn line(&self) -> String;
     /// Its name in the line of a change, after a space; empty without a name.
     fn name(&self) -> String;
@@ -223,7 +223,7 @@ impl Compared for EpdRecord {
             .map_or(String::new(), |id| format!(" \"{}\"", String::from_utf8_lossy(&id)))
     }
 
-    /// `bm Qg6 -> bm Qg7`, one text an operation.
+    /// Changes such as `bm Qg6 -> bm Qg7`, one text for each operation.
     fn changes(change: &Change) -> Vec<String> {
         let mut changes = Vec::new();
         if change.is_of_position() {
@@ -283,12 +283,12 @@ impl Compared for Game {
 
     fn text(&self) -> String {
         let mut text = Vec::new();
-        // UTF-8 can express every game.
+        // Formatting cannot fail, because UTF-8 can express every game.
         pgn::format(self, &PgnFormatOptions::new().escapes(true), &mut text).ok();
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// `White - Black, Date, Event (Round)`.
+    /// `White - Black Result, Date, Event (Round)`.
     fn line(&self) -> String {
         let tag = |name| self.tag(name).unwrap_or("?");
         let (white, black, result) = (tag("White"), tag("Black"), tag("Result"));

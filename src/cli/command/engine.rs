@@ -116,7 +116,8 @@ pub(crate) struct MateArgs {
 }
 
 impl MateArgs {
-    /// The same under the name that the specification has.
+    /// The same arguments for `pfms`, the command of the specification, for which the length in the
+    /// arguments applies to all records.
     pub(crate) fn with_length_for_all(self) -> MateArgs {
         MateArgs { is_given: true, ..self }
     }

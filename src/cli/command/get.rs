@@ -115,7 +115,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(if absent == 0 { outcome } else { Outcome::Different })
 }
 
-/// Error if no position is given and a later source is text, which is probably meant as positions.
+/// The error if no position is given and a later source is text: the text was probably meant as
+/// positions.
 fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
     let text = sources.iter().skip(1).find_map(|source| match source {
         SearchTarget::Scan(source) if source.format == FileFormat::Epd => {

@@ -76,7 +76,7 @@ pub(crate) fn moves(args: &MovesArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Parses a position from a place of this name.
+/// Parses a position; `place` is the name of its place for messages.
 fn position(text: &str, place: &str, options: &ParseOptions) -> anyhow::Result<Position> {
     question::parse(text.as_bytes(), options)
         .map_err(|error| anyhow::anyhow!("{place}:1:{error}"))?
@@ -186,7 +186,7 @@ struct Tally {
     checked: u64,
     mismatches: u64,
     not_playable: u64,
-    /// The counts checked, by the name of the source.
+    /// Number of checked counts, by the name of the source.
     by_file: BTreeMap<Arc<str>, u64>,
 }
 
@@ -239,8 +239,9 @@ struct Count {
     expected: Option<u64>,
 }
 
-/// Counts of a record up to a depth, with the expected values; if the record has none, the count at
-/// that depth. `None` for a position without legal moves to generate.
+/// Counts of a record up to a depth, with the expected values. If the record has no expected
+/// values, the only count is the one at that depth. `None` if no game can be played from the
+/// position.
 fn counts(record: &EpdRecord, depth: u32) -> Option<Vec<Count>> {
     let playable = Playable::new(record.position()).ok()?;
     let brought = expected(record);

@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let encode = Arc::new(BinaryRecords { only_plain: true });
         Reading::of(&args.files, &args.read, &mut diagnostics).encode(encode).items(|item| {
             match item {
-                // Those without operations, which list no games.
+                // These are records without operations, so they list no games.
                 Item::Encoded { records, .. } => push_all(&mut writer, records)?,
                 Item::Record { record, .. } => {
                     games.note(&record);
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     writer.finish()?.finish()?;
     drop(writing);
     let outcome = diagnostics.finish()?;
-    // Lines that are no records are kept as they are: nothing is lost.
+    // With --verbatim, lines that are not records are packed unchanged, so nothing is lost.
     Ok(if args.verbatim { Outcome::Done } else { outcome })
 }
 
@@ -149,7 +149,8 @@ fn pack_verbatim<W: std::io::Write>(
     })
 }
 
-/// The names of files in a verbatim archive: their paths without the folders that all of them share.
+/// The names of files in a verbatim archive: their paths without the folders that all of them
+/// share.
 fn names(files: &[&Path]) -> anyhow::Result<Vec<String>> {
     let paths = files.iter().map(|file| parts(file)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut folders = paths.iter().flatten().map(|(folders, _)| folders.as_slice());

@@ -140,10 +140,10 @@ fn settings(args: &Args) -> anyhow::Result<SettingsText> {
     }
 }
 
-/// The same tournament over serial lines. The lines are added to its text, because the log stores
-/// that.
+/// The same tournament over serial lines. The names of the lines are added to the text of the
+/// settings, because the log stores this text.
 fn on_lines(settings: SettingsText, serial: &[String]) -> anyhow::Result<SettingsText> {
-    // What is wrong with the text is said at the lines of the file.
+    // The text is checked before it is changed, so that errors have the line numbers of the file.
     settings.tournament()?;
     match (settings, serial) {
         (SettingsText::Toml { name, text }, [one, other])
@@ -156,8 +156,8 @@ fn on_lines(settings: SettingsText, serial: &[String]) -> anyhow::Result<Setting
     }
 }
 
-/// Runs the referee of a tournament, or observes another one first. `None` when the tournament is
-/// over.
+/// Returns the referee of a tournament. If `observes`, it first observes another referee until that
+/// one has gone. `None` if the tournament is over.
 fn referee(
     settings: &SettingsText,
     observes: bool,

@@ -78,12 +78,12 @@ fn shown(position: &Position, registers: &Registers) -> EpdRecord {
     record
 }
 
-/// The registers after a record (`registers --json`); null where a register is.
+/// The registers after a record (`registers --json`); null for a register that is null.
 #[derive(Serialize)]
 struct Object {
     file: String,
     line: u64,
-    /// From 1.
+    /// Number of the fragment, from 1.
     fragment: u64,
     epd: String,
     c: Vec<Option<String>>,

@@ -1,5 +1,5 @@
-//! `epdb sort`, `epdb shuffle`, `epdb sample` and `epdb head`: records or games in another order, or
-//! some of them.
+//! `epdb sort`, `epdb shuffle`, `epdb sample` and `epdb head`: records or games in another order,
+//! or some of them.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow
     Ok(outcome)
 }
 
-/// Games in the order of archives.
+/// Sorts games into the order of archives.
 fn sort_archive(args: &SortArgs) -> anyhow::Result<Outcome> {
     let games = args.pipe.games(&args.games.implied())?.context(
         "without --by the output is sorted games, .pgn or .pgc; to sort records, use --by FIELD",
@@ -169,7 +169,8 @@ pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
     collect(&args.pipe, &args.games, shuffle, Shuffle::add, Shuffle::add_encoded, Shuffle::finish)
 }
 
-/// Passes all records, or all games in encoded form, to a collector; writes what it makes of them.
+/// Passes all records, or all games in encoded form, to a collector; writes the result of the
+/// collector.
 fn collect<T>(
     pipe: &Pipe,
     games: &GamesArgs,

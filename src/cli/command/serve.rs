@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     introduce(&settings, server.address());
     let args = args.clone();
     server.run(move || self::settings(&args))?;
-    // Copies of stores, for what still reads or makes them is ended with the process.
+    // Copies of stores are removed. Lookups that still use them end with the process.
     abandon_all().until_the_end();
     Ok(Outcome::Done)
 }

@@ -95,7 +95,7 @@ pub(crate) fn dedupe(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Of equal games the first one is kept.
+/// Keeps the first of equal games.
 fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
     let by = match args.by.unwrap_or(SameArg::Players) {
         SameArg::Moves => GamesBy::Moves,
@@ -185,7 +185,8 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let by = record_key(args)?;
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
     let (records, bytes) = source::expected(&args.pipe.files);
-    // Half of the memory is for records, and lines take half more with what is known of them.
+    // Half of the memory is for records. With the data about them, lines take one and a half times
+    // their size.
     let keeps_lines = bytes < memory_bytes / 4;
     let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory_bytes)
         .expecting(records, bytes);
@@ -216,7 +217,7 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Origin of the tallies that are written. Records of one position are merged; with another
-/// comparison some records are left out.
+/// comparison, some records are left out, and the origin says so.
 fn ledger(args: &DedupeArgs, by: By) -> anyhow::Result<Option<TallyLedger>> {
     let Pipe { files, read, .. } = &args.pipe;
     let ledger = ledgers::sum(files, &read.wanted, args.libraries.allowed())?;

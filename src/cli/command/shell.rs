@@ -52,7 +52,8 @@ enum Pieces {
 
 /// Runs the shell; `execute` runs a command line of epdb.
 pub(crate) fn run(args: &Args, execute: ExecuteCommand) -> anyhow::Result<Outcome> {
-    // The first command does not decide for those after it.
+    // Threads are started here, so that the first command does not decide their number for later
+    // commands.
     values::start_threads(None)?;
     let shows = io::stdout().is_terminal();
     let mut look = BoardStyle::of_stdout();

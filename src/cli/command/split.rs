@@ -135,7 +135,7 @@ impl Names {
         }
     }
 
-    /// Whether values are part of the folder name.
+    /// True if values are part of the names of folders.
     fn has_folders(&self) -> bool {
         match self {
             Names::Numbers(_) => false,
@@ -143,7 +143,8 @@ impl Names {
         }
     }
 
-    /// The name of a part, which has a number from 1, and values if fields decide.
+    /// The name of a part. `number` is its number from 1; `values` are the values of the fields, if
+    /// parts are made by fields.
     fn write(&self, number: u64, values: &[String]) -> String {
         match self {
             Names::Numbers(numbering) => numbering.write(number),
@@ -269,7 +270,7 @@ fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow
 
 fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
-    // Parts appear before all is read.
+    // Parts are written before all input is read, so they must not replace inputs.
     let comments = diagnostics.comments().clone();
     let open = |number| {
         places::refuse_input(Path::new(&args.output.write(number, &[])))?;

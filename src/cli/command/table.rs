@@ -175,7 +175,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// A line, or one for each move of the tally.
+    /// Writes a line for a record or game, or a line for each move of its tally.
     fn write_rows(&mut self, subject: &EvalContext<'_>) -> anyhow::Result<()> {
         if self.args.rows == Rows::Records {
             return self.write(subject);
@@ -205,7 +205,7 @@ impl Table<'_> {
         Ok(self.out.write_all(&self.line)?)
     }
 
-    /// Writes the groups, where there are such.
+    /// Writes the groups, if there are any.
     fn write_groups(&mut self) -> anyhow::Result<()> {
         let Some(groups) = self.groups.take() else { return Ok(()) };
         let (shape, line, out) = (self.shape, &mut self.line, &mut self.out);
@@ -268,7 +268,7 @@ impl Args {
         Some(Groups::new(by, what, temporary_directory(), self.memory.memory_bytes))
     }
 
-    /// The names of the columns, those of groups included.
+    /// The names of the columns, including the columns of groups.
     fn column_names(&self) -> Vec<&str> {
         let is_grouped = self.what.group_by.is_some();
         let asked = self.agg.iter().filter(|_| is_grouped).map(|(name, _)| name.as_str());
@@ -283,7 +283,7 @@ impl Args {
 }
 
 impl What {
-    /// The columns, or what groups have in common.
+    /// The columns, or the fields by which records are grouped.
     fn columns(&self) -> impl Iterator<Item = &(String, Field)> {
         self.columns.iter().chain(&self.group_by).flat_map(|columns| &columns.0)
     }

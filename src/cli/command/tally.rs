@@ -123,7 +123,7 @@ enum SameArg {
 
 impl TallyArgs {
     /// Arguments that decide which games count, and how, in the form that a library stores. The
-    /// code names every one, so that a new one cannot be forgotten.
+    /// code names every argument, so that a new argument cannot be forgotten.
     pub(crate) fn settings(&self, read: &ReadArgs) -> String {
         let TallyArgs {
             by,
@@ -138,7 +138,7 @@ impl TallyArgs {
         } = self;
         let truncates = read.form.games.truncate_games;
         let filter = read.wanted.filter.as_ref();
-        // Who keeps months apart keeps years apart.
+        // A split by month is also a split by year.
         let is_by = |what: &&ByArg| {
             by.contains(what) || **what == ByArg::Year && by.contains(&ByArg::Month)
         };
@@ -270,7 +270,7 @@ fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> 
 pub(crate) fn directory_beside(file: &Path) -> PathBuf {
     let parent = file.parent().filter(|parent| *parent != Path::new(""));
     let parent = parent.unwrap_or(Path::new("."));
-    // Errors name it.
+    // Errors name the folder, so its path is made absolute.
     parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
 }
 
@@ -334,8 +334,7 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
     }
 }
 
-/// Part of the summary about games that were counted before, and about those that may be different
-/// games.
+/// Part of the summary about games that were counted before, of which some may be different games.
 fn counted_before(duplicates: u64, merged: &MergedGames) -> String {
     if duplicates == 0 {
         return String::new();

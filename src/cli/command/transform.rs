@@ -1,4 +1,5 @@
-//! `epdb flip`, `epdb play` and `epdb tfgg`: other positions made from those that are read.
+//! `epdb flip`, `epdb play` and `epdb tfgg`: other positions, made from the positions that are
+//! read.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;

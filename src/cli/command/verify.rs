@@ -118,7 +118,7 @@ impl Findings<'_> {
 /// Checks a file.
 ///
 /// # Errors
-/// When it cannot be read. Damage is no error here.
+/// The file cannot be read. Damage is no error here.
 fn check(
     path: &Path,
     args: &Args,
@@ -168,7 +168,7 @@ fn is_damage(error: &anyhow::Error, is_open: bool) -> bool {
             return false;
         }
         if let Some(error) = cause.downcast_ref::<io::Error>() {
-            // What has no number of the system's comes from a decoder.
+            // An error without an error number of the system comes from a decoder.
             return error.raw_os_error().is_none();
         }
     }

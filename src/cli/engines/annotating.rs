@@ -33,7 +33,7 @@ struct WaitingGame {
 }
 
 impl Annotating {
-    /// Reads games, has the positions of their main lines searched and writes the games.
+    /// Reads games, lets the engine search the positions of their main lines, and writes the games.
     pub(super) fn search(
         &self,
         pipe: &Pipe,

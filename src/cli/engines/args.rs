@@ -1,4 +1,4 @@
-//! Engines, and how much they may do.
+//! Engines, and the limits of their searches.
 
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ pub(crate) fn parse_option(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().into(), value.into()))
 }
 
-/// Reads a clock for a game, as time controls are written.
+/// Reads a clock for a game, written as a time control.
 fn parse_clock(text: &str) -> Result<ClockReading, String> {
     match text.parse()? {
         TimeControl::Stages(stages) if stages.len() == 1 => {

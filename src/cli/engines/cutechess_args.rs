@@ -1,5 +1,5 @@
-//! Engines in the notation of cutechess: `--engine cmd=./sf name=SF16 option.Hash=64`, one value in
-//! several arguments.
+//! Engines in the notation of cutechess: `--engine cmd=./sf name=SF16 option.Hash=64`, in which
+//! several arguments are one value.
 
 use std::ffi::OsString;
 
@@ -9,7 +9,8 @@ const OPTION: &str = "--engine";
 
 /// Joins the arguments of each engine.
 ///
-/// Arguments of `referee` stay unchanged: it has its own options of several arguments.
+/// Arguments of `referee` stay unchanged, because this command has its own options of several
+/// arguments.
 pub(crate) fn joined(args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_some_and(|command| command == "referee") {
         return args;

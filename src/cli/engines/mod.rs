@@ -1,4 +1,4 @@
-//! Commands that need an engine: what they share.
+//! Parts that commands with an engine share.
 
 mod annotating;
 mod args;

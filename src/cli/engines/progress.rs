@@ -22,7 +22,7 @@ pub(super) struct ProgressReporter<'d> {
 }
 
 impl<'d> ProgressReporter<'d> {
-    /// Starts with the number of records, if known.
+    /// Starts the progress of a run; `records` is the number of records, if known.
     pub(super) fn new(plan: &'d Plan, records: Option<u64>) -> ProgressReporter<'d> {
         ProgressReporter {
             label: &plan.engine.label,
@@ -130,7 +130,7 @@ fn has_other_move(record: &EpdRecord) -> bool {
     first(Opcode::SM).is_some_and(|supplied| first(Opcode::PV) != Some(supplied))
 }
 
-/// File names, as a run documents them.
+/// File names as a run documents them.
 pub(super) fn shown_files(files: &[PathBuf]) -> String {
     let names = source::or_stdin(files).into_iter().map(|path| path.display().to_string());
     names.collect::<Vec<_>>().join(" ")

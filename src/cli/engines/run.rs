@@ -84,7 +84,7 @@ struct EngineRun<'r> {
 impl EngineRun<'_> {
     fn run(self) -> anyhow::Result<Outcome> {
         let EngineRun { verb, args, pipe, memory_bytes, mut run, path } = self;
-        // A device gets no files beside it.
+        // No further files are written next to a device.
         let is_file = |path: &&Path| path.metadata().map_or(true, |found| found.is_file());
         let file = path.as_deref().filter(|path| *path != Path::new("-")).filter(is_file);
         let mut records = None;
@@ -214,14 +214,14 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// Writes a record, at once if somebody may be waiting for it.
+    /// Writes a record, without a delay if a reader may be waiting for it.
     pub(super) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
         match self {
             Sink::Output(output) => {
                 output.write(record)?;
                 Ok(output.hand_on()?)
             }
-            // The analysis that the store has is better than none.
+            // After a failed search, the store keeps its earlier analysis.
             Sink::Store(_) if record.operands(Opcode::RUN_ERROR).is_some() => Ok(()),
             Sink::Store(importer) => Ok(importer.push(record)?),
         }

@@ -1,4 +1,4 @@
-//! A tournament at a plain console: lines of text out, the commands of a supervisor in.
+//! A tournament at a plain console, which prints lines of text and reads commands of a supervisor.
 
 use std::io::{self, BufRead};
 use std::thread;

@@ -39,7 +39,7 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    /// The start array, and sources to open.
+    /// Begins with the start array, and opens sources.
     ///
     /// # Errors
     /// A source cannot be read.
@@ -54,7 +54,7 @@ impl Shell {
         Ok(Shell { session: Session::new(), records, look, shows_board, execute })
     }
 
-    /// State that commands act on.
+    /// The state on which commands act.
     pub(crate) const fn session(&self) -> &Session {
         &self.session
     }
@@ -143,7 +143,7 @@ fn print(text: &[u8]) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The commands, a line each.
+/// The commands, one per line.
 pub(super) fn help_list() -> String {
     let width = Verb::all().map(|verb| verb.usage().len()).max().unwrap_or_default();
     let mut text = String::new();
@@ -153,7 +153,7 @@ pub(super) fn help_list() -> String {
     text + "Any other line is read as moves. `#` begins a comment. Put names with spaces in quotes."
 }
 
-/// One command.
+/// The help of one command.
 pub(super) fn help_of(name: &str) -> anyhow::Result<String> {
     let Some(verb) = Verb::named(name) else {
         let near = Verb::nearest(name);

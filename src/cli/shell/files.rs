@@ -15,7 +15,7 @@ use epdb::new_file::cannot_write;
 use epdb::source::{Compression, FileFormat, Target, TargetLosses};
 use epdb::text::{Format, FormatOptions, epd};
 
-/// Appends a record as a line: of FEN where the name says so, else of EPD.
+/// Appends a record as a line, in FEN if the name of the file says so, otherwise in EPD.
 pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome> {
     let format = match FileFormat::from_name(path) {
         _ if Compression::from_name(path) != Compression::None => None,
@@ -41,7 +41,7 @@ pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// A record as a file has it: EPD has operations where FEN has counters.
+/// A record in the form of a file: in EPD, counters are operations; in FEN they are fields.
 fn in_form_of<'r>(path: &Path, record: &'r EpdRecord) -> Cow<'r, EpdRecord> {
     match FileFormat::from_name(path) {
         None | Some(FileFormat::Epd) => Cow::Owned(record.with_counter_operations()),
@@ -49,7 +49,7 @@ fn in_form_of<'r>(path: &Path, record: &'r EpdRecord) -> Cow<'r, EpdRecord> {
     }
 }
 
-/// Appends a line with one call, behind a line end if the file lacks its last one.
+/// Appends a line with one call. If the last line of the file has no line end, one is added first.
 fn append_line(path: &Path, mut line: Vec<u8>) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     if !ends_a_line(&mut file)? {

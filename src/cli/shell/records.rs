@@ -21,7 +21,7 @@ pub(super) struct Records {
     paths: Vec<PathBuf>,
     /// The number of the record, from 1; 0 before the first.
     number: u64,
-    /// Position of the reader; after an error reading starts again.
+    /// The state of reading; `None` after an error, so that reading starts again.
     reading: Option<Reading>,
     /// Number of the last record whose rejected lines were reported.
     told: u64,
@@ -32,11 +32,11 @@ pub(super) struct LoadedRecord {
     pub(super) record: EpdRecord,
     pub(super) place: Place,
     pub(super) number: u64,
-    /// The registers before it.
+    /// The registers before the record.
     pub(super) before: Registers,
     /// Repairs and warnings.
     pub(super) warnings: Vec<Diagnostic>,
-    /// Whether lines before it were rejected and reported.
+    /// True if lines before the record were rejected and reported.
     pub(super) has_rejected: bool,
 }
 
@@ -44,8 +44,8 @@ impl Records {
     /// Opens other sources.
     ///
     /// # Errors
-    /// One of them cannot be read, is standard input, or begins with many lines that are no records, as
-    /// a script does; the ones before stay open then.
+    /// A source cannot be read, is standard input, or begins with many lines that are not records,
+    /// as a script does. The sources that were open before then stay open.
     pub(super) fn open(paths: Vec<PathBuf>) -> anyhow::Result<Records> {
         for path in &paths {
             let is_stream = path == Path::new("-") || path.exists() && !path.is_file();
@@ -106,13 +106,13 @@ impl Records {
     }
 }
 
-/// Opens a source, of whose games the positions are taken, with the names of their openings.
+/// Opens a source. Its games are read as positions, with the names of openings.
 fn open(path: &Path) -> anyhow::Result<Source> {
     let positions = PositionOptions::new().names(true);
     Ok(Source::open(path, &SourceOptions::new().positions(positions))?)
 }
 
-/// Checks that a source begins with records, if it has anything.
+/// Checks that a source begins with records, if it is not empty.
 fn check_beginning(path: &Path) -> anyhow::Result<()> {
     const LOOKED_AT: usize = 100;
     let mut rejected = 0;
@@ -152,7 +152,7 @@ impl Reading {
         Reading { paths, source: None, count: 0, registers }
     }
 
-    /// Reads on to a record that is still to come.
+    /// Reads forward to a later record.
     fn read_to(
         &mut self,
         number: u64,
@@ -192,7 +192,7 @@ impl Reading {
         anyhow::bail!("there are only {}", many(self.count, "record"))
     }
 
-    /// The next item, and whether it is of a source of games.
+    /// The next item, and whether its source is one of games.
     fn next_item(&mut self) -> anyhow::Result<Option<(OwnedItem, bool)>> {
         loop {
             if let Some((items, is_of_games)) = &mut self.source

@@ -8,14 +8,14 @@ use crate::cli::terminal::{note, print_line};
 use epdb::library::kit::KitError;
 use epdb::text::lines::{self, LineReader, Next};
 
-/// The longest line of commands that is read, in bytes.
+/// Maximum length of a line of commands in bytes.
 const MAX_LINE: usize = 1 << 16;
 
-/// Carries out line after line. The first error ends it, unless it is to be kept going; errors are
+/// Carries out line after line. The first error ends the script, unless `keeps_going`. Errors are
 /// printed with the name of the script and the line.
 ///
 /// # Errors
-/// The lines cannot be read, or nobody reads what is printed.
+/// The lines cannot be read, or the output was closed by its reader.
 pub(crate) fn run(
     shell: &mut Shell,
     name: &str,
@@ -57,7 +57,8 @@ fn execute(shell: &mut Shell, line: &[u8]) -> anyhow::Result<Executed> {
     shell.execute(text)
 }
 
-/// An error behind the name of the script and the line: with the column where there is one.
+/// The text of an error after the name of the script and the line: the column, if it is known, and
+/// the message.
 fn located(error: &anyhow::Error) -> String {
     let column = error.downcast_ref().and_then(KitError::column);
     let column = column.map(|column| format!("{column}:")).unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::cli::source::NO_STDIN;
 use crate::cli::terminal::PrintSettings;
 use epdb::library::kit::{Session, Verb};
 
-/// The command of epdb that a command of the shell stands for.
+/// The command of epdb that a command of the shell runs.
 pub(super) const fn command(verb: Verb) -> Option<&'static str> {
     Some(match verb {
         Verb::Moves => "moves",
@@ -25,7 +25,8 @@ pub(super) const fn command(verb: Verb) -> Option<&'static str> {
     })
 }
 
-/// Its arguments: what it is asked about, then the options that were typed.
+/// The arguments of the command of epdb: the subject of the command, then the options that were
+/// typed.
 pub(super) fn arguments(
     verb: Verb,
     words: Vec<String>,
@@ -68,7 +69,7 @@ pub(super) fn arguments(
     Ok(all)
 }
 
-/// The sources that were named, or those that are open.
+/// The sources that were named, or the open ones if none were named.
 fn sources(verb: Verb, names: &[String], opened: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     names.iter().try_for_each(|name| check_source(name))?;
     let sources = match names {
@@ -81,7 +82,8 @@ fn sources(verb: Verb, names: &[String], opened: &[PathBuf]) -> anyhow::Result<V
     Ok(sources)
 }
 
-/// Refuses sources for which a command may wait without an end: an interrupt would not stop it.
+/// Refuses sources for which a command might wait for ever, because an interrupt would not end
+/// that.
 fn check_source(name: &str) -> anyhow::Result<()> {
     anyhow::ensure!(name != "-", NO_STDIN);
     let path = Path::new(name);
@@ -104,7 +106,7 @@ pub(super) fn run(arguments: Vec<String>, execute: ExecuteCommand) -> anyhow::Re
     let program = OsString::from("epdb");
     let words = iter::once(program).chain(arguments.into_iter().map(Into::into)).collect();
     let settings = PrintSettings::current();
-    // A fault of a command must not end the shell with its history.
+    // A panic in a command must not end the shell.
     let outcome = panic::catch_unwind(|| execute(words));
     settings.restore();
     signals::check_interrupt()?;

@@ -23,8 +23,8 @@ const PROMPT: &str = "epdb> ";
 /// Largest number of lines in the history.
 const MAX_REMEMBERED: usize = 1000;
 
-/// Carries out what is typed, until Ctrl-D or `quit`. Ctrl-C drops the line, or ends what is being
-/// done. Errors are printed, and the next line follows.
+/// Carries out the lines that are typed, until Ctrl-D or `quit`. Ctrl-C drops the typed line, or
+/// ends the running command. Errors are printed, and the next line follows.
 ///
 /// # Errors
 /// The terminal cannot be used.
@@ -61,7 +61,7 @@ pub(crate) fn run(shell: Shell, history: Option<&Path>) -> anyhow::Result<Outcom
 
 type TypistEditor = Editor<Typist, DefaultHistory>;
 
-/// Remembers the lines of earlier runs.
+/// Loads the lines of earlier runs.
 fn load(editor: &mut TypistEditor, file: &Path) -> anyhow::Result<()> {
     if file.exists() {
         editor.load_history(file)?;
@@ -71,12 +71,12 @@ fn load(editor: &mut TypistEditor, file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Keeps the last line for later runs.
+/// Stores the last line for later runs.
 fn keep(editor: &mut TypistEditor, file: &Path) -> anyhow::Result<()> {
     Ok(editor.history_mut().append(file)?)
 }
 
-/// Whether lines can be kept; says why not.
+/// Returns whether lines can be stored; if not, prints the reason.
 fn is_kept(result: anyhow::Result<()>) -> bool {
     if let Err(error) = &result {
         note!("epdb: cannot store the history (--no-history): {}", message(error));
@@ -84,7 +84,7 @@ fn is_kept(result: anyhow::Result<()>) -> bool {
     result.is_ok()
 }
 
-/// The file in which lines are kept, in the folder of the user's state.
+/// The file of stored lines, in the user's folder for state.
 pub(crate) fn history_file() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     let strategy = etcetera::choose_base_strategy().ok()?;

@@ -81,7 +81,7 @@ struct Info {
     reached_by_other_moves: u64,
     unknown_positions: u64,
     unknown_entries: u64,
-    /// Of the positions that are reached.
+    /// Reached positions with White to move.
     white_to_move: u64,
     largest_weight: u16,
     weight_zero: u64,
@@ -116,7 +116,7 @@ impl Info {
     }
 }
 
-/// Reads a book, and says where it is not in order.
+/// Reads a book, and reports whether entries are out of order.
 pub(super) fn open(path: &Path) -> anyhow::Result<Book> {
     let book = open_book(path)?;
     if let Some(Disorder { count, first }) = book.disorder() {

@@ -101,11 +101,11 @@ fn offer_sources(args: &Args, walks: &mut [BookResolver<'_>]) -> anyhow::Result<
 struct Row<'a> {
     book: &'a str,
     key: String,
-    /// Null where the position is not known.
+    /// Null if the position is not known.
     fen: Option<&'a str>,
-    /// The move as engines write it; where the position is not known, as the book has it.
+    /// The move as engines write it; if the position is not known, as the book has it.
     uci: String,
-    /// Null where the position is not known or the move not legal.
+    /// Null if the position is not known or the move is not legal.
     san: Option<String>,
     weight: u16,
     /// Share of the weights of its position, from 0 to 1.
@@ -142,7 +142,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// To four places.
+/// A share, rounded to four decimal places.
 fn share(weight: u64, all: u64) -> f64 {
     let parts = (weight * 10_000 + all / 2).checked_div(all).unwrap_or(0);
     parts as f64 / 10_000.0
@@ -220,7 +220,7 @@ impl List<'_> {
     }
 }
 
-/// The six fields; the en passant square stands where Polyglot counts it.
+/// The six fields of a FEN. They have an en passant square if Polyglot counts it.
 fn fen_of(position: &Position) -> String {
     let mut text = Vec::new();
     fen::format_fields(position, CastlingForm::XFen, EnPassantForm::Pseudo, &mut text);

@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let options = args.options();
     let can_ask_on = searcher.can_ask_on();
     let ask = &mut |queries: &[Query]| searcher.ask(queries);
-    // Beside its parents the moves of a position are only in JSON.
+    // Together with the parents, the moves of a position are only in JSON.
     let depth = if args.parents && !args.json { 0 } else { args.depth };
     let explored = explore::explore(line.end(), depth, &options, ask)?;
     let parents = match args.parents {

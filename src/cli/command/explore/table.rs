@@ -13,15 +13,16 @@ use epdb::model::{Color, GameCounts, Operation, San};
 use epdb::source::Output;
 use ratatui::crossterm::terminal;
 
-/// Width of the bar of results, in characters, and its width where there is little room.
+/// Width of the bar of results, in characters.
 const BAR: usize = 20;
+/// Width of the bar if there is little room.
 const SHORT_BAR: usize = 10;
 
-/// Characters of the bar of results, for games that White won, drawn games, and games that Black won, with
-/// their colours.
+/// Characters of the bar of results, for games that White won, drawn games, and games that Black
+/// won, with their colours.
 const BAR_PARTS: [(char, u8); 3] = [('█', 231), ('▒', 246), ('░', 240)];
 
-/// Columns that a terminal without room for all of them does not get, the first ones first.
+/// Columns that are left out if a terminal lacks the room for them, in this order.
 const DROPPED: [&[&str]; 15] = [
     &["operations"],
     &["vs_white", "vs_draws", "vs_black"],
@@ -40,11 +41,11 @@ const DROPPED: [&[&str]; 15] = [
     &["vs_mover_score", "share"],
 ];
 
-/// Rows under the names of columns. A column without a name is only shown to a person.
+/// Rows under the names of columns. A column without a name is shown only in the table for people.
 pub(super) struct Table {
     names: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
-    /// All rows together, which only a person gets.
+    /// The sum of all rows, which only the table for people has.
     sum: Option<Vec<Cell>>,
 }
 
@@ -53,22 +54,22 @@ enum Cell {
     Nothing,
     Text(String),
     Count(u64),
-    /// Of 1.
+    /// A share, from 0 to 1.
     Share(f64),
     Rating(f64),
     Ce(i32),
-    /// The moves from the position on: a person sees the last one, indented.
+    /// The moves from the position on. The table for people has only the last one, indented.
     Line(Vec<San>),
     /// The results of games as a bar.
     Bar(GameCounts),
 }
 
-/// The table of the moves, and of all of them together.
+/// The table of the moves, with the sum of all moves.
 ///
-/// With the operations of the positions that they lead to where these are wanted.
+/// If operations are wanted, it has the operations of the positions after the moves.
 ///
-/// Beside them, where another library is asked, what it knows of the same moves; moves that only it
-/// knows come last.
+/// If another library is given, further columns have the data of that library about the same moves.
+/// Moves that only that library has come last.
 pub(super) fn moves(shown: &Shown<'_>) -> Table {
     const NAMES: [&str; 18] = [
         "move",
@@ -139,7 +140,8 @@ fn other_cells(other: &Explored, counts: &GameCounts, reached: Option<u64>) -> [
     ]
 }
 
-/// The rows of the moves of a position, each followed by those of the one that it leads to.
+/// Adds the rows of the moves of a position. Each row is followed by the rows of the position after
+/// the move.
 fn add_moves(
     shown: &Shown<'_>,
     explored: &Explored,
@@ -199,8 +201,8 @@ pub(super) fn parents(parents: &[ParentRow]) -> Table {
     Table { names: NAMES.to_vec(), rows: parents.iter().map(row).collect(), sum: None }
 }
 
-/// Cells from the number of games to the years. The weight of a move of a book, and that of all moves, take
-/// the place of its games.
+/// Cells from the number of games to the years. For a book, the weight of the move and the weight
+/// of all moves take the place of the numbers of games.
 fn cells_of(
     counts: &GameCounts,
     all: &GameCounts,
@@ -308,7 +310,7 @@ fn with_colors(text: &str) -> String {
 }
 
 impl Table {
-    /// A line with the names, and one for each row.
+    /// Writes a line with the names, and a line for each row.
     pub(super) fn write_tsv(&self, out: &mut Output) -> io::Result<()> {
         let is_named = |place: &usize| !self.names[*place].is_empty();
         let columns: Vec<usize> = (0..self.names.len()).filter(is_named).collect();
@@ -321,14 +323,14 @@ impl Table {
         Ok(())
     }
 
-    /// Adds the columns that have something in them, below their names. A terminal gets those for which it
-    /// has room.
+    /// Adds the columns that are not empty, below their names. For a terminal, columns for which it
+    /// has no room are left out.
     pub(super) fn add_text(&self, out: &mut String) {
         let width = io::stdout().is_terminal().then(terminal::size).and_then(Result::ok);
         *out += &self.text(width.map_or(usize::MAX, |(columns, _)| columns.into()));
     }
 
-    /// The table in lines of a width.
+    /// The table in lines of at most `width` characters, if possible.
     fn text(&self, width: usize) -> String {
         let lines = |bar, dropped: &[&[&str]]| {
             let kept = |place: &usize| !dropped.iter().any(|it| it.contains(&self.names[*place]));

@@ -1,4 +1,4 @@
-//! Export of one archive: all records, some, or the files it was packed from.
+//! Export of one archive: all records, some records, or the files from which it was packed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufWriter, IntoInnerError, Write};
@@ -125,7 +125,7 @@ fn is_there(file: &Path) -> anyhow::Error {
     anyhow::anyhow!("{} already exists: --force replaces it", file.display())
 }
 
-/// Writes the bytes of one file, or of none.
+/// Writes the bytes of the only file, if the archive has a file.
 fn restore_one(archive: &Archive, mut output: Output) -> anyhow::Result<()> {
     archive.restore(|piece| {
         if let Restored::Bytes(bytes) = piece {
@@ -217,8 +217,9 @@ struct Names {
 }
 
 impl Names {
-    /// The name under which a file is written: that of the packed file, with a number where it is
-    /// taken. Contents come back as they were packed, so compressed names lose their last suffix.
+    /// The name under which a file is written: the name of the packed file, with a number if that
+    /// name is taken. Contents are packed uncompressed, so the suffix of a compressed file is
+    /// dropped.
     fn free(&mut self, name: &str) -> anyhow::Result<String> {
         anyhow::ensure!(
             name.split('/').all(is_plain),

@@ -74,7 +74,7 @@ impl Args {
         Ok(pipe)
     }
 
-    /// The one source, for options that are about one.
+    /// The only source, for an option that needs exactly one source.
     fn one_source(&self, option: &str, what: &str) -> anyhow::Result<&Path> {
         let is_of_games = self.games.format(&self.pipe.output)?.is_some();
         match self.pipe.files.as_slice() {

@@ -142,7 +142,8 @@ fn count_games(
         })?;
     publish(new)?;
     if !args.json {
-        // Positions that several commits reached are counted in each.
+        // No number of positions is reported, because a position that several commits reached is
+        // counted in each of them.
         report(file.display(), &TallyCounts { positions: 0, ..counts }, &merged);
         return Ok(());
     }

@@ -17,7 +17,7 @@ use epdb::source::{FileFormat, GameFormat};
 
 use epdb::text::pgn::{Charset, PgnFormatOptions};
 
-/// Bytes that a line of play may take.
+/// Assumed bytes of memory for a line of play.
 const LINE_BYTES: usize = 512;
 
 /// Files for trainers.
@@ -93,7 +93,8 @@ fn write_games(path: &Path, study: &Study<'_>, lines: &[TrainingLine]) -> anyhow
     Ok(())
 }
 
-/// The frequency of a line, and the share of all games that it covers together with those before it.
+/// The frequency of a line, and the share of all games that this line and the lines before it
+/// cover.
 fn comment(share: f64, covered: f64) -> String {
     if share == 0.0 {
         return "in no game of the library".into();
@@ -107,8 +108,8 @@ fn comment(share: f64, covered: f64) -> String {
 
 const COLUMNS: [&str; 5] = ["FEN", "Answer", "Line", "Comment", "ID"];
 
-/// Writes cards with the header lines of Anki's manual, "Importing: text files". The id is that of a
-/// note, so that cards that are imported again replace themselves.
+/// Writes cards with the header lines of Anki's manual, "Importing: text files". Each card has the
+/// id of a note, so that importing the cards again replaces them.
 fn write_cards(
     path: &Path,
     study: &Study<'_>,

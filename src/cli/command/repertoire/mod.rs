@@ -225,7 +225,7 @@ impl Args {
         })
     }
 
-    /// Arguments of reading for what is no part of the repertoire.
+    /// Arguments for reading sources that are not part of the repertoire: without the filter.
     fn read_all(&self) -> ReadArgs {
         let mut read = self.read.clone();
         read.wanted.filter = None;

@@ -35,9 +35,9 @@ pub(super) struct Report {
     pub(super) reached: usize,
     /// Set-up positions that games begin from.
     pub(super) set_up: usize,
-    /// Positions that are reached only from these.
+    /// Positions that are reached only from these set-up positions.
     pub(super) from_set_up: usize,
-    /// Positions that only moves marked as bad lead to.
+    /// Positions that are reached only by moves marked as bad.
     pub(super) behind_marked: usize,
     pub(super) marked: usize,
     pub(super) findings: Vec<Finding>,
@@ -56,7 +56,7 @@ pub(super) fn print(form: &Form, report: &Report) -> anyhow::Result<()> {
 }
 
 impl Report {
-    /// Puts the moves that led to the first position before those that lead on.
+    /// Puts the moves that led to the first position before the lines of the findings.
     pub(super) fn begin_with(&mut self, moves: &[San]) {
         let unanswered = self.coverage.iter_mut().flat_map(|coverage| &mut coverage.unanswered);
         let departures = self.games.iter_mut().flat_map(|(_, findings)| findings);
@@ -250,7 +250,7 @@ struct Summary {
     from_set_up: Option<usize>,
     marked: usize,
     behind_marked: usize,
-    /// Of the games of the library.
+    /// Share of the games of the library that the repertoire covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     covered: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -287,7 +287,7 @@ struct Row<'f> {
     games: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<f64>,
-    /// Number of moves that lead there.
+    /// Number of moves that lead to the position.
     #[serde(skip_serializing_if = "Option::is_none")]
     ply: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

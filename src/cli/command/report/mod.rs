@@ -252,7 +252,7 @@ fn more_than_first(row: &Row<'_>, place: usize) -> [String; 3] {
     })
 }
 
-/// Minimum of solved problems.
+/// Minimum number of solved problems.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(super) enum MinSolved {
     /// Number of problems.
@@ -277,7 +277,8 @@ impl FromStr for MinSolved {
 }
 
 impl MinSolved {
-    /// Whether a run solves fewer. A percentage of no problems is never reached.
+    /// True if a run solves fewer problems. A run without scored problems never reaches a
+    /// percentage.
     pub(super) fn refuses(self, runs: &[Run]) -> bool {
         runs.iter().any(|run| {
             let counts = run.counts();

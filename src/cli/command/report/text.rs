@@ -31,7 +31,7 @@ fn heading(text: &str, out: &mut Output) -> io::Result<()> {
     writeln!(out, "\n{text}")
 }
 
-/// Aligned columns; the first ones, up to this number, are left-aligned.
+/// Writes aligned columns; the first `left` columns are left-aligned.
 fn table(names: &[&str], rows: &[Vec<String>], left: usize, out: &mut Output) -> io::Result<()> {
     columns::write_columns(names, rows, |column| column < left, out)
 }
@@ -111,7 +111,7 @@ fn print_pairs(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
     table(&names, &rows.collect::<Vec<_>>(), 2, out)
 }
 
-/// A probability; a mark where nothing could be tested.
+/// A probability; `-` if nothing could be tested.
 fn tested(p: Option<f64>) -> String {
     p.map_or("-".into(), probability)
 }

@@ -50,7 +50,7 @@ pub(super) fn line(tournament: &Tournament, game: &RunningGame) -> String {
     )
 }
 
-/// A board, White below.
+/// The lines of a board, with White at the bottom.
 fn board_lines(position: &Position, look: Theme) -> Vec<Line<'static>> {
     let rank = |rank: u8| {
         let square = |file: u8| {
@@ -65,7 +65,7 @@ fn board_lines(position: &Position, look: Theme) -> Vec<Line<'static>> {
     (0..8).rev().map(rank).chain([files]).collect()
 }
 
-/// Black above, White below, the last move between them.
+/// Lines about the players: Black at the top, White at the bottom, the last move between them.
 fn side_lines(tournament: &Tournament, game: &RunningGame, look: Theme) -> Vec<Line<'static>> {
     let side = |color: Color| {
         let view = &game.sides[color as usize];
@@ -87,7 +87,7 @@ fn name<'t>(tournament: &'t Tournament, side: &SideView) -> &'t str {
     tournament.players.get(side.player).map_or("?", |player| &player.name)
 }
 
-/// `12. Nf3` or `12... Nf6`.
+/// The last move, such as `12. Nf3` or `12... Nf6`.
 fn last_move(game: &RunningGame) -> String {
     let Some(san) = &game.last_move else { return "-".into() };
     let san = String::from_utf8_lossy(san.as_bytes()).into_owned();
@@ -104,7 +104,8 @@ fn clock_and_score(side: &SideView) -> String {
     format!("{clock} {score}{depth}").trim_end().to_string()
 }
 
-/// Minutes and seconds, with hours where there are some and tenths in the last minute.
+/// Minutes and seconds, with hours if there are any, and with tenths of a second in the last
+/// minute.
 fn clock(left: Duration) -> String {
     let seconds = left.as_secs();
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -115,7 +116,7 @@ fn clock(left: Duration) -> String {
     }
 }
 
-/// A score as its player sees it: in pawns, or the moves to a mate.
+/// A score from the view of its player: in pawns, or as moves to a mate.
 fn score(score: Score) -> String {
     let moves = score.full_moves().unwrap_or_default();
     match score {

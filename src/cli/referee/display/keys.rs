@@ -23,7 +23,7 @@ pub(super) enum Key {
     Interrupt,
 }
 
-/// The keys of a terminal while somebody wants them.
+/// The keys of a terminal. A thread reads them until this value is dropped.
 #[derive(Debug)]
 pub(super) struct Keys {
     pressed: Receiver<Key>,
@@ -59,7 +59,7 @@ impl Keys {
 impl Drop for Keys {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        // A terminal that is gone has no keys to miss.
+        // An error means that the terminal is gone; it can be ignored.
         drop(self.thread.take().map(JoinHandle::join));
     }
 }

@@ -64,19 +64,19 @@ struct DisplayState {
 /// Request of a key beyond the screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum KeyRequest {
-    /// To leave the terminal.
+    /// Leave the terminal.
     Leave,
-    /// To end, and let the tournament be gone on with later.
+    /// End the referee. The tournament can be resumed later.
     Stop,
-    /// To pause or to go on.
+    /// Begin or end a pause.
     Pause,
     /// A typed command.
     Command(String),
 }
 
 impl Display {
-    /// Uses the terminal, if it can show pictures and read keys and `is_plain` is false; otherwise
-    /// prints lines.
+    /// Uses the terminal if it can show pictures and read keys, unless `is_plain`. Otherwise prints
+    /// lines.
     pub(crate) fn new(is_plain: bool) -> Display {
         let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
         Display {
@@ -87,7 +87,7 @@ impl Display {
         }
     }
 
-    /// Connects keys, and if it is attended commands, to this referee.
+    /// Connects the keys to a referee, and if the referee is attended, also commands.
     pub(crate) fn connect(&mut self, referee: &Referee, is_attended: bool) {
         let (remote, silences) = (referee.remote(), referee.arbiter().silences());
         if is_attended && self.is_wanted {
@@ -111,7 +111,7 @@ impl Display {
             KeyRequest::Stop => match self.supervisor {
                 Some(_) => self.say(ControlCommand::Stop),
                 None => {
-                    // Who only looks on has nothing to end but itself.
+                    // An observer ends only itself.
                     leave_terminal();
                     std::process::exit(INTERRUPTED);
                 }
@@ -152,7 +152,7 @@ impl Display {
     }
 }
 
-/// The exit status of what was interrupted.
+/// The exit status after an interrupt.
 const INTERRUPTED: i32 = 130;
 
 impl Watch for Display {
@@ -205,7 +205,7 @@ impl DisplayState {
         Ok(DisplayState { terminal, screen, keys: Keys::open(), drawn: None })
     }
 
-    /// Draws, unless the last drawing was a moment ago.
+    /// Draws the screen, unless it was drawn less than [`REFRESH`] ago.
     fn draw(&mut self, snapshot: &Snapshot<'_>) -> io::Result<()> {
         let is_new = self.drawn.is_some_and(|drawn| drawn.elapsed() < REFRESH);
         if is_new && !snapshot.has_ended {
@@ -254,7 +254,7 @@ static IS_DRAWN_ON: AtomicBool = AtomicBool::new(false);
 /// Restores the terminal, also if the process is ended by a signal.
 pub(crate) fn leave_terminal() {
     if IS_DRAWN_ON.swap(false, Ordering::Relaxed) {
-        // A terminal that is gone needs nothing more.
+        // Errors are ignored, because they mean that the terminal is gone.
         disable_raw_mode().ok();
         execute!(io::stderr(), LeaveAlternateScreen, Show).ok();
     }

@@ -12,8 +12,9 @@ use crate::cli::referee::display::game::{self, PANEL};
 use crate::cli::terminal::{Letters, escaped};
 use epdb::referee::{RunningGame, Snapshot};
 
-/// Number of messages that are stored, and that are shown.
+/// Maximum number of stored messages.
 const KEPT_MESSAGES: usize = 100;
+/// Maximum number of shown messages.
 const SHOWN_MESSAGES: u16 = 3;
 
 /// State of the screen besides the tournament itself.
@@ -38,7 +39,7 @@ impl Screen {
         }
     }
 
-    /// Draws all of it, as far as there is room.
+    /// Draws the whole screen, as far as there is room.
     pub(super) fn draw(&self, frame: &mut Frame<'_>, snapshot: &Snapshot<'_>) {
         let table = snapshot.standings().to_string();
         let rows = table.lines().count() as u16;
@@ -59,7 +60,7 @@ impl Screen {
             self.messages.iter().skip(shown).map(|text| Line::raw(text.as_str())).collect();
         frame.render_widget(Paragraph::new(lines), messages);
         frame.render_widget(Paragraph::new(self.bottom()), keys);
-        // Who asks for figures knows that the terminal has them.
+        // With figures, the terminal is known to show more than ASCII.
         if self.look.letters == Letters::Ascii && !self.look.figures {
             let cells = frame.buffer_mut().content.iter_mut();
             for cell in cells.filter(|cell| !cell.symbol().is_ascii()) {
@@ -89,7 +90,7 @@ impl Screen {
         }
     }
 
-    /// Boards as far as there is room, else a line for each game.
+    /// Draws boards as far as there is room, else a line for each game.
     fn draw_games(&self, frame: &mut Frame<'_>, area: Rect, snapshot: &Snapshot<'_>) {
         let [width, height] = PANEL;
         let (columns, rows) = (area.width / width, area.height / height);

@@ -8,7 +8,7 @@ use epdb::model::{Color, Piece, Role};
 /// Characters and colours of a terminal.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Theme {
-    /// Whether pieces are figures, else letters.
+    /// True if pieces are figures, false if they are letters.
     pub(super) figures: bool,
     /// Whether there are colours.
     pub(super) colors: bool,
@@ -24,8 +24,8 @@ impl Theme {
         Theme { figures: terminal::is_utf8(), colors, letters: Letters::of_terminal() }
     }
 
-    /// A piece as a letter, White's in upper case, or as a figure. On colours all figures are full
-    /// ones.
+    /// A piece as a letter, White's in upper case, or as a figure. With colours, all figures are
+    /// filled ones.
     pub(super) fn piece(self, piece: Option<Piece>) -> char {
         let Some(piece) = piece else { return if self.colors { ' ' } else { '.' } };
         if !self.figures {
