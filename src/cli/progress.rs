@@ -41,7 +41,7 @@ impl Progress {
         Progress { bar, started, bytes: Arc::default(), records: 0, is_wanted: true }
     }
 
-    /// A bar that is never shown, because another one is.
+    /// A bar that is never shown, because another bar is shown.
     pub(crate) fn hidden() -> Progress {
         let mut progress = Progress::new(None);
         progress.is_wanted = false;

@@ -87,7 +87,7 @@ impl SeatState {
     }
 }
 
-/// The place of one client of a player, with or without a client on it.
+/// A seat for one client of a player. It may be empty.
 #[derive(Clone, Debug)]
 pub(super) struct Seat {
     pub(super) state: SeatState,

@@ -34,7 +34,7 @@ pub fn wilson(successes: u64, trials: u64) -> Option<Interval> {
     let scale = 1.0 + Z * Z / n;
     let middle = (share + Z * Z / (2.0 * n)) / scale;
     let half = Z / scale * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-    // The ends are 0 and 1 exactly where nothing or everything succeeded.
+    // An end is exactly 0 if nothing succeeded, and exactly 1 if everything succeeded.
     let low = if successes == 0 { 0.0 } else { (middle - half).max(0.0) };
     let high = if successes == trials { 1.0 } else { (middle + half).min(1.0) };
     Some(Interval { low, high })

@@ -34,7 +34,7 @@ pub struct Limits {
     /// so that slow bodies cannot block everybody. A further body cancels the oldest one.
     pub bodies: NonZeroUsize,
     /// Maximum number of bodies in transfer from one address, or from one 64-bit network of IPv6;
-    /// more are refused. An unbuffered proxy is one address.
+    /// more are refused. A proxy that does not buffer requests counts as one address.
     pub bodies_of_address: NonZeroUsize,
     /// Maximum size of a request body in bytes.
     pub body_size: usize,

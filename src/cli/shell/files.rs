@@ -1,4 +1,4 @@
-//! Commands that append a record to a file, or write the line of moves to one.
+//! Commands that append a record to a file, or write the line of moves to a file.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};

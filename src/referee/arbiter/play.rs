@@ -272,7 +272,7 @@ impl Arbiter {
         }
     }
 
-    /// Asks the tablebases again what an earlier referee asked without getting an answer.
+    /// Repeats the questions to the tablebases to which an earlier referee got no answer.
     pub(super) fn ask_tablebases_again(&mut self) {
         let waiting = self.games.values().filter(|game| game.awaits_tablebase);
         self.actions.extend(waiting.map(|game| Action::Probe(game.pairing.game)));

@@ -41,8 +41,8 @@ impl SettingsText {
         }
     }
 
-    /// The first line or word that differs in two settings: as in `self`, and as in `others`. A
-    /// missing one is `nothing`.
+    /// The first line or word that differs in two settings: as in `self`, and as in `others`. If
+    /// one of them has no such line or word, `nothing` stands for it.
     pub(crate) fn difference<'a>(&'a self, others: &'a SettingsText) -> [&'a str; 2] {
         let [mine, theirs] = [self, others].map(SettingsText::parts);
         let place = mine.iter().zip(&theirs).take_while(|(one, other)| one == other).count();

@@ -62,7 +62,7 @@ pub struct Row {
     pub unknown: u32,
     /// Games with White and with Black.
     pub colors: [u32; 2],
-    /// Pairs of games from one opening by their points: 0, ½, 1, 1½, 2.
+    /// Numbers of pairs of games from one opening, by the points of a pair: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
     /// The strength against the field, by the pairs of games, or by the games if there are no
     /// pairs.

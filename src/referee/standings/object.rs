@@ -32,7 +32,7 @@ pub struct StandingsObject<'s> {
     pub byes: f64,
     /// The sum over all games of own points times final points of the opponent.
     pub sonneborn_berger: f64,
-    /// Pairs of games from one opening by their points: 0, ½, 1, 1½, 2.
+    /// Numbers of pairs of games from one opening, by the points of a pair: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
     /// The difference in Elo to the field; null if it is unbounded.
     pub elo: Option<f64>,

@@ -86,7 +86,8 @@ impl Known {
     }
 
     /// The answer to `queue`: `ok` if the position has enough scored moves, otherwise nothing.
-    /// Nothing is ever queued, so clients that wait for scores would repeat the request for ever.
+    /// Nothing is ever queued, so an `ok` without scores would make clients repeat their requests
+    /// for ever.
     pub(super) fn queue_reply(&self) -> Reply {
         match self.playable.has_move() && self.moves.len() >= ENOUGH {
             true => Reply::word("ok"),

@@ -15,9 +15,9 @@
 //! Castling is `e1g1` if king and rooks with rights are on the squares of the start array;
 //! otherwise the king takes its rook. Nothing is stored or queued. `store` is refused with the
 //! error that chessdb sends to strangers. `queue` answers `ok` for a position with at least five
-//! scored moves, and nothing (`{}`) for others. For those, clients would repeat the request for
-//! ever. The parameter `learn` is ignored, and there are no rate limits. `source` names a library;
-//! the default is the first one.
+//! scored moves, and nothing (`{}`) for others: because nothing is queued, an `ok` would make
+//! clients repeat their requests for ever. The parameter `learn` is ignored, and there are no rate
+//! limits. `source` names a library; the default is the first one.
 
 mod known;
 mod line;

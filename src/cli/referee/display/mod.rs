@@ -251,7 +251,7 @@ impl Screen {
 /// Whether the terminal must be restored.
 static IS_DRAWN_ON: AtomicBool = AtomicBool::new(false);
 
-/// Restores the terminal, also if the process is ended by a signal.
+/// Restores the terminal. This is also done when a signal ends the process.
 pub(crate) fn leave_terminal() {
     if IS_DRAWN_ON.swap(false, Ordering::Relaxed) {
         // Errors are ignored, because they mean that the terminal is gone.
