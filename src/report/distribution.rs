@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Statistics of integers. Median and quartiles are values of the sample; of two middle values the lower
-/// one counts.
+/// Statistics of integers. Median and quartiles are values of the sample; of two middle values, the
+/// lower one counts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Distribution {
     /// Number of values, at least one.
     pub count: usize,
-    /// Their sum.
+    /// Sum of the values.
     pub sum: i128,
-    /// The smallest.
+    /// The smallest value.
     pub min: i128,
     /// Lower quartile.
     pub lower_quartile: i128,
@@ -20,7 +20,7 @@ pub struct Distribution {
     pub median: i128,
     /// Upper quartile.
     pub upper_quartile: i128,
-    /// The largest.
+    /// The largest value.
     pub max: i128,
     /// Arithmetic mean.
     pub mean: f64,
@@ -31,11 +31,11 @@ pub struct Distribution {
 /// A range of values.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize)]
 pub struct Bin {
-    /// The smallest value in it.
+    /// The smallest value in the bin.
     pub from: i128,
-    /// The largest value in it.
+    /// The largest value in the bin.
     pub to: i128,
-    /// Number of values.
+    /// Number of values in the bin.
     pub count: u64,
 }
 

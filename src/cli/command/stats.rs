@@ -24,8 +24,8 @@ use epdb::source::{FileFormat, Item, Output, library_counts};
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
 /// same squares". epdb finds records by the third: an en passant square counts only where an en
-/// passant capture is legal. For libraries made by `epdb tally` only what they store about themselves
-/// is printed, unless --census is given.
+/// passant capture is legal. For libraries made by `epdb tally` only what they store about
+/// themselves is printed, unless --census is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb stats book.epd\n         epdb stats suite.epdb --json")]
 pub(crate) struct Args {
@@ -94,7 +94,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     diagnostics.finish()
 }
 
-/// The libraries among files, with what they store about themselves, and the number of their records.
+/// The libraries among files, with what they store about themselves, and the number of their
+/// records.
 fn libraries(files: &[PathBuf]) -> anyhow::Result<(Vec<json::Library>, u64)> {
     let (mut libraries, mut records) = (Vec::new(), 0);
     for file in files {
@@ -108,7 +109,7 @@ fn libraries(files: &[PathBuf]) -> anyhow::Result<(Vec<json::Library>, u64)> {
     Ok((libraries, records))
 }
 
-/// Bytes of all files; `None` if one of them is no file.
+/// Bytes of all files; `None` if one of them is not a file.
 fn file_bytes(files: &[PathBuf]) -> Option<u64> {
     files.iter().map(|path| Some(path.metadata().ok()?.len())).sum()
 }
@@ -134,7 +135,7 @@ fn print_libraries(
     Ok(Outcome::Done)
 }
 
-/// Whether the name of a file says that games are in it.
+/// True if the name of a file says that the file has games.
 fn is_of_games(path: &Path) -> bool {
     matches!(FileFormat::from_name(path), Some(FileFormat::Pgn | FileFormat::Pgc))
 }
