@@ -24,8 +24,8 @@ use epdb::source::{FileFormat, Item, Output, library_counts};
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
 /// same squares". epdb finds records by the third: an en passant square counts only where an en
-/// passant capture is legal. For libraries made by `epdb tally` only what they store about
-/// themselves is printed, unless --census is given.
+/// passant capture is legal. For libraries made by `epdb tally` only what they store about themselves
+/// is printed, unless --census is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb stats book.epd\n         epdb stats suite.epdb --json")]
 pub(crate) struct Args {
