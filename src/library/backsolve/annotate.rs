@@ -7,14 +7,14 @@ use crate::model::score::Score;
 use crate::model::{Color, EpdRecord, Opcode, Operand, Operation, Position};
 use crate::text::san;
 
-/// `ce_own`: `ce` before the solving; without an operand if there was none. A record with it has a
-/// solved `ce` and `pm`.
+/// `ce_own`: the `ce` that the record had before the solving; without an operand if it had none. In
+/// a record with `ce_own`, `ce` and `pm` are results of the solving.
 pub const CE_OWN: Opcode = named("ce_own");
-/// `ce_repeats`, without an operand: `ce` is 0 because repeating positions is best for a side.
+/// `ce_repeats`, without an operand: `ce` is 0 because one side does best by repeating positions.
 pub const CE_REPEATS: Opcode = named("ce_repeats");
-/// `ce_leaf`: the four fields of the position whose own value `ce` is, as a string.
+/// `ce_leaf`: the four fields of the position from which the value of `ce` comes, as a string.
 pub const CE_LEAF: Opcode = named("ce_leaf");
-/// `ce_plies`: number of plies to that position.
+/// `ce_plies`: number of plies to the position of `ce_leaf`.
 pub const CE_PLIES: Opcode = named("ce_plies");
 
 const fn named(name: &str) -> Opcode {
@@ -24,7 +24,7 @@ const fn named(name: &str) -> Opcode {
     }
 }
 
-/// The `ce` of a record, if it is one of a legal position.
+/// The `ce` of a record; `None` if there is none, or if no legal position can have it.
 pub(super) fn ce_of(record: &EpdRecord) -> Option<i16> {
     as_ce(record.integer(Opcode::CE)?)
 }
@@ -63,7 +63,7 @@ pub(super) fn restore(record: &mut EpdRecord) {
     }
 }
 
-/// Converts a score of White into one of the side to move.
+/// Converts a score from White's point of view to that of the side to move.
 pub(super) fn turn_view(record: &mut EpdRecord) {
     if let (Color::Black, Some(ce)) = (record.position().turn(), ce_of(record)) {
         set(record, Opcode::CE, vec![Operand::Integer(-i128::from(ce))]);
@@ -76,7 +76,7 @@ pub(super) struct Solved {
     pub(super) value: i16,
     pub(super) best: Option<Move>,
     pub(super) is_repetition: bool,
-    /// The position that the value is from, and the number of plies to it.
+    /// The position from which the value comes, and the number of plies to it.
     pub(super) leaf: Option<(Position, u32)>,
 }
 

@@ -4,13 +4,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::model::score::child_to_parent;
 
-/// Facts of a position by itself. Values are those of `ce`, relative to the side to move.
+/// The value that a position has by itself, before its moves are known. Values are those of `ce`,
+/// relative to the side to move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Known {
-    /// No fact.
+    /// No value.
     #[default]
     Nothing,
-    /// A value by the rules of chess, whatever the moves.
+    /// A value by the rules of chess, which moves cannot change.
     Fact(i16),
     /// A score of a person or an engine.
     Score(i16),
@@ -21,7 +22,7 @@ pub enum Known {
 pub enum Origin {
     /// No value.
     Unknown,
-    /// Its own score.
+    /// The own score of the position.
     Own,
     /// The rules of chess.
     Fact,
@@ -31,11 +32,12 @@ pub enum Origin {
     Repetition,
 }
 
-/// A position. Numbers and flags, since it may lie in a file.
+/// A position of the graph. It has only numbers and flags, because it may lie in a file.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(super) struct Cell {
-    /// Number of moves with a value, and of own values, that are not counted off as bad.
+    /// Number of values that can still decide, because they are not counted off as bad: those of
+    /// the moves, and the own value.
     pub(super) left: u32,
     /// Plies to the origin of the value; 0 for mates, whose value shows the distance.
     pub(super) distance: u32,
@@ -46,19 +48,19 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Its own value is by the rules.
+    /// The own value follows from the rules of chess.
     const FACT: u16 = 1;
-    /// Its own value is a score.
+    /// The own value is a score.
     const SCORE: u16 = 1 << 1;
-    /// Its own value is a value that it may have.
+    /// The own value counts, so that the solving may choose it.
     pub(super) const OWN: u16 = 1 << 2;
-    /// No known value can be reached.
+    /// The position has no value: nothing is known of it, and no move leads to a known value.
     pub(super) const UNKNOWN: u16 = 1 << 3;
-    /// It has its value. All positions are settled in the end; those not before have value 0.
+    /// The value is final. Positions that are never settled have value 0.
     pub(super) const SETTLED: u16 = 1 << 4;
-    /// The mover can force the play into a draw by itself.
+    /// The side to move can force the play into a position that is a draw by itself.
     pub(super) const MOVER_ENDS: u16 = 1 << 5;
-    /// The other side can.
+    /// The other side can force the play into a position that is a draw by itself.
     pub(super) const OTHER_ENDS: u16 = 1 << 6;
     /// Its value is a draw by repetition.
     pub(super) const REPETITION: u16 = 1 << 7;
@@ -85,7 +87,7 @@ impl Cell {
         }
     }
 
-    /// Its own value, as far as it counts.
+    /// The own value, if it counts.
     pub(super) fn own(&self) -> Option<i16> {
         self.is(Cell::OWN).then_some(self.own)
     }
@@ -98,12 +100,12 @@ impl Cell {
         self.flags |= flag;
     }
 
-    /// Whether it has no known value, and never will.
+    /// Whether the position has no known value, and cannot get one any more.
     pub(super) fn becomes_unknown(&self) -> bool {
         self.left == 0 && self.known() == Known::Nothing
     }
 
-    /// Whether its value is zero.
+    /// Whether the value is zero.
     pub(super) const fn is_zero(&self) -> bool {
         self.value == 0 && !self.is(Cell::UNKNOWN)
     }
@@ -143,7 +145,7 @@ pub(super) const fn is_plain(value: i16) -> bool {
 
 pub(super) const MAX_PLAIN: u16 = 32_000;
 
-/// The value for the side that moves there.
+/// Converts the value of a position to that of the position before the move that leads there.
 pub(super) fn seen_before(value: i16) -> i16 {
     // All values of a graph belong to legal positions.
     let before = child_to_parent(value.into()).ok().flatten();

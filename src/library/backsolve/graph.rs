@@ -26,7 +26,7 @@ pub enum GraphError {
         /// Number of positions.
         positions: usize,
     },
-    /// More positions or moves than indices.
+    /// There are more positions or moves than indices.
     #[error("there are more than 4294967295 positions or moves")]
     Size,
     /// A mate that is too far away for `ce`.
@@ -44,10 +44,10 @@ pub struct Graph {
     pub(super) moves: Moves,
 }
 
-/// Lists of positions for each position.
+/// A list of positions for each position: the targets of its moves, or its parents.
 #[derive(Debug)]
 pub(super) struct Moves {
-    /// The end of the positions of each position; they start at the end of those before.
+    /// The end of each position's list in `nodes`. A list starts at the end of the list before.
     ends: List<u32>,
     nodes: List<Node>,
 }
@@ -72,12 +72,13 @@ impl Graph {
         Graph { pages, cells: List::new(Access::Random), moves }
     }
 
-    /// Adds a position with the number of its legal moves, and the targets of those that stay in
-    /// the graph. The targets may be added later. Moves of a position with a fact do not count.
+    /// Adds a position with the number of its legal moves. `targets` are the positions of the graph
+    /// to which moves lead; they may be added later. Moves of a position with [`Known::Fact`] do
+    /// not count.
     ///
     /// # Errors
-    /// The value is not that of a legal position, there are too many positions or moves, or the
-    /// temporary file cannot be written.
+    /// No legal position has the value; there are too many positions or moves; or the temporary
+    /// file cannot be written.
     pub fn add(&mut self, known: Known, legal_moves: u16, targets: &[Node]) -> Result<Node> {
         let node = self.add_position(known, legal_moves)?;
         let targets = if matches!(known, Known::Fact(_)) { &[] } else { targets };
@@ -85,7 +86,7 @@ impl Graph {
         Ok(node)
     }
 
-    /// Adds a position whose moves follow.
+    /// Adds a position whose moves are added later.
     pub(super) fn add_position(&mut self, known: Known, legal_moves: u16) -> Result<Node> {
         if let Known::Fact(value) | Known::Score(value) = known {
             match Score::from_ce(value.into()) {
@@ -115,7 +116,7 @@ impl Graph {
 
     /// All positions.
     pub(super) const fn nodes(&self) -> Range<Node> {
-        // There are no more positions than indices.
+        // `add_position` makes sure that there are no more positions than indices.
         0..self.len() as Node
     }
 
@@ -153,10 +154,11 @@ impl Graph {
         Ok(())
     }
 
-    /// The positions before each position, once for each move. All targets exist.
+    /// The parents of each position: the positions with moves to it, once for each move. All
+    /// targets must exist.
     pub(super) fn parents(&mut self) -> Result<Moves> {
         let mut parents = Moves::new(Access::Random);
-        // As many positions at a time as fit into a quarter of the memory, with their parents.
+        // Each pass finds the parents of as many positions as fit into a quarter of the memory.
         let memory_bytes = self.pages.memory_bytes();
         self.pages.set_memory(memory_bytes / 4 * 3)?;
         let most = (memory_bytes / 32).max(MIN_PARENTS);
@@ -181,7 +183,8 @@ impl Graph {
                 count += 1;
             }
             ends.truncate(count);
-            // Each is the start of its parents, and becomes their end.
+            // Each number in `ends` is now the start of a list of parents, and becomes the end of
+            // that list.
             let mut sources = vec![0; before as usize];
             for node in self.nodes() {
                 self.read_targets(node, &mut targets)?;
@@ -215,14 +218,14 @@ impl Moves {
         Moves { ends: List::new(Access::InOrder), nodes: List::new(access) }
     }
 
-    /// Adds the positions of the next position.
+    /// Adds the list of the next position.
     pub(super) fn push(&mut self, pages: &mut Pages, nodes: &[Node]) -> Result<()> {
         self.nodes.extend(pages, nodes)?;
         let end = u32::try_from(self.nodes.len()).map_err(|_| GraphError::Size)?;
         Ok(self.ends.push(pages, end)?)
     }
 
-    /// The range of the positions of a position among all.
+    /// The range of a position's list in `nodes`.
     #[inline]
     pub(super) fn places(&self, pages: &mut Pages, node: Node) -> Result<Range<usize>> {
         let start = match (node as usize).checked_sub(1) {
@@ -232,7 +235,7 @@ impl Moves {
         Ok(start as usize..self.ends.get(pages, node as usize)? as usize)
     }
 
-    /// Replaces `nodes` by the positions of a position.
+    /// Replaces `nodes` by the list of a position.
     #[inline]
     pub(super) fn read(&self, pages: &mut Pages, node: Node, nodes: &mut Vec<Node>) -> Result<()> {
         let places = self.places(pages, node)?;

@@ -31,23 +31,23 @@ use crate::spill::{Sorted, Sorter};
 /// Options of solving.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct BacksolveOptions {
-    /// The use of the own score of a record.
+    /// The use of own scores: the scores that records have before the solving.
     pub own_scores: OwnScores,
-    /// Whether records document the origin of their values.
+    /// Whether records document the origin of their values by [`CE_LEAF`] and [`CE_PLIES`].
     pub provenance: bool,
     /// Whether the scores of the input are relative to White.
     pub white_view: bool,
 }
 
-/// Takes records in any order, and returns them in that order with a `ce` that follows from the
-/// positions their moves lead to.
+/// Takes records in any order, and returns them in the same order. Their `ce` then follows from the
+/// positions to which their moves lead.
 ///
-/// A value goes back one ply with its sign changed, and mates become one ply longer. Of several
-/// records of one position, the score of the deepest (`acd`) counts; of equally deep ones, the
-/// highest. The rules of chess override any score: mate, stalemate, and insufficient material. `pm`
-/// becomes the best move; of equal ones, that of the lowest ordinal. A `pv` that begins with
-/// another move and a `dm` that contradicts are dropped. The earlier `ce` stays as
-/// [`CE_OWN`]. Records whose own score holds do not change.
+/// A value that goes back one ply changes its sign, and a mate becomes one ply longer. If several
+/// records have the same position, the score with the greatest depth (`acd`) counts; if depths are
+/// equal, the highest score. Mate, stalemate and insufficient material override any score. `pm`
+/// becomes the best move; if moves are equally good, the one with the lowest ordinal. A `pv` that
+/// begins with another move is dropped, and so is a `dm` that contradicts the value. The earlier
+/// `ce` is kept as [`CE_OWN`]. A record does not change if its own score is still its value.
 ///
 /// ```
 /// use epdb::library::backsolve::{BacksolveOptions, Backsolver};
@@ -69,8 +69,8 @@ pub struct Backsolver {
 }
 
 impl Backsolver {
-    /// An empty solver. It uses about `memory_bytes` and a few MiB, and continues in temporary
-    /// files in `directory`. The result does not depend on the memory.
+    /// An empty solver. It uses about `memory_bytes` of memory and a few MiB more, and temporary
+    /// files in `directory` for the rest. The result does not depend on the memory.
     pub fn new(options: BacksolveOptions, directory: &Path, memory_bytes: usize) -> Backsolver {
         let records = Sorter::new(directory, memory_bytes / 4);
         let positions = Positions::new(directory, memory_bytes - memory_bytes / 4);
@@ -118,7 +118,7 @@ impl Backsolver {
 
 /// A record in the sorter.
 struct Entry {
-    /// Its `ce` in the input.
+    /// The `ce` of the record in the input.
     before: Option<i16>,
     record: EpdRecord,
 }
@@ -144,7 +144,7 @@ impl Entry {
 pub struct BacksolveCounts {
     /// Positions.
     pub positions: u64,
-    /// Moves between them.
+    /// Moves between these positions.
     pub moves: u64,
     /// Records that have a score of their own.
     pub scored: u64,
@@ -154,15 +154,15 @@ pub struct BacksolveCounts {
     pub facts: u64,
     /// Positions whose value is that of their best move.
     pub solved: u64,
-    /// Positions whose best move repeats positions: other draws.
+    /// Positions that are draws only because their best move repeats positions.
     pub repetitions: u64,
     /// Positions without a value.
     pub unknown: u64,
     /// Records that were returned.
     pub records: u64,
-    /// Number of these records whose `ce` changed.
+    /// Number of returned records whose `ce` changed.
     pub changed: u64,
-    /// Number of these records that had no `ce` before.
+    /// Number of returned records that had no `ce` before.
     pub new: u64,
     /// The largest changes, the largest first.
     pub largest: Vec<ScoreChange>,
@@ -250,7 +250,7 @@ impl Backsolved {
         Ok(Some(record))
     }
 
-    /// The counts; those of records cover the records that were returned.
+    /// The counts. Counts of records include only the records that were returned so far.
     pub const fn counts(&self) -> &BacksolveCounts {
         &self.counts
     }

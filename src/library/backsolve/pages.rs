@@ -1,7 +1,7 @@
 //! Lists in memory that continue in a temporary file.
 //!
-//! A list stays in memory as a whole as long as the memory suffices. A longer one is cut into pages, and
-//! the pages that were not used for longest go to a temporary file, one for all lists.
+//! A list stays in memory as a whole while the memory suffices. A longer list is cut into pages.
+//! All lists share one temporary file, to which pages go that have not been used for a long time.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -17,7 +17,7 @@ const PAGE: usize = 4 << 10;
 const FRAME: usize = PAGE + size_of::<Frame>() + 2 * size_of::<u32>();
 /// Minimum number of pages in memory.
 const MIN_FRAMES: usize = 4;
-/// No frame, or no slot in the file.
+/// Stands for no frame, or for no slot in the file.
 const NONE: u32 = u32::MAX;
 
 /// The memory of several lists, and their temporary file.
@@ -33,7 +33,7 @@ pub(super) struct Pages {
     pages: usize,
     frames: Vec<Frame>,
     free_frames: Vec<u32>,
-    /// The frame that is looked at next when one is needed.
+    /// The frame that is examined next when a frame is needed.
     hand: usize,
     file: Option<ScratchFile>,
     slots: u32,
@@ -50,9 +50,9 @@ struct Place {
 /// A page in memory.
 #[derive(Debug)]
 struct Frame {
-    /// Numbers, for their alignment.
+    /// The bytes of the page, as numbers so that they are aligned.
     bytes: Box<[u64; PAGE / size_of::<u64>()]>,
-    /// The list and the page.
+    /// The list and the page that the frame holds; `None` for a free frame.
     owner: Option<(u32, u32)>,
     is_used: bool,
     is_changed: bool,
@@ -64,7 +64,7 @@ pub(super) trait Value: Copy + FromBytes + IntoBytes + Immutable {}
 impl<T: Copy + FromBytes + IntoBytes + Immutable> Value for T {}
 
 impl Pages {
-    /// No lists. They use about `memory_bytes`; the temporary file lies in `directory`.
+    /// Memory for lists, about `memory_bytes` in all. The temporary file lies in `directory`.
     pub(super) fn new(directory: PathBuf, memory_bytes: usize) -> Pages {
         Pages {
             directory,
@@ -130,7 +130,8 @@ impl Pages {
         Ok(())
     }
 
-    /// The page of a list in memory.
+    /// The values of a page, which is loaded if necessary, and the flag that marks the page as
+    /// changed.
     fn page<T: Value>(&mut self, table: usize, page: usize) -> io::Result<(&mut [T], &mut bool)> {
         let frame = match self.tables[table][page].frame {
             NONE => self.load(table, page)?,
@@ -138,7 +139,8 @@ impl Pages {
         };
         let Frame { bytes, is_used, is_changed, .. } = &mut self.frames[frame];
         *is_used = true;
-        // The bytes are aligned, and values have sizes that divide that of a page.
+        // This cannot fail: the bytes are aligned, and the size of a value divides the size of a
+        // page.
         let values = <[T]>::mut_from_bytes(bytes.as_mut_bytes()).unwrap_or_default();
         Ok((values, is_changed))
     }
@@ -179,7 +181,7 @@ impl Pages {
         }
     }
 
-    /// Takes a frame from its owner.
+    /// Takes a frame from its owner. A changed page is written to the file.
     fn evict(&mut self, at: usize) -> io::Result<()> {
         let frame = &mut self.frames[at];
         let Some((table, page)) = frame.owner.take() else { return Ok(()) };
@@ -205,7 +207,7 @@ const fn offset_of(slot: u32) -> u64 {
     slot as u64 * PAGE as u64
 }
 
-/// The usual access to a list. Lists that are read at random come first when memory is given.
+/// The usual access to a list. Lists that are read at random may use more of the memory.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Access {
     InOrder,
@@ -280,7 +282,7 @@ impl<T: Value> List<T> {
         self.append(pages, values)
     }
 
-    /// Appends values to pages.
+    /// Appends values to a list that has pages.
     fn append(&mut self, pages: &mut Pages, mut values: &[T]) -> io::Result<()> {
         let Kept::Paged { table, len } = &mut self.kept else { return Ok(()) };
         while !values.is_empty() {

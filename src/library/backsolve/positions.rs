@@ -29,7 +29,8 @@ pub(super) struct Positions {
     keys: Sorter,
 }
 
-/// A score and its depth; the larger one of two counts.
+/// The score of a record, and its depth. If a position has several scores, the largest [`OwnScore`]
+/// counts: the deepest, then the highest.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct OwnScore {
     /// `None` without a score.
@@ -55,8 +56,8 @@ impl OwnScore {
 }
 
 impl Positions {
-    /// An empty set. It uses about `memory_bytes`, its graph included, and continues in temporary
-    /// files in `directory`.
+    /// An empty set. It uses about `memory_bytes` of memory, its graph included, and temporary
+    /// files in `directory` for the rest.
     pub(super) fn new(directory: &Path, memory_bytes: usize) -> Positions {
         let keys = Sorter::new(directory, memory_bytes / 2);
         Positions { directory: directory.to_path_buf(), memory_bytes, keys }
@@ -93,7 +94,7 @@ struct Boards {
 }
 
 impl Boards {
-    /// Replaces `out` by the bytes of positions, and `ends` by their ends.
+    /// Replaces `out` by the bytes of positions, and `ends` by the end of each position in `out`.
     fn read(
         &self,
         pages: &mut Pages,
@@ -126,8 +127,8 @@ impl Boards {
     }
 }
 
-/// Adds the different positions to a graph, in the order of their keys. Returns their keys, and the
-/// numbers of the positions of records.
+/// Adds the different positions to a graph, in the order of their keys. Returns the packed
+/// positions, and the number of the position of each record.
 fn number_positions(
     mut keys: Sorted,
     records: u64,
@@ -163,8 +164,8 @@ fn number_positions(
     Ok((boards, nodes))
 }
 
-/// Finds the moves between the positions of a graph: those to as many positions at a time as fit into
-/// an index in memory, usually all.
+/// Finds the moves between the positions of a graph. Each pass finds the moves that lead to as many
+/// positions as fit into an index in memory, which are usually all positions.
 fn find_moves(boards: &Boards, graph: &mut Graph, memory_bytes: usize) -> Result<List<PackedMove>> {
     let mut moves = List::new(Access::InOrder);
     let mut first = 0;
@@ -191,7 +192,7 @@ fn find_moves(boards: &Boards, graph: &mut Graph, memory_bytes: usize) -> Result
 /// Minimum number of positions in the index.
 const MIN_INDEX: usize = 1 << 10;
 
-/// Adds the moves to the positions of an index.
+/// Adds the moves that lead to the positions of an index. Returns all moves so far.
 fn find_moves_to(
     index: &Index,
     boards: &Boards,
@@ -236,14 +237,14 @@ fn find_moves_to(
     Ok(moves)
 }
 
-/// Positions that follow each other, by key.
+/// An index of successive positions by their keys.
 struct Index {
-    /// The number of the first.
+    /// The number of the first position.
     first: Node,
     boards: ByKey,
 }
 
-/// A position by the rules, and its moves to positions of an index.
+/// The facts of a position by the rules of chess, and its moves to positions of an index.
 #[derive(Default)]
 struct Found {
     fact: Option<i16>,
@@ -287,7 +288,7 @@ pub(super) struct SolvedPositions {
     graph: Graph,
     edges: u64,
     boards: Boards,
-    /// The positions of records.
+    /// The number of the position of each record.
     nodes: List<Node>,
     best: List<Best>,
 }
@@ -298,7 +299,7 @@ pub(super) struct SolvedPositions {
 struct Best {
     target: Node,
     mv: PackedMove,
-    /// 0 without a move.
+    /// 1 if there is a move, otherwise 0.
     is_there: u16,
 }
 
@@ -306,7 +307,7 @@ impl Best {
     const NONE: Best = Best { target: 0, mv: PackedMove(0), is_there: 0 };
 }
 
-/// A position of several moves of the best value.
+/// A position in which several moves have the best value.
 struct Tie {
     /// Index in the batch.
     at: usize,
@@ -388,7 +389,7 @@ impl SolvedPositions {
         nodes.map(|node| Ok(self.graph.cell(node)?.origin()))
     }
 
-    /// The position of a record.
+    /// The number of the position of a record.
     pub(super) fn node_of(&mut self, record: usize) -> Result<Node> {
         Ok(self.nodes.get(&mut self.graph.pages, record)?)
     }
@@ -409,11 +410,11 @@ impl SolvedPositions {
         Ok(self.best(node)?.map(|best| best.mv.unpack()))
     }
 
-    /// The position that the best moves lead to, and the number of plies; `None` if they lead in a
-    /// circle.
+    /// The position to which the best moves lead, and the number of plies to it; `None` if the best
+    /// moves lead in a circle.
     pub(super) fn leaf(&mut self, node: Node) -> Result<Option<(Position, u32)>> {
         let (mut at, mut plies) = (node, 0_u32);
-        // In a circle, the walk returns to this position (Brent's method).
+        // If the moves lead in a circle, the walk returns to `mark` (Brent's method).
         let (mut mark, mut limit) = (node, 1_u32);
         while let Some(Best { target, .. }) = self.best(at)? {
             at = target;

@@ -1,13 +1,14 @@
-//! Draws that hang on a repetition of positions.
+//! Finds the draws that depend on a repetition of positions.
 
 use super::cell::Cell;
 use super::graph::{Graph, Moves, Node};
 use super::pages::{Access, List};
 use crate::error::Result;
 
-/// Marks the positions of value zero where not both sides can force the play, along moves of value
-/// zero, into a position that is a draw by itself. If a repetition were worth a little more or less
-/// than a draw, exactly these positions would change their values.
+/// Marks the draws that depend on a repetition. A draw does not depend on one if each side can
+/// force the play into a position that is a draw by itself, by moves between positions of value
+/// zero. If a repetition were worth a little more or less than a draw, exactly the marked positions
+/// would change their values.
 pub(super) fn mark_repetitions(graph: &mut Graph, parents: &Moves) -> Result<()> {
     // Positions, each with the flag of a side that can end the play.
     let mut found = List::<[u32; 2]>::new(Access::InOrder);
@@ -18,7 +19,7 @@ pub(super) fn mark_repetitions(graph: &mut Graph, parents: &Moves) -> Result<()>
             continue;
         }
         graph.read_targets(node, &mut nodes)?;
-        // The moves after which the mover might continue for ever.
+        // Number of moves after which the mover might continue for ever.
         let mut left = 0;
         for &target in &nodes {
             left += u32::from(graph.cell(target)?.is_zero());

@@ -4,14 +4,16 @@
 //! the play into a position of that value. The positions are therefore settled backwards, the values
 //! furthest from zero first:
 //!
-//! - A move to a settled position that is good for the mover settles the position before it: all
-//!   better values are settled already.
-//! - A move that is bad for the mover is counted off. The last one, which is the least bad, gives the
-//!   value if no other is left.
-//! - Positions that are never settled have value zero: neither side can force anything better.
+//! - If a move leads to a settled position and is good for the mover, it settles the position
+//!   before it, because all better values are settled already.
+//! - A move that is bad for the mover is counted off. If all moves of a position are counted off,
+//!   the last of them gives the value, because it is the least bad.
+//! - Positions that are never settled have value zero, because neither side can force anything
+//!   better.
 //!
-//! Mates work the same way, since each ply brings them one nearer to zero. Every move is visited once.
-//! The values are the fixed point of repeated minimax over all positions, starting from zero.
+//! Mates work the same way, because each ply brings their values one nearer to zero. Every move is
+//! visited once. The values are the fixed point of repeated minimax over all positions, starting
+//! from zero.
 
 use super::cell::{Cell, Known, MAX_PLAIN, Origin, is_plain, seen_before};
 use super::graph::{Graph, GraphError, Moves, Node};
@@ -23,10 +25,10 @@ use crate::spill::{Sorted, Sorter};
 /// The use of the own score of a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum OwnScores {
-    /// A lower bound for the moves whose value is unknown.
+    /// The own score is a lower bound of the value while moves with unknown values are left.
     #[default]
     LowerBound,
-    /// The value if no move has one: plain minimax.
+    /// The own score is the value only if no move has a value: plain minimax.
     Replaced,
 }
 
@@ -54,7 +56,7 @@ impl Solution {
     }
 }
 
-/// The values of all positions.
+/// Computes the values of all positions.
 ///
 /// # Errors
 /// A move leads out of the graph, a mate is too long for `ce`, or the temporary file cannot be
@@ -89,9 +91,10 @@ struct Solver {
 }
 
 impl Solver {
-    /// Finds the positions with a value, and counts their moves to such positions. A position has no
-    /// value if nothing is known of it and its moves lead only to such positions. Moves in a circle
-    /// lead to a draw.
+    /// Finds the positions without a value, and counts the moves of the others to positions with a
+    /// value. A position has no value if nothing is known of it and its moves lead only to
+    /// positions without a value. Positions in a circle of moves have a value, because the circle
+    /// is a draw.
     fn find_unknown(&mut self) -> Result<()> {
         let Solver { graph, parents } = self;
         let mut unknown = List::new(Access::InOrder);
@@ -149,9 +152,9 @@ impl Solver {
         Ok(by_size.finish()?)
     }
 
-    /// Settles the values above or below zero.
+    /// Settles all positions whose value is above or below zero.
     fn settle_all(&mut self, mut by_size: Sorted) -> Result<()> {
-        // Settled positions, in the order in which their parents have their turn.
+        // Settled positions, in the order in which their values are offered to their parents.
         let mut settled = List::new(Access::InOrder);
         let (mut next, mut before) = (0, Vec::new());
         let mut own = next_own(&mut by_size)?;
@@ -163,7 +166,8 @@ impl Solver {
                 }
                 own = next_own(&mut by_size)?;
             }
-            // A mate gives the positions before it a value of the next size.
+            // A mate gives the positions before it a smaller value, which has its turn in the next
+            // round.
             while next < if size > MAX_PLAIN { earlier } else { settled.len() } {
                 let node = settled.get(&mut self.graph.pages, next)?;
                 next += 1;
@@ -183,8 +187,8 @@ impl Solver {
         Ok(())
     }
 
-    /// Offers a position the value of one of its moves, or its own score; nothing better will
-    /// follow. Returns whether that settled it.
+    /// Offers a position the value of one of its moves, or its own score. No better value will be
+    /// offered later. Returns whether the value settled the position.
     fn offer(&mut self, node: Node, value: i16, distance: u32) -> Result<bool> {
         let cell = self.graph.cell_mut(node)?;
         if cell.is(Cell::SETTLED) || cell.is(Cell::UNKNOWN) {
