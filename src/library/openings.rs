@@ -1,7 +1,9 @@
-//! Results of games by opening, as of matches in which each opening is played with both colours.
+//! Results of games by opening, for example of a match in which each opening is played with both
+//! colours.
 //!
-//! The opening of a game with a `FEN` tag is its start position. The opening of another game is the last
-//! position of its main line that the book has, or else the start position.
+//! The opening of a game with a `FEN` tag is its start position. The opening of another game is the
+//! last position of its main line that the book has, or if the book has none of them, the start
+//! position of the game.
 //!
 //! ```
 //! use epdb::library::openings::Openings;
@@ -42,7 +44,8 @@ pub struct Opening {
     pub losses: u64,
     /// Games without a result.
     pub unknown: u64,
-    /// Pairs of games by the points 0, ½, 1, 1½ and 2 of the player whose name is first in byte order.
+    /// Numbers of pairs of games in which the player whose name is first in byte order scored 0, ½,
+    /// 1, 1½ and 2 points.
     pub pairs: [u64; 5],
 }
 
@@ -158,7 +161,7 @@ const OPENING_BYTES: usize = size_of::<Opening>() + 2 * size_of::<(PackedBoard, 
 const SINGLE_BYTES: usize = 2 * size_of::<((Index, u32, u32), Singles)>() + 8;
 
 impl Openings {
-    /// No openings. They use at most about `memory_bytes`.
+    /// A list without openings, which uses at most about `memory_bytes`.
     pub fn new(memory_bytes: usize) -> Openings {
         Openings {
             index: HashMap::new(),
@@ -184,8 +187,8 @@ impl Openings {
         Ok(index as usize)
     }
 
-    /// Adds a game. It makes a pair with an earlier game of its opening between the same two players
-    /// with the colours swapped, the first one that is in no pair.
+    /// Adds a game. The game makes a pair with an earlier game of the same opening and the same two
+    /// players with the colours swapped: with the first such game that is in no pair.
     ///
     /// # Errors
     /// The openings do not fit into memory.
@@ -246,7 +249,7 @@ impl Openings {
         self.index.get(&packed::encode(&position.identity())).copied()
     }
 
-    /// The index of an opening, which is added if it is new.
+    /// Returns the index of an opening, after adding the opening if it is new.
     fn add(&mut self, position: &Position) -> Result<Index> {
         let position = position.identity();
         let board = packed::encode(&position);
@@ -260,8 +263,8 @@ impl Openings {
         Ok(index)
     }
 
-    /// Counts the pair of a game, or keeps it as the first game of a pair. Games of a player against
-    /// itself, and of unknown players, make no pairs.
+    /// Counts the pair that a game completes, or keeps the game as the first one of a pair. Games
+    /// of a player against itself, and of unknown players, make no pairs.
     fn pair(&mut self, opening: Index, game: &Game, white_has: u8) -> Result<()> {
         let tag = |place: usize| game.tag(SEVEN_TAG_ROSTER[place]).unwrap_or_default();
         let (white, black) = (tag(WHITE), tag(BLACK));
