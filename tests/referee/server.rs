@@ -296,8 +296,24 @@ fn a_log_is_of_one_tournament() {
     assert!(!running.thread.join().unwrap());
     let other = TWO.replace("games = 1", "games = 2");
     let error = Referee::open(&settings(folder.path(), &other)).unwrap_err();
-    let told = "with other settings: `games = 1` there, `games = 2` here";
-    assert!(error.to_string().contains(told), "{error}");
+    let place = folder.path().join("t.toml").display().to_string();
+    let told = format!("with other settings: `games = 1` in the log, `games = 2` in {place}; move");
+    assert!(error.to_string().contains(&told), "{error}");
+    let words = SettingsText::Words(
+        [
+            "-engine",
+            "cmd=a",
+            "-engine",
+            "cmd=b",
+            "-log",
+            &format!("{}/t.log", folder.path().display()),
+        ]
+        .map(String::from)
+        .to_vec(),
+    );
+    let error = Referee::open(&words).unwrap_err().to_string();
+    let told = format!("they were in {place}, and are on the command line now");
+    assert!(error.contains(&told), "{error}");
     std::fs::write(folder.path().join("t.log"), "hello\n").unwrap();
     let error = Referee::open(&settings(folder.path(), TWO)).unwrap_err();
     assert!(error.to_string().contains("t.log:1: expected `epdb referee log 3`"), "{error}");

@@ -11,7 +11,10 @@ use crate::model::{
 use crate::referee::arbiter::{Action, Event, Order};
 use crate::referee::openings::Opening;
 use crate::referee::seat::ChannelId;
-use crate::referee::settings::{QuietTimeouts, Tournament};
+use crate::referee::settings::{
+    QuietTimeouts, Tournament, WrittenSetting, differences, listed, written_in_file,
+    written_on_line,
+};
 use crate::text::epd::{self, Line};
 use crate::text::{FormatOptions, ParseOptions, Profile, san};
 
@@ -41,18 +44,33 @@ impl SettingsText {
         }
     }
 
-    /// The first line or word that differs in two settings: as in `self`, and as in `others`. If
-    /// one of them has no such line or word, `nothing` stands for it.
-    pub(crate) fn difference<'a>(&'a self, others: &'a SettingsText) -> [&'a str; 2] {
-        let [mine, theirs] = [self, others].map(SettingsText::parts);
-        let place = mine.iter().zip(&theirs).take_while(|(one, other)| one == other).count();
-        [mine, theirs].map(|parts| parts.get(place).copied().unwrap_or("nothing"))
+    /// The settings of this log that differ from those of another call, for a message.
+    pub(crate) fn difference(&self, here: &SettingsText) -> String {
+        let differences = match (self, here) {
+            (SettingsText::Toml { .. }, SettingsText::Toml { .. })
+            | (SettingsText::Words(_), SettingsText::Words(_)) => {
+                differences(&self.written(), &here.written(), &here.place())
+            }
+            _ => Vec::new(),
+        };
+        match differences.as_slice() {
+            [] => format!("they were {}, and are {} now", self.place(), here.place()),
+            differences => listed(differences),
+        }
     }
 
-    fn parts(&self) -> Vec<&str> {
+    fn written(&self) -> Vec<WrittenSetting> {
         match self {
-            SettingsText::Toml { text, .. } => text.lines().collect(),
-            SettingsText::Words(words) => words.iter().map(String::as_str).collect(),
+            SettingsText::Toml { text, .. } => written_in_file(text),
+            SettingsText::Words(words) => written_on_line(words),
+        }
+    }
+
+    /// The place where the settings are.
+    fn place(&self) -> String {
+        match self {
+            SettingsText::Toml { name, .. } => format!("in {name}"),
+            SettingsText::Words(_) => "on the command line".into(),
         }
     }
 }
@@ -360,4 +378,96 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
 
 fn text_of(text: &str) -> Option<String> {
     String::from_utf8(unescaped(text)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SettingsText;
+
+    const FILE: &str = "\
+rounds = 4   # of two games
+time = '60'
+[draw]
+score = 10
+[[player]]
+engine = './sf'
+options = { Hash = 64 }
+[[player]]
+name = 'B'
+eco = ['a', 'b']
+";
+
+    fn file(text: &str) -> SettingsText {
+        SettingsText::Toml { name: "cup.toml".into(), text: text.into() }
+    }
+
+    fn of_change(there: &str, here: &str) -> String {
+        assert!(FILE.contains(there));
+        file(FILE).difference(&file(&FILE.replace(there, here)))
+    }
+
+    #[test]
+    fn differences_of_files_name_the_keys() {
+        for (there, here, expected) in [
+            ("rounds = 4", "rounds=5", "`rounds = 4` in the log, `rounds = 5` in cup.toml"),
+            ("time = '60'\n", "", "`time = '60'` in the log, no `time` in cup.toml"),
+            ("rounds", "games = 2\nrounds", "no `games` in the log, `games = 2` in cup.toml"),
+            (
+                "score = 10",
+                "score = 20",
+                "`draw.score = 10` in the log, `draw.score = 20` in cup.toml",
+            ),
+            (
+                "Hash = 64",
+                "Hash = 128",
+                "`player 1: options.Hash = 64` in the log, `player 1: options.Hash = 128` in cup.toml",
+            ),
+            (
+                "'B'",
+                "\"C\"",
+                "`player 2: name = 'B'` in the log, `player 2: name = \"C\"` in cup.toml",
+            ),
+            (
+                "['a', 'b']",
+                "['a']",
+                "`player 2: eco = ['a', 'b']` in the log, `player 2: eco = ['a']` in cup.toml",
+            ),
+        ] {
+            assert_eq!(of_change(there, here), expected, "{here}");
+        }
+    }
+
+    #[test]
+    fn comments_order_and_spelling_are_no_differences() {
+        let other = "time = \"60\" # as before\n\nrounds = 4\ngames = 2\n";
+        let rest = FILE.split_once("time = '60'\n").unwrap_or_default().1;
+        let expected = "no `games` in the log, `games = 2` in cup.toml";
+        assert_eq!(file(FILE).difference(&file(&format!("{other}{rest}"))), expected);
+    }
+
+    #[test]
+    fn of_many_differences_three_are_listed() {
+        let one = file("rounds = 1\ngames = 1\nnodes = 1\ndepth = 1\n");
+        let other = file("rounds = 2\ngames = 2\nnodes = 2\ndepth = 2\n");
+        let list = one.difference(&other);
+        assert!(list.contains("`nodes = 2`") && list.ends_with("; and 1 more"), "{list}");
+    }
+
+    #[test]
+    fn differences_of_command_lines_name_the_options() {
+        let line = |text: &str| SettingsText::Words(text.split(' ').map(String::from).collect());
+        let before = line("-engine cmd=a -engine cmd=b tc=1 -rounds 4 -repeat");
+        let now = line("--rounds 5 -engine cmd=a -engine cmd=b tc=2");
+        assert_eq!(
+            before.difference(&now),
+            "`-engine cmd=b tc=1` in the log, `-engine cmd=b tc=2` on the command line; \
+             `-rounds 4` in the log, `-rounds 5` on the command line; \
+             `-repeat` in the log, no `-repeat` on the command line"
+        );
+        let name = file("");
+        assert_eq!(
+            name.difference(&before),
+            "they were in cup.toml, and are on the command line now"
+        );
+    }
 }

@@ -140,10 +140,9 @@ impl Referee {
     ) -> Result<Box<Referee>> {
         let recovered = log.recover(settings)?;
         if recovered.arbiter.tournament() != tournament {
-            let [there, here] = recovered.settings.difference(settings);
+            let differences = recovered.settings.difference(settings);
             let what = format!(
-                "the log of a tournament with other settings: `{there}` there, `{here}` here; move it \
-                 away to start over"
+                "the log of a tournament with other settings: {differences}; move the log away to start over"
             );
             return Err(Error::new(what).in_source(tournament.log.display().to_string()));
         }

@@ -3,6 +3,11 @@
 mod file;
 mod table;
 mod words;
+mod written;
+
+pub(super) use table::written_in_file;
+pub(super) use words::written_on_line;
+pub(super) use written::{WrittenSetting, differences, listed};
 
 use std::collections::HashSet;
 use std::path::PathBuf;

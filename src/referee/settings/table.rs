@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::unknown;
+use super::written::WrittenSetting;
 use crate::error::{At, Error, Place, Result};
 
 /// Maximum length of a value that is repeated in messages.
@@ -260,4 +261,48 @@ fn plain(value: &DeValue<'_>) -> Option<String> {
         DeValue::Boolean(flag) => flag.to_string(),
         _ => return None,
     })
+}
+
+/// The settings of a file in the order of the text; those of a player come after `player N`. Empty if the text
+/// is not TOML.
+pub(in crate::referee) fn written_in_file(text: &str) -> Vec<WrittenSetting> {
+    let mut settings = Vec::new();
+    if let Ok(root) = DeTable::parse(text) {
+        write_table(root.get_ref(), "", text, &mut settings);
+    }
+    settings
+}
+
+/// Adds the settings of a table, whose keys begin with `prefix`.
+fn write_table(table: &DeTable<'_>, prefix: &str, text: &str, settings: &mut Vec<WrittenSetting>) {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    for (key, value) in entries {
+        let key = format!("{prefix}{}", key.get_ref());
+        match value.get_ref() {
+            DeValue::Table(inner) => write_table(inner, &format!("{key}."), text, settings),
+            DeValue::Array(values) if values.iter().any(|it| it.get_ref().is_table()) => {
+                for (place, value) in values.iter().enumerate() {
+                    if let Some(inner) = value.get_ref().as_table() {
+                        write_table(inner, &format!("{key} {}: ", place + 1), text, settings);
+                    }
+                }
+            }
+            found => {
+                let written = text.get(value.span()).unwrap_or_default();
+                let text = format!("{key} = {written}");
+                settings.push(WrittenSetting { key, value: spelled(found), text });
+            }
+        }
+    }
+}
+
+/// A value in one spelling.
+fn spelled(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::Array(values) => {
+            values.iter().map(|value| format!("{}\n", spelled(value.get_ref()))).collect()
+        }
+        value => plain(value).unwrap_or_default(),
+    }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::written::WrittenSetting;
 use super::{
     Launch, Listen, MAX_AT_ONCE, MAX_PLIES, Player, QuietTimeouts, Sprt, SyzygyRule, Tournament,
     of_name, unknown,
@@ -215,6 +216,23 @@ fn groups(words: &[String]) -> Result<Vec<Group<'_>>, String> {
         }
     }
     Ok(groups)
+}
+
+/// The settings on a command line, in its order. Empty if the words are not options.
+pub(in crate::referee) fn written_on_line(words: &[String]) -> Vec<WrittenSetting> {
+    let groups = groups(words).unwrap_or_default();
+    let mut settings: Vec<WrittenSetting> = Vec::new();
+    for (place, Group { flag, words }) in groups.iter().enumerate() {
+        let repeats = groups[..place].iter().filter(|before| before.flag == *flag).count();
+        let key = match repeats {
+            0 => format!("-{flag}"),
+            repeats => format!("-{flag} {}", repeats + 1),
+        };
+        let value = words.join(" ");
+        let text = format!("-{flag} {value}").trim_end().to_string();
+        settings.push(WrittenSetting { key, value, text });
+    }
+    settings
 }
 
 fn is_number(word: &str) -> bool {
