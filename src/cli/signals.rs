@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::cli::referee::leave_terminal;
+use crate::cli::terminal::note;
 use epdb::engine::kill_all;
 use epdb::new_file::abandon_all;
 
@@ -14,6 +15,14 @@ pub(crate) struct Interrupted;
 
 /// True after an interrupt, if interrupts end only the current work.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Line for the user if a signal ends the process.
+static LAST_WORDS: OnceLock<&'static str> = OnceLock::new();
+
+/// Makes a signal that ends the process print this line.
+pub(crate) fn set_last_words(text: &'static str) {
+    LAST_WORDS.get_or_init(|| text);
+}
 
 /// Whether the command handles signals itself.
 static LEFT: AtomicBool = AtomicBool::new(false);
@@ -78,6 +87,7 @@ pub(crate) fn install() -> std::io::Result<()> {
                 continue;
             }
             leave_terminal();
+            LAST_WORDS.get().into_iter().for_each(|text| note!("{text}"));
             let _held_until_the_end = (kill_all(), abandon_all());
             signal_hook::low_level::emulate_default_handler(signal).ok();
         }

@@ -95,6 +95,26 @@ fn a_tournament_resumes_after_its_referee_is_killed() {
     check(&scratch, 144);
 }
 
+/// A referee that is interrupted says how to go on.
+#[test]
+fn an_interrupted_referee_says_how_to_go_on() {
+    let scratch = tournament(12);
+    let mut referee = std::process::Command::new(assert_cmd::cargo::cargo_bin("epdb"))
+        .args(["referee", "--plain", "t.toml"])
+        .current_dir(scratch.path(""))
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_log(&scratch, 3000, &mut referee);
+    let id = referee.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let seen = referee.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&seen.stderr);
+    assert!(!seen.status.success());
+    assert!(err.ends_with("stopped; run the same command to continue\n"), "{err}");
+}
+
 /// Clients are killed at 20 moments.
 #[test]
 fn a_tournament_continues_after_its_clients_are_killed() {

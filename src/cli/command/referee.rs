@@ -9,6 +9,7 @@ use anyhow::Context;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::referee::Display;
+use crate::cli::signals;
 use crate::cli::terminal::note;
 use epdb::referee::Standings;
 use epdb::referee::log::SettingsText;
@@ -65,11 +66,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             address => display.message(&format!("listening for clients at {address}")),
         }
         display.connect(&referee, args.attended);
+        signals::set_last_words(STOPPED);
         has_ended = referee.run(&mut display)?;
     }
     let standings = display.close();
     if !has_ended {
-        note!("stopped; run the same command to continue");
+        note!("{STOPPED}");
     }
     let mut output = open_output(None)?;
     if let Some(standings) = standings {
@@ -78,6 +80,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     output.finish()?;
     Ok(Outcome::Done)
 }
+
+const STOPPED: &str = "stopped; run the same command to continue";
 
 fn write_table(standings: &Standings, args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
     match args {
@@ -93,7 +97,7 @@ fn write_table(standings: &Standings, args: &Args, out: &mut impl Write) -> anyh
 }
 
 /// The options that may stand anywhere, and how many values they have.
-const OPTIONS: [(&str, usize); 9] = [
+const OPTIONS: [(&str, usize); 11] = [
     ("--observe", 0),
     ("--attended", 0),
     ("--plain", 0),
@@ -103,6 +107,8 @@ const OPTIONS: [(&str, usize); 9] = [
     ("--color", 1),
     ("--quiet", 0),
     ("-q", 0),
+    ("--help", 0),
+    ("-h", 0),
 ];
 
 /// Moves the options of epdb before the cutechess options, which may be any words.

@@ -10,7 +10,7 @@ use ratatui::widgets::Paragraph;
 use super::theme::Theme;
 use crate::cli::referee::display::game::{self, PANEL};
 use crate::cli::terminal::{Letters, escaped};
-use epdb::referee::{RunningGame, Snapshot};
+use epdb::referee::{RunningGame, Snapshot, Tournament};
 
 /// Maximum number of stored messages.
 const KEPT_MESSAGES: usize = 100;
@@ -72,7 +72,9 @@ impl Screen {
     fn head<'s>(&self, snapshot: &'s Snapshot<'_>) -> Line<'s> {
         let (running, over) = (snapshot.running.len(), snapshot.finished.len());
         let to_come = snapshot.to_come.len();
-        let title = format!("{}  ", snapshot.tournament.event);
+        let Tournament { event, pgn, .. } = snapshot.tournament;
+        let name = pgn.file_stem().unwrap_or_default().to_string_lossy();
+        let title = format!("{}  ", if event == "?" { &*name } else { event });
         let counts = format!("{over} finished, {running} running, {to_come} to go  ");
         let state = match (snapshot.has_ended, snapshot.is_paused) {
             (true, _) => "ended",

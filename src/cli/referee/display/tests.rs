@@ -144,6 +144,14 @@ fn what_has_no_room_for_a_board_is_a_line() {
 }
 
 #[test]
+fn a_tournament_without_an_event_has_the_name_of_its_file() {
+    let settings = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+    let tournament = Tournament::from_toml(settings, "winter.toml").unwrap();
+    let shown = text(&drawn(&Screen::new(LETTERS), &snapshot(&tournament, 1), 80, 24));
+    assert!(shown.starts_with("winter  0 finished"), "{shown}");
+}
+
+#[test]
 fn no_terminal_is_too_small() {
     let tournament = tournament();
     let mut screen = Screen::new(LETTERS);
