@@ -43,6 +43,23 @@ fn a_script_has_no_prompt_and_prints_what_it_asks_for() {
     assert_eq!((done.out, done.err.as_str(), done.status), (format!("{AFTER_E4}\n"), "", 0));
 }
 
+/// A position needs no command before it, nor do moves.
+#[test]
+fn a_line_may_be_a_position_alone() {
+    let scratch = Scratch::new();
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;";
+    let done =
+        script(&scratch, &[], &[line, "epd", "e4 Kd7", "new", &format!("fen {line}"), "epd"]);
+    assert_eq!((done.out, done.err.as_str(), done.status), (format!("{line}\n{line}\n"), "", 0));
+    for (wrong, place) in [
+        ("4k3/8/8/8/8/8/4P3 w - -", "-:1:1: error[E-FEN-RANKS]"),
+        ("4k3/8/8/8/8/8/4P4/4K3 w - -", "-:1:15: error[E-FEN-RANKSUM]"),
+    ] {
+        let done = script(&scratch, &[], &[wrong]);
+        assert!(done.err.starts_with(place) && done.status == 2, "{}", done.err);
+    }
+}
+
 #[test]
 fn the_first_error_ends_a_script_and_changes_nothing() {
     let scratch = Scratch::new();

@@ -150,7 +150,7 @@ pub(super) fn help_list() -> String {
     for verb in Verb::all() {
         text += &format!("{:<width$}  {}\n", verb.usage(), verb.about());
     }
-    text + "Any other line is read as moves. `#` begins a comment. Put names with spaces in quotes."
+    text + "Any other line is read as a FEN or as moves. `#` begins a comment. Put names with spaces in quotes."
 }
 
 /// The help of one command.
@@ -162,7 +162,7 @@ pub(super) fn help_of(name: &str) -> anyhow::Result<String> {
         anyhow::bail!("there is no command `{name}`{advice}");
     };
     let mut text = format!("{}: {}", verb.usage(), verb.about());
-    if let Some(alias) = verb.alias() {
+    for alias in verb.aliases() {
         text += &format!("; also `{alias}`");
     }
     if let Some(command) = subcommands::command(verb) {

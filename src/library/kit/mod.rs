@@ -1,4 +1,4 @@
-//! The command processor of the SAN Kit. A line is a command: it sets a position, plays moves,
+//! The command processor of the SAN Kit. A line is a command, a FEN or moves: it sets a position, plays moves,
 //! takes them back, or changes the current record.
 //!
 //! The processor does no input or output itself: a command returns a [`Reply`]. A command that
@@ -134,7 +134,7 @@ impl Session {
         registers
     }
 
-    /// Executes a line: a command with its operands, or moves. Blank lines and comments, which
+    /// Executes a line: a command with its operands, a FEN, or moves. Blank lines and comments, which
     /// begin with `#`, do nothing.
     ///
     /// # Errors
@@ -151,6 +151,7 @@ impl Session {
         let operands = operands.trim_start();
         let (read, reply) = match Verb::named(word) {
             Some(verb) => (operands, self.obey(verb, operands.trim_end())),
+            None if is_placement(word) => (text, self.set_position(text.trim_end())),
             None => (text, self.play_only(word, text)),
         };
         let before = line.len() - read.len();
@@ -244,6 +245,11 @@ impl Session {
         self.line.edit(edited);
         Ok(Reply::Done)
     }
+}
+
+/// Whether a word is the first field of a FEN, valid or not, and neither a move nor a result.
+fn is_placement(word: &str) -> bool {
+    word.matches('/').count() > 2
 }
 
 /// The end of the warning about an illegal position from which no moves can be played.

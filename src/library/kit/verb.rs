@@ -66,7 +66,7 @@ pub enum Verb {
 struct Facts {
     verb: Verb,
     name: &'static str,
-    alias: Option<&'static str>,
+    aliases: &'static [&'static str],
     operands: &'static str,
     about: &'static str,
 }
@@ -77,16 +77,24 @@ const fn facts(
     operands: &'static str,
     about: &'static str,
 ) -> Facts {
-    Facts { verb, name, alias: None, operands, about }
+    Facts { verb, name, aliases: &[], operands, about }
 }
 
-const fn or(alias: &'static str, facts: Facts) -> Facts {
-    Facts { alias: Some(alias), ..facts }
+const fn or(aliases: &'static [&'static str], facts: Facts) -> Facts {
+    Facts { aliases, ..facts }
 }
 
 /// One row per command, in the order of [`Verb`].
 const FACTS: [Facts; 28] = [
-    or("svde", facts(Verb::Svfe, "svfe", "FEN", "set the position, operations behind it included")),
+    or(
+        &["svde", "fen"],
+        facts(
+            Verb::Svfe,
+            "svfe",
+            "FEN",
+            "set the position, with its operations; a FEN alone does too",
+        ),
+    ),
     facts(Verb::Dvfe, "dvfe", "", "show the position as FEN"),
     facts(Verb::New, "new", "", "begin again with the start array"),
     facts(Verb::Board, "board", "", "show the board"),
@@ -103,7 +111,7 @@ const FACTS: [Facts; 28] = [
     facts(Verb::Moves, "moves", "[OPTION...]", "list the legal moves in ordinal order"),
     facts(Verb::Perft, "perft", "N [OPTION...]", "count the lines of N legal moves"),
     or(
-        "record",
+        &["record"],
         facts(Verb::Record, "epd", "", "show the record: the position and its operations"),
     ),
     facts(Verb::Set, "set", "OPCODE [OPERAND...]", "set an operation of the record"),
@@ -136,7 +144,7 @@ const FACTS: [Facts; 28] = [
     facts(Verb::Games, "games", "[SOURCE] [OPTION...]", "show the games that reached it"),
     facts(Verb::Tfgg, "tfgg", "FILE [OUT]", "make games regular: the seven tags and the moves"),
     facts(Verb::Help, "help", "[COMMAND]", "show the commands, or one of them"),
-    or("exit", facts(Verb::Quit, "quit", "", "end; so do Ctrl-D and the end of a script")),
+    or(&["exit"], facts(Verb::Quit, "quit", "", "end; so do Ctrl-D and the end of a script")),
 ];
 
 const _: () = {
@@ -161,7 +169,7 @@ impl Verb {
     /// assert_eq!(Verb::named("e4"), None);
     /// ```
     pub fn named(name: &str) -> Option<Verb> {
-        let has_name = |facts: &&Facts| facts.name == name || facts.alias == Some(name);
+        let has_name = |facts: &&Facts| facts.name == name || facts.aliases.contains(&name);
         FACTS.iter().find(has_name).map(|facts| facts.verb)
     }
 
@@ -185,9 +193,9 @@ impl Verb {
         self.facts().name
     }
 
-    /// The alias.
-    pub const fn alias(self) -> Option<&'static str> {
-        self.facts().alias
+    /// The other names.
+    pub const fn aliases(self) -> &'static [&'static str] {
+        self.facts().aliases
     }
 
     /// The operands; optional ones are in brackets.
