@@ -93,7 +93,7 @@ impl<'a> QueryReader<'a> {
             if let Some((place, argument)) = self.arguments.next() {
                 let text = argument.to_string_lossy();
                 let mut question = Question { asked, args, diagnostics };
-                question.read("FEN", place as u64 + 1, 0, text.as_bytes(), text.as_bytes())?;
+                question.read("position", place as u64 + 1, 0, text.as_bytes(), text.as_bytes())?;
             } else if self.open.is_some() {
                 let may_wait = asked.is_empty() || limit.waits;
                 if !may_wait && !self.is_waiting()? {
@@ -179,7 +179,7 @@ pub(crate) fn parse_position(
 ) -> anyhow::Result<PositionLine> {
     let text = words.join(" ");
     let line = PositionLine::parse(text.as_bytes(), options)
-        .map_err(|error| anyhow::anyhow!("POSITION:1:{error}"))?;
+        .map_err(|error| anyhow::anyhow!("position:1:{error}"))?;
     match line {
         Some(line) => Ok(line),
         None if text.is_empty() => Ok(PositionLine::new(Position::START)),

@@ -343,7 +343,7 @@ fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> 
             error.message
         ),
     };
-    Ok(Source::from_bytes("FEN", line, &options.clone().format(FileFormat::Epd))?)
+    Ok(Source::from_bytes("position", line, &options.clone().format(FileFormat::Epd))?)
 }
 
 /// Opens a source without options except for its format, if that is known.

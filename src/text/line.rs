@@ -63,7 +63,12 @@ impl PositionLine {
         let mut line = PositionLine::new(Position::START);
         match line.play(text, 0, options.profile) {
             Err(found) if line.moves.is_empty() && found.code != codes::E_MOVE_ILLEGAL => {
-                Err(error)
+                let is_fen = error.code != codes::E_EPD_FIELDS || text.contains(&b'/');
+                let message = format!("{} is neither a FEN nor moves", shown(text.trim_ascii()));
+                Err(match is_fen {
+                    true => error,
+                    false => Diagnostic::error(error.code, error.column, message),
+                })
             }
             played => played.map(|()| Some(line)),
         }

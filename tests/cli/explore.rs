@@ -408,7 +408,7 @@ fn a_move_that_is_not_legal_is_named() {
         (&["e5"][..], "`e5` is not legal in the start position"),
         (&["Ke2"], "`Ke2` is not legal in the start position"),
         (&["e4", "Ke3"], "`Ke3` is not legal in rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b"),
-        (&["xyz"], "has 1 of the four fields"),
+        (&["xyz"], "`xyz` is neither a FEN nor moves"),
     ] {
         let done = explore(&scratch, &[&["lib.epa"], moves].concat());
         assert_eq!((done.status, done.out.as_str()), (2, ""));

@@ -53,7 +53,7 @@ pub(crate) fn moves(args: &MovesArgs) -> anyhow::Result<Outcome> {
             "-",
             &args.read.options(),
         )?,
-        text => position(text, "POSITION", &args.read.options())?,
+        text => position(text, "position", &args.read.options())?,
     };
     let Ok(playable) = Playable::new(&position) else {
         anyhow::bail!(
@@ -119,7 +119,7 @@ pub(crate) fn perft(args: &PerftArgs) -> anyhow::Result<Outcome> {
 }
 
 fn of_position(args: &PerftArgs, text: &str) -> anyhow::Result<Outcome> {
-    let position = position(text, "POSITION", &args.read.form.options())?;
+    let position = position(text, "position", &args.read.form.options())?;
     let playable = Playable::new(&position).map_err(|_| anyhow::anyhow!(NOT_PLAYABLE))?;
     let mut out = open_output(None)?;
     let mut total = 0_u64;
