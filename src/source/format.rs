@@ -218,7 +218,7 @@ const fn foreign(name: &'static str, advice: &'static str) -> Foreign {
 }
 
 /// Signatures of formats that cannot be read.
-const FOREIGN: [(&[u8], Foreign); 11] = [
+const FOREIGN: [(&[u8], Foreign); 12] = [
     (b"BZh", foreign("bzip2", "`bzip2 -dc` gives its text")),
     (b"\xfd7zXZ\0", foreign("xz", "`xz -dc` gives its text")),
     (b"PK\x03\x04", foreign("a zip archive", "`unzip -p` gives the text of its files")),
@@ -228,6 +228,13 @@ const FOREIGN: [(&[u8], Foreign); 11] = [
     (b"\x04\x22\x4d\x18", foreign("lz4", "`lz4 -dc` gives its text")),
     (b"LZIP\x01", foreign("lzip", "`lzip -dc` gives its text")),
     (b"\x1f\x9d", foreign("compress (.Z)", "`uncompress -c` gives its text")),
+    (
+        b"BINP",
+        foreign(
+            "a binpack of training positions",
+            "`stockfish convert FILE.binpack FILE.plain`, of its branch `tools`, gives them as text",
+        ),
+    ),
     (b"SQLite format 3\0", foreign("an SQLite database", "export its positions as text")),
     (b"\xff\xfe\0\0", foreign("UTF-32", "`iconv -f UTF-32 -t UTF-8` makes it readable")),
 ];

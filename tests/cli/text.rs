@@ -45,6 +45,7 @@ fn foreign_formats_are_named_once() {
         ("a.bz2", &b"BZh91AY&SY\x03\n\n"[..], "bzip2"),
         ("a.epd.xz", b"\xfd7zXZ\0\0\x04\n\n", "xz"),
         ("a.epd", b"PK\x03\x04\n\n", "a zip archive"),
+        ("a.binpack", b"BINP\x10\0\0\0\x01\n\n", "a binpack of training positions"),
         ("a.7z", b"7z\xbc\xaf\x27\x1c\0\n\n", "a 7z archive"),
         ("book.epd", &book, "a Polyglot opening book"),
     ] {
