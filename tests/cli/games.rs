@@ -306,6 +306,19 @@ fn games_are_deduped_and_split() {
     assert_eq!(scratch.run(&["count", "r1.pgc", "r2.pgc"]).out, "6\n");
 }
 
+/// A folder that a pattern names is made, also where no value is part of its name.
+#[test]
+fn folders_of_the_parts_are_made() {
+    let scratch = tagged();
+    let by = ["split", "t.pgn", "--by", "Event", "-o", "made/events/%s.pgn"];
+    let numbered = ["split", "t.pgn", "--lines", "1", "-o", "made/parts/%d.pgn"];
+    for call in [&by, &numbered] {
+        let done = scratch.run(call);
+        assert_eq!(done.status, 0, "{}", done.err);
+    }
+    assert!(scratch.path("made/events").is_dir() && scratch.path("made/parts/1.pgn").is_file());
+}
+
 #[test]
 fn archives_are_named_by_dates() {
     let scratch = Scratch::new();

@@ -1,7 +1,7 @@
 //! `epdb split`: one collection in several files.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf, is_separator};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -34,8 +34,8 @@ use epdb::spill::Sorter;
 /// same part. With --lines the parts follow one another. With --by there is one file for each value
 /// of a field (see `epdb help where`); records keep their order, and %s in the pattern stands for
 /// the value (_ for records without the field). With several fields there is a file for each
-/// combination and one %s per field; folders with %s in their name are created. Dates are written
-/// YYYY by year, YYYYMM by month, YYYYMMDD by day, with 0 for each ? of a date.
+/// combination and one %s per field. Missing folders are created. Dates are written YYYY by year,
+/// YYYYMM by month, YYYYMMDD by day, with 0 for each ? of a date.
 ///
 /// With .pgn or .pgc files, or with --games, games are split as games.
 #[derive(clap::Args, Clone, Debug)]
@@ -132,14 +132,6 @@ impl Names {
         match self {
             Names::Numbers(_) => 0,
             Names::Values(pieces) => pieces.len() - 1,
-        }
-    }
-
-    /// True if values are part of the names of folders.
-    fn has_folders(&self) -> bool {
-        match self {
-            Names::Numbers(_) => false,
-            Names::Values(pieces) => pieces[1..].iter().any(|it| it.contains(is_separator)),
         }
     }
 
@@ -391,7 +383,7 @@ impl Part {
     ) -> anyhow::Result<Part> {
         let name = args.output.write(number, values);
         let path = PathBuf::from(&name);
-        if let Some(folder) = path.parent().filter(|_| args.output.has_folders()) {
+        if let Some(folder) = path.parent() {
             let made = std::fs::create_dir_all(folder);
             made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
         }
