@@ -441,17 +441,18 @@ fn lines_and_cards_are_written_for_trainers() {
     let cards = scratch.text("c.tsv");
     let lines: Vec<&str> = cards.lines().collect();
     assert_eq!(
-        lines[..5],
+        lines[..6],
         [
             "#separator:tab",
             "#html:false",
-            "#columns:FEN\tAnswer\tLine\tComment\tID",
+            "#columns:FEN\tAnswer\tLine\tComment\tID\tTags",
             "#guid column:5",
-            &format!("{START} 0 1\te4\t\talways\tepdb-463b96181691fc9c"),
+            "#tags column:6",
+            &format!("{START} 0 1\te4\t\talways\tepdb-463b96181691fc9c\twhite"),
         ]
     );
-    assert!(lines[5..].iter().any(|line| line.contains("\tNf3 or c3\t1. e4 c5\t\t")), "{cards}");
-    assert_eq!(lines.len(), 4 + 3, "{cards}");
+    assert!(lines[6..].iter().any(|line| line.contains("\tNf3 or c3\t1. e4 c5\t\t")), "{cards}");
+    assert_eq!(lines.len(), 5 + 3, "{cards}");
     // Ids stay if the repertoire grows, and comments have no commands.
     let more = LINES
         .replace("{always}", "{\"best\" [%csl Ge4] by test} d5 (1... e6 2. d4)")
@@ -461,8 +462,9 @@ fn lines_and_cards_are_written_for_trainers() {
     let again = scratch.run(&[&call[..], &["--cards", "c.tsv"]].concat());
     assert_eq!(again.status, 0, "{}", again.err);
     let again = scratch.text("c.tsv");
-    let first = format!("{START} 0 1\te4\t\t\"\"\"best\"\" by test\"\tepdb-463b96181691fc9c");
-    assert_eq!(again.lines().nth(4), Some(first.as_str()), "{again}");
+    let first =
+        format!("{START} 0 1\te4\t\t\"\"\"best\"\" by test\"\tepdb-463b96181691fc9c\twhite");
+    assert_eq!(again.lines().nth(5), Some(first.as_str()), "{again}");
     let alone = scratch.run(&[&call[..], &["--training", "t.pgn"]].concat());
     assert_eq!(alone.status, 2, "{}", alone.err);
 }

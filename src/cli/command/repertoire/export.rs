@@ -75,11 +75,10 @@ fn write_games(path: &Path, study: &Study<'_>, lines: &[TrainingLine]) -> anyhow
     let mut covered = 0.0;
     for (place, line) in lines.iter().enumerate() {
         covered += line.share;
-        let own = if study.side == Color::White { "white" } else { "black" };
         let tags = [
             ("Event", format!("Line {} of {}", place + 1, lines.len())),
             ("Round", (place + 1).to_string()),
-            ("Orientation", own.to_string()),
+            ("Orientation", side_name(study.side).to_string()),
         ];
         let tags = tags.map(|(name, value)| (name.to_string(), value));
         let game = study.lines.line_game(line, &tags, &comment(line.share, covered))?;
@@ -91,6 +90,13 @@ fn write_games(path: &Path, study: &Study<'_>, lines: &[TrainingLine]) -> anyhow
     let lines = many(lines.len() as u64, "line");
     note!("{}: {lines} of play, {:.1} % of the games", path.display(), 100.0 * covered);
     Ok(())
+}
+
+const fn side_name(side: Color) -> &'static str {
+    match side {
+        Color::White => "white",
+        Color::Black => "black",
+    }
 }
 
 /// The frequency of a line, and the share of all games that this line and the lines before it
@@ -106,10 +112,11 @@ fn comment(share: f64, covered: f64) -> String {
     format!("1 in {every} {games}; {:.1} % are covered so far", 100.0 * covered)
 }
 
-const COLUMNS: [&str; 5] = ["FEN", "Answer", "Line", "Comment", "ID"];
+const COLUMNS: [&str; 6] = ["FEN", "Answer", "Line", "Comment", "ID", "Tags"];
 
 /// Writes cards with the header lines of Anki's manual, "Importing: text files". Each card has the
-/// id of a note, so that importing the cards again replaces them.
+/// id of a note, so that importing the cards again replaces them. The column of tags is for note
+/// types without fields of these names: Anki would take the answers for tags.
 fn write_cards(
     path: &Path,
     study: &Study<'_>,
@@ -118,10 +125,10 @@ fn write_cards(
 ) -> anyhow::Result<()> {
     let mut out = open_other_output(Some(path), "a table of cards")?;
     let columns = COLUMNS.join("\t");
+    let [guid, tags] = [COLUMNS.len() - 1, COLUMNS.len()];
     write!(
         out,
-        "#separator:tab\n#html:false\n#columns:{columns}\n#guid column:{}\n",
-        COLUMNS.len()
+        "#separator:tab\n#html:false\n#columns:{columns}\n#guid column:{guid}\n#tags column:{tags}\n"
     )?;
     for card in cards {
         let root = card.set_up.as_ref().unwrap_or(&study.roots[0]);
@@ -141,6 +148,7 @@ fn write_cards(
             numbered(begins, &line),
             without_commands(&card.comments.join(" ")),
             format!("epdb-{:016x}", key::position_key(&card.position)),
+            side_name(study.side).to_string(),
         ];
         writeln!(out, "{}", fields.map(|field| quoted(&field)).join("\t"))?;
     }
