@@ -1,6 +1,8 @@
 //! Commands on archives: refused input, files that stay untouched, parts that are not decoded.
 
 use crate::scratch::Scratch;
+#[cfg(target_os = "linux")]
+use crate::{skipped::skipped, usage::on_a_terminal};
 use epdb::archive::{Archive, ArchiveWriter, PackOptions};
 
 const LINE: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;";
@@ -69,6 +71,20 @@ fn counting_an_archive_decodes_little() {
 
 /// What `verify` refuses no command hands out: rows and blocks under checks that hold, that no writer
 /// means.
+/// Packing has a bar of its own once all is read.
+#[cfg(target_os = "linux")]
+#[test]
+fn packing_much_shows_its_progress() {
+    let line = |number: u32| format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"{number}\";\n");
+    let scratch = Scratch::with("a.epd", (0..300_001).map(line).collect::<String>());
+    let call = "epdb pack a.epd -o a.epa --level fast";
+    let Some((shown, status)) = on_a_terminal(&scratch, call, "") else {
+        skipped("there is no `script`");
+        return;
+    };
+    assert!(shown.contains(" packing, ") && status == 0);
+}
+
 #[test]
 fn commands_refuse_what_verify_refuses() {
     let scratch = Scratch::new();

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use epdb::error::{self, At, ErrorKind, Result};
 use epdb::model::EpdRecord;
@@ -351,6 +352,43 @@ fn damaged_lines_of_others_are_answered() {
                 changed[place] = other;
                 answer(changed);
             }
+        }
+    }
+}
+
+/// The bytes that count as read are in proportion to the records read, also of files that are not read in order.
+#[test]
+fn counted_bytes_are_the_share_that_was_read() {
+    const RECORDS: u64 = 8192;
+    let folder = tempfile::tempdir().unwrap();
+    let line = |number: u64| format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"{number}\";\n");
+    let text: String = (0..RECORDS).map(line).collect();
+    let options = SourceOptions::new();
+    let all: Vec<EpdRecord> = Source::from_bytes("a.epd", text, &options)
+        .unwrap()
+        .records()
+        .collect::<Result<_>>()
+        .unwrap();
+    for name in ["a.epd", "a.epb", "a.epdb", "a.epa"] {
+        let path = folder.path().join(name);
+        write(&path, &all);
+        let bytes_read = Arc::<AtomicU64>::default();
+        let share =
+            || bytes_read.load(Ordering::Relaxed) * 100 / fs::metadata(&path).unwrap().len();
+        let options = SourceOptions::new().count_bytes(Arc::clone(&bytes_read));
+        let (mut count, mut halfway) = (0, 0);
+        let source = Source::open(&path, &options).unwrap();
+        let summary = source.read(&mut |_| {
+            count += 1;
+            if count == RECORDS / 2 {
+                halfway = share();
+            }
+            Ok::<_, epdb::Error>(ControlFlow::Continue(()))
+        });
+        summary.unwrap();
+        assert_eq!((count, share()), (RECORDS, 100), "{name}");
+        if ["a.epdb", "a.epa"].contains(&name) {
+            assert_eq!(halfway, 50, "{name}");
         }
     }
 }
