@@ -47,12 +47,15 @@ impl<A: Args> FromArgMatches for LazyHelp<A> {
     }
 }
 
-/// Builds a command. Commands with the same arguments may have their own first sentence.
+/// Builds a command. Commands with the same arguments may have their own first sentence and examples.
 fn describe<A: Args>(command: Command) -> Command {
-    let about = command.get_about().cloned();
+    let (about, examples) = (command.get_about().cloned(), command.get_after_help().cloned());
     let mut command = A::augment_args(command);
     if let Some(about) = about {
         command = command.about(about);
+    }
+    if let Some(examples) = examples {
+        command = command.after_help(examples);
     }
     if IN_FULL.load(Ordering::Relaxed) { command } else { help::with_short_page(command) }
 }

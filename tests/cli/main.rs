@@ -11,7 +11,7 @@
 //! - `shaping`: filter, table, join, sets, sort, edit and the like; `registers`; `comments`; `cut_short`; `typed`.
 //! - `shell`: commands from a script and typed in a terminal.
 //! - `targets`: outputs appear complete or not at all.
-//! - `usage`: help, messages and exit statuses; `readme`: the README.
+//! - `usage`: help, messages and exit statuses; `help_examples`: the examples of the help; `readme`: the README.
 //! - `damaged`, `faults`, `killed`: damaged files, failing system calls, killed imports.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -32,6 +32,8 @@ mod explore;
 #[cfg(unix)]
 mod faults;
 mod games;
+#[cfg(unix)]
+mod help_examples;
 mod kept_games;
 #[cfg(unix)]
 mod killed;

@@ -26,6 +26,27 @@ use epdb::library::sets::{By, Conflicts, Keep, OnConflict, RecordConflict, Selec
 use epdb::model::Operand;
 use epdb::source::{Encode, Output};
 
+pub(crate) const UNION_EXAMPLES: &str = "\
+Examples:
+  epdb union wac1.epd wac2.epd -o wac.epd
+  epdb union 2023.pgn 2024.pgn --by moves -o games.pgn";
+
+pub(crate) const DEDUPE_EXAMPLES: &str = "\
+Examples:
+  epdb dedupe book.epd -o unique.epd
+  epdb dedupe --list wac1.epd wac2.epd
+  epdb dedupe games.pgn --by moves -o unique.pgn";
+
+pub(crate) const INTERSECT_EXAMPLES: &str = "\
+Examples:
+  epdb intersect book.epd played.epd -o met.epd
+  epdb intersect wac1.epd wac2.epd --by record";
+
+pub(crate) const SUBTRACT_EXAMPLES: &str = "\
+Examples:
+  epdb subtract book.epd played.epd -o fresh.epd
+  epdb subtract wac.epd wac1.epd wac2.epd --by record";
+
 /// Merge the records of each position, in one file or in several
 ///
 /// Equal records become one, their tallies added together. Records with different operations become one
@@ -34,10 +55,6 @@ use epdb::source::{Encode, Output};
 ///
 /// For .pgn or .pgc output, or with --games, the first of equal games is kept.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  epdb dedupe book.epd -o unique.epd
-  epdb dedupe --list wac1.epd wac2.epd
-  epdb union 2023.pgn 2024.pgn --by moves -o games.pgn")]
 pub(crate) struct DedupeArgs {
     /// Records that are merged: same position (default), same board, or equal in everything. Games:
     /// moves; players, which is moves, players, date and result (default); or exact
@@ -280,9 +297,6 @@ fn write_rows(file: &mut Output, conflict: &RecordConflict, places: &Places) -> 
 /// Write the records of the first source that are in none (subtract) or in all (intersect) of the
 /// others, unchanged and in their order
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  epdb subtract book.epd played.epd -o fresh.epd
-  epdb intersect wac1.epd wac2.epd --by record")]
 pub(crate) struct SelectionArgs {
     /// The source whose records are written
     #[arg(value_name = "FILE")]

@@ -31,8 +31,8 @@ pub(crate) struct Args {
     /// Action for a record that is already in the store
     #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
     on_duplicate: OnDuplicateArg,
-    /// Count games into a library, with the `epdb tally` options it was built with; games counted
-    /// before are skipped
+    /// Count games into a library; give the `epdb tally` options that it was built with. Games
+    /// counted before are skipped
     #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "bm", "add",
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,
