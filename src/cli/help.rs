@@ -1,8 +1,11 @@
 //! `epdb help`: the first page, pages of commands that show only their own options, and the other
 //! pages.
 
+use std::env;
 use std::io::{self, IsTerminal, Write};
+use std::process::{self, Stdio};
 
+use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Args as _, Command};
 
 use crate::cli::args::{
@@ -13,7 +16,7 @@ use crate::cli::engines::ProcessArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_page;
-use crate::cli::{pages, terminal};
+use crate::cli::{pages, signals, terminal};
 
 /// Show the page of a command, or another page
 #[derive(clap::Args, Clone, Debug)]
@@ -226,7 +229,9 @@ fn shared_options() -> String {
         .render_help();
     page += options.to_string().trim_end();
     page += "\n\nEvery command has -q, --quiet: print errors only, no warnings and no summaries.\n\
-             And --color WHEN: colours always, never, or auto (on a terminal, unless NO_COLOR is set).\n";
+             And --color WHEN: colours always, never, or auto (on a terminal, unless NO_COLOR is set).\n\n\
+             On a terminal, pages of help are shown in the pager that the variable PAGER names, by default less;\n\
+             PAGER=cat turns it off.\n";
     page
 }
 
@@ -235,13 +240,45 @@ pub(crate) fn run(mut cli: Command, Args { page: words }: &Args) -> anyhow::Resu
     cli.build();
     let mut cli = on_first_page(cli);
     let page = page(&mut cli, words).ok_or_else(|| unknown(&cli, &words.join(" ")))?;
-    let mut out = open_page();
-    out.write_all(page.as_bytes())?;
-    if !page.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.finish()?;
+    show(&page)?;
     Ok(Outcome::Done)
+}
+
+/// Prints a page; on a terminal, in a pager.
+pub(crate) fn show(page: &str) -> anyhow::Result<()> {
+    let page = format!("{}\n", page.trim_end_matches('\n'));
+    if !show_in_pager(&page) {
+        let mut out = open_page();
+        out.write_all(page.as_bytes())?;
+        out.finish()?;
+    }
+    Ok(())
+}
+
+/// Shows a page in the pager that `PAGER` names, by default `less`, which ends if the page fits on the
+/// screen. False if standard output is not a terminal, or there is no pager.
+fn show_in_pager(page: &str) -> bool {
+    let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
+    let pager = env::var("PAGER").unwrap_or_else(|_| "less".into());
+    let words = shell_words::split(&pager).unwrap_or_default();
+    let Some((program, arguments)) = words.split_first() else { return false };
+    if !io::stdout().is_terminal() || is_dumb || program == "cat" {
+        return false;
+    }
+    let mut command = process::Command::new(program);
+    command.args(arguments).stdin(Stdio::piped());
+    if env::var_os("LESS").is_none() {
+        command.env("LESS", "FRX");
+    }
+    // Ctrl-C is for the pager.
+    let Ok(mut pager) = signals::interrupt_work_only().and_then(|()| command.spawn()) else {
+        return false;
+    };
+    if let Some(mut input) = pager.stdin.take() {
+        // A pager that is left early does not read to the end.
+        input.write_all(page.as_bytes()).ok();
+    }
+    pager.wait().is_ok()
 }
 
 fn page(cli: &mut Command, words: &[String]) -> Option<String> {
@@ -255,7 +292,11 @@ fn page(cli: &mut Command, words: &[String]) -> Option<String> {
 }
 
 fn command_page(command: &mut Command) -> String {
-    let page = command.render_long_help();
+    colored(&command.render_long_help())
+}
+
+/// A page with colours if standard output wants them.
+pub(crate) fn colored(page: &StyledStr) -> String {
     if terminal::wants_color(io::stdout().is_terminal()) {
         page.ansi().to_string()
     } else {

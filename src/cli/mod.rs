@@ -37,7 +37,7 @@ mod values;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use command::*;
@@ -51,8 +51,8 @@ use epdb::library::sets::Keep;
 /// positions as compact binary records, finds them by position and writes them back as canonical
 /// text.
 ///
-/// Data goes to standard output, everything else to standard error. Exit status: 0 done (repairs
-/// included), 1 something was rejected, not found or different, 2 the command failed.
+/// Data goes to standard output, all else to standard error. Exit status: 0 done (also with repairs
+/// or an empty result), 1 something was rejected, missing or different, 2 the command failed.
 #[derive(Parser, Debug)]
 #[command(name = "epdb", version, arg_required_else_help = true, disable_help_subcommand = true)]
 struct Cli {
@@ -88,7 +88,8 @@ enum Command {
     Normalize(LazyHelp<normalize::Args>),
     #[command(
         name = "pfdn",
-        about = "normalize to pure EPD: counters as operations, operands sorted"
+        about = "normalize to pure EPD: counters as operations, operands sorted",
+        after_help = "Example: epdb pfdn suite.epd -o pure.epd"
     )]
     Pfdn(LazyHelp<normalize::Args>),
     #[command(alias = "pfop")]
@@ -118,13 +119,26 @@ enum Command {
     Filter(LazyHelp<filter::Args>),
     Table(LazyHelp<table::Args>),
 
-    #[command(alias = "merge", about = "Write the records of all sources, merged by position")]
+    #[command(
+        alias = "merge",
+        about = "Write the records of all sources, merged by position",
+        after_help = sets::UNION_EXAMPLES
+    )]
     Union(LazyHelp<sets::DedupeArgs>),
-    #[command(about = "Write the records of the first source that are in all other sources")]
+    #[command(
+        about = "Write the records of the first source that are in all other sources",
+        after_help = sets::INTERSECT_EXAMPLES
+    )]
     Intersect(LazyHelp<sets::SelectionArgs>),
-    #[command(about = "Write the records of the first source that are in no other source")]
+    #[command(
+        about = "Write the records of the first source that are in no other source",
+        after_help = sets::SUBTRACT_EXAMPLES
+    )]
     Subtract(LazyHelp<sets::SelectionArgs>),
-    #[command(about = "Write each position once, its records merged")]
+    #[command(
+        about = "Write each position once, its records merged",
+        after_help = sets::DEDUPE_EXAMPLES
+    )]
     Dedupe(LazyHelp<sets::DedupeArgs>),
     Join(LazyHelp<join::Args>),
     Diff(LazyHelp<diff::Args>),
@@ -223,7 +237,10 @@ fn refuse(error: clap::Error) -> Outcome {
     let error = shortened(error);
     if !error.use_stderr() {
         // Failure to print the help is ignored, as for all messages.
-        error.print().ok();
+        match error.kind() {
+            ErrorKind::DisplayHelp => help::show(&help::colored(&error.render())).ok(),
+            _ => error.print().ok(),
+        };
         return Outcome::Done;
     }
     let text = error.render().to_string();

@@ -287,10 +287,30 @@ pub(crate) fn codes_page() -> String {
     for of_one_reader in entries.chunk_by(|one, next| group(one) == group(next)) {
         page.push('\n');
         for Code { code, meaning, .. } in of_one_reader {
-            page += &format!("{code:<18} {meaning}\n");
+            let mut code = *code;
+            for line in wrapped(meaning, 80) {
+                page += &format!("{code:<18} {line}\n");
+                code = "";
+            }
         }
     }
     page
+}
+
+/// The lines of a text, each at most `width` characters unless a word is longer.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
 }
 
 /// The page of a code, in any letter case.

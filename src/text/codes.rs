@@ -189,12 +189,12 @@ codes! {
         "a label of a training set, which is taken only when that is asked for",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [0.5]",
-        "ask for labels (ParseOptions::labels), and where there are scores say whose they are (score_view)";
+        "ask for labels, and where there are scores say whose they are";
     E_EPD_PERFT "E-EPD-PERFT"
         "perft counts in another dialect than `;D1 20`, which are taken only when that is asked for",
         REJECTED,
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -,20,400",
-        "ask for perft counts (ParseOptions::perft); a single count must be that of depth 1";
+        "ask for perft counts; a single count must be that of depth 1";
     W_EPD_DUP "W-EPD-DUP"
         "an operation is repeated",
         "one is kept",
@@ -274,7 +274,7 @@ codes! {
         "ce -32767 means checkmate, but the position is not checkmate",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce -32767;",
-        "where the text is of 1994 the value means an illegal position (ParseOptions::revision_1994)";
+        "where the text is of 1994 the value means an illegal position";
     E_MOVE_SYNTAX "E-MOVE-SYNTAX"
         "not the text of a move",
         REJECTED,
@@ -354,7 +354,7 @@ codes! {
         "moves after a position",
         "played: the record is that of the position after them; or kept as pv, where that is asked for",
         "startpos moves e2e4",
-        "ask for the first position (ParseOptions::keep_moves) if it is the one that is meant";
+        "ask for the first position if it is the one that is meant";
     W_LEN_CASTLE "W-LEN-CASTLE"
         "a castling right without its king and rook, or of a king on the a or h file",
         "dropped",
@@ -464,7 +464,7 @@ codes! {
         "a move that is not legal here, ambiguous or unreadable",
         "kept as text",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm Qh5;",
-        "correct the move or the position, or ask for moves in other notations (ParseOptions::repair_moves); a record with such a move cannot be scored as a problem";
+        "correct the move or the position, or ask for moves in other notations; a record with such a move cannot be scored as a problem";
     W_LEN_TARGET "W-LEN-TARGET"
         "a mate distance among moves",
         "written as a mate target",
@@ -744,7 +744,7 @@ codes! {
         "a character that Latin-1 does not have, or a control character",
         REFUSED,
         "…",
-        "write `?` in its place (PgcEncodeOptions::translit), or write the game as PGN in UTF-8";
+        "write `?` in its place, or write the game as PGN in UTF-8";
     E_PGC_CHECKSUM "E-PGC-CHECKSUM"
         "a game that does not match its checksum, two copies of a checksum that differ, or a game without a checksum after one with it",
         REFUSED,

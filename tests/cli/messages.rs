@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use crate::scratch::Scratch;
+#[cfg(target_os = "linux")]
+use crate::{skipped::skipped, usage::on_a_terminal};
 
 const GOOD: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";\n";
 
@@ -64,9 +66,10 @@ fn numbers_agree_with_their_nouns() {
 }
 
 #[test]
-fn codes_are_listed_with_a_line_each() {
+fn codes_are_listed_with_their_meanings() {
     let scratch = Scratch::new();
     let page = scratch.run(&["help", "codes"]).out;
+    assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
     assert!(!page.contains("**") && !page.contains("```"), "{page}");
     let listed =
         page.lines().filter(|line| line.starts_with("E-") || line.starts_with("W-")).count();
@@ -90,4 +93,45 @@ fn commands_that_take_files_show_it() {
         let page = scratch.run(&["help", command]).out;
         assert!(page.contains("[FILES]..."), "{command}: {page}");
     }
+}
+
+/// Advice about a code names no identifiers of the library.
+#[test]
+fn advice_names_options_and_not_functions() {
+    let scratch = Scratch::new();
+    for entry in epdb::text::codes::ALL {
+        let page = scratch.run(&["help", entry.code]).out;
+        assert!(!page.contains("::"), "{page}");
+    }
+}
+
+#[test]
+fn a_position_on_the_command_line_is_called_a_position() {
+    let scratch = Scratch::with("a.epd", GOOD);
+    for call in [
+        &["get", "a.epd", "e5"][..],
+        &["moves", "e5"],
+        &["perft", "-d", "1", "e5"],
+        &["play", "--moves", "Ke5", "startpos"],
+    ] {
+        let done = scratch.run(call);
+        assert!(done.err.contains("position:1"), "{call:?}: {}", done.err);
+        assert!(!done.err.contains("FEN:") && !done.err.contains("POSITION"), "{}", done.err);
+    }
+}
+
+/// On a terminal three examples of a code are enough.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_three_warnings_of_a_code() {
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - - id a;\n";
+    let scratch = Scratch::with("a.epd", line.repeat(9));
+    let Some((shown, status)) = on_a_terminal(&scratch, "epdb count a.epd", "") else {
+        skipped("there is no `script`");
+        return;
+    };
+    assert_eq!((shown.matches("warning[W-LEN-UNQUOTED]").count(), status), (3, 0), "{shown}");
+    assert!(shown.contains("W-LEN-UNQUOTED     warning           9"), "{shown}");
+    let piped = scratch.run(&["count", "a.epd"]).err;
+    assert_eq!(piped.matches("warning[W-LEN-UNQUOTED]").count(), 9, "{piped}");
 }

@@ -477,7 +477,11 @@ fn records_from_a_slow_pipe_are_answered_at_once() {
 /// Runs a command of a shell on a terminal of its own, with what is typed there, and gives what
 /// the terminal shows; `None` where there is no `script` to make one.
 #[cfg(target_os = "linux")]
-fn on_a_terminal(scratch: &Scratch, command: &str, typed: &str) -> Option<(String, i32)> {
+pub(crate) fn on_a_terminal(
+    scratch: &Scratch,
+    command: &str,
+    typed: &str,
+) -> Option<(String, i32)> {
     use std::io::Write;
     use std::process::{Command, Stdio};
 
@@ -494,6 +498,94 @@ fn on_a_terminal(scratch: &Scratch, command: &str, typed: &str) -> Option<(Strin
     child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
     let done = child.wait_with_output().unwrap();
     Some((String::from_utf8_lossy(&done.stdout).into_owned(), done.status.code().unwrap()))
+}
+
+/// Pages of help go through a pager on a terminal, and only there.
+#[cfg(target_os = "linux")]
+#[test]
+fn long_pages_are_shown_in_a_pager_on_a_terminal() {
+    let scratch = Scratch::new();
+    let shown = |variables: &str, call: &str| {
+        on_a_terminal(&scratch, &format!("TERM=xterm {variables} epdb {call}"), "")
+    };
+    let Some((through, status)) = shown("PAGER='tr a-z A-Z'", "help moves") else {
+        skipped("there is no `script`");
+        return;
+    };
+    assert!(through.contains("LIST THE LEGAL MOVES") && status == 0, "{through}");
+    for call in ["moves -h", "--help", "help codes"] {
+        let (through, _) = shown("PAGER='tr a-z A-Z'", call).unwrap();
+        assert_eq!(through, through.to_uppercase(), "{call}");
+    }
+    for pager in ["PAGER=", "PAGER=cat", "PAGER=./none", "TERM=dumb PAGER='tr a-z A-Z'"] {
+        let (direct, status) = shown(pager, "help moves").unwrap();
+        assert!(direct.contains("List the legal moves") && status == 0, "{pager}: {direct}");
+    }
+    let (left, status) = shown("PAGER=true", "help codes").unwrap();
+    assert_eq!((left.as_str(), status), ("", 0));
+    let (version, _) = shown("PAGER='tr a-z A-Z'", "--version").unwrap();
+    assert!(version.starts_with("epdb "), "{version}");
+    let piped = "PAGER='tr a-z A-Z' epdb help moves | cat";
+    assert!(on_a_terminal(&scratch, piped, "").unwrap().0.contains("List the legal moves"));
+}
+
+/// An empty result is a success; something that was named and is missing is not.
+#[test]
+fn exit_statuses_follow_one_rule() {
+    let scratch = Scratch::with("a.epd", format!("{START} id \"x\";\n"));
+    scratch.write("b.epd", format!("{START} id \"y\";\n"));
+    scratch.write("bad.epd", "junk\n");
+    scratch.write("repaired.epd", format!("{START} id x;\n"));
+    scratch.write("cut.pgn", "1. e4 e5 2. Ke5 *\n\n");
+    scratch.write("g.pgn", "1. e4 e5 *\n\n");
+    scratch.write("perft.epd", format!("{START} ;D1 21\n"));
+    scratch.run(&["tally", "g.pgn", "-o", "lib.epa", "--keep-games", "1"]);
+    let done = [
+        "normalize repaired.epd",
+        "filter a.epd --where pieces==3",
+        "games lib.epa e4",
+        "head -n 0 a.epd",
+        "intersect a.epd bad.epd --allow-rejects",
+        "table a.epd --columns bm",
+        "diff a.epd a.epd",
+        "dedupe a.epd b.epd",
+        "count cut.pgn --truncate-games",
+        "book make lib.epa -o empty.bin --min-games 9",
+    ];
+    let different = [
+        "normalize bad.epd",
+        "count bad.epd",
+        "count cut.pgn",
+        "verify bad.epd",
+        "get a.epd d4",
+        "explore lib.epa d4",
+        "games lib.epa d4",
+        "diff a.epd b.epd",
+        "dedupe a.epd b.epd --deny-conflicts",
+        "perft perft.epd -d 1",
+        "play --moves Ke5 a.epd",
+        "report a.epd --min-solved 100%",
+    ];
+    let failed = [
+        "normalize none.epd",
+        "normalize --unknown",
+        "filter a.epd --where ==",
+        "moves e5",
+        "explore lib.epa e5",
+        "head -n x a.epd",
+        "convert a.epd lib.epa",
+        "help nothing",
+    ];
+    for (status, calls) in [(0, &done[..]), (1, &different), (2, &failed)] {
+        for call in calls {
+            let done = scratch.run(&call.split(' ').collect::<Vec<_>>());
+            assert_eq!(done.status, status, "{call}: {}", done.err);
+        }
+    }
+    let rule = scratch.run(&["help"]).out.replace('\n', " ");
+    let stated = "Exit status: 0 done (also with repairs or an empty result), 1 something was rejected, \
+                  missing or different, 2 the command failed.";
+    assert!(rule.contains(stated), "{rule}");
 }
 
 #[cfg(target_os = "linux")]

@@ -20,7 +20,7 @@ static ADDRESS: LazyLock<String> = LazyLock::new(|| {
     };
     let server = Server::open(settings(), |_| {}).expect("a server");
     let address = server.address().to_string();
-    thread::spawn(move || server.run(|| Err(epdb::Error::new("nothing to read anew"))));
+    thread::spawn(move || server.run(|| Err(epdb::Error::new("reloading is not supported"))));
     address
 });
 

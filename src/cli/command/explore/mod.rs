@@ -29,8 +29,8 @@ use epdb::text::PositionLine;
 /// and reached, the number of games that reached the position after the move by any moves.
 /// Performance is the opponents' rating + 400 log10(s / (1 - s)), at most 800 away from it, where s
 /// is the mover's score. A move of an opening book has its weight and its share of all weights.
-/// Columns for which a terminal has no room are left out. Exit status 1 if the position is not
-/// found.
+/// A narrow terminal shows fewer columns. --json prints the object of the lichess explorer. Exit
+/// status 1 if the position is not found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb explore library.epa
