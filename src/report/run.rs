@@ -167,7 +167,7 @@ impl Run {
         let reading = Reading { theme: self.theme, is_mate_search: verb == Some("mate") };
         let problem = Problem::new(record, place, &reading);
         *memory_bytes = memory_bytes.checked_sub(problem.bytes()).ok_or_else(|| {
-            let what = "the problems take more memory_bytes than was given: raise --memory_bytes, or take fewer \
+            let what = "the problems take more memory than was given: raise --memory, or take fewer \
                         with --where";
             Error::new(what).at(place.clone())
         })?;

@@ -196,7 +196,7 @@ impl Writer<'_> {
             return Ok(());
         }
         Err(Error::new(format!(
-            "the tree has more than {most} moves: fewer plies, each position once, or more memory_bytes \
+            "the tree has more than {most} moves: fewer plies, each position once, or more memory \
              make it fit"
         )))
     }

@@ -192,7 +192,6 @@ fn limit(limit: &RunLimit) -> String {
         limit.depth.map(|depth| format!("depth {depth}")),
         limit.movetime.map(|time| format!("{} ms", number(time))),
         limit.clock.map(|time| format!("a clock of {} ms", number(time))),
-        limit.clock.map(|time| format!("a clock of {} ms", number(time))),
         limit.mate.map(|moves| format!("mate in {moves}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
