@@ -172,7 +172,7 @@ fn runs_have_names_of_their_own() {
         (&["report", "--names", "a=old.epd,a=old.epd"], "named twice"),
         (&["report", "--names", "old.epd"], "a name and a file"),
         (&["report", "missing.epd"], "missing.epd"),
-        (&["report", "old.epd", "--memory", "1K"], "--memory"),
+        (&["report", "old.epd", "--memory", "1K"], "raise --memory,"),
     ] {
         let done = scratch.run(call);
         assert!(done.status == 2 && done.err.contains(why), "{call:?}: {}", done.err);

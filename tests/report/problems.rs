@@ -195,6 +195,6 @@ fn problems_stay_within_the_memory() {
         (0..9).map(|_| run.add(&record("bm e4;"), 0, &place(1), &mut memory).is_ok()).collect();
     assert!(results[0] && !results[8], "{results:?}");
     let error = run.add(&record("bm e4;"), 0, &place(1), &mut 0).unwrap_err().to_string();
-    assert!(error.contains("a.epd") && error.contains("--memory"), "{error}");
+    assert!(error.contains("a.epd") && error.contains("raise --memory,"), "{error}");
     assert_eq!(problem("bm e4;").verdict, Verdict::Missed);
 }
