@@ -1,18 +1,18 @@
 //! The different positions of records, and the moves between them.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::prelude::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::cell::{Known, Origin};
+use super::cell::{Cell, Known, Origin};
 use super::graph::{Graph, Moves, Node};
 use super::pages::{Access, List, Pages};
 use super::solve::{OwnScores, Solution, solve};
 use crate::codec::{ordinal, packed};
 use crate::error::{Error, Result};
-use crate::library::by_key::ByKey;
+use crate::library::by_key::{ByKey, Place};
 use crate::library::ordered::{changed, hash_of};
 use crate::model::rules::{Move, PROMOTIONS, Playable, after, is_insufficient_material};
 use crate::model::{Position, Square};
@@ -24,9 +24,15 @@ const BATCH: usize = 1 << 14;
 /// The positions of records, with their own scores.
 #[derive(Debug)]
 pub(super) struct Positions {
-    directory: PathBuf,
     memory_bytes: usize,
-    keys: Sorter,
+    graph: Graph,
+    boards: Boards,
+    /// The positions of records.
+    nodes: List<Node>,
+    /// The first positions.
+    index: Index,
+    /// Positions for which the index has no room, with repetitions.
+    others: Sorter,
 }
 
 /// The score of a record, and its depth. If a position has several scores, the largest [`OwnScore`]
@@ -53,37 +59,91 @@ impl OwnScore {
         let depth = if has_depth == 1 { Some(u32::from_le_bytes([a, b, c, d])) } else { None };
         OwnScore { depth, ce: i16::from_le_bytes(ce) }
     }
+
+    /// Makes it the score of a position, if it is larger. The depth is kept as the distance, until the
+    /// moves are known.
+    fn offer_to(self, cell: &mut Cell) {
+        let before = match cell.known() {
+            Known::Score(ce) => OwnScore { depth: Some(cell.distance), ce },
+            _ => OwnScore::NONE,
+        };
+        if let (true, Some(depth)) = (self > before, self.depth) {
+            cell.set_known(Known::Score(self.ce));
+            cell.distance = depth;
+        }
+    }
 }
 
 impl Positions {
     /// An empty set. It uses about `memory_bytes` of memory, its graph included, and temporary
     /// files in `directory` for the rest.
     pub(super) fn new(directory: &Path, memory_bytes: usize) -> Positions {
-        let keys = Sorter::new(directory, memory_bytes / 2);
-        Positions { directory: directory.to_path_buf(), memory_bytes, keys }
+        Positions {
+            memory_bytes,
+            graph: Graph::with_memory(directory, memory_bytes / 8 * 3),
+            boards: Boards { bytes: List::new(Access::InOrder), ends: List::new(Access::InOrder) },
+            nodes: List::new(Access::Random),
+            index: Index { first: 0, boards: ByKey::new(memory_bytes / 2) },
+            others: Sorter::new(directory, memory_bytes / 8),
+        }
     }
 
     /// Adds the position of the next record.
     pub(super) fn add(&mut self, position: &Position, own: OwnScore) -> Result<()> {
         let board = packed::encode(&position.identity());
-        let mut payload = [0; 15];
-        payload[..7].copy_from_slice(&own.encode());
-        payload[7..].copy_from_slice(&self.keys.len().to_le_bytes());
-        Ok(self.keys.push(board.as_bytes(), &payload)?)
+        let place = self.index.place(board.as_bytes());
+        let node = match place.last {
+            Some(node) => node,
+            None if self.others.is_empty() && self.index.has_room(board.as_bytes()) => {
+                self.index.boards.insert(place, &[board.as_bytes()]);
+                self.boards.push(&mut self.graph, board.as_bytes())?
+            }
+            None => {
+                let mut payload = [0; 15];
+                payload[..7].copy_from_slice(&own.encode());
+                payload[7..].copy_from_slice(&(self.nodes.len() as u64).to_le_bytes());
+                self.others.push(board.as_bytes(), &payload)?;
+                return Ok(self.nodes.push(&mut self.graph.pages, 0)?);
+            }
+        };
+        self.nodes.push(&mut self.graph.pages, node)?;
+        own.offer_to(self.graph.cell_mut(node)?);
+        Ok(())
     }
 
     /// Solves all positions.
     pub(super) fn solve(self, own_scores: OwnScores) -> Result<SolvedPositions> {
-        let Positions { directory, memory_bytes, keys } = self;
-        // The other half is for the keys, and then for the index.
-        let mut graph = Graph::with_memory(directory, memory_bytes / 2);
-        let records = keys.len();
-        let (boards, nodes) = number_positions(keys.finish()?, records, &mut graph)?;
-        let moves = find_moves(&boards, &mut graph, memory_bytes / 2)?;
+        let Positions { memory_bytes, mut graph, mut boards, mut nodes, index, others } = self;
+        number_others(others.finish()?, &mut graph, &mut boards, &mut nodes)?;
+        // The other half is for the index.
+        graph.pages.set_memory(memory_bytes / 2)?;
+        let moves = find_moves(&boards, &mut graph, index, memory_bytes / 2)?;
         graph.pages.set_memory(memory_bytes)?;
         let solution = solve(graph, own_scores)?;
         SolvedPositions::new(boards, nodes, moves, solution)
     }
+}
+
+/// Adds the other positions, in the order of their keys.
+fn number_others(
+    mut others: Sorted,
+    graph: &mut Graph,
+    boards: &mut Boards,
+    nodes: &mut List<Node>,
+) -> Result<()> {
+    let (mut last, mut node) = (Vec::new(), 0);
+    while let Some((board, payload)) = others.next_entry()? {
+        let (own, record) = payload.split_first_chunk().ok_or_else(changed)?;
+        let record = u64::from_le_bytes(record.try_into().map_err(|_| changed())?);
+        if board != last {
+            node = boards.push(graph, board)?;
+            last.clear();
+            last.extend_from_slice(board);
+        }
+        OwnScore::decode(*own).offer_to(graph.cell_mut(node)?);
+        *nodes.get_mut(&mut graph.pages, record as usize)? = node;
+    }
+    Ok(())
 }
 
 /// Packed positions by number.
@@ -94,6 +154,13 @@ struct Boards {
 }
 
 impl Boards {
+    /// Adds a position, also to the graph.
+    fn push(&mut self, graph: &mut Graph, board: &[u8]) -> Result<Node> {
+        self.bytes.extend(&mut graph.pages, board)?;
+        self.ends.push(&mut graph.pages, self.bytes.len() as u64)?;
+        graph.add_position(Known::Nothing, 0)
+    }
+
     /// Replaces `out` by the bytes of positions, and `ends` by the end of each position in `out`.
     fn read(
         &self,
@@ -127,66 +194,32 @@ impl Boards {
     }
 }
 
-/// Adds the different positions to a graph, in the order of their keys. Returns the packed
-/// positions, and the number of the position of each record.
-fn number_positions(
-    mut keys: Sorted,
-    records: u64,
+/// Finds the moves between the positions of a graph. The first pass finds the moves that lead to
+/// positions of `index`, usually all. Each further pass uses an index of the next positions that fit
+/// into memory.
+fn find_moves(
+    boards: &Boards,
     graph: &mut Graph,
-) -> Result<(Boards, List<Node>)> {
-    let mut boards = Boards { bytes: List::new(Access::InOrder), ends: List::new(Access::InOrder) };
-    let mut nodes = List::new(Access::Random);
-    for _ in 0..records {
-        nodes.push(&mut graph.pages, 0)?;
-    }
-    let (mut last, mut best) = (Vec::new(), OwnScore::NONE);
-    while let Some((board, payload)) = keys.next_entry()? {
-        let (own, record) = payload.split_first_chunk().ok_or_else(changed)?;
-        let own = OwnScore::decode(*own);
-        let record = u64::from_le_bytes(record.try_into().map_err(|_| changed())?);
-        if board == last {
-            best = best.max(own);
-        } else {
-            boards.bytes.extend(&mut graph.pages, board)?;
-            let end = boards.bytes.len() as u64;
-            boards.ends.push(&mut graph.pages, end)?;
-            graph.add_position(Known::Nothing, 0)?;
-            last.clear();
-            last.extend_from_slice(board);
-            best = own;
-        }
-        let node = graph.len() as Node - 1;
-        if best.depth.is_some() {
-            graph.cell_mut(node)?.set_known(Known::Score(best.ce));
-        }
-        *nodes.get_mut(&mut graph.pages, record as usize)? = node;
-    }
-    Ok((boards, nodes))
-}
-
-/// Finds the moves between the positions of a graph. Each pass finds the moves that lead to as many
-/// positions as fit into an index in memory, which are usually all positions.
-fn find_moves(boards: &Boards, graph: &mut Graph, memory_bytes: usize) -> Result<List<PackedMove>> {
-    let mut moves = List::new(Access::InOrder);
-    let mut first = 0;
-    loop {
-        let mut index = Index { first, boards: ByKey::new(memory_bytes) };
-        let mut end = first as usize;
+    index: Index,
+    memory_bytes: usize,
+) -> Result<List<PackedMove>> {
+    let mut moves = find_moves_to(&index, boards, graph, List::new(Access::InOrder))?;
+    let mut end = index.boards.len();
+    drop(index);
+    while end < graph.len() {
+        let mut index = Index { first: end as Node, boards: ByKey::new(memory_bytes) };
         while end < graph.len() {
             let board = boards.get(&mut graph.pages, end as Node)?;
-            if end >= first as usize + MIN_INDEX && !index.boards.has_room(1, board.len()) {
+            if !index.has_room(&board) {
                 break;
             }
-            let place = index.boards.find(hash_of(&board), |entry| entry == board);
+            let place = index.place(&board);
             index.boards.insert(place, &[&board]);
             end += 1;
         }
         moves = find_moves_to(&index, boards, graph, moves)?;
-        first = end as Node;
-        if end == graph.len() {
-            return Ok(moves);
-        }
     }
+    Ok(moves)
 }
 
 /// Minimum number of positions in the index.
@@ -219,7 +252,7 @@ fn find_moves_to(
                 earlier_moves.read(&mut graph.pages, places, &mut targets_moves)?;
             } else {
                 let cell = graph.cell_mut(node)?;
-                cell.legal_moves = found.legal;
+                (cell.legal_moves, cell.distance) = (found.legal, 0);
                 if let Some(fact) = found.fact {
                     cell.set_known(Known::Fact(fact));
                 }
@@ -237,7 +270,8 @@ fn find_moves_to(
     Ok(moves)
 }
 
-/// An index of successive positions by their keys.
+/// Positions that follow each other, by key.
+#[derive(Debug)]
 struct Index {
     /// The number of the first position.
     first: Node,
@@ -254,6 +288,14 @@ struct Found {
 }
 
 impl Index {
+    fn place(&self, board: &[u8]) -> Place {
+        self.boards.find(hash_of(board), |entry| entry == board)
+    }
+
+    fn has_room(&self, board: &[u8]) -> bool {
+        self.boards.len() < MIN_INDEX || self.boards.has_room(1, board.len())
+    }
+
     fn moves_of(&self, board: &[u8]) -> Result<Found> {
         let mut found = Found::default();
         let Ok(playable) = Playable::new(&packed::decode(board)?.0) else { return Ok(found) };
@@ -277,7 +319,7 @@ impl Index {
 
     fn find(&self, position: &Position) -> Option<Node> {
         let board = packed::encode(&position.identity());
-        let place = self.boards.find(hash_of(board.as_bytes()), |entry| entry == board.as_bytes());
+        let place = self.place(board.as_bytes());
         place.last.map(|number| self.first + number)
     }
 }
