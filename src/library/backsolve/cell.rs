@@ -39,8 +39,8 @@ pub(super) struct Cell {
     /// Number of values that can still decide, because they are not counted off as bad: those of
     /// the moves, and the own value.
     pub(super) left: u32,
-    /// Plies to the origin of the value; 0 for mates, whose value shows the distance. Before the moves
-    /// are known, the depth of the score.
+    /// Number of plies to the origin of the value; 0 for mates, whose value shows the distance.
+    /// While the moves are not known yet, this is the depth of the score.
     pub(super) distance: u32,
     own: i16,
     pub(super) value: i16,

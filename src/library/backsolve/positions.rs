@@ -27,11 +27,11 @@ pub(super) struct Positions {
     memory_bytes: usize,
     graph: Graph,
     boards: Boards,
-    /// The positions of records.
+    /// The number of the position of each record.
     nodes: List<Node>,
-    /// The first positions.
+    /// An index of the first positions, as many as fit into memory.
     index: Index,
-    /// Positions for which the index has no room, with repetitions.
+    /// Positions of records for which the index has no room. A position may occur several times.
     others: Sorter,
 }
 
@@ -60,8 +60,8 @@ impl OwnScore {
         OwnScore { depth, ce: i16::from_le_bytes(ce) }
     }
 
-    /// Makes it the score of a position, if it is larger. The depth is kept as the distance, until the
-    /// moves are known.
+    /// Sets the score of a position if this score is larger than the one so far. The depth is kept
+    /// in [`Cell::distance`] until the moves are known.
     fn offer_to(self, cell: &mut Cell) {
         let before = match cell.known() {
             Known::Score(ce) => OwnScore { depth: Some(cell.distance), ce },
@@ -115,7 +115,7 @@ impl Positions {
     pub(super) fn solve(self, own_scores: OwnScores) -> Result<SolvedPositions> {
         let Positions { memory_bytes, mut graph, mut boards, mut nodes, index, others } = self;
         number_others(others.finish()?, &mut graph, &mut boards, &mut nodes)?;
-        // The other half is for the index.
+        // The other half of the memory is for the index.
         graph.pages.set_memory(memory_bytes / 2)?;
         let moves = find_moves(&boards, &mut graph, index, memory_bytes / 2)?;
         graph.pages.set_memory(memory_bytes)?;
@@ -124,7 +124,7 @@ impl Positions {
     }
 }
 
-/// Adds the other positions, in the order of their keys.
+/// Adds the positions that the index has no room for, in the order of their keys.
 fn number_others(
     mut others: Sorted,
     graph: &mut Graph,
@@ -154,7 +154,7 @@ struct Boards {
 }
 
 impl Boards {
-    /// Adds a position, also to the graph.
+    /// Adds a position to this list and to the graph.
     fn push(&mut self, graph: &mut Graph, board: &[u8]) -> Result<Node> {
         self.bytes.extend(&mut graph.pages, board)?;
         self.ends.push(&mut graph.pages, self.bytes.len() as u64)?;
@@ -195,8 +195,8 @@ impl Boards {
 }
 
 /// Finds the moves between the positions of a graph. The first pass finds the moves that lead to
-/// positions of `index`, usually all. Each further pass uses an index of the next positions that fit
-/// into memory.
+/// positions of `index`, which usually are all positions. Each further pass uses an index of the
+/// next positions that fit into memory.
 fn find_moves(
     boards: &Boards,
     graph: &mut Graph,
@@ -270,7 +270,7 @@ fn find_moves_to(
     Ok(moves)
 }
 
-/// Positions that follow each other, by key.
+/// An index of successive positions by their keys.
 #[derive(Debug)]
 struct Index {
     /// The number of the first position.

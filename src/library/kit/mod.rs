@@ -1,5 +1,5 @@
-//! The command processor of the SAN Kit. A line is a command, a FEN or moves: it sets a position, plays moves,
-//! takes them back, or changes the current record.
+//! The command processor of the SAN Kit. A line is a command, a FEN or moves. It sets a position,
+//! plays moves, takes them back, or changes the current record.
 //!
 //! The processor does no input or output itself: a command returns a [`Reply`]. A command that
 //! needs files or other programs is returned to the caller.
@@ -247,7 +247,8 @@ impl Session {
     }
 }
 
-/// Whether a word is the first field of a FEN, valid or not, and neither a move nor a result.
+/// Whether a word is meant as the first field of a FEN, and not as a move or a result. The field
+/// need not be valid.
 fn is_placement(word: &str) -> bool {
     word.matches('/').count() > 2
 }

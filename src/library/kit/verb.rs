@@ -161,7 +161,7 @@ impl Verb {
         FACTS.iter().map(|facts| facts.verb)
     }
 
-    /// The command with this name or alias.
+    /// The command that has this name, or has it as an alias.
     ///
     /// ```
     /// use epdb::library::kit::Verb;
@@ -193,7 +193,7 @@ impl Verb {
         self.facts().name
     }
 
-    /// The other names.
+    /// The other names of the command.
     pub const fn aliases(self) -> &'static [&'static str] {
         self.facts().aliases
     }
