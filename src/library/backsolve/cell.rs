@@ -130,8 +130,8 @@ impl Cell {
         (!self.is(Cell::UNKNOWN)).then_some(self.value)
     }
 
-    /// Whether the move to `target` gives the position its value and leads towards the origin of the
-    /// value.
+    /// Whether the move to `target` gives the position its value and leads towards the origin of
+    /// the value.
     pub(super) fn is_best(&self, target: &Cell) -> bool {
         let is_nearer = || target.distance + 1 == self.distance;
         target.value().map(seen_before) == Some(self.value)
