@@ -1,4 +1,5 @@
-"""Items that formats/epd_record.md (section 2), formats/archive.md (section 1) and others share: integers, CRC32C, bits."""
+"""Items that formats/epd_record.md (section 2), formats/archive.md (section 1) and others share: integers, CRC32C, bits, zstd."""
+import zstandard
 
 
 class Refused(Exception):
@@ -115,3 +116,16 @@ class Bits:
 
     def finish(self):
         refuse_if(self.left > 7 or self.value, "bits after the last")
+
+
+def unpacked(frame, length, dictionary=b""):
+    """A zstd frame of known length."""
+    given = zstandard.ZstdCompressionDict(dictionary, dict_type=zstandard.DICT_TYPE_RAWCONTENT) if dictionary else None
+    try:
+        stream = zstandard.ZstdDecompressor(dict_data=given).decompressobj()
+        out = stream.decompress(frame)
+        refuse_if(not stream.eof or stream.unused_data, "not exactly one zstd frame")
+    except zstandard.ZstdError as fault:
+        raise Refused(f"zstd: {fault}") from None
+    refuse_if(len(out) != length, "a zstd frame of another length")
+    return out

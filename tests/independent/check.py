@@ -7,11 +7,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import archive
 import board
+import kept_games
 import moves
+import pgc
+import pgn
 import polyglot
+import profiles
 import record
+import redb
 import referee_log
+import store
 import tally_origin
 import text
 from bits import Refused, refuse_if
@@ -32,6 +39,9 @@ def sample_lines(sample):
 
 
 def expect(what, found, expected):
+    if found != expected and isinstance(found, list) and len(found) == len(expected):
+        nth = next(nth for nth in range(len(found)) if found[nth] != expected[nth])
+        raise AssertionError(f"{what}, number {nth}: found {found[nth]!r}, expected {expected[nth]!r}")
     if found != expected:
         raise AssertionError(f"{what}: found {str(found)[:300]!r}, expected {str(expected)[:300]!r}")
 
@@ -92,6 +102,85 @@ def check_tally_origin(sample, valid):
         expect("bytes", tally_origin.write_origin(origin), sample_bytes(sample))
 
 
+def check_archive(sample, valid):
+    read = archive.Archive(sample_bytes(sample))
+    if valid:
+        lines = sample_lines(sample)
+        expected = [text.read_line(line.encode(), drop=True) for line in lines]
+        expect("records", [text.line_of(read, letters_as_read=True) for read in read.records],
+               [text.line_of(line, letters_as_read=True) for line in expected])
+        expect("bytes of records", *([record.write_record(read) for read in records]
+                                     for records in (read.records, expected)))
+        if read.files is not None:
+            expect("files", read.files, verbatim_sample(sample))
+        if read.games is not None:
+            games = json.loads((GOLDEN / "kept_games.json").read_text("utf-8"))["valid"]
+            expect("games", {id.hex(): data for id, data in read.games.items()},
+                   {game["key"]: sample_bytes(game) for game in games})
+
+
+def verbatim_sample(sample):
+    """What the name of the sample says: the lines, `# lines` in front, all with CR LF."""
+    lines = (GOLDEN / sample["text_file"]).read_bytes()
+    return [("lines.epd", b"# lines\r\n" + lines.replace(b"\n", b"\r\n"))]
+
+
+def check_pgc(sample, valid):
+    data = sample_bytes(sample)
+    games = pgc.read_games(data)
+    if valid:
+        extended = data.startswith(b"\x0a\x0f\x00pgcx:k:")
+        expect("bytes", b"".join(pgc.write_game(game, extended) for game in games), data)
+        expect("bytes of the text", pgc.write_game(pgn.read_game(sample["text"]), extended), data)
+
+
+def check_kept_games(sample, valid):
+    data = sample_bytes(sample)
+    game = kept_games.read_game(data)
+    if valid:
+        came, kept = sample["text"]
+        expect("id", kept_games.id_of(data).hex(), sample["key"])
+        expect("bytes of the game that comes", kept_games.kept_bytes(pgn.read_game([came])), data)
+        expect("text", pgn.game_text(game), kept)
+
+
+def check_store(sample, valid):
+    tables = {"blocks": [], "crowded": [], "imports": []}
+    for row in sample["rows"]:
+        named = {"epdb": str, "crowded": bytes.fromhex}.get(row["table"], int)
+        tables.setdefault(row["table"], []).append((named(row["key"]), sample_bytes(row)))
+    read = store.Store(tables)
+    if valid:
+        expect("records", [text.line_of(entry.record).decode() for entry in read.entries], sample["text"])
+
+
+def check_epd_text(sample, valid):
+    """Canonical text is read and written again; the line itself as far as a profile is read here."""
+    named = sample.get("profiles", ["strict", "standard", "lenient"])
+    line = sample["line"].encode() if "line" in sample else \
+        sample_bytes(sample) if "bytes" in sample else sample["text"][0].encode()
+    expected = sample["text"][0].encode() if "text" in sample else line
+    if not valid:
+        refuse_all([profiles.read_strict] * ("strict" in named) + [profiles.read_standard] * ("standard" in named), line)
+    if "strict" in named:
+        expect("text", text.line_of(profiles.read_strict(line)), expected)
+    if "standard" in named:
+        expect("text", text.line_of(profiles.read_standard(line)), expected)
+    expect("text read again", text.line_of(text.read_line(expected)), expected)
+
+
+def refuse_all(readers, line):
+    """Refuses if each of them does."""
+    for read in readers:
+        try:
+            read(line)
+        except Refused as refusal:
+            last = refusal
+        else:
+            return
+    raise last
+
+
 CHECKS = {
     "packed_board": check_packed_board,
     "position_key": check_position_key,
@@ -100,6 +189,11 @@ CHECKS = {
     "epb_stream": check_epb_stream,
     "polyglot": check_polyglot,
     "tally_origin": check_tally_origin,
+    "pgc": check_pgc,
+    "kept_games": check_kept_games,
+    "archive": check_archive,
+    "store": check_store,
+    "epd_text": check_epd_text,
 }
 
 
@@ -162,9 +256,9 @@ def check_golden():
             print(f"    {fault}")
         faults += len(tally.faults)
         total += tally.read + tally.refused
-    missing = {path.stem for path in GOLDEN.glob("*.json")} - set(CHECKS)
-    for name in sorted(missing):
+    for name in sorted({path.stem for path in GOLDEN.glob("*.json")} - set(CHECKS)):
         print(f"{name}: no reader")
+        faults += 1
     print(f"{total} samples as they should be, {faults} faults")
     return faults == 0
 
@@ -175,6 +269,12 @@ def records_of(path):
     data = path.read_bytes()
     if path.suffix == ".epb":
         return [text.line_of(read) for read in record.read_stream(data)]
+    if path.suffix == ".epa":
+        return [text.line_of(read) for read in archive.Archive(data).records]
+    if path.suffix == ".epdb":
+        return [text.line_of(entry.record) for entry in store.Store(redb.read_tables(data)).entries]
+    if path.suffix == ".pgc":
+        return [pgn.game_text(game).encode() for game in pgc.read_games(data)]
     if path.suffix == ".bin":
         return [polyglot.entry_text(entry).encode() for entry in polyglot.read_book(data)]
     raise Refused(f"{path}: no reader for this suffix")
