@@ -112,17 +112,16 @@ def check_archive(sample, valid):
         expect("bytes of records", *([record.write_record(read) for read in records]
                                      for records in (read.records, expected)))
         if read.files is not None:
-            expect("files", read.files, verbatim_sample(sample))
+            expect("files", read.files, verbatim_sample(expected))
         if read.games is not None:
             games = json.loads((GOLDEN / "kept_games.json").read_text("utf-8"))["valid"]
             expect("games", {id.hex(): data for id, data in read.games.items()},
                    {game["key"]: sample_bytes(game) for game in games})
 
 
-def verbatim_sample(sample):
-    """What the name of the sample says: the lines, `# lines` in front, all with CR LF."""
-    lines = (GOLDEN / sample["text_file"]).read_bytes()
-    return [("lines.epd", b"# lines\r\n" + lines.replace(b"\n", b"\r\n"))]
+def verbatim_sample(lines):
+    """What the name of the sample says: a line `# lines`, then the canonical lines, all with CR LF."""
+    return [("lines.epd", b"".join(line + b"\r\n" for line in [b"# lines", *map(text.line_of, lines)]))]
 
 
 def check_pgc(sample, valid):
