@@ -15,21 +15,23 @@
 //! while let Some(read) = reader.next_game()? {
 //!     openings.add_game(&read.game.expect("a good game"))?;
 //! }
-//! let opening = &openings.all()[0];
+//! let all = openings.all();
+//! let opening = &all[0];
 //! assert_eq!((opening.games(), opening.draw_rate()), (2, Some(0.5)));
 //! assert_eq!(opening.pairs, [0, 0, 0, 1, 0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
+use std::collections::{VecDeque, hash_map};
+use std::hash::BuildHasher;
 
+use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt};
 
 use super::value::Number;
 use crate::codec::packed::{self, PackedBoard};
 use crate::error::{Error, Result};
-use crate::model::{Game, GameResult, Position, Replay, SEVEN_TAG_ROSTER, UNKNOWN_TAG_VALUES};
+use crate::model::{Game, GameResult, Position, Replay, UNKNOWN_TAG_VALUES};
 
 /// An opening with the results of its games.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,10 +68,6 @@ impl Opening {
         "p3",
         "p4",
     ];
-
-    fn new(position: Position) -> Opening {
-        Opening { position, wins: 0, draws: 0, losses: 0, unknown: 0, pairs: [0; 5] }
-    }
 
     /// Number of games.
     pub const fn games(&self) -> u64 {
@@ -125,23 +123,48 @@ impl Opening {
 /// Index of an opening, in order of insertion.
 type Index = u32;
 
-/// Games of an opening between two players that have no counterpart with the colours swapped so far.
-#[derive(Clone, Debug)]
-struct Singles {
+/// An opening and two players, the one whose name is first before the other.
+type Pairing = (Index, u32, u32);
+
+/// A game that has no counterpart with the colours swapped so far.
+#[derive(Copy, Clone, Debug)]
+struct Single {
     /// Whether the player whose name is first had White.
     first_had_white: bool,
-    /// Half points of that player in the earliest game.
+    /// Half points of that player.
     half_points: u8,
-    /// The same for the other games, in their order.
+}
+
+/// Games of a pairing, all with the same colours.
+#[derive(Clone, Debug)]
+struct Singles {
+    earliest: Single,
+    /// Half points of the others, in their order.
     others: VecDeque<u8>,
+}
+
+/// An opening as it is found and counted. Openings are many, and games come in no order of them, so an
+/// entry is small and has all that a game touches.
+#[derive(Clone, Debug)]
+struct Entry {
+    board: PackedBoard,
+    wins: u64,
+    draws: u64,
+    losses: u64,
+    unknown: u64,
+    pairs: [u64; 5],
 }
 
 /// Openings with the results of their games: those of a book in its order, then the others in the order
 /// of their first games.
 #[derive(Clone, Debug)]
 pub struct Openings {
-    index: HashMap<PackedBoard, Index>,
-    all: Vec<Opening>,
+    /// By the hash of the board. A board whose hash is taken has the next free one.
+    index: HashMap<u64, Index>,
+    hasher: RandomState,
+    entries: Vec<Entry>,
+    /// The identity of each.
+    positions: Vec<Position>,
     /// Number of openings of the book.
     of_book: usize,
     /// The smallest number of pieces in a position of the book. After fewer pieces, no position of a
@@ -150,27 +173,38 @@ pub struct Openings {
     /// Start position of the last game, with its opening.
     last_start: Option<(Position, Index)>,
     players: HashMap<String, u32>,
-    singles: HashMap<(Index, u32, u32), Singles>,
+    /// Names of the players of the last game, the first in byte order before the other, with their numbers.
+    last_players: Option<([String; 2], [u32; 2])>,
+    singles: HashMap<Pairing, Singles>,
+    /// The last game if it is the only one of its pairing in no pair. Its counterpart usually follows.
+    last_single: Option<(Pairing, Single)>,
     bytes: usize,
     memory_bytes: usize,
 }
 
 /// Memory of an opening with its index entry, in bytes.
-const OPENING_BYTES: usize = size_of::<Opening>() + 2 * size_of::<(PackedBoard, Index)>();
+const OPENING_BYTES: usize = size_of::<Opening>()
+    + size_of::<Entry>()
+    + size_of::<Position>()
+    + 2 * size_of::<(u64, Index)>();
 /// Memory of a game without a counterpart, in bytes.
-const SINGLE_BYTES: usize = 2 * size_of::<((Index, u32, u32), Singles)>() + 8;
+const SINGLE_BYTES: usize = 2 * size_of::<(Pairing, Singles)>() + 8;
 
 impl Openings {
     /// A list without openings, which uses at most about `memory_bytes`.
     pub fn new(memory_bytes: usize) -> Openings {
         Openings {
             index: HashMap::new(),
-            all: Vec::new(),
+            hasher: RandomState::default(),
+            entries: Vec::new(),
+            positions: Vec::new(),
             of_book: 0,
             fewest_pieces: u32::MAX,
             last_start: None,
             players: HashMap::new(),
+            last_players: None,
             singles: HashMap::new(),
+            last_single: None,
             bytes: 0,
             memory_bytes,
         }
@@ -182,7 +216,7 @@ impl Openings {
     /// The openings do not fit into memory.
     pub fn add_book(&mut self, position: &Position) -> Result<usize> {
         let index = self.add(position)?;
-        self.of_book = self.all.len();
+        self.of_book = self.entries.len();
         self.fewest_pieces = self.fewest_pieces.min(position.board().occupied().count());
         Ok(index as usize)
     }
@@ -193,7 +227,7 @@ impl Openings {
     /// # Errors
     /// The openings do not fit into memory.
     pub fn add_game(&mut self, game: &Game) -> Result<()> {
-        let of_book = if game.has_tag("FEN") { None } else { self.last_of_book(game) };
+        let of_book = self.last_of_book(game);
         let start = &game.start().position;
         let opening = match (of_book, self.last_start) {
             (Some(index), _) => index,
@@ -205,7 +239,7 @@ impl Openings {
                 index
             }
         };
-        let counts = &mut self.all[opening as usize];
+        let counts = &mut self.entries[opening as usize];
         let (white_has, count) = match game.result() {
             GameResult::WhiteWins => (2, &mut counts.wins),
             GameResult::Draw => (1, &mut counts.draws),
@@ -220,8 +254,12 @@ impl Openings {
     }
 
     /// Openings of the book in its order, then the others.
-    pub fn all(&self) -> &[Opening] {
-        &self.all
+    pub fn all(&self) -> Vec<Opening> {
+        let opening = |(entry, &position): (&Entry, &Position)| {
+            let Entry { wins, draws, losses, unknown, pairs, .. } = *entry;
+            Opening { position, wins, draws, losses, unknown, pairs }
+        };
+        self.entries.iter().zip(&self.positions).map(opening).collect()
     }
 
     /// Number of openings of the book, which come first.
@@ -230,7 +268,7 @@ impl Openings {
     }
 
     fn last_of_book(&self, game: &Game) -> Option<Index> {
-        if self.of_book == 0 {
+        if self.of_book == 0 || game.has_tag("FEN") {
             return None;
         }
         let mut replay = Replay::new(game.start())?;
@@ -246,60 +284,98 @@ impl Openings {
     }
 
     fn find(&self, position: &Position) -> Option<Index> {
-        self.index.get(&packed::encode(&position.identity())).copied()
+        self.place(&packed::encode(&position.identity())).ok()
+    }
+
+    /// The index of an opening, or else the hash under which to add it.
+    fn place(&self, board: &PackedBoard) -> std::result::Result<Index, u64> {
+        let mut hash = self.hasher.hash_one(board);
+        loop {
+            match self.index.get(&hash) {
+                None => return Err(hash),
+                Some(&index) if self.entries[index as usize].board == *board => return Ok(index),
+                Some(_) => hash = hash.wrapping_add(1),
+            }
+        }
     }
 
     /// Returns the index of an opening, after adding the opening if it is new.
     fn add(&mut self, position: &Position) -> Result<Index> {
         let position = position.identity();
         let board = packed::encode(&position);
-        if let Some(index) = self.index.get(&board) {
-            return Ok(*index);
-        }
+        let hash = match self.place(&board) {
+            Ok(index) => return Ok(index),
+            Err(hash) => hash,
+        };
         self.take_memory(OPENING_BYTES)?;
-        let index = self.all.len() as Index;
-        self.index.insert(board, index);
-        self.all.push(Opening::new(position));
+        let index = self.entries.len() as Index;
+        self.index.insert(hash, index);
+        self.entries.push(Entry { board, wins: 0, draws: 0, losses: 0, unknown: 0, pairs: [0; 5] });
+        self.positions.push(position);
         Ok(index)
     }
 
     /// Counts the pair that a game completes, or keeps the game as the first one of a pair. Games
     /// of a player against itself, and of unknown players, make no pairs.
     fn pair(&mut self, opening: Index, game: &Game, white_has: u8) -> Result<()> {
-        let tag = |place: usize| game.tag(SEVEN_TAG_ROSTER[place]).unwrap_or_default();
-        let (white, black) = (tag(WHITE), tag(BLACK));
+        let (white, black) = (game.roster_tag(WHITE), game.roster_tag(BLACK));
         if white == black || [white, black].contains(&UNKNOWN_TAG_VALUES[WHITE]) {
             return Ok(());
         }
-        let is_first_white = white < black;
-        let (first, second) = if is_first_white { (white, black) } else { (black, white) };
-        let first_has = if is_first_white { white_has } else { 2 - white_has };
-        let key = (opening, self.player(first)?, self.player(second)?);
-        let mut entry = match self.singles.entry(key) {
-            Entry::Occupied(entry) => entry,
-            Entry::Vacant(entry) => {
-                entry.insert(Singles {
-                    first_had_white: is_first_white,
-                    half_points: first_has,
-                    others: VecDeque::new(),
-                });
-                return self.take_memory(SINGLE_BYTES);
+        let first_had_white = white < black;
+        let names = if first_had_white { [white, black] } else { [black, white] };
+        let half_points = if first_had_white { white_has } else { 2 - white_has };
+        let [first, second] = self.players(names)?;
+        let pairing = (opening, first, second);
+        let single = Single { first_had_white, half_points };
+        if let Some((last, earlier)) = self.last_single.take() {
+            if last == pairing && earlier.first_had_white != first_had_white {
+                self.count_pair(opening, earlier.half_points + half_points);
+                self.bytes = self.bytes.saturating_sub(SINGLE_BYTES);
+                return Ok(());
             }
+            self.singles.insert(last, Singles { earliest: earlier, others: VecDeque::new() });
+        }
+        let hash_map::Entry::Occupied(mut entry) = self.singles.entry(pairing) else {
+            self.last_single = Some((pairing, single));
+            return self.take_memory(SINGLE_BYTES);
         };
-        let singles = entry.get_mut();
-        if singles.first_had_white == is_first_white {
-            singles.others.push_back(first_has);
+        let Singles { earliest, others } = entry.get_mut();
+        if earliest.first_had_white == first_had_white {
+            others.push_back(half_points);
             return self.take_memory(1);
         }
-        self.all[opening as usize].pairs[usize::from(singles.half_points + first_has)] += 1;
-        match singles.others.pop_front() {
-            Some(next) => singles.half_points = next,
+        let points = earliest.half_points + half_points;
+        match others.pop_front() {
+            Some(next) => earliest.half_points = next,
             None => {
                 entry.remove();
                 self.bytes = self.bytes.saturating_sub(SINGLE_BYTES);
             }
         }
+        self.count_pair(opening, points);
         Ok(())
+    }
+
+    fn count_pair(&mut self, opening: Index, half_points: u8) {
+        self.entries[opening as usize].pairs[usize::from(half_points)] += 1;
+    }
+
+    /// Numbers of two players.
+    fn players(&mut self, names: [&str; 2]) -> Result<[u32; 2]> {
+        if let Some((last, numbers)) = &self.last_players
+            && *last == names
+        {
+            return Ok(*numbers);
+        }
+        let numbers = [self.player(names[0])?, self.player(names[1])?];
+        let (last, last_numbers) = self.last_players.get_or_insert_default();
+        for (last, name) in last.iter_mut().zip(names) {
+            last.clear();
+            last.push_str(name);
+        }
+        *last_numbers = numbers;
+        Ok(numbers)
     }
 
     fn player(&mut self, name: &str) -> Result<u32> {
@@ -314,16 +390,16 @@ impl Openings {
 
     fn take_memory(&mut self, bytes: usize) -> Result<()> {
         self.bytes += bytes;
-        if self.bytes <= self.memory_bytes && self.all.len() < Index::MAX as usize {
+        if self.bytes <= self.memory_bytes && self.entries.len() < Index::MAX as usize {
             return Ok(());
         }
-        let (openings, megabytes) = (self.all.len(), self.memory_bytes >> 20);
+        let (openings, megabytes) = (self.entries.len(), self.memory_bytes >> 20);
         Err(Error::new(format!(
             "the openings do not fit the memory: {openings} openings take {megabytes}M"
         )))
     }
 }
 
-/// Places of the players in [`SEVEN_TAG_ROSTER`].
+/// Places of the players in [`SEVEN_TAG_ROSTER`](crate::model::SEVEN_TAG_ROSTER).
 const WHITE: usize = 4;
 const BLACK: usize = 5;

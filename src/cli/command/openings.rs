@@ -84,8 +84,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         openings.add_game(game)?;
         Ok(Visited::Taken)
     })?;
-    report(&openings);
-    let all = openings.all();
+    let all = &openings.all()[..];
+    report(all, openings.of_book());
     let line = |index: usize| (EpdRecord::new(all[index].position), index);
     match output {
         Some(output) => {
@@ -135,14 +135,14 @@ fn read_book(
     Ok(lines)
 }
 
-fn report(openings: &Openings) {
-    let (book, others) = openings.all().split_at(openings.of_book());
+fn report(all: &[Opening], of_book: usize) {
+    let (book, others) = all.split_at(of_book);
     let games = |openings: &[Opening]| openings.iter().map(Opening::games).sum::<u64>();
-    let played = openings.all().iter().filter(|opening| opening.games() > 0).count();
-    let pairs: u64 = openings.all().iter().map(Opening::pair_count).sum();
+    let played = all.iter().filter(|opening| opening.games() > 0).count();
+    let pairs: u64 = all.iter().map(Opening::pair_count).sum();
     note!(
         "epdb: {}, {} of {}",
-        many(games(openings.all()), "game"),
+        many(games(all), "game"),
         many(pairs, "pair"),
         many(played as u64, "opening")
     );

@@ -115,12 +115,16 @@ impl Game {
     /// The value of a tag. Roster tags always have one.
     pub fn tag(&self, name: &str) -> Option<&str> {
         if let Some(place) = place_in_roster(name) {
-            return Some(
-                self.roster[place].map_or(UNKNOWN_TAG_VALUES[place], |span| self.lists.at(span)),
-            );
+            return Some(self.roster_tag(place));
         }
         let place = self.find_tag(name).ok()?;
         Some(self.lists.at(self.other_tags[place].1))
+    }
+
+    /// The value of a tag of the roster.
+    #[inline]
+    pub(crate) fn roster_tag(&self, place: usize) -> &str {
+        self.roster[place].map_or(UNKNOWN_TAG_VALUES[place], |span| self.lists.at(span))
     }
 
     /// Whether this tag was set.
@@ -139,12 +143,8 @@ impl Game {
     /// All tags with their values in the order of the export format: the roster, then the others
     /// in byte order of their names.
     pub fn tags(&self) -> impl Iterator<Item = (&str, &str)> {
-        let roster = SEVEN_TAG_ROSTER.iter().enumerate().map(|(place, name)| {
-            (
-                *name,
-                self.roster[place].map_or(UNKNOWN_TAG_VALUES[place], |span| self.lists.at(span)),
-            )
-        });
+        let roster = SEVEN_TAG_ROSTER.iter().enumerate();
+        let roster = roster.map(|(place, name)| (*name, self.roster_tag(place)));
         let others = self
             .other_tags
             .iter()
