@@ -325,9 +325,9 @@ impl GameDigests {
     /// Adds digests that ascend and have no gaps. False if they do not ascend, or if one of them
     /// was known with the same or a higher number.
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> bool {
-        let (digests, []) = bytes.as_chunks::<16>() else { return false };
-        digests.is_sorted_by(|a, b| a[..HASH] < b[..HASH])
-            && digests.iter().all(|digest| self.insert(*digest) != KnownGame::Counted)
+        ascending(bytes).is_some_and(|digests| {
+            digests.iter().all(|digest| self.insert(*digest) != KnownGame::Counted)
+        })
     }
 
     /// Reads the bytes that [`GameDigests::to_bytes`] writes; `None` for other bytes.
@@ -335,6 +335,49 @@ impl GameDigests {
         let mut digests = GameDigests::default();
         digests.add_bytes(bytes).then_some(digests)
     }
+}
+
+/// Counts the games of digests as [`GameDigests`] does, without a table of them.
+#[cfg(any(feature = "store", feature = "archive"))]
+#[derive(Debug, Default)]
+pub(crate) struct GameCounter(Vec<GameDigest>);
+
+#[cfg(any(feature = "store", feature = "archive"))]
+impl GameCounter {
+    /// Adds consecutive digests; false if they do not ascend.
+    pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> bool {
+        let digests = ascending(bytes);
+        self.0.extend_from_slice(digests.unwrap_or_default());
+        digests.is_some()
+    }
+
+    /// The number of games; `None` if a game is repeated without more data.
+    pub(crate) fn finish(self) -> Option<u64> {
+        let GameCounter(mut digests) = self;
+        // Stable, so that the digests of a game stay in order. Digests that ascend take one pass.
+        digests.sort_by_key(hash_number);
+        let mut games = digests.len();
+        for pair in digests.array_windows::<2>() {
+            if hash_number(&pair[0]) == hash_number(&pair[1]) {
+                if split(&pair[0]).1 >= split(&pair[1]).1 {
+                    return None;
+                }
+                games -= 1;
+            }
+        }
+        Some(games as u64)
+    }
+}
+
+/// Consecutive digests whose hashes ascend; `None` if they do not.
+fn ascending(bytes: &[u8]) -> Option<&[GameDigest]> {
+    let (digests, []) = bytes.as_chunks::<16>() else { return None };
+    digests.is_sorted_by(|a, b| hash_number(a) < hash_number(b)).then_some(digests)
+}
+
+/// The hash in a digest as a number in the same order.
+fn hash_number(digest: &GameDigest) -> u128 {
+    u128::from_be_bytes(*digest) >> (8 * (size_of::<GameDigest>() - HASH))
 }
 
 /// Makes the digest of a game from the hash of the data that identifies it, and the number for data

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::input::{self, Input};
 use crate::archive::{Archive, ArchiveError};
-use crate::codec::tally_origin::TallyLedger;
+use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::error::{Error, Result};
 use crate::model::GameId;
 use crate::new_file::SpooledFile;
@@ -148,6 +148,27 @@ pub struct LibraryCounts {
     pub kept_games: u64,
 }
 
+/// Summary that a library of tallies stores.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LibrarySummary {
+    /// Origin of its tallies.
+    pub origin: TallyOrigin,
+    /// Number of games whose digests it has; `None` if it keeps none.
+    pub digests: Option<u64>,
+    /// Its records and kept games.
+    pub counts: LibraryCounts,
+}
+
+impl LibrarySummary {
+    fn new(
+        origin: Option<(TallyOrigin, Option<u64>)>,
+        counts: Option<LibraryCounts>,
+    ) -> Option<LibrarySummary> {
+        let ((origin, digests), counts) = origin.zip(counts)?;
+        Some(LibrarySummary { origin, digests, counts })
+    }
+}
+
 /// A store or an archive, opened for its games or for its ledger (the origin of its tallies), but
 /// not for its records.
 #[derive(Clone, Debug)]
@@ -178,25 +199,37 @@ impl LibraryFile {
         }
     }
 
+    /// The summary that the library stores; `None` if the file is no library.
+    ///
+    /// # Errors
+    /// As [`LibraryFile::tally_ledger`].
+    pub(super) fn summary(&self) -> Result<Option<LibrarySummary>> {
+        Ok(match self {
+            LibraryFile::Store(local) => {
+                let store = local.store(MEMORY)?;
+                let origin = store.tally_origin().map_err(|error| local.failed(error))?;
+                let counts = origin.is_some().then(|| store_counts(local, &store)).transpose()?;
+                LibrarySummary::new(origin, counts)
+            }
+            LibraryFile::Archive(local) => {
+                let archive = local.archive()?;
+                let origin = archive.tally_origin();
+                let origin = origin.map_err(|error| local.failed(error).in_source(local.name()))?;
+                let counts =
+                    origin.is_some().then(|| archive_counts(local, &archive)).transpose()?;
+                LibrarySummary::new(origin, counts)
+            }
+        })
+    }
+
     /// The numbers of records and of kept games.
     ///
     /// # Errors
     /// As [`LibraryFile::tally_ledger`].
     pub(super) fn counts(&self) -> Result<LibraryCounts> {
         match self {
-            LibraryFile::Store(local) => {
-                let store = local.store(MEMORY)?;
-                let reader = store.reader().map_err(|error| local.failed(error))?;
-                let kept_games = reader.kept_game_count().map_err(|error| local.failed(error))?;
-                Ok(LibraryCounts { records: reader.len(), kept_games })
-            }
-            LibraryFile::Archive(local) => {
-                let archive = local.archive()?;
-                let kept_games = archive.kept_game_count();
-                let kept_games =
-                    kept_games.map_err(|error| local.failed(error).in_source(local.name()))?;
-                Ok(LibraryCounts { records: archive.len(), kept_games })
-            }
+            LibraryFile::Store(local) => store_counts(local, &local.store(MEMORY)?),
+            LibraryFile::Archive(local) => archive_counts(local, &local.archive()?),
         }
     }
 
@@ -226,6 +259,18 @@ impl LibraryFile {
             }
         }
     }
+}
+
+fn store_counts(local: &Local, store: &Store) -> Result<LibraryCounts> {
+    let reader = store.reader().map_err(|error| local.failed(error))?;
+    let kept_games = reader.kept_game_count().map_err(|error| local.failed(error))?;
+    Ok(LibraryCounts { records: reader.len(), kept_games })
+}
+
+fn archive_counts(local: &Local, archive: &Archive) -> Result<LibraryCounts> {
+    let kept_games = archive.kept_game_count();
+    let kept_games = kept_games.map_err(|error| local.failed(error).in_source(local.name()))?;
+    Ok(LibraryCounts { records: archive.len(), kept_games })
 }
 
 /// An error of the archive, or of the visitor.

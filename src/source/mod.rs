@@ -49,7 +49,7 @@ pub use format::{Compression, FileFormat};
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Items, Sources};
 pub use lines::Lines;
-pub use local::{LibraryCounts, Local};
+pub use local::{LibraryCounts, LibrarySummary, Local};
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
@@ -109,6 +109,14 @@ pub fn each_kept_game(
 /// As [`tally_ledger`].
 pub fn library_counts(path: impl AsRef<Path>) -> Result<LibraryCounts> {
     open(path)?.library().map_or(Ok(LibraryCounts::default()), |library| library.counts())
+}
+
+/// The summary that a library of tallies stores, read without its records; `None` for any other file.
+///
+/// # Errors
+/// As [`tally_ledger`].
+pub fn library_summary(path: impl AsRef<Path>) -> Result<Option<LibrarySummary>> {
+    open(path)?.library().map_or(Ok(None), |library| library.summary())
 }
 
 /// The format of a file by its bytes and its name, or else `default`.

@@ -10,7 +10,7 @@ use super::schema::{
     self, Access, BLOCK_PAGE_BYTES, BLOCK_PAGE_OVERHEAD, Digest, GAME_DIGESTS, Meta, ORIGIN_KEY,
     holds, read_header,
 };
-use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{GameCounter, GameDigest, GameDigests, TallyLedger, TallyOrigin};
 
 /// Maximum number of digests in a row.
 const ROW_DIGESTS: usize = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) / size_of::<GameDigest>();
@@ -27,6 +27,7 @@ struct OriginHead {
 
 const ROW: &str = "the origin of tallies";
 const GAMES: &str = "the digests of games";
+const OUT_OF_ORDER: &str = "they are out of order";
 
 impl Store {
     /// The origin of the tallies of the store, and the games that they count, if known.
@@ -40,20 +41,52 @@ impl Store {
             read(&transaction, &meta)
         })
     }
+
+    /// The origin of the tallies of the store, and the number of games whose digests the store has, if
+    /// any. It takes less than [`Store::tally_ledger`].
+    ///
+    /// # Errors
+    /// As [`Store::tally_ledger`].
+    pub fn tally_origin(
+        &self,
+    ) -> std::result::Result<Option<(TallyOrigin, Option<u64>)>, StoreError> {
+        guarded(&self.shared.path, || {
+            let transaction = self.begin_read()?;
+            let meta = read_header(&transaction, Access::Read)?.meta;
+            let mut games = GameCounter::default();
+            let read = read_rows(&transaction, &meta, &mut |row| games.add_bytes(row))?;
+            let Some((origin, keeps_games)) = read else { return Ok(None) };
+            let count = games.finish().ok_or_else(|| damaged(GAMES, OUT_OF_ORDER))?;
+            Ok(Some((origin, keeps_games.then_some(count))))
+        })
+    }
 }
 
 /// Reads the ledger.
 pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<TallyLedger>> {
+    let mut games = GameDigests::default();
+    let read = read_rows(transaction, meta, &mut |row| games.add_bytes(row))?;
+    Ok(read
+        .map(|(origin, keeps_games)| TallyLedger { origin, games: keeps_games.then_some(games) }))
+}
+
+/// Reads the origin, and passes each row of digests to `add`, which returns false if it is out of order.
+/// Returns whether digests are kept, too.
+fn read_rows(
+    transaction: &ReadTransaction,
+    meta: &Meta,
+    add: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<Option<(TallyOrigin, bool)>> {
     let table = transaction.open_table(schema::META)?;
     let Some((head, origin)) = read_origin(&table, meta)? else { return Ok(None) };
     if head.keeps_games == 0 {
-        return Ok(Some(TallyLedger { origin, games: None }));
+        return Ok(Some((origin, false)));
     }
-    let (mut games, mut digest, mut rows) = (GameDigests::default(), Digest::default(), 0_u64);
+    let (mut digest, mut rows) = (Digest::default(), 0_u64);
     for row in transaction.open_table(GAME_DIGESTS)?.range::<u64>(..)? {
         let (number, bytes) = row?;
-        if number.value() != rows || bytes.value().is_empty() || !games.add_bytes(bytes.value()) {
-            return Err(damaged(GAMES, "they are out of order"));
+        if number.value() != rows || bytes.value().is_empty() || !add(bytes.value()) {
+            return Err(damaged(GAMES, OUT_OF_ORDER));
         }
         digest.add(Digest::from_game_digests(rows, bytes.value()));
         rows += 1;
@@ -61,7 +94,7 @@ pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<
     if (rows, digest.0) != (head.rows.get(), head.rows_digest.get()) {
         return Err(damaged(GAMES, "they are not those that the store records"));
     }
-    Ok(Some(TallyLedger { origin, games: Some(games) }))
+    Ok(Some((origin, true)))
 }
 
 fn read_origin(

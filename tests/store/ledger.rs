@@ -58,16 +58,34 @@ fn games_are_added_and_given_back() {
     let written = write(&path, &[3, 4091, 1, 5000, 0]);
     let store = Store::open(&path, &small()).unwrap();
     assert_eq!(store.tally_ledger().unwrap(), Some(written));
+    assert_eq!(store.tally_origin().unwrap(), Some((origin(9095), Some(9095))));
     let mut importer = store.importer("none", &ImportOptions::default()).unwrap();
     importer.set_tally_origin(origin(1), None);
     importer.finish().unwrap();
     let without = TallyLedger { origin: origin(1), games: None };
     assert_eq!(store.tally_ledger().unwrap(), Some(without));
+    assert_eq!(store.tally_origin().unwrap(), Some((origin(1), None)));
     store.close().unwrap();
     assert_eq!(verify(&path, &small()).unwrap(), []);
     let none = scratch.path("none.epdb");
     let store = Store::create(&none, &small()).unwrap();
     assert_eq!(store.tally_ledger().unwrap(), None);
+}
+
+#[test]
+fn a_game_that_is_counted_again_with_more_data_counts_once() {
+    let scratch = Scratch::new();
+    let path = scratch.path("l.epdb");
+    let mut written = write(&path, &[5000]);
+    let store = Store::open(&path, &small()).unwrap();
+    let mut more = digests(0, 1);
+    more[0][12] = 7;
+    let mut importer = store.importer("more", &ImportOptions::default()).unwrap();
+    importer.set_tally_origin(origin(5000), Some(more.clone()));
+    importer.finish().unwrap();
+    assert_eq!(store.tally_origin().unwrap(), Some((origin(5000), Some(5000))));
+    assert_eq!(written.games.as_mut().unwrap().insert(more[0]), KnownGame::CountedWith(0));
+    assert_eq!(store.tally_ledger().unwrap(), Some(written));
 }
 
 #[test]
@@ -116,6 +134,8 @@ fn rows_that_a_confused_program_changed_are_refused() {
         drop(database);
         let store = Store::open_read_only(&path, &small()).unwrap();
         let read = store.tally_ledger();
+        assert!(matches!(read, Err(StoreError::Damaged { .. })), "{what}: {read:?}");
+        let read = store.tally_origin();
         assert!(matches!(read, Err(StoreError::Damaged { .. })), "{what}: {read:?}");
         drop(store);
         assert_ne!(verify(&path, &small()).unwrap(), [], "{what}");

@@ -24,7 +24,7 @@ use super::kept_games::KeptGamesSection;
 use super::rows::{IndexSections, RowReader};
 use super::verbatim::{self, Restored};
 use crate::codec::kept_game;
-use crate::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{GameCounter, GameDigests, TallyLedger, TallyOrigin};
 use crate::model::{EpdRecord, GameId};
 use level::LevelReader;
 use segments::Segments;
@@ -208,18 +208,37 @@ impl Archive {
 
     /// Does the same as [`Archive::tally_ledger`], but without a check of the records.
     fn read_tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
+        let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
+        let games = digests.map(|bytes| GameDigests::from_bytes(bytes).ok_or_else(corrupt_digests));
+        Ok(Some(TallyLedger { origin, games: games.transpose()? }))
+    }
+
+    /// The origin of the tallies among the records, and the number of games whose digests the archive
+    /// has, if any. It takes less than [`Archive::tally_ledger`].
+    ///
+    /// # Errors
+    /// As [`Archive::tally_ledger`].
+    pub fn tally_origin(&self) -> Result<Option<(TallyOrigin, Option<u64>)>, ArchiveError> {
+        let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
+        self.verify_segments()?;
+        let count = |bytes| {
+            let mut games = GameCounter::default();
+            let count = if games.add_bytes(bytes) { games.finish() } else { None };
+            count.ok_or_else(corrupt_digests)
+        };
+        Ok(Some((origin, digests.map(count).transpose()?)))
+    }
+
+    /// The origin of the tallies, and the bytes of the digests of games.
+    fn tally_sections(&self) -> Result<Option<TallySections<'_>>, ArchiveError> {
         let section = |kind: SectionKind| {
             let section = self.sections.file_section(kind);
             section.map(|section| section.checked(&self.bytes, kind.name())).transpose()
         };
         let Some(origin) = section(SectionKind::TallyOrigin)? else { return Ok(None) };
-        let corrupt = |kind: SectionKind| ArchiveError::corrupt(kind.name());
-        let origin = TallyOrigin::from_bytes(origin);
-        let origin = origin.map_err(|_| corrupt(SectionKind::TallyOrigin))?;
-        let games = section(SectionKind::GameDigests)?.map(|bytes| {
-            GameDigests::from_bytes(bytes).ok_or_else(|| corrupt(SectionKind::GameDigests))
-        });
-        Ok(Some(TallyLedger { origin, games: games.transpose()? }))
+        let corrupt = |_| ArchiveError::corrupt(SectionKind::TallyOrigin.name());
+        let origin = TallyOrigin::from_bytes(origin).map_err(corrupt)?;
+        Ok(Some((origin, section(SectionKind::GameDigests)?)))
     }
 
     /// The section of kept games; its content is not checked. `None` if there is no such section.
@@ -275,6 +294,13 @@ impl Archive {
     pub fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         self.level.record(number)
     }
+}
+
+/// The origin of tallies, and the bytes of the digests of games, if kept.
+type TallySections<'a> = (TallyOrigin, Option<&'a [u8]>);
+
+fn corrupt_digests() -> ArchiveError {
+    ArchiveError::corrupt(SectionKind::GameDigests.name())
 }
 
 /// A part of the file, with its place and size.
