@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use epdb::codec::tally_origin::{TallyLedger, TallyOrigin, TallySource};
+use epdb::codec::tally_origin::{TallyOrigin, TallySource};
 use epdb::library::backsolve::BacksolveCounts;
 use epdb::library::census::CensusTally;
 use epdb::library::census::GameCensus;
@@ -15,6 +15,7 @@ use epdb::library::duplicates::DuplicateRecord;
 use epdb::library::field::json_operands;
 use epdb::library::sets;
 use epdb::library::tally::{self, TallyCounts};
+use epdb::source::LibrarySummary;
 use epdb::store::ImportCounts;
 
 use super::pipe::Places;
@@ -159,7 +160,7 @@ pub(crate) struct Library {
     /// Reason for removed records.
     pub(crate) pruned: Option<String>,
     /// Number of games with a stored digest; null without digests.
-    pub(crate) digests: Option<usize>,
+    pub(crate) digests: Option<u64>,
     /// The files of games that were counted.
     pub(crate) sources: Vec<LibrarySource>,
     /// Number of stored games, if any.
@@ -182,8 +183,9 @@ pub(crate) struct LibrarySource {
 
 impl Library {
     /// Statements of a file about itself.
-    pub(crate) fn new(file: String, ledger: TallyLedger, kept_games: u64) -> Library {
-        let TallyOrigin { settings, is_mixed, pruned, sources, scope: _ } = ledger.origin;
+    pub(crate) fn new(file: String, summary: LibrarySummary) -> Library {
+        let LibrarySummary { origin, digests, counts } = summary;
+        let TallyOrigin { settings, is_mixed, pruned, sources, scope: _ } = origin;
         let source = |TallySource { name, games, duplicates, left_out }| LibrarySource {
             name,
             games,
@@ -191,8 +193,7 @@ impl Library {
             left_out,
         };
         let sources = sources.into_iter().map(source).collect();
-        let digests = ledger.games.map(|games| games.len());
-        let kept_games = Some(kept_games).filter(|&games| games > 0);
+        let kept_games = Some(counts.kept_games).filter(|&games| games > 0);
         Library { file, settings, is_mixed, pruned, digests, sources, kept_games }
     }
 }

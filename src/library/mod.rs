@@ -3,6 +3,7 @@
 
 pub mod backsolve;
 pub mod book;
+pub mod breakdown;
 mod by_key;
 pub mod census;
 pub mod date;

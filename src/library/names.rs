@@ -60,13 +60,19 @@ impl OpeningName {
     /// colon that a blank follows, or if there is none, at the first comma that a blank follows.
     /// The variation ends at the next such comma.
     pub fn parts(&self) -> [Option<&str>; 3] {
-        let split = self.name.split_once(": ").or_else(|| self.name.split_once(", "));
-        let Some((opening, rest)) = split else { return [Some(&self.name), None, None] };
+        let Some((opening, rest)) = split_name(&self.name) else {
+            return [Some(&self.name), None, None];
+        };
         match rest.split_once(", ") {
             Some((variation, rest)) => [Some(opening), Some(variation), Some(rest)],
             None => [Some(opening), Some(rest), None],
         }
     }
+}
+
+/// The opening in a name, and the rest; `None` if the name is only that of an opening.
+pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
+    name.split_once(": ").or_else(|| name.split_once(", "))
 }
 
 /// Names by position.

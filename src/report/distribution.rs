@@ -46,6 +46,8 @@ pub enum Bins {
     PowersOfTwo,
     /// Single values up to 400, and one bin for larger ones.
     Single,
+    /// Tens from 0 on.
+    Tens,
     /// Hundreds from −1000 to 1000, and one bin beyond each end.
     Hundreds,
 }
@@ -56,6 +58,7 @@ impl Bins {
         match self {
             Bins::Single if value > 400 => (401, u64::MAX.into()),
             Bins::Single => (value, value),
+            Bins::Tens => (value.div_euclid(10) * 10, value.div_euclid(10) * 10 + 9),
             Bins::PowersOfTwo if value < 1 => (value.min(0), 0),
             Bins::PowersOfTwo => {
                 let from = 1i128 << value.ilog2();
@@ -68,6 +71,15 @@ impl Bins {
                 (from, from + 99)
             }
         }
+    }
+
+    /// Counts the values by bin. Each comes with its number.
+    pub fn count(self, values: impl IntoIterator<Item = (i128, u64)>) -> Vec<Bin> {
+        let mut counts: BTreeMap<(i128, i128), u64> = BTreeMap::new();
+        for (value, count) in values {
+            *counts.entry(self.range(value)).or_default() += count;
+        }
+        counts.into_iter().map(|((from, to), count)| Bin { from, to, count }).collect()
     }
 }
 
@@ -85,11 +97,6 @@ impl Distribution {
         let (&min, &max) = (values.first()?, values.last()?);
         let (count, sum) = (values.len(), values.iter().sum::<i128>());
         let quarter = |number: usize| values[(count - 1) * number / 4];
-        let mut counts: BTreeMap<(i128, i128), u64> = BTreeMap::new();
-        for &value in &values {
-            *counts.entry(bins.range(value)).or_default() += 1;
-        }
-        let bin = |((from, to), count)| Bin { from, to, count };
         Some(Distribution {
             count,
             sum,
@@ -99,7 +106,7 @@ impl Distribution {
             upper_quartile: quarter(3),
             max,
             mean: sum as f64 / count as f64,
-            bins: counts.into_iter().map(bin).collect(),
+            bins: bins.count(values.iter().map(|&value| (value, 1))),
         })
     }
 }

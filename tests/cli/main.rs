@@ -60,6 +60,7 @@ mod shell;
 #[path = "../support/skipped.rs"]
 mod skipped;
 mod sources;
+mod stats;
 mod store;
 mod tally;
 #[cfg(unix)]

@@ -5,6 +5,7 @@ mod comparison;
 mod page;
 mod problems;
 mod statistics;
+mod statistics_page;
 
 use epdb::error::{At, Place};
 use epdb::library::run_file::RunFile;

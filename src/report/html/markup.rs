@@ -39,8 +39,8 @@ pub(super) enum Cell {
     Number(String),
     /// A share of 1 as a bar in the colour of a run, with its label.
     Share(usize, f64, String),
-    /// Four counts as parts of a bar: both, only the first run, only the second, neither.
-    Split([u64; 4], [usize; 2]),
+    /// Counts as parts of a bar, each with its colour.
+    Split(Vec<(u64, String)>),
 }
 
 impl Cell {
@@ -67,21 +67,14 @@ impl Cell {
                 100.0 * share,
                 escaped(text)
             ),
-            Cell::Split(counts, runs) => split(counts, runs),
+            Cell::Split(parts) => split(parts),
         }
     }
 }
 
-fn split(counts: &[u64; 4], runs: &[usize; 2]) -> String {
-    let paints = [
-        "--colour: var(--both)".to_string(),
-        colour(runs[0]),
-        colour(runs[1]),
-        "--colour: var(--none)".to_string(),
-    ];
-    let part =
-        |(count, paint): (&u64, &String)| format!("<i style=\"{paint}; flex: {count}\"></i>");
-    let parts: String = counts.iter().zip(&paints).map(part).collect();
+fn split(parts: &[(u64, String)]) -> String {
+    let part = |(count, paint): &(u64, String)| format!("<i style=\"{paint}; flex: {count}\"></i>");
+    let parts: String = parts.iter().map(part).collect();
     format!("<td><span class=\"split\" aria-hidden=\"true\">{parts}</span></td>")
 }
 

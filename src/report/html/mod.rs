@@ -1,8 +1,11 @@
-//! The report as one self-contained page: style, script, pictures and data are inside.
+//! Self-contained pages: style, script, pictures and data are inside.
 
 mod charts;
 mod markup;
 mod sections;
+mod statistics;
+
+pub use statistics::{CountTable, StatisticsPage, statistics_page};
 
 use serde::Serialize;
 
@@ -10,10 +13,13 @@ use super::object::{PairObject, ProblemObject, ReportObject, RunObject, ThemeObj
 use super::{Report, RunOutput, grouped};
 use crate::error::{Error, Result};
 use markup::escaped;
+use sections::Section;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+const EXPLORER: &str = include_str!("explorer.html");
+const EXPLORER_SCRIPT: &str = include_str!("explorer.js");
 const PIECES: &str = include_str!("pieces.svg");
 
 /// The data for the script of the page.
@@ -38,30 +44,77 @@ struct Data<'r> {
 /// # Ok::<(), epdb::Error>(())
 /// ```
 pub fn page(report: &Report<'_>) -> Result<String> {
-    let data = data(report)?;
+    let data = Data {
+        report: report.object(),
+        runs: report.run_objects().collect(),
+        themes: report.theme_objects(),
+        pairs: report.pair_objects().collect(),
+        problems: report.problem_objects().collect(),
+    };
     let sections = sections::all(report);
     let links = sections.iter().map(|section| (section.id, section.title));
-    let links = links.chain([("positions", "Positions")]);
-    let links =
-        links.map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>\n")).collect::<String>();
-    let title = format!("{}: suite report", suite(report));
     let problems = grouped(report.joined.rows.len() as u128);
-    let kicker = format!("Suite report \u{b7} {} \u{b7} {problems} problems", suite(report));
-    let version = env!("CARGO_PKG_VERSION");
-    Ok(filled(PAGE, |name| match name {
-        "title" => escaped(&title),
-        "style" => STYLE.to_string(),
-        "pieces" => PIECES.to_string(),
-        "kicker" => escaped(&kicker),
-        "verdict" => escaped(&unbroken(&report.verdict)),
-        "notes" => notes(&report.notes),
-        "sections" => links.clone(),
-        "main" => sections.iter().map(sections::Section::markup).collect(),
-        "footer" => format!("<p>Made by epdb {version}. Intervals are of 95 %.</p>"),
-        "data" => data.clone(),
-        "script" => SCRIPT.to_string(),
-        _ => String::new(),
-    }))
+    let frame = Frame {
+        title: format!("{}: suite report", suite(report)),
+        kicker: format!("Suite report \u{b7} {} \u{b7} {problems} problems", suite(report)),
+        heading: &report.verdict,
+        notes: &report.notes,
+        links: links.chain([("positions", "Positions")]).collect(),
+        main: sections.iter().map(Section::markup).chain([EXPLORER.to_string()]).collect(),
+        footer: " Intervals are of 95 %.",
+        downloads: concat!(
+            r#"<a id="json" download="report.json" title="Download the data as JSON" hidden>JSON</a> "#,
+            r#"<a id="tsv" download="report.tsv" title="Download the results as a table with tabs" hidden>TSV</a>"#
+        ),
+        pieces: PIECES,
+        data: json(&data)?,
+        script: EXPLORER_SCRIPT,
+    };
+    Ok(frame.page())
+}
+
+/// The parts of a page. Texts are escaped; markup is used as it is.
+struct Frame<'f> {
+    title: String,
+    kicker: String,
+    heading: &'f str,
+    notes: &'f [String],
+    /// Anchors and headings of the sections.
+    links: Vec<(&'static str, &'static str)>,
+    /// Markup of the sections.
+    main: String,
+    /// Text after the version.
+    footer: &'static str,
+    /// Markup of the links that download data.
+    downloads: &'static str,
+    /// Pictures that `main` or the script uses.
+    pieces: &'static str,
+    /// The data, from [`json`].
+    data: String,
+    /// The script of this page, which follows that of every page.
+    script: &'static str,
+}
+
+impl Frame<'_> {
+    fn page(&self) -> String {
+        let link = |(id, title): &(&str, &str)| format!("<a href=\"#{id}\">{title}</a>\n");
+        let version = env!("CARGO_PKG_VERSION");
+        filled(PAGE, |name| match name {
+            "title" => escaped(&self.title),
+            "style" => STYLE.to_string(),
+            "pieces" => self.pieces.to_string(),
+            "kicker" => escaped(&self.kicker),
+            "downloads" => self.downloads.to_string(),
+            "heading" => escaped(&unbroken(self.heading)),
+            "notes" => notes(self.notes),
+            "links" => self.links.iter().map(link).collect(),
+            "main" => self.main.clone(),
+            "footer" => format!("<p>Made by epdb {version}.{}</p>", self.footer),
+            "data" => self.data.clone(),
+            "script" => [SCRIPT, self.script].concat(),
+            _ => String::new(),
+        })
+    }
 }
 
 /// The template with each `{{name}}` replaced. Inserted text is not expanded again.
@@ -77,15 +130,8 @@ fn filled(template: &str, text: impl Fn(&str) -> String) -> String {
 }
 
 /// The data as JSON, escaped so that it cannot end an element of the page.
-fn data(report: &Report<'_>) -> Result<String> {
-    let data = Data {
-        report: report.object(),
-        runs: report.run_objects().collect(),
-        themes: report.theme_objects(),
-        pairs: report.pair_objects().collect(),
-        problems: report.problem_objects().collect(),
-    };
-    let json = serde_json::to_string(&data).map_err(Error::from_cause)?;
+fn json(data: &impl Serialize) -> Result<String> {
+    let json = serde_json::to_string(data).map_err(Error::from_cause)?;
     Ok(json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"))
 }
 

@@ -3,11 +3,14 @@
 use super::charts;
 use super::markup::{Cell, colour, escaped, named, table};
 use crate::library::run_file::{RunFile, RunLimit};
-use crate::report::distribution::Distribution;
+use crate::report::distribution::{Bin, Distribution};
 use crate::report::statistics::Interval;
 use crate::report::{
     Axis, Counts, Pair, Report, Run, RunOutput, Theme, grouped, percent, probability, range, signed,
 };
+
+/// Anchor, heading and body of a section.
+pub(super) type SectionParts = (&'static str, &'static str, String);
 
 /// A section of the page.
 pub(super) struct Section {
@@ -19,6 +22,12 @@ pub(super) struct Section {
 }
 
 impl Section {
+    /// The sections that are not empty: anchor, heading and body.
+    pub(super) fn list(sections: impl IntoIterator<Item = SectionParts>) -> Vec<Section> {
+        let sections = sections.into_iter().filter(|(.., body)| !body.is_empty());
+        sections.map(|(id, title, body)| Section { id, title, body }).collect()
+    }
+
     /// The HTML of the section.
     pub(super) fn markup(&self) -> String {
         let Section { id, title, body } = self;
@@ -31,15 +40,13 @@ impl Section {
 
 /// The sections of a report that are not empty.
 pub(super) fn all(report: &Report<'_>) -> Vec<Section> {
-    let sections = [
+    Section::list([
         ("runs", "Runs", runs(report)),
         ("pairs", "Side by side", pairs(report)),
         ("time", "Time to solution", efforts(report)),
         ("themes", "Themes", themes(report)),
         ("effort", "Effort and scores", measures(report)),
-    ];
-    let sections = sections.into_iter().filter(|(.., body)| !body.is_empty());
-    sections.map(|(id, title, body)| Section { id, title, body }).collect()
+    ])
 }
 
 fn number(count: u64) -> String {
@@ -247,8 +254,14 @@ fn pair_row(report: &Report<'_>, pair: &Pair) -> Vec<Cell> {
         points_ends,
     ];
     let label = |run: usize| Cell::Run(run, report.runs[run].label.clone());
-    let heads =
-        [label(pair.first), label(pair.second), Cell::Split(counts, [pair.first, pair.second])];
+    let paints = [
+        "--colour: var(--both)".to_string(),
+        colour(pair.first),
+        colour(pair.second),
+        "--colour: var(--none)".to_string(),
+    ];
+    let split = Cell::Split(counts.into_iter().zip(paints).collect());
+    let heads = [label(pair.first), label(pair.second), split];
     [&heads[..], &counts.map(|count| Cell::Number(number(count))), &own.map(Cell::Number)].concat()
 }
 
@@ -373,6 +386,7 @@ fn measures(report: &Report<'_>) -> String {
         "Max",
         "Mean",
     ];
+    let labels: Vec<&str> = report.runs.iter().map(|run| run.label.as_str()).collect();
     let (mut rows, mut figures) = (Vec::new(), String::new());
     for (kind, title) in kinds.into_iter().enumerate() {
         let of_runs = of_kind(kind);
@@ -380,7 +394,9 @@ fn measures(report: &Report<'_>) -> String {
             let label = || report.runs[place].label.clone();
             rows.extend(values.map(|values| measured(place, label(), title, values, kind < 2)));
         }
-        figures += &charts::histogram(title, report.runs, &of_runs);
+        let bins: Vec<&[Bin]> =
+            of_runs.iter().map(|values| values.map_or(&[][..], |values| &values.bins)).collect();
+        figures += &charts::histogram(title, "records", &labels, &bins);
     }
     if rows.is_empty() {
         return String::new();

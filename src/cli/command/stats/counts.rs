@@ -1,0 +1,125 @@
+//! The counts of `epdb stats` as tables, which are printed or become part of a page.
+
+use crate::cli::json;
+use epdb::library::census::{CensusTally, GameCensus};
+use epdb::model::GameResult;
+use epdb::report::html::CountTable;
+
+/// Rows of a table in their order.
+#[derive(Default)]
+struct Rows(Vec<[String; 2]>);
+
+impl Rows {
+    fn count(&mut self, name: &str, count: u64) {
+        self.0.push([name.to_string(), count.to_string()]);
+    }
+
+    fn mean(&mut self, name: &str, mean: Option<f64>) {
+        self.0.extend(mean.map(|mean| [name.to_string(), format!("{mean:.2}")]));
+    }
+
+    fn text(&mut self, text: String) {
+        self.0.push([text, String::new()]);
+    }
+
+    fn table(self, title: impl Into<String>) -> CountTable {
+        CountTable { title: title.into(), rows: self.0 }
+    }
+}
+
+/// Counts of records.
+pub(super) fn records(tally: &CensusTally, stats: &json::Stats) -> CountTable {
+    let mut rows = Rows::default();
+    rows.count("records", tally.records);
+    rows.count("  White to move", tally.white_to_move);
+    rows.count("  Black to move", tally.black_to_move);
+    rows.count("  with counters", tally.with_counters);
+    rows.count("  with a superfluous en passant", tally.superfluous_en_passant);
+    rows.count("  Chess960 castling", tally.chess960);
+    rows.count("  illegal positions", tally.illegal);
+    rows.count("unique, with counters", tally.unique.with_counters);
+    rows.count("unique, without counters", tally.unique.without_counters);
+    rows.count("unique positions", tally.unique.positions);
+    rows.count("  hidden by en passant squares", tally.unique.hidden_by_en_passant());
+    rows.count("unique, without en passant", tally.unique.without_en_passant);
+    rows.count("unique, board and side only", tally.unique.boards_and_sides);
+    rows.count("unique boards", tally.unique.boards);
+    rows.mean("bytes a record, as it is", stats.file_bytes_per_record);
+    rows.mean("bytes a record, encoded", stats.encoded_bytes_per_record);
+    for (opcode, count) in &tally.opcodes {
+        rows.count(&format!("opcode {opcode}"), *count);
+    }
+    if tally.other_operations > 0 {
+        rows.count("other operations", tally.other_operations);
+    }
+    rows.table("Records")
+}
+
+/// Counts of all libraries.
+pub(super) fn libraries(stats: &json::LibraryStats) -> CountTable {
+    let mut rows = Rows::default();
+    rows.count("positions", stats.records);
+    rows.mean("bytes a position", stats.file_bytes_per_record);
+    rows.table("Libraries")
+}
+
+/// Origin of the tallies of a library.
+pub(super) fn library(library: &json::Library) -> CountTable {
+    let mut rows = Rows::default();
+    let mixed = if library.is_mixed { ", and others that were built differently" } else { "" };
+    rows.text(format!("  built with {}{mixed}", library.settings));
+    if let Some(pruned) = &library.pruned {
+        rows.text(format!("  pruned: {pruned}"));
+    }
+    match library.digests {
+        Some(games) => rows.count("  digests of games", games),
+        None => rows.text("  which games it counts is not kept".to_string()),
+    }
+    if let Some(games) = library.kept_games {
+        rows.count("  kept games", games);
+    }
+    for source in &library.sources {
+        rows.text(format!("  source {}", source.name));
+        rows.count("    games", source.games);
+        rows.count("    games counted before", source.duplicates);
+        rows.count("    games left out", source.left_out);
+    }
+    rows.table(format!("library {}", library.file))
+}
+
+/// Counts of games.
+pub(super) fn games(games: &GameCensus, file_bytes: Option<u64>) -> CountTable {
+    let mut rows = Rows::default();
+    rows.count("games", games.games);
+    for (result, count) in GameResult::ALL.into_iter().zip(games.results) {
+        rows.count(&format!("  {result}"), count);
+    }
+    rows.count("  from a set-up position", games.set_up);
+    rows.count("  Chess960 castling", games.chess960);
+    rows.count("plies", games.plies);
+    rows.count("  of the longest game", games.longest);
+    rows.count("variations", games.variations);
+    rows.count("  plies in them", games.variation_plies);
+    rows.count("null moves", games.null_moves);
+    rows.count("NAGs", games.nags);
+    rows.count("comments", games.comments);
+    rows.count("  bytes in them", games.comment_bytes);
+    rows.count("% lines", games.escapes);
+    for (name, count) in &games.tags {
+        rows.count(&format!("tag {name}"), *count);
+    }
+    if games.other_tags > 0 {
+        rows.count("other tags", games.other_tags);
+    }
+    rows.count("games that PGC cannot say", games.not_in_pgc);
+    let moves = games.plies + games.variation_plies;
+    for (name, bytes, moves) in [
+        ("as it is", file_bytes, moves),
+        ("in export format", Some(games.pgn_bytes), moves),
+        ("in PGC", Some(games.pgc_bytes), games.pgc_moves),
+    ] {
+        let bytes = bytes.filter(|_| moves > 0).map(|bytes| bytes as f64 / moves as f64);
+        rows.mean(&format!("bytes a move, {name}"), bytes);
+    }
+    rows.table("Games")
+}

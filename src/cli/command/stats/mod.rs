@@ -1,0 +1,204 @@
+//! `epdb stats`: statistics of records and games.
+
+mod counts;
+mod page;
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::source::{Reading, Visited};
+use epdb::library::breakdown::Breakdown;
+use epdb::library::census::GameCensus;
+use epdb::library::census::{Census, CensusEncode};
+use epdb::report::html::CountTable;
+use epdb::source::{FileFormat, Item, Output, library_summary};
+use page::Page;
+
+/// Print statistics: records, positions, opcodes; for games, results, tags and moves
+///
+/// Also prints the average size of a record or move. Games are counted as games, or with
+/// --positions as positions.
+///
+/// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
+/// same squares". epdb finds records by the third: an en passant square counts only where an en
+/// passant capture is legal. For libraries made by `epdb tally` only what they store about themselves
+/// is printed, unless --census is given.
+///
+/// With --html, charts show the results, openings, positions and scores that the files have: by year,
+/// rating and ply. For a library they need only the counts of the start position and of the
+/// most-played line, unless --census is given.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb stats suite.epdb --json
+  epdb stats library.epdb --html library.html")]
+pub(crate) struct Args {
+    /// Files to read; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Write a complete HTML page with charts, and print the most important numbers
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    html: Option<PathBuf>,
+    /// Count all positions and operations of libraries too
+    #[arg(long)]
+    census: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+impl Args {
+    fn page(&self, breakdown: Breakdown) -> Page<'_> {
+        Page::new(&self.files, self.memory.memory_bytes, breakdown)
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let (libraries, records) = libraries(&args.files)?;
+    let are_libraries = !args.files.is_empty() && libraries.len() == args.files.len();
+    if are_libraries && !args.census && args.read.wanted.filter.is_none() {
+        let stats = json::LibraryStats::new(records, file_bytes(&args.files), libraries);
+        return match &args.html {
+            Some(file) => {
+                let mut page = args.page(Breakdown::default());
+                page.add_stored(&stats)?;
+                page.write(file)
+            }
+            None => print_libraries(args, &stats),
+        };
+    }
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let mut census = Census::new(std::env::temp_dir(), args.memory.memory_bytes / 2);
+    let mut games = GameCensus::default();
+    let breakdown = RefCell::new(Breakdown::default());
+    let has_charts = args.html.is_some();
+    let mut reading = Reading::of(&args.files, &args.read, &mut diagnostics);
+    if !has_charts {
+        reading = reading.encode(Arc::new(CensusEncode));
+    }
+    reading
+        .visit_games(|game, _| {
+            games.add(game);
+            if has_charts {
+                breakdown.borrow_mut().add_game(game);
+            }
+            Ok(Visited::Taken)
+        })
+        .items(|item| {
+            match item {
+                Item::Encoded { records, .. } => {
+                    records.iter().try_for_each(|record| census.add_encoded(record))?;
+                }
+                Item::Record { record, game, .. } => {
+                    census.add(&record)?;
+                    if has_charts {
+                        breakdown.borrow_mut().add_record(&record, game);
+                    }
+                }
+                _ => {}
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+    let tally = census.finish()?;
+    let file_bytes = file_bytes(&args.files);
+    let no_positions = tally.records == 0 && args.read.form.games.positions.is_none();
+    let are_games =
+        games.games > 0 || no_positions && args.files.iter().any(|path| is_of_games(path));
+    let game_stats = are_games.then(|| json::GameStats::new(&games, file_bytes));
+    let stats = (!are_games || !no_positions).then(|| json::Stats {
+        libraries,
+        ..json::Stats::new(&tally, tally.encoded_bytes, file_bytes)
+    });
+    if let Some(file) = &args.html {
+        let mut page = args.page(breakdown.into_inner());
+        if let Some(stats) = &game_stats {
+            page.add_games(&games, stats, file_bytes);
+        }
+        if let Some(stats) = &stats {
+            page.add_records(&tally, stats)?;
+        }
+        return Ok(diagnostics.finish()?.and(page.write(file)?));
+    }
+    let mut out = open_output(None)?;
+    if args.json {
+        game_stats.iter().try_for_each(|stats| json::line(&mut out, stats))?;
+        stats.iter().try_for_each(|stats| json::line(&mut out, stats))?;
+    } else {
+        if are_games {
+            print(&mut out, &counts::games(&games, file_bytes))?;
+        }
+        if let Some(stats) = &stats {
+            print(&mut out, &counts::records(&tally, stats))?;
+            print_tables(&mut out, &stats.libraries)?;
+        }
+    }
+    out.finish()?;
+    diagnostics.finish()
+}
+
+/// The libraries among files, with what they store about themselves, and the number of their
+/// records.
+fn libraries(files: &[PathBuf]) -> anyhow::Result<(Vec<json::Library>, u64)> {
+    let (mut libraries, mut records) = (Vec::new(), 0);
+    for file in files {
+        // A pipe must not be opened twice.
+        let summary = if file.is_file() { library_summary(file)? } else { None };
+        if let Some(summary) = summary {
+            records += summary.counts.records;
+            libraries.push(json::Library::new(file.display().to_string(), summary));
+        }
+    }
+    Ok((libraries, records))
+}
+
+/// Bytes of all files; `None` if one of them is not a file.
+fn file_bytes(files: &[PathBuf]) -> Option<u64> {
+    files.iter().map(|path| Some(path.metadata().ok()?.len())).sum()
+}
+
+/// Prints what libraries store about themselves.
+fn print_libraries(args: &Args, stats: &json::LibraryStats) -> anyhow::Result<Outcome> {
+    let mut out = open_output(None)?;
+    if args.json {
+        json::line(&mut out, stats)?;
+    } else {
+        print(&mut out, &counts::libraries(stats))?;
+        print_tables(&mut out, &stats.libraries)?;
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+fn print_tables(out: &mut Output, libraries: &[json::Library]) -> anyhow::Result<()> {
+    for table in libraries.iter().map(counts::library) {
+        writeln!(out, "{}", table.title)?;
+        print(out, &table)?;
+    }
+    Ok(())
+}
+
+/// Prints the rows of a table.
+fn print(out: &mut Output, table: &CountTable) -> anyhow::Result<()> {
+    for [name, value] in &table.rows {
+        match value.as_str() {
+            "" => writeln!(out, "{name}")?,
+            value => writeln!(out, "{name:<34}{value:>14}")?,
+        }
+    }
+    Ok(())
+}
+
+/// True if the name of a file says that the file has games.
+fn is_of_games(path: &Path) -> bool {
+    matches!(FileFormat::from_name(path), Some(FileFormat::Pgn | FileFormat::Pgc))
+}

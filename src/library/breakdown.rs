@@ -1,0 +1,262 @@
+//! Records and games by year, rating, opening, ply and score, for the charts of a page of statistics.
+//!
+//! ```
+//! use epdb::library::breakdown::Breakdown;
+//! let mut breakdown = Breakdown::default();
+//! let record = b"4k3/8/8/8/4P3/8/8/4K3 b - - ce -30; c9 \"1-0\"; ptp ECO \"B20\" Date \"1995.??.??\";";
+//! breakdown.add_record(&epdb::parse_epd(record)?, None);
+//! assert_eq!(breakdown.results_by_year[&1995].white, 1);
+//! assert_eq!(breakdown.openings["B20"].counts.white, 1);
+//! assert_eq!(breakdown.scores[&30], 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::field::{BuiltinField, Field};
+use super::game_tag::Tags;
+use super::names::split_name;
+use super::value::{EvalContext, Number, Value, record_of_game};
+use crate::codec::query::Query;
+use crate::error::{Error, Result};
+use crate::model::score::Score;
+use crate::model::{
+    Color, Element, EpdRecord, Game, GameCounts, Opcode, Position, Replay, Start, Tally,
+};
+use crate::source::Lookup;
+use crate::text::pgn::{self, PositionOptions};
+
+/// Maximum number of openings that are counted one by one, to bound the memory.
+const MAX_OPENINGS: usize = 10_000;
+/// Plies of the most-played line of a library.
+const LINE_PLIES: usize = 16;
+/// Scores beyond this many centipawns count as this many.
+const MAX_SCORE: i32 = 1000;
+/// Plies beyond this count as this.
+const MAX_PLY: u32 = 600;
+/// Rating groups are this wide.
+const RATING_GROUP: u16 = 100;
+
+/// Games by result.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Results {
+    /// White won.
+    pub white: u64,
+    /// Drawn.
+    pub draws: u64,
+    /// Black won.
+    pub black: u64,
+    /// The result is unknown.
+    pub unknown: u64,
+}
+
+impl Results {
+    /// All games.
+    pub const fn games(&self) -> u64 {
+        self.white + self.draws + self.black + self.unknown
+    }
+
+    /// Games with a result.
+    pub const fn known(&self) -> u64 {
+        self.white + self.draws + self.black
+    }
+
+    fn add(&mut self, other: Results) {
+        self.white += other.white;
+        self.draws += other.draws;
+        self.black += other.black;
+        self.unknown += other.unknown;
+    }
+}
+
+/// An opening, or a first move.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OpeningResults {
+    /// Its games, or records.
+    pub counts: Results,
+    /// Number of them by year, if it is known.
+    pub by_year: BTreeMap<u16, u64>,
+}
+
+/// Counts of records or games. Empty maps are unknown properties.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Breakdown {
+    /// All records, or games.
+    pub all: Results,
+    /// Results by year, if it is known.
+    pub results_by_year: BTreeMap<u16, Results>,
+    /// Results by rating group: the lowest mean rating of the two players in it.
+    pub results_by_rating: BTreeMap<u16, Results>,
+    /// By the name of the opening, or else by ECO code.
+    pub openings: BTreeMap<String, OpeningResults>,
+    /// Games of libraries by first move.
+    pub first_moves: BTreeMap<String, OpeningResults>,
+    /// Results of the most-played line of libraries, by the move that leads on.
+    pub line: Vec<(String, Results)>,
+    /// By White's score in centipawns, −1000 to 1000.
+    pub scores: BTreeMap<i32, u64>,
+    /// The same by ply.
+    pub scores_by_ply: BTreeMap<u32, BTreeMap<i32, u64>>,
+    /// By depth of the analysis.
+    pub depths: BTreeMap<u64, u64>,
+    /// Records by ply.
+    pub plies: BTreeMap<u32, u64>,
+    /// Games by number of plies.
+    pub lengths: BTreeMap<u32, u64>,
+}
+
+impl Breakdown {
+    /// Counts a record, which may be a position of a game.
+    pub fn add_record(&mut self, record: &EpdRecord, game: Option<&Game>) {
+        let ply = ply(record);
+        if let Some(ply) = ply {
+            *self.plies.entry(ply).or_default() += 1;
+        }
+        self.add_score(record, ply);
+        if game.is_some() || !record.operations().is_empty() {
+            self.add_facts(&EvalContext { game, ..EvalContext::from_record(record) });
+        }
+    }
+
+    /// Counts a game, and the evaluations in its comments.
+    pub fn add_game(&mut self, game: &Game) {
+        let record = record_of_game(game, false);
+        self.add_facts(&EvalContext { game: Some(game), ..EvalContext::from_record(&record) });
+        let length = game.plies().count().min(MAX_PLY as usize) as u32;
+        *self.lengths.entry(length).or_default() += 1;
+        if game.elements().any(|element| matches!(element, Element::Comment(_))) {
+            for record in pgn::positions(game, &PositionOptions::new().evaluations(true)) {
+                self.add_score(&record, ply(&record));
+            }
+        }
+    }
+
+    /// Counts the games of libraries by the tallies of the start position and of the most-played line
+    /// from there.
+    ///
+    /// # Errors
+    /// A library is damaged.
+    pub fn add_libraries(&mut self, libraries: &[&dyn Lookup]) -> Result<()> {
+        let Some(mut replay) = Replay::new(&Start::ARRAY) else { return Ok(()) };
+        let root = tally_at(libraries, replay.position())?;
+        for part in root.parts() {
+            for one in &part.moves {
+                let counts = results(&one.counts);
+                self.all.add(counts);
+                let opening = self.first_moves.entry(format!("1. {}", one.san)).or_default();
+                opening.counts.add(counts);
+                if let Some(year) = part.cell.year {
+                    *opening.by_year.entry(year).or_default() += counts.games();
+                    self.results_by_year.entry(year).or_default().add(counts);
+                }
+                if let Some(rating) = part.cell.rating {
+                    self.results_by_rating.entry(rating).or_default().add(counts);
+                }
+            }
+        }
+        let mut tally = root;
+        while self.line.len() < LINE_PLIES {
+            let total = tally.total();
+            let Some(most) = total.moves.first() else { break };
+            let dots = if replay.position().turn() == Color::White { ". " } else { "..." };
+            let name = format!("{}{dots}{}", replay.fullmove_number(), most.san);
+            self.line.push((name, results(&most.counts)));
+            replay.play(most.mv);
+            tally = tally_at(libraries, replay.position())?;
+        }
+        Ok(())
+    }
+
+    fn add_facts(&mut self, subject: &EvalContext<'_>) {
+        let number = |field| match Field::BuiltinField(field).value(subject) {
+            Value::Number(Number::Whole(value)) => u16::try_from(value).ok(),
+            Value::Number(Number::Fraction(value)) => Some(value as u16),
+            _ => None,
+        };
+        let mut results = Results::default();
+        match Field::BuiltinField(BuiltinField::Result).value(subject) {
+            Value::Number(Number::Fraction(1.0)) => results.white = 1,
+            Value::Number(Number::Fraction(0.5)) => results.draws = 1,
+            Value::Number(Number::Fraction(0.0)) => results.black = 1,
+            _ => results.unknown = 1,
+        }
+        self.all.add(results);
+        let year = number(BuiltinField::Year);
+        if let Some(year) = year {
+            self.results_by_year.entry(year).or_default().add(results);
+        }
+        if let Some(rating) = number(BuiltinField::EloAverage) {
+            let group = rating - rating % RATING_GROUP;
+            self.results_by_rating.entry(group).or_default().add(results);
+        }
+        let Some(name) = opening(subject) else { return };
+        if self.openings.len() >= MAX_OPENINGS && !self.openings.contains_key(&name) {
+            return;
+        }
+        let opening = self.openings.entry(name).or_default();
+        opening.counts.add(results);
+        if let Some(year) = year {
+            *opening.by_year.entry(year).or_default() += 1;
+        }
+    }
+
+    fn add_score(&mut self, record: &EpdRecord, ply: Option<u32>) {
+        let depth = record.text_of(Opcode::ACD).and_then(|text| String::from_utf8(text).ok());
+        if let Some(depth) = depth.and_then(|text| text.parse::<u64>().ok()) {
+            *self.depths.entry(depth.min(MAX_PLY.into())).or_default() += 1;
+        }
+        let Some(score) = record.integer(Opcode::CE).and_then(|ce| Score::from_ce(ce).ok()) else {
+            return;
+        };
+        let own = match score {
+            Score::Centipawns(score) => score.clamp(-MAX_SCORE, MAX_SCORE),
+            Score::Mates(_) => MAX_SCORE,
+            Score::Mated(_) | Score::Checkmated => -MAX_SCORE,
+            Score::Illegal => return,
+        };
+        let score = if record.position().turn() == Color::White { own } else { -own };
+        *self.scores.entry(score).or_default() += 1;
+        if let Some(ply) = ply {
+            *self.scores_by_ply.entry(ply).or_default().entry(score).or_default() += 1;
+        }
+    }
+}
+
+/// Plies before the position, by the fullmove number.
+fn ply(record: &EpdRecord) -> Option<u32> {
+    let (_, fullmove_number) = record.counters();
+    let blacks = u32::from(record.position().turn() == Color::Black);
+    Some(fullmove_number?.checked_sub(1)?.saturating_mul(2).saturating_add(blacks).min(MAX_PLY))
+}
+
+/// The opening of a record or its game: the part of its name before the variation, or else its ECO code.
+fn opening(subject: &EvalContext<'_>) -> Option<String> {
+    let tags = Tags::new(subject);
+    let text = |tag: &str, opcode: Opcode| {
+        let own = || subject.record.text_of(opcode).filter(|text| !text.is_empty());
+        let text = tags.get(tag).map(<[u8]>::to_vec).or_else(own)?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    };
+    let family =
+        |name: String| split_name(&name).map_or(name.clone(), |(opening, _)| opening.into());
+    text("Opening", Opcode::V0).map(family).or_else(|| text("ECO", Opcode::ECO))
+}
+
+fn results(counts: &GameCounts) -> Results {
+    let GameCounts { white, draws, black, unknown, .. } = *counts;
+    Results { white, draws, black, unknown }
+}
+
+/// The tallies of a position, added up.
+fn tally_at(libraries: &[&dyn Lookup], position: &Position) -> Result<Tally> {
+    let mut all = Tally::default();
+    for library in libraries {
+        let found = library.records(&[Query::from(position)], &|_| false)?;
+        for record in found.iter().flatten() {
+            if let Some(tally) = record.operands(Opcode::TALLY).and_then(Tally::from_operands) {
+                all.add(tally).map_err(Error::from_cause)?;
+            }
+        }
+    }
+    Ok(all)
+}
