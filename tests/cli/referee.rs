@@ -98,7 +98,8 @@ fn a_tournament_resumes_after_its_referee_is_killed() {
 /// A referee that is interrupted says how to go on.
 #[test]
 fn an_interrupted_referee_says_how_to_go_on() {
-    let scratch = tournament(12);
+    // Long enough not to be over before the signal comes.
+    let scratch = tournament(1000);
     let mut referee = std::process::Command::new(assert_cmd::cargo::cargo_bin("epdb"))
         .args(["referee", "--plain", "t.toml"])
         .current_dir(scratch.path(""))
