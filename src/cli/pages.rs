@@ -172,22 +172,23 @@ Values of fields and operations (table, diff, and conflicts of dedupe and union)
 
 Objects
   table      one per record: the names of --columns as they were given
-  diff       kind: removed, added (place, record) or changed (old_place, new_place, old, new,
-             changes: texts, operations: opcode, old, new)
+  diff       kind: removed or added, with place, record; or changed, with old_place, new_place, old, new,
+             changes (texts), operations (each with opcode, old, new)
   dedupe, union --conflicts FILE
              first, second: locations FILE:LINE; operations: opcode, first, second
   dedupe, union --list  first, first_id, other, other_id: locations and ids of records of one position
   stats      records, white_to_move, ..., opcodes: counts by opcode; for games: games, white_wins,
              ..., tags: counts by tag; for libraries without --census: records,
              file_bytes_per_record, libraries: file, settings, sources ...
-  registers  one per record: file, line, fragment (from 1), epd (the position), c, v: arrays of ten, eco, nic;
-             null is a register that is not set
+  registers  one per record: file, line, fragment (from 1), epd (the position), c and v (arrays of
+             ten), eco, nic; a register that is not set is null
   moves      ordinal, san, uci
-  explore    white, draws, black, unknown, reached, weight (of all moves of a book), moves: uci (castling:
-             king takes rook), san, averageRating and performance (of the mover), averageOpponentRating,
-             white, draws, black, unknown, weight, years, ce (for the mover), reached, operations, moves;
-             parents: fen, uci, san, white, draws, black, weight, reached; operations; opening (may be
-             null); other unknown values are omitted
+  explore    white, draws, black, unknown, reached, weight (of all moves of a book), moves, parents,
+             operations, opening (may be null); other unknown values are omitted
+    moves    uci (castling: king takes rook), san, averageRating and performance (of the mover),
+             averageOpponentRating, white, draws, black, unknown, weight, years, ce (for the mover),
+             reached, operations, moves (in a tree)
+    parents  fen, uci, san, white, draws, black, weight, reached
   openings   one per opening: fen, games, pairs, wins, draws, losses (of White), unknown, score, draw_rate,
              pentanomial (pairs by points 0, 1/2 ... 2); null without a result
   games      id, uci, san, winner (null for a draw), result, white, black: name, rating; year, month,
@@ -202,10 +203,10 @@ Objects
   book list  one per entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
              its position), learn; fen and san are null if the position is unknown
   book info  one per book: book, entries, positions, reached_by_book_moves, unknown_positions, ...
-  repertoire first part: summary, positions, reached, marked, behind_marked, covered (share of the
-             library's games), games, within, never, from_set_up; then one per finding: part (choice, unanswered,
-             leaf, unreached, own-move, other-move, line-end), games, share, ply, line, move, moves,
-             first (the location of a game), fen, set_up; missing values are omitted
+  repertoire first one object with part summary: positions, reached, marked, behind_marked, covered (share
+             of the library's games), games, within, never, from_set_up; then one object per finding with
+             part choice, unanswered, leaf, unreached, own-move, other-move or line-end: games, share, ply,
+             line, move, moves, first (the location of a game), fen, set_up; missing values are omitted
   report     part report: verdict, notes, runs, problems, cooks; then parts run (scored, solved, share,
              interval, points, nodes, ms, ce, solved_within_ms, facts ...), theme, pair (only_first,
              only_second, mcnemar_p, holm_p, points_interval ...) and problem (id, fen, bm, am, cook,
@@ -217,8 +218,8 @@ Objects
 
 Messages
   --messages json prints every message on standard error as an object: severity (error, warning, note),
-  message; findings also have code, file, line, column. The last object of a command that reads has severity
-  summary: games, records, skipped, cut_short, rejected, left_out, codes (findings by code).
+  message; findings also have code, file, line, column. The last object of a command that reads has the
+  severity summary, and games, records, skipped, cut_short, rejected, left_out, codes (findings by code).
 
 Bytes that are not UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.
 ";

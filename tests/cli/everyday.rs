@@ -254,7 +254,7 @@ fn compressed_text_and_pipes_are_read_and_written() {
     assert_eq!(scratch.run_with(&["normalize", "-"], scratch.read("a.epb")).out, normal);
 }
 
-// README: Positions are equal if the same can be played from them
+// README: Positions are equal if the same moves can be played from them
 #[test]
 fn get_finds_all_records_of_a_position_in_any_source() {
     let scratch = Scratch::new();

@@ -24,11 +24,12 @@ use epdb::text::pgn;
 /// The opening of a game is the position of its FEN tag; without that tag, the last position of its
 /// main line that is in --book; otherwise the usual start position. Each row has games; pairs (two
 /// games of one opening between the same players with the colours swapped); White's wins, draws and
-/// losses; White's score; the share of draws; and the pairs by the points 0, 1/2, 1, 1 1/2 and 2 of
-/// the player whose name is first in the alphabet. Openings of the book come first, in its order.
+/// losses; White's score; the share of draws; and five numbers of pairs: those in which one player
+/// scored 0, 1/2, 1, 1 1/2 and 2 points. That player is the one whose name is first in the
+/// alphabet. Openings of the book come first, in its order.
 ///
-/// With -o the openings are written instead: the records of --book in its order, or the start
-/// positions without --book.
+/// With -o the openings are written instead: the records of --book in its order or, if there is no
+/// --book, the start positions.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb openings match.pgn
@@ -40,8 +41,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
     /// Only openings for which this expression is true. It may use games, pairs, wins, draws,
-    /// losses, unknown, score, draw_rate, p0 to p4 (pairs by half points), and for the record in
-    /// the book all fields of `epdb help where`
+    /// losses, unknown, score, draw_rate, p0 to p4 (pairs by half points), and for the opening's
+    /// record in the book all fields of `epdb help where`
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
     /// Print a table separated by tabs

@@ -18,10 +18,10 @@ use epdb::referee::server::{Opened, Referee, Watch, observe};
 /// Run a tournament between programs that speak EPD over TCP
 ///
 /// The tournament is described by a file (`epdb help tournament`), or by the options of cutechess
-/// and fastchess. Clients connect and sign on by themselves, or are started: `epdb client` runs a
-/// UCI engine. Every event is logged before it takes effect, so an interrupted tournament continues
-/// when you run the same command again. Finished games go to a PGN file; the table is printed at
-/// the end.
+/// and fastchess. Clients connect and sign on by themselves, or the referee starts them. A UCI
+/// engine takes part through `epdb client`. Every event is logged before it takes effect, so an
+/// interrupted tournament continues when you run the same command again. Finished games go to a PGN
+/// file; the table is printed at the end.
 ///
 /// A client that breaks the rules loses its game. With --attended the game waits instead for the
 /// supervisor, who types commands at standard input; `help` lists them.

@@ -24,7 +24,7 @@ use epdb::text::{FormatOptions, epd};
 /// clears its register. Prints each position with the registers that are set, as EPD; `c0 "";` is
 /// an empty string. Registers are cleared at the start of each fragment. A fragment is a file, a
 /// game (whose tags ECO, NIC, Opening, Variation and SubVariation set registers), or the records up
-/// to `refcom reset;`. A blank line separates fragments.
+/// to `refcom reset;`. In the output a blank line separates fragments.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb registers annotated.epd

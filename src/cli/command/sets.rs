@@ -56,8 +56,9 @@ Examples:
 /// For .pgn or .pgc output, or with --games, the first of equal games is kept.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
-    /// Records that are merged: same position (default), same board, or equal in everything. Games:
-    /// moves; players, which is moves, players, date and result (default); or exact
+    /// Records to merge: those of the same position (default), of the same board, or equal in
+    /// everything. Games: moves (same moves), players (same moves, players, date and result; the
+    /// default), or exact (equal in everything)
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
     /// If records of one position contradict each other: report and keep all, or keep one

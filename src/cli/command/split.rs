@@ -31,11 +31,11 @@ use epdb::spill::Sorter;
 ///
 /// With --ratio each record goes to a random part, so the sizes are approximate; the same seed
 /// gives the same split on every machine. With --by-position all records of one position go to the
-/// same part. With --lines the parts follow one another. With --by there is one file for each value
-/// of a field (see `epdb help where`); records keep their order, and %s in the pattern stands for
-/// the value (_ for records without the field). With several fields there is a file for each
-/// combination and one %s per field. Missing folders are created. Dates are written YYYY by year,
-/// YYYYMM by month, YYYYMMDD by day, with 0 for each ? of a date.
+/// same part. With --lines each part has the next N records. With --by there is one file for each
+/// value of a field (see `epdb help where`); records keep their order, and %s in the pattern stands
+/// for the value (_ for records without the field). With several fields there is a file for each
+/// combination and one %s per field. Missing folders are created. In file names a date is YYYY with
+/// --by year, YYYYMM with --by month, YYYYMMDD with --by day, with 0 for each ? of the date.
 ///
 /// With .pgn or .pgc files, or with --games, games are split as games.
 #[derive(clap::Args, Clone, Debug)]
@@ -55,8 +55,8 @@ pub(crate) struct Args {
     seed: u64,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Names of the parts: %d (or %03d) is the number of the part, from 1; with --by one %s for
-    /// each field
+    /// Names of the parts: %d (or %03d) is the number of the part, from 1; with --by, the names
+    /// have one %s for each field
     #[arg(short, long, value_parser = Names::parse, value_name = "PATTERN")]
     output: Names,
     /// Format of files whose name does not show it

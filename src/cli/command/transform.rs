@@ -21,8 +21,8 @@ use epdb::source::GameFormat;
 ///
 /// Mirroring colors also mirrors the ranks, so the other side gets the same position. Moves,
 /// castling rights, en passant squares, clocks and results are mirrored too; ce stays, because it
-/// is from the view of the side to move. Mirroring files drops and counts castling rights, because
-/// castling ends on the files c and g.
+/// is from the view of the side to move. If the a-file and the h-file are exchanged, castling
+/// rights are dropped and counted, because castling always ends on the files c and g.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
 pub(crate) struct FlipArgs {

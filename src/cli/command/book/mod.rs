@@ -10,8 +10,8 @@ use crate::cli::outcome::Outcome;
 
 /// Polyglot opening books (.bin): list, inspect, make and merge them
 ///
-/// A book stores keys, not positions. epdb finds positions by playing moves from the start
-/// position, and in other sources.
+/// A book stores keys, not positions. epdb finds the positions by playing moves from the start
+/// position, or takes them from other sources.
 #[derive(clap::Args, Clone, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:

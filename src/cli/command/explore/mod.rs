@@ -54,8 +54,8 @@ pub(crate) struct Args {
     /// Only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_games: u64,
-    /// Also show moves that no tally counts but whose positions have records, and other operations
-    /// of these records
+    /// Also show moves that no tally counts but that lead to positions with records, and show the
+    /// operations of those records other than the tally
     #[arg(long)]
     children: bool,
     /// Show all positions of the source from which a legal move leads here

@@ -36,8 +36,8 @@ use epdb::source::Output;
 pub(crate) struct Args {
     /// Files with answers, one run each; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Name the runs of these files; files with the same name, such as one per suite, form one run
-    /// [default: the label of the run, else the file]
+    /// Name the run of each file; files that get the same NAME form one run, such as one file per
+    /// suite [default: the label of the run, else the file]
     #[arg(long, value_name = "NAME=FILE[,...]", value_delimiter = ',', value_parser = parse_named)]
     names: Vec<(String, PathBuf)>,
     /// Operation that gives the theme of a problem; for id, the part before the number

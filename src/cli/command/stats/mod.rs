@@ -28,9 +28,9 @@ use page::Page;
 /// --positions as positions.
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
-/// same squares". epdb finds records by the third: an en passant square counts only where an en
-/// passant capture is legal. For libraries made by `epdb tally` only what they store about themselves
-/// is printed, unless --census is given.
+/// same squares". Of these, epdb uses the third to find records: an en passant square counts only
+/// where an en passant capture is legal. For a library made by `epdb tally`, only the summary that
+/// it stores is printed, unless --census is given.
 ///
 /// With --html, charts show the results, openings, positions and scores that the files have: by year,
 /// rating and ply. For a library they need only the counts of the start position and of the
