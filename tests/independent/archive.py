@@ -67,7 +67,10 @@ class Archive:
         self.games = self.find(KEPT_GAMES) and kept_games.read_section(self.find(KEPT_GAMES))
 
     def is_fast(self):
-        return bool(self.segments) and self.segments[0].coder == 0
+        """An archive without records has no segment: its index shows the level."""
+        if not self.segments:
+            return any(section.kind in (LINES, ROW_DIRECTORY) for section in self.sections)
+        return self.segments[0].coder == 0
 
     # Opening: sections 2.1 to 2.4.
 

@@ -302,8 +302,8 @@ class RecordReader:
         """Section 8.1; `line_row` is the number of the row whose next move may come."""
         refuse_if(now is None, "a move where there are none")
         moves, is_line = legal_moves(now), field.opcode in LINES
-        next = self.block.next[self.line_row] if self.line_row is not None else None
-        here = next and next_in(moves, next)
+        following = self.block.next[self.line_row] if self.line_row is not None else None
+        here = following and move_in(moves, following)
         if here and self.a.adaptive_bit(field.is_next[min(nth, 1)]):
             self.line_row = self.line_row + 1 if is_line else None
             return here
@@ -362,7 +362,7 @@ class RecordReader:
         refuse_if(not 2 <= many <= len(rest), "a list of moves that does not fit")
         for nth in range(many):
             if nth == 0 and self.first_move is not None:
-                first = next_in(rest, self.first_move)
+                first = move_in(rest, self.first_move)
                 if self.a.adaptive_bit(field.is_first):
                     refuse_if(first is None, "a move that is not legal")
                     rest.remove(first)
@@ -406,7 +406,7 @@ class RecordReader:
         return text_operand(kind, text.encode())
 
 
-def next_in(moves, move):
+def move_in(moves, move):
     return next((other for other in moves if other.is_same(move)), None)
 
 
@@ -458,10 +458,10 @@ class TallyReader:
         came = next((counts for its_cell, counts in led if its_cell == cell), None)
         context, rest, moves = int(came is not None), came, []
         left = list(legal_moves(self.record.position))
-        next = block.next[self.record.nth]
+        following = block.next[self.record.nth]
         for k in range(a.number(models.moves, context)):
             block.spend(32)
-            here = next and next_in(left, next)
+            here = following and move_in(left, following)
             if not (here and a.adaptive_bit(models.is_next[min(k, 1)])):
                 refuse_if(not left, "a move although none is left")
                 here = left[a.uniform(len(left))]
