@@ -563,16 +563,45 @@ fn sources_are_in_plain_english() {
     assert!(faults.is_empty(), "words to avoid:\n{}", list(&faults));
 }
 
-#[test]
-fn pages_are_in_plain_english() {
+/// The pages in Markdown, by their paths.
+fn pages() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files =
         ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md"].map(|it| root.join(it)).to_vec();
     texts(&root.join("formats"), &mut files);
-    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "md")) {
-        let page = file.strip_prefix(root).unwrap().to_str().unwrap();
-        let words = banned_words(&fs::read_to_string(file).unwrap());
-        assert!(words.is_empty(), "{page}: {words:?}");
+    files.retain(|file| file.extension().is_some_and(|end| end == "md"));
+    files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).unwrap())).collect()
+}
+
+#[test]
+fn pages_are_in_plain_english() {
+    for (file, text) in pages() {
+        let words = banned_words(&text);
+        assert!(words.is_empty(), "{}: {words:?}", file.display());
+    }
+}
+
+/// Number of bars between cells in a line of a table.
+fn bars(line: &str) -> usize {
+    line.replace("\\|", "").matches('|').count()
+}
+
+/// A row that was wrapped, or joined to the next one, is no longer a row.
+#[test]
+fn tables_of_pages_have_whole_rows() {
+    for (file, text) in pages() {
+        let blocks = text.split("\n\n").filter(|block| block.starts_with('|'));
+        for block in blocks {
+            let first = bars(block.lines().next().unwrap());
+            let rows = block.lines().take_while(|line| !line.starts_with('#'));
+            for row in rows {
+                assert!(
+                    row.starts_with('|') && row.ends_with('|') && bars(row) == first,
+                    "{}: not a whole row: {row}",
+                    file.display()
+                );
+            }
+        }
     }
 }
 
