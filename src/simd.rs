@@ -2,8 +2,8 @@
 //!
 //! Some instructions exist only on some processors, so code may use them only after they were
 //! detected. A value of [`InstructionSet`] or [`Sse42`] proves that, because only this module makes
-//! such values. [`with_instructions!`] chooses between implementations; the `unsafe` call is
-//! written in the arm, beside its reason.
+//! such values. [`with_instructions!`] chooses between implementations; each arm of the macro call
+//! contains its `unsafe` call, next to the comment that says why it is safe.
 
 use std::sync::LazyLock;
 

@@ -182,7 +182,7 @@ pub(crate) struct GameReadArgs {
     /// ends before a null move
     #[arg(long, value_name = "all|final|A..B")]
     pub(crate) positions: Option<Positions>,
-    /// Read positions of variations too; with final, the last position of each line
+    /// Read positions of variations too; with --positions final, the last position of each line
     #[arg(long)]
     pub(crate) variations: bool,
     /// Store the tags of the game as ptp
@@ -460,7 +460,8 @@ pub(crate) struct CellArgs {
     /// Only games with these time control classes
     #[arg(long, value_delimiter = ',', value_name = "SPEED[,...]", value_parser = speeds())]
     speeds: Vec<Speed>,
-    /// Only games in these groups of mean ratings; give the lowest rating of each
+    /// Only games whose mean rating is in one of these groups; a group is named by its lowest
+    /// rating
     #[arg(long, value_delimiter = ',', value_name = "RATING[,...]",
           value_parser = parse_rating_group)]
     ratings: Vec<u16>,

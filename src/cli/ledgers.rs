@@ -82,7 +82,8 @@ pub(crate) fn of_records(
     }))
 }
 
-/// Origin of the tallies of a file. Only files can be asked before they are read.
+/// Origin of the tallies of a file. This works only for a file: standard input cannot be inspected
+/// before it is read.
 pub(crate) fn of_file(file: &Path) -> anyhow::Result<Option<TallyLedger>> {
     Ok(if file.is_file() { source::tally_ledger(file)? } else { None })
 }

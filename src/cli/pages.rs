@@ -5,11 +5,11 @@ use epdb::text::codes::{self, Code};
 
 const SOURCES_PAGE: &str = "\
 Every command that reads records also reads these formats, plain, as .gz and as .zst. See
-formats/sources.md for each field, and for evidence of whose point of view the scores take.
+formats/sources.md for each field, and for the evidence of the view that the scores take.
 
 Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl, else --from jsonl
   acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. The file gives scores from
-                          White's view, ce from the view of the side to move (--score-view mover: the file too)
+                          White's view; ce gives them from the mover's (--score-view mover: the file does too)
 Puzzles of lichess        lichess_db_puzzle.csv: recognised by its header, else --from csv. Columns are
                           found by name; unknown columns are ignored with a warning
   position                the one after the first move, which is the opponent's

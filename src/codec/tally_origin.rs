@@ -27,8 +27,8 @@ pub struct TallyOrigin {
     pub settings: String,
     /// True if libraries with different settings were added up.
     pub is_mixed: bool,
-    /// The command that reduced the library, so that no games may be added to it; `None` for a
-    /// complete library.
+    /// The command that reduced the library; no games may be added to a reduced library. `None` for
+    /// a complete library.
     pub pruned: Option<String>,
     /// The part of the settings on which programs act; `None` if an earlier writer did not keep it.
     /// It has no meaning if [`is_mixed`](TallyOrigin::is_mixed) is true.

@@ -69,8 +69,8 @@ impl Choices {
         verdict_of(&answered) == Verdict::Solved
     }
 
-    /// Stores in the finished record when the solution was first chosen, and from when on it was
-    /// kept.
+    /// Stores two times in the finished record: when the solution was first chosen, and since when
+    /// it was kept.
     pub(super) fn finish(self, record: &mut EpdRecord, end: Elapsed) {
         let is_solved = verdict_of(record) == Verdict::Solved;
         let mut put_moment = |opcode, moment: Option<Elapsed>| {

@@ -73,7 +73,7 @@ impl GameDedupe {
         GameDedupe { by, directory, memory_bytes, sorter }
     }
 
-    /// Adds the next game. `bytes` are returned for it if it stays.
+    /// Adds the next game. If the game stays in the set, the set later returns `bytes` for it.
     ///
     /// # Errors
     /// The temporary file cannot be created or written.

@@ -89,7 +89,8 @@ pub struct Cell {
     pub month: Option<u8>,
     /// The class of the time control.
     pub speed: Option<Speed>,
-    /// The lowest mean rating of the players in the group, 0 to 9999.
+    /// The lower bound of the rating group: a game belongs to it if the mean rating of its players
+    /// is at least this, 0 to 9999.
     pub rating: Option<u16>,
 }
 

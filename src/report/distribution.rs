@@ -53,7 +53,7 @@ pub enum Bins {
 }
 
 impl Bins {
-    /// The smallest and the largest value of the bin of a value.
+    /// The smallest and the largest value of the bin into which `value` falls.
     fn range(self, value: i128) -> (i128, i128) {
         match self {
             Bins::Single if value > 400 => (401, u64::MAX.into()),

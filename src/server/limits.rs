@@ -40,7 +40,7 @@ pub struct Limits {
     pub body_size: usize,
     /// Maximum number of lines of a batch.
     pub batch_lines: u64,
-    /// Time for the body of a request, extended by `body_rate` for received bytes.
+    /// Time allowed for the body of a request; received bytes extend it at the rate `body_rate`.
     #[serde(deserialize_with = "length_of_time")]
     pub body_time: Duration,
     /// Bytes of a body that extend `body_time` by a second: the minimum rate per second of a longer

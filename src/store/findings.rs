@@ -34,7 +34,8 @@ impl VerifyFindings {
         }
     }
 
-    /// Adds the damage that stopped a check; any other fault is an error.
+    /// Adds the fault that stopped a check to the findings if it is damage; returns any other fault
+    /// as an error.
     pub(super) fn add_fault(&mut self, fault: Fault) -> Result<()> {
         match fault {
             Fault::Damaged { place, what } => {

@@ -228,8 +228,8 @@ fn records_of(
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }
 }
 
-/// True if a writer produces such an operation: sets of moves ascend, and only opcodes with moves
-/// have moves.
+/// True if a writer can produce this operation: its set of moves ascends, and it has moves only if
+/// its opcode takes moves.
 fn is_written(operation: &Operation) -> bool {
     let Some(entry) = operation.opcode.standard() else { return true };
     let operands = &operation.operands;

@@ -305,7 +305,7 @@ struct BucketReader<'a> {
     keys: u32,
     /// The lowest value that the next key can have.
     next: u64,
-    /// Blocks of the last key. The next key follows their bits.
+    /// Blocks of the key that was read last. The bits of the next key come after them.
     blocks: Blocks<'a>,
 }
 

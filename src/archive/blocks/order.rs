@@ -54,7 +54,7 @@ const fn bits_of_difference(difference: u64, plain: u32, width: u32) -> u64 {
     if high < FAR as u64 { high + 1 + plain as u64 } else { (FAR + width) as u64 }
 }
 
-/// The best Rice parameter for the differences in a piece.
+/// The best Rice parameter for the differences in one part of the numbers.
 fn best_plain(numbers: &[u32], width: u32) -> u32 {
     let pairs = numbers.windows(2).map(|pair| difference(pair[1], pair[0]));
     let differences: Vec<u64> = pairs.collect();

@@ -23,8 +23,8 @@ const JOINED: usize = 8;
 /// Sorting is tried to save bytes only if the original order takes fewer bits a record than this.
 const NEAR: usize = 12;
 /// Number of records that are examined first for a gain by sorting or flipping. If sorting gains
-/// nothing for them, it does not for all records, because the order of more records takes more bits
-/// a record.
+/// nothing for them, it gains nothing for all records, because the order of more records takes more
+/// bits per record.
 const STRETCH: usize = 1 << 15;
 
 /// Rows are flipped if each then has on average more than 1 / `FLIPPED_GAIN` columns more in common

@@ -45,7 +45,8 @@ pub(in crate::archive) struct Further {
 }
 
 impl Further {
-    /// Numbers of these records in the archive, which begins with `firsts` first records.
+    /// The numbers of these records in the archive. The archive begins with the `firsts` records
+    /// that are the first of their keys.
     pub(super) fn numbers(&self, firsts: u64) -> Range<u64> {
         let start = firsts + u64::from(self.first.get());
         start..start + u64::from(self.count.get())

@@ -24,7 +24,8 @@ impl<'a> HintTable<'a> {
         (shifts.len() as u64 == lines).then_some(HintTable { shifts })
     }
 
-    /// Approximate number of the first record of a key, among `firsts` first records.
+    /// Approximate position of a key's first record among the first records of all keys, of which
+    /// there are `firsts`.
     #[inline(always)]
     pub(super) fn guess(&self, key: u64, firsts: u64) -> u64 {
         let (line, in_line) = fast_range(key, self.shifts.len() as u64);

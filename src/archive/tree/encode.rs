@@ -60,8 +60,8 @@ struct CodedRows<'a> {
 }
 
 impl<'a> CodedRows<'a> {
-    /// Adds the rows whose first coded column is `column`. A row copies the state of its earlier
-    /// columns from the last row before it that is already here.
+    /// Adds the rows whose first coded column is `column`. For the columns before `column`, a row
+    /// copies the state of the nearest earlier row that was already added.
     fn begin(&mut self, column: usize, rows: &[&'a Row], path: Path) {
         let mut last = None;
         for (&row, (first, place)) in rows.iter().zip(&mut self.in_block) {

@@ -93,7 +93,8 @@ struct ModelCodec {
     /// By the class of a value of the faced rank: models of whether the dictionary has the value
     /// that faces it.
     is_faced: Vec<BitModel>,
-    /// By the class of a value of the faced rank: models of the class of the value that faces it.
+    /// For each class of a value in the faced rank: the models of the class of the value that
+    /// stands opposite.
     faced_class: Vec<SmallSymbolModel<{ CLASSES as usize }>>,
     /// Number of first squares that neighbours in a dictionary have in common.
     shared: IntegerModel,

@@ -18,13 +18,13 @@ use epdb::referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VAR
 use epdb::referee::wire::fits_in_string;
 use epdb::referee::wire::open_line;
 
-/// Connect a UCI engine to a tournament of `epdb referee` or of a 1995 referee
+/// Connect a UCI engine to `epdb referee`, or to another referee by the EPD of 1995
 ///
 /// The client signs on under its name, answers each `respond` of the referee with a move of the
-/// engine, and ends when the referee disconnects. It keeps the history of the game while the
-/// positions received follow each other, claims draws by the rules, and reports its searches. If
-/// the connection is lost it tries to reconnect, and signs on with the token in EPDB_TOKEN if that
-/// is set.
+/// engine, and ends when the referee disconnects. As long as each position received follows from
+/// the one before by legal moves, it keeps the history of the game. It claims draws by the rules,
+/// and reports its searches. If the connection is lost it tries to reconnect, and signs on with the
+/// token in EPDB_TOKEN if that is set.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb client --connect 127.0.0.1:5959 --engine stockfish --option Hash=64
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// Time per move when the referee sends no clocks
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1s")]
     movetime: Duration,
-    /// Resign after N own moves with a score this low, such as 3@600
+    /// Resign after MOVES own moves with a score of -CENTIPAWNS or less, such as 3@600
     #[arg(long, value_name = "MOVES@CENTIPAWNS")]
     resign: Option<Threshold>,
     /// Offer and accept a draw after N own moves with a score this close to 0

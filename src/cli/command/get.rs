@@ -16,7 +16,7 @@ use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, Ques
 use epdb::library::question;
 use epdb::source::{FileFormat, Filter};
 
-/// Find all records of positions, given as arguments, in files (-f) or on standard input
+/// Find all records of the given positions: arguments, -f files or standard input
 ///
 /// An argument that names an existing file is a source to search; a FEN or moves such as '1. e4 c5'
 /// are positions to find. The search ignores operations, counters, the form of castling letters,

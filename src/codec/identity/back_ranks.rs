@@ -8,7 +8,7 @@ pub(super) struct BackRanks {
     pub(super) to_e: [u32; 2],
     /// From the first code of the rank to the code of the piece on the h-file.
     pub(super) to_h: [u32; 2],
-    /// From the first code of the board to the first code of Black's back rank.
+    /// Distance from the first code of the board to the first code of Black's back rank.
     pub(super) last: u32,
 }
 

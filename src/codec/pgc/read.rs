@@ -172,7 +172,8 @@ enum Carried {
     Escape,
 }
 
-/// Prefixes of carried text. The value of a tag is accepted only after a tag.
+/// Prefixes of carried text. The prefix of a carried tag value is accepted only directly after a
+/// tag pair.
 const CARRIED: [(&[u8], Carried); 5] = [
     (extension::COMMENT, Carried::Comment),
     (extension::COMMENT_BEFORE, Carried::Comment),

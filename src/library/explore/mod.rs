@@ -295,7 +295,7 @@ fn next_positions<'e, E: From<Error>>(
 }
 
 /// Returns the positions of the source from which a legal move leads to `position`, the most played
-/// move first. Of the options, the selection, `limit` and `min_games` apply.
+/// move first. Only these options apply: the selection, `limit` and `min_games`.
 ///
 /// # Errors
 /// Errors of `ask`, and tallies with more games than can be counted.

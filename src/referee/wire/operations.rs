@@ -83,7 +83,7 @@ pub(super) fn string(text: &str) -> Operand {
     Operand::string(bytes.collect::<Vec<u8>>())
 }
 
-/// The beginning of a text, as long as a string may be.
+/// The beginning of a text, cut to the maximum length of a string.
 fn beginning(text: &str) -> &str {
     let fits = |end: &usize| text.is_char_boundary(*end);
     let end = (0..=text.len().min(MAX_STRING)).rev().find(fits).unwrap_or_default();

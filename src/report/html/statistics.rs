@@ -45,7 +45,7 @@ pub struct CountTable {
 
 /// Most categories of a chart.
 const MAX_CATEGORIES: usize = 40;
-/// Most openings that a chart tells apart, the others included.
+/// Maximum number of series in a chart of openings, counting the one for all other openings.
 const MAX_SERIES: usize = 8;
 /// Most rows of a table of openings or opcodes.
 const MAX_ROWS: usize = 50;

@@ -160,8 +160,8 @@ const fn color_of(letter: u8) -> Color {
     if letter.is_ascii_uppercase() { Color::White } else { Color::Black }
 }
 
-/// Whether a file is a or h. No king starts there: in Chess960 too, the king starts between its
-/// rooks.
+/// Whether a file is the a-file or the h-file. No king starts there: in Chess960 too, the king
+/// starts between its rooks.
 const fn is_at_edge(file: u8) -> bool {
     matches!(file, 0 | 7)
 }

@@ -80,8 +80,8 @@ impl Language {
     }
 
     /// Reads a move with the letters of this language, and returns it with English letters. Letter
-    /// case must be right. A letter that only English has becomes `?`, and so does a lower-case
-    /// letter of a piece; but `b` at the start is the file.
+    /// case must be right. A piece letter of English that this language does not use becomes `?`,
+    /// and so does a piece letter in lower case; but `b` at the start is read as the b-file.
     pub fn to_english(self, text: &[u8]) -> Vec<u8> {
         if [Language::ENGLISH, Language::FIGURINE].contains(&self) || text.starts_with(b"O-O") {
             return text.to_vec();

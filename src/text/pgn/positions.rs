@@ -258,7 +258,7 @@ impl Positions {
         }
     }
 
-    /// Whether any position after more than this number of plies may be taken.
+    /// Whether a position beyond this ply can still be selected.
     fn goes_on_after(&self, ply: u32) -> bool {
         !matches!(self, Positions::Plies(range) if *range.end() < ply)
     }

@@ -87,7 +87,7 @@ impl Display {
         }
     }
 
-    /// Connects the keys to a referee, and if the referee is attended, also commands.
+    /// Lets the keyboard control a referee; if the referee is attended, typed commands do so too.
     pub(crate) fn connect(&mut self, referee: &Referee, is_attended: bool) {
         let (remote, silences) = (referee.remote(), referee.arbiter().silences());
         if is_attended && self.is_wanted {

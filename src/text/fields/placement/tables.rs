@@ -115,8 +115,9 @@ impl CodeBits {
         }
     }
 
-    /// Returns the codes of all squares, four bits each. Word `file` has one byte for each rank,
-    /// the first rank lowest: the codes of the squares `file` and `file + 4` of the rank.
+    /// Returns the codes of all squares, four bits each. The word with the index `file` (0 to 3)
+    /// has one byte for each rank, rank 1 in the lowest byte. Each byte has the codes of two
+    /// squares of its rank: those on the files `file` and `file + 4`.
     #[inline(always)]
     pub(super) const fn words(&self) -> [u64; 4] {
         const EVEN: u64 = u64::MAX / 3;

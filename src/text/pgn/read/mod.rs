@@ -162,7 +162,7 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Copies the bytes of a game that was refused because it is too long, up to the next line that
-    /// begins with an `Event` tag. If there is no such game, copies nothing.
+    /// begins with an `Event` tag. If no game was refused for its length, copies nothing.
     ///
     /// # Errors
     /// Errors of the stream and of the sink.

@@ -123,7 +123,8 @@ pub(super) fn equal(a: Vector, b: Vector) -> Vector {
     _mm256_cmpeq_epi8(a, b)
 }
 
-/// Sets all bits of each byte that in `a` is at most what it is in `b`; the other bytes are 0.
+/// Compares `a` and `b` byte by byte: 0xff where the byte of `a` is at most that of `b`, 0
+/// elsewhere.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn at_most(a: Vector, b: Vector) -> Vector {

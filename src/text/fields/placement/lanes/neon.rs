@@ -140,7 +140,8 @@ pub(super) fn equal(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vceqq_u8(a, b))
 }
 
-/// Sets all bits of each byte that in `a` is at most what it is in `b`; the other bytes are 0.
+/// Compares `a` and `b` byte by byte: 0xff where the byte of `a` is at most that of `b`, 0
+/// elsewhere.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn at_most(a: Vector, b: Vector) -> Vector {
