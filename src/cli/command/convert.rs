@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use clap::ArgGroup;
 
 use crate::cli::args::{
     ForceArgs, GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats,
@@ -60,23 +61,24 @@ pub(crate) struct Args {
 
 /// One game of all lines.
 #[derive(clap::Args, Clone, Debug)]
+#[command(group = ArgGroup::new("trees").args(["tree", "chapters"]).multiple(true))]
 struct TreeArgs {
     /// Write one game with variations: all lines of the games, or the moves in the records (pm, bm,
     /// replies, sm, tally, am; main or most-played moves first)
     #[arg(long)]
     tree: bool,
-    /// Write one game for each chapter instead, with its tags. A chapter is a game of the input, or
+    /// Like --tree, but one game for each chapter, with its tags. A chapter is a game of the input, or
     /// the records with the same number in their operation chapter (`epdb repertoire --chapters`)
-    #[arg(long, requires = "tree", conflicts_with = "root")]
+    #[arg(long, conflicts_with = "root")]
     chapters: bool,
     /// Root position of the tree [default: the start position]
-    #[arg(long, value_name = "POSITION", requires = "tree")]
+    #[arg(long, value_name = "POSITION", requires = "trees")]
     root: Option<String>,
     /// Maximum length of the lines, in plies
-    #[arg(long, value_name = "PLIES", requires = "tree")]
+    #[arg(long, value_name = "PLIES", requires = "trees")]
     depth: Option<usize>,
     /// Write the continuation of a position once; elsewhere a comment points to it
-    #[arg(long, requires = "tree")]
+    #[arg(long, requires = "trees")]
     once: bool,
     /// Of moves in tallies, use only those played in N games or more
     #[arg(
@@ -84,7 +86,7 @@ struct TreeArgs {
         value_name = "N",
         default_value_t = 1,
         hide_default_value = true,
-        requires = "tree"
+        requires = "trees"
     )]
     min_games: u64,
 }
@@ -106,7 +108,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.output != Path::new("-") {
         check_name(to, &args.output)?;
     }
-    if args.tree.tree {
+    if args.tree.tree || args.tree.chapters {
         return write_tree(args, to);
     }
     if to == FileFormat::Epdb {
@@ -135,7 +137,9 @@ const TREE_MOVE_BYTES: u64 = 64;
 
 fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
     let Some(format) = game_format(to, &args.games) else {
-        return Err(Usage("--tree writes a game: the output must be .pgn or .pgc".into()).into());
+        let option = if args.tree.chapters { "--chapters" } else { "--tree" };
+        let text = format!("{option} writes games: the output must be .pgn or .pgc");
+        return Err(Usage(text).into());
     };
     let TreeArgs { root, depth, once, min_games, chapters, .. } = &args.tree;
     let root = *parse_root(root.as_deref(), &args.read.form)?.end();
