@@ -161,6 +161,9 @@ pub(crate) struct Library {
     pub(crate) pruned: Option<String>,
     /// Number of games with a stored digest; null without digests.
     pub(crate) digests: Option<u64>,
+    /// Number of games that count more than once, because libraries with the same games were added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) repeated_games: Option<u64>,
     /// The files of games that were counted.
     pub(crate) sources: Vec<LibrarySource>,
     /// Number of stored games, if any.
@@ -185,6 +188,8 @@ impl Library {
     /// Statements of a file about itself.
     pub(crate) fn new(file: String, summary: LibrarySummary) -> Library {
         let LibrarySummary { origin, digests, counts } = summary;
+        let repeated_games = digests.map(|digests| origin.games().saturating_sub(digests));
+        let repeated_games = repeated_games.filter(|&games| games > 0);
         let TallyOrigin { settings, is_mixed, pruned, sources, scope: _ } = origin;
         let source = |TallySource { name, games, duplicates, left_out }| LibrarySource {
             name,
@@ -194,7 +199,7 @@ impl Library {
         };
         let sources = sources.into_iter().map(source).collect();
         let kept_games = Some(counts.kept_games).filter(|&games| games > 0);
-        Library { file, settings, is_mixed, pruned, digests, sources, kept_games }
+        Library { file, settings, is_mixed, pruned, digests, repeated_games, sources, kept_games }
     }
 }
 

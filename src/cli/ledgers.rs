@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::RecordFilter;
+use super::terminal::{many, note};
 use epdb::codec::tally_origin::TallyLedger;
 use epdb::library::tally::ledger::{self, Allowed, Unlike};
 use epdb::source;
@@ -28,8 +29,13 @@ impl LibraryArgs {
 
 /// The error for a library that must not be added, with the option that allows it.
 pub(crate) fn refusal(name: &str, unlike: &Unlike) -> anyhow::Error {
-    let option = if unlike.is_overlap() { "--allow-overlap" } else { "--allow-mixed" };
-    anyhow::anyhow!("{name}: {unlike}; {option} adds it all the same")
+    match unlike.is_overlap() {
+        true => anyhow::anyhow!(
+            "{name}: {unlike}; to count each game once, add the games themselves with `epdb import \
+             STORE GAMES --tally`; --allow-overlap adds it all the same"
+        ),
+        false => anyhow::anyhow!("{name}: {unlike}; --allow-mixed adds it all the same"),
+    }
 }
 
 /// Error for a library that does not record how it was built.
@@ -57,7 +63,11 @@ pub(crate) fn sum(
     }
     for (file, ledger) in libraries {
         let added = ledger::add(&mut all, ledger, allowed);
-        added.map_err(|unlike| refusal(&file.display().to_string(), &unlike))?;
+        let twice = added.map_err(|unlike| refusal(&file.display().to_string(), &unlike))?;
+        if twice > 0 {
+            let (file, games) = (file.display(), many(twice, "game"));
+            note!("{file}: {games} of the libraries before counted once more");
+        }
     }
     if let Some(filter) = &wanted.filter {
         all.origin.pruned.get_or_insert_with(|| format!("--where {}", filter.text()));

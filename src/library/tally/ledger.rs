@@ -77,6 +77,7 @@ pub(in crate::library) fn check_settings(
 }
 
 /// Adds the ledger `other` to the ledger `all`. The caller adds the tallies of the two libraries.
+/// Returns the number of games that both count, as far as their digests are known.
 ///
 /// ```
 /// use epdb::codec::tally_origin::{GameDigests, TallyLedger};
@@ -90,7 +91,7 @@ pub(in crate::library) fn check_settings(
 ///
 /// # Errors
 /// The reason why the libraries must not be added; `all` is then unchanged.
-pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Result<(), Unlike> {
+pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Result<u64, Unlike> {
     let pruned = all.origin.pruned.clone().or(other.origin.pruned.clone());
     let is_alike = match (&other.origin.pruned, other.origin.is_mixed) {
         (Some(pruned), _) => Err(Unlike::Pruned(pruned.clone())),
@@ -101,9 +102,10 @@ pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Resul
     if !allowed.mixed {
         is_alike?;
     }
+    let mut shared = 0;
     match (&mut all.games, other.games) {
         (Some(games), Some(others)) => {
-            let shared = others.iter().filter(|digest| games.contains(digest)).count() as u64;
+            shared = others.iter().filter(|digest| games.contains(digest)).count() as u64;
             if shared > 0 && !allowed.overlap {
                 return Err(Unlike::Shared(shared));
             }
@@ -116,5 +118,5 @@ pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Resul
     all.origin.scope = all.origin.scope.take().or(other.origin.scope);
     all.origin.pruned = pruned;
     other.origin.sources.into_iter().for_each(|source| all.origin.add_source(source));
-    Ok(())
+    Ok(shared)
 }

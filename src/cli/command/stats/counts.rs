@@ -75,6 +75,9 @@ pub(super) fn library(library: &json::Library) -> CountTable {
         Some(games) => rows.count("  digests of games", games),
         None => rows.text("  which games it counts is not kept".to_string()),
     }
+    if let Some(games) = library.repeated_games {
+        rows.count("  games counted more than once", games);
+    }
     if let Some(games) = library.kept_games {
         rows.count("  kept games", games);
     }
