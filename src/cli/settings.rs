@@ -75,6 +75,41 @@ pub(crate) fn spelled(arguments: &[(&str, Option<String>)]) -> String {
     arguments.iter().filter_map(spelled).collect::<Vec<_>>().join(" ")
 }
 
+/// The names and values of arguments that [`spelled`] wrote. The value of `--where`, the last one, may
+/// hold any text.
+pub(crate) fn options(spelled: &str) -> Vec<(&str, &str)> {
+    let (others, filter) = match spelled.find("--where ") {
+        Some(place) => (&spelled[..place], Some(("where", &spelled[place + "--where ".len()..]))),
+        None => (spelled, None),
+    };
+    let option = |text| {
+        let (name, value) = str::split_once(text, ' ').unwrap_or((text, ""));
+        (name, value.trim_end())
+    };
+    let others = others.split("--").map(str::trim).filter(|text| !text.is_empty()).map(option);
+    others.chain(filter).collect()
+}
+
+/// Difference between the arguments of two imports, as a phrase: the arguments of the earlier import
+/// that differ, then those that only the later import has.
+pub(crate) fn difference(earlier: &str, later: &str) -> String {
+    let (earlier, later) = (options(earlier), options(later));
+    let counts_games = |options: &[(&str, &str)]| options.first() == Some(&("tally", ""));
+    match (counts_games(&earlier), counts_games(&later)) {
+        (false, true) => return "as positions, without --tally".to_string(),
+        (true, false) => return "with --tally".to_string(),
+        _ => {}
+    }
+    let shown = |(name, value): &(&str, &str)| format!("--{name} {value}").trim_end().to_string();
+    let changed = earlier.iter().filter(|option| !later.contains(option)).map(shown);
+    let is_new = |(name, _): &&(&str, &str)| earlier.iter().all(|(other, _)| other != name);
+    let new = later.iter().filter(is_new).map(shown);
+    let phrases = [("with", changed.collect::<Vec<_>>()), ("without", new.collect())];
+    let phrases = phrases.iter().filter(|(_, options)| !options.is_empty());
+    let phrases = phrases.map(|(word, options)| format!("{word} {}", options.join(" ")));
+    phrases.collect::<Vec<_>>().join(", ")
+}
+
 /// The value of a flag: empty if it is set.
 pub(crate) fn flag(is_set: bool) -> Option<String> {
     is_set.then(String::new)

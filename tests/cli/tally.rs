@@ -612,3 +612,105 @@ fn reports_are_json_objects_if_asked() {
     let solved = object(&["backsolve", "b.epd", "--dry-run", "--json"]);
     assert_eq!((&solved["records"], &solved["solved"]), (&2.into(), &1.into()), "{solved}");
 }
+
+#[test]
+fn games_are_not_added_to_a_library_as_positions() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "l.epdb"]);
+    scratch.run(&["tally", "g.pgn", "-o", "l.epa"]);
+    scratch.run(&["convert", "g.pgn", "n.pgc"]);
+    let before = scratch.run(&["export", "l.epdb"]).out;
+    for (games, more) in [("g.pgn", &[][..]), ("n.pgc", &[]), ("g.pgn", &["--game-tags"])] {
+        let refused = scratch.run(&[&["import", "l.epdb", games], more].concat());
+        assert_eq!(refused.status, 2, "{games}: {}", refused.err);
+        let text = "l.epdb is a library: give --tally to count the games of ";
+        assert!(refused.err.contains(text), "{}", refused.err);
+    }
+    let stdin = ["import", "l.epdb", "-", "--from", "pgn"];
+    assert_eq!(scratch.run_with(&stdin, "1. e4 *\n\n").status, 2);
+    // The first file makes the library.
+    assert_eq!(scratch.run(&["import", "new.epdb", "l.epa", "g.pgn"]).status, 2);
+    assert_eq!(scratch.run(&["export", "l.epdb"]).out, before);
+    assert_eq!(scratch.run(&["import", "l.epdb", "g.pgn", "--positions", "final"]).status, 0);
+    // Records are added as to any store.
+    scratch.write("more.epd", "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\n");
+    assert_eq!(scratch.run(&["import", "l.epdb", "more.epd"]).status, 0);
+    let again = scratch.run(&["import", "l.epdb", "more.epd", "--profile", "strict"]);
+    let text = "was imported as more.epd with other settings (with --profile lenient); it is";
+    assert!(again.err.contains(text), "{}", again.err);
+    let counted = scratch.run(&["import", "l.epdb", "g.pgn", "--tally", "--again"]);
+    let text = "was imported as g.pgn with other settings (as positions, without --tally); it is";
+    assert!(counted.err.contains(text), "{}", counted.err);
+}
+
+#[test]
+fn games_are_counted_with_the_options_of_the_library() {
+    let scratch = scratch();
+    scratch.write("m.pgn", MORE);
+    for (number, options) in [
+        &["--by", "year", "--keep-games", "2", "--max-ply", "3"][..],
+        &["--by", "month,rating", "--same-game", "moves"],
+        &["--player", "Ann;Carlsen, M", "--side", "white", "--standard-only"],
+        &["--keep-duplicates", "--count-repeats"],
+        &["--where", "year == 1992 || games > 1", "--truncate-games", "--deny-warnings"],
+    ]
+    .iter()
+    .enumerate()
+    {
+        let (library, whole) = (format!("{number}.epdb"), format!("{number}-whole.epdb"));
+        scratch.run(&[&["tally", "g.pgn", "m.pgn", "-o", &whole], *options].concat());
+        scratch.run(&[&["tally", "g.pgn", "-o", &library], *options].concat());
+        let done = scratch.run(&["import", &library, "m.pgn", "--tally"]);
+        assert_eq!(done.status, 0, "{options:?}: {}", done.err);
+        let export = |library: &str| scratch.run(&["export", library, "--sort", "key"]).out;
+        assert_eq!(export(&library), export(&whole), "{options:?}");
+        let again = scratch.run(&[&["import", &library, "m.pgn", "--tally"], *options].concat());
+        assert!(again.err.contains("already imported"), "{options:?}: {}", again.err);
+    }
+    for options in [
+        &["--by", "month"][..],
+        &["--max-ply", "9"],
+        &["--keep-games", "1"],
+        &["--same-game", "moves"],
+        &["--standard-only"],
+        &["--where", "year > 0"],
+    ] {
+        let refused = scratch.run(&[&["import", "0.epdb", "m.pgn", "--tally"], options].concat());
+        assert_eq!(refused.status, 2, "{options:?}: {}", refused.err);
+        assert!(
+            refused.err.contains("0.epdb: built with `--by year --max-ply 3"),
+            "{}",
+            refused.err
+        );
+    }
+    let auto = ["import", "1.epdb", "m.pgn", "--tally", "--same-game", "auto"];
+    assert_eq!(scratch.run(&auto).status, 2);
+    let part = ["import", "0.epdb", "m.pgn", "--tally", "--again", "--keep-games", "2"];
+    assert_eq!(scratch.run(&part).status, 0);
+}
+
+#[test]
+fn games_that_libraries_share_are_reported() {
+    let scratch = scratch();
+    scratch.write("m.pgn", MORE);
+    for (games, library) in [("g.pgn", "g.epa"), ("m.pgn", "m.epdb")] {
+        scratch.run(&["tally", games, "-o", library]);
+    }
+    let refused = scratch.run(&["union", "g.epa", "m.epdb", "-o", "u.epa"]);
+    assert!(refused.err.contains("`epdb import STORE GAMES --tally`"), "{}", refused.err);
+    let done = scratch.run(&["union", "g.epa", "m.epdb", "-o", "u.epa", "--allow-overlap"]);
+    let text = "m.epdb: 1 game of the libraries before counted once more";
+    assert!(done.err.contains(text), "{}", done.err);
+    let count = |library: &str| {
+        let stats = scratch.run(&["stats", library]).out;
+        let row = stats.lines().find(|line| line.contains("games counted more than once"));
+        row.map(|row| row.split_whitespace().last().unwrap().to_string())
+    };
+    assert_eq!((count("u.epa").as_deref(), count("g.epa")), (Some("1"), None));
+    let json = scratch.run(&["stats", "u.epa", "--json"]).out;
+    assert!(json.contains("\"repeated_games\":1,"), "{json}");
+    scratch.run(&["convert", "g.epa", "s.epdb"]);
+    let import = ["import", "s.epdb", "m.epdb", "--on-duplicate", "merge", "--allow-overlap"];
+    assert_eq!(scratch.run(&import).status, 0);
+    assert_eq!(count("s.epdb").as_deref(), Some("1"));
+}

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::ValueEnum;
+use clap::{Parser, ValueEnum};
 
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
@@ -19,6 +19,7 @@ use crate::cli::terminal::{many, note};
 use crate::cli::values::{word, word_of};
 use epdb::archive::PackOptions;
 use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb::library::expression::Expression;
 use epdb::library::same_game::SameGame;
 use epdb::library::tally::{
     MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
@@ -91,9 +92,8 @@ pub(crate) struct TallyArgs {
     #[arg(long)]
     standard_only: bool,
     /// Games that count as one: auto (id, else moves, date, result), moves, players or exact
-    #[arg(long, value_enum, default_value_t = SameArg::Auto, value_name = "WHAT",
-          hide_default_value = true, hide_possible_values = true)]
-    same_game: SameArg,
+    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
+    same_game: Option<SameArg>,
     /// Count every copy of a repeated game
     #[arg(long, conflicts_with = "same_game")]
     keep_duplicates: bool,
@@ -114,8 +114,9 @@ enum ByArg {
     Rating,
 }
 
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug, Default)]
 enum SameArg {
+    #[default]
     Auto,
     Moves,
     Players,
@@ -154,7 +155,7 @@ impl TallyArgs {
             ("--player", Some(players.join(";")).filter(|players| !players.is_empty())),
             ("--color", side.as_ref().and_then(word)),
             ("--standard-only", flag(*standard_only)),
-            ("--same-game", value(same_game).filter(|_| !keep_duplicates)),
+            ("--same-game", value(&same_game.unwrap_or_default()).filter(|_| !keep_duplicates)),
             ("--keep-duplicates", flag(*keep_duplicates)),
             ("--count-repeats", flag(*count_repeats)),
             ("--keep-games", keep_games.map(|games| games.to_string())),
@@ -176,10 +177,43 @@ impl TallyArgs {
             || *max_ply < u32::MAX
             || !player.is_empty()
             || *standard_only
-            || *same_game != SameArg::Auto
+            || same_game.is_some()
             || *keep_duplicates
             || self.count_repeats
             || self.keep_games.is_some()
+    }
+
+    /// Adds the options that a library was built with, except for those that were given. Does
+    /// nothing if epdb did not write the text.
+    pub(crate) fn take_over(&mut self, read: &mut ReadArgs, settings: &str) {
+        let options = settings::options(settings);
+        let options = options.iter().map(|(name, value)| match (*name, *value) {
+            ("color", value) => format!("--side={value}"),
+            (name, "") => format!("--{name}"),
+            (name, value) => format!("--{name}={value}"),
+        });
+        let Ok(stored) = StoredArgs::try_parse_from(options) else { return };
+        let TallyArgs { by, max_ply, player, side, .. } = stored.counting;
+        if self.by.is_empty() {
+            self.by = by;
+        }
+        if self.max_ply == u32::MAX {
+            self.max_ply = max_ply;
+        }
+        if self.player.is_empty() {
+            self.player = player;
+        }
+        self.side = self.side.or(side);
+        self.standard_only |= stored.counting.standard_only;
+        if self.same_game.is_none() && !self.keep_duplicates {
+            self.same_game = stored.counting.same_game;
+            self.keep_duplicates = stored.counting.keep_duplicates;
+        }
+        self.count_repeats |= stored.counting.count_repeats;
+        self.keep_games = self.keep_games.or(stored.counting.keep_games);
+        read.form.games.truncate_games |= stored.truncate_games;
+        read.form.deny_warnings |= stored.deny_warnings;
+        read.wanted.filter = read.wanted.filter.take().or(stored.filter);
     }
 
     pub(crate) fn options(&self) -> TallyOptions {
@@ -190,7 +224,7 @@ impl TallyArgs {
             speed: by(ByArg::Speed),
             rating: by(ByArg::Rating),
         };
-        let same_game = match self.same_game {
+        let same_game = match self.same_game.unwrap_or_default() {
             SameArg::Auto => SameGame::Auto,
             SameArg::Moves => SameGame::Moves,
             SameArg::Players => SameGame::Players,
@@ -208,6 +242,20 @@ impl TallyArgs {
             ..TallyOptions::default()
         }
     }
+}
+
+/// The options that [`TallyArgs::settings`] writes.
+#[derive(clap::Parser, Debug)]
+#[command(no_binary_name = true)]
+struct StoredArgs {
+    #[command(flatten)]
+    counting: TallyArgs,
+    #[arg(long)]
+    truncate_games: bool,
+    #[arg(long)]
+    deny_warnings: bool,
+    #[arg(long = "where")]
+    filter: Option<Expression>,
 }
 
 /// Games of more plies than this take seconds to be written.

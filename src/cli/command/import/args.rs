@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Action for a record that is already in the store
     #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
     on_duplicate: OnDuplicateArg,
-    /// Count games into a library; give the `epdb tally` options that it was built with. Games
+    /// Count games into a library, with the options of `epdb tally` that it was built with. Games
     /// counted before are skipped
     #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "bm", "add",
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
@@ -73,15 +73,20 @@ enum OnDuplicateArg {
 }
 
 impl Args {
+    /// Arguments that decide which records or games are imported, as the store keeps them.
+    pub(super) fn settings(&self) -> String {
+        let reading = settings::of_reading(&self.read);
+        match self.tally {
+            true => format!("--tally {} {reading}", self.counting.settings(&self.read)),
+            false => reading,
+        }
+    }
+
     /// Options of the import.
     pub(super) fn options(&self) -> ImportOptions {
-        let options = ImportOptions::new().restart(self.restart);
+        let options = ImportOptions::new().restart(self.restart).settings(self.settings());
         if self.tally {
-            let (counting, reading) =
-                (self.counting.settings(&self.read), settings::of_reading(&self.read));
-            return options
-                .on_duplicate(OnDuplicate::Merge(MergeRules::default()))
-                .settings(format!("--tally {counting} {reading}"));
+            return options.on_duplicate(OnDuplicate::Merge(MergeRules::default()));
         }
         let on_duplicate = match self.on_duplicate {
             OnDuplicateArg::Keep => OnDuplicate::Keep,
@@ -89,9 +94,6 @@ impl Args {
             OnDuplicateArg::Replace => OnDuplicate::Replace,
             OnDuplicateArg::Merge => OnDuplicate::Merge(self.merge.rules()),
         };
-        options
-            .on_duplicate(on_duplicate)
-            .same(self.same)
-            .settings(settings::of_reading(&self.read))
+        options.on_duplicate(on_duplicate).same(self.same)
     }
 }

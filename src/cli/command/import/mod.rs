@@ -49,7 +49,6 @@ fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
-    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
     let mut target = match args.store.try_exists()? {
         true => Target { store: Store::open(&args.store, &options)?, new: None },
@@ -58,8 +57,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Target { store: Store::create_in(&new, &options)?, new: Some(new) }
         }
     };
+    let mut args = args.clone();
+    if args.tally
+        && let Some((origin, _)) = target.store.tally_origin()?
+    {
+        args.counting.take_over(&mut args.read, &origin.settings);
+    }
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     for file in &args.files {
-        import_file(args, file, &mut target, &mut diagnostics)
+        import_file(&args, file, &mut target, &mut diagnostics)
             .map_err(|error| explained(error, args.tally))?;
     }
     target.store.close()?;
@@ -73,6 +79,7 @@ fn import_file(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
     let mut opened = OpenSource::open(file, args.read.source_options(args.tally))?;
+    refuse_games(args, file, &opened, &target.store)?;
     let mut import =
         Import::new(args.options()).allow(args.libraries.allowed()).filter(filter_text(&args.read));
     let known = import.recognise(&target.store, &mut opened.source)?;
@@ -84,7 +91,7 @@ fn import_file(
         Recognised::OtherSettings(import) => note!(
             "{name}: was imported as {} with other settings ({}); it is imported with these",
             import.source,
-            import.settings
+            settings::difference(&import.settings, &args.settings())
         ),
         Recognised::Grown(import) => note!(
             "{name}: begins with the file imported as {} and has grown; all of it is imported as a new source",
@@ -99,6 +106,26 @@ fn import_file(
     let report = import_records(store, opened, &args.read, &import, diagnostics, new)?;
     publish(new)?;
     print_report(args, file, &report, None)
+}
+
+/// Refuses to add the positions of games to a library, unless `--positions` was given.
+fn refuse_games(
+    args: &Args,
+    file: &Path,
+    opened: &OpenSource,
+    store: &Store,
+) -> anyhow::Result<()> {
+    let adds_positions = !args.tally && args.read.form.games.positions.is_none();
+    if adds_positions && opened.source.format().is_of_games() && store.tally_origin()?.is_some() {
+        return Err(Usage(format!(
+            "{} is a library: give --tally to count the games of {}, or --positions all to add \
+             their positions as records",
+            args.store.display(),
+            file.display()
+        ))
+        .into());
+    }
+    Ok(())
 }
 
 fn import_records(
