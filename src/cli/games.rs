@@ -111,6 +111,7 @@ fn split_losses(encoded: &[u8]) -> anyhow::Result<(GameLosses, &[u8])> {
 
 /// Whether games are taken as games, and how they are written.
 #[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Writing games")]
 pub(crate) struct GamesArgs {
     /// Process games as games, not as positions (default if the output is .pgn or .pgc)
     #[arg(long)]

@@ -8,11 +8,10 @@ use std::process::{self, Stdio};
 use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Args as _, Command};
 
-use crate::cli::args::{
-    CellArgs, GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
-};
+use crate::cli::args::{CellArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::command::tally::COUNTING;
 use crate::cli::engines::ProcessArgs;
+use crate::cli::games::GamesArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_page;
@@ -97,7 +96,7 @@ struct Shared {
     #[command(flatten)]
     _cells: CellArgs,
     #[command(flatten)]
-    _games: GameWriteArgs,
+    _games: GamesArgs,
     #[command(flatten)]
     _write: WriteArgs,
     #[command(flatten)]

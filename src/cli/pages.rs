@@ -199,7 +199,8 @@ Objects
              games_without_checksum
   backsolve  with --dry-run: positions, moves, solved, ..., largest: fen, before, after
   book make  file, entries, positions
-  perft      place, depth, nodes; expected and agrees if the record has the count
+  perft      of files: file, line, depth, nodes, expected, agrees (null if the record has no count);
+             of a position: one per move: san, uci, nodes; then depth, nodes (of all moves)
   book list  one per entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
              its position), learn; fen and san are null if the position is unknown
   book info  one per book: book, entries, positions, reached_by_book_moves, unknown_positions, ...

@@ -553,6 +553,19 @@ fn perft_counts_and_checks() {
         json.contains("\"depth\":3,\"nodes\":8902,\"expected\":8903,\"agrees\":false"),
         "{json}"
     );
+    // Without a count in the record there is nothing to agree with.
+    assert!(json.contains("\"nodes\":54,\"expected\":null,\"agrees\":null}"), "{json}");
+    let page = scratch.run(&["help", "json"]).out;
+    let (_, of_perft) = page.split_once("  perft ").unwrap();
+    let (of_perft, _) = of_perft.split_once("\n  book list").unwrap();
+    let moves = scratch.run(&["perft", PAWN, "--depth", "1", "--json"]).out;
+    for object in json.lines().chain(moves.lines()) {
+        let object: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(object).unwrap();
+        for field in object.keys() {
+            assert!(of_perft.contains(field), "{field}\n{of_perft}");
+        }
+    }
 }
 
 /// Forty calls that cannot be what was meant: a message that says what to write, exit status 2 and

@@ -230,6 +230,33 @@ fn shared_options_have_their_page() {
     assert!(scratch.run(&["completions", "fish"]).out.contains("deny-warnings"));
 }
 
+/// Every option at the foot of a command's page is explained on the page that the foot names.
+#[test]
+fn options_at_the_foot_of_a_page_are_explained() {
+    let scratch = Scratch::new();
+    let all = scratch.run(&["help", "options"]).out;
+    let explained: Vec<&str> = all
+        .lines()
+        .filter(|line| line.trim_start().starts_with("-"))
+        .filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")))
+        .collect();
+    let books = ["make", "list", "merge", "info"].map(|name| format!("book {name}"));
+    let mut count = 0;
+    for command in commands(&scratch).into_iter().chain(books).chain(["pfms".into()]) {
+        let words: Vec<&str> = ["help"].into_iter().chain(command.split(' ')).collect();
+        let page = scratch.run(&words).out;
+        let foot = page.split_once("Shared options").map_or("", |(_, foot)| foot);
+        for option in foot.split_whitespace().filter(|word| word.starts_with("--")) {
+            assert!(
+                explained.contains(&option),
+                "{command}: {option} is not on the page of options"
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 500, "{count}");
+}
+
 #[test]
 fn pages_are_found_by_name_and_similar_names_are_suggested() {
     let scratch = Scratch::new();

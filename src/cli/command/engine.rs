@@ -12,28 +12,25 @@ use epdb::engine::{MateOptions, Task};
 /// Analyse each record with an engine: score, line, best move, depth, nodes, time
 ///
 /// Sets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (elapsed time, not processor time) of every
-/// record, and removes the `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of earlier
-/// runs. All other operations stay, including `sm`. `ce` is the last exact score of `pm`. Checkmate
-/// and stalemate are recorded without the engine: `ce -32767` and `ce 0` with an empty `pv`. After a
-/// search that fails the record has the reason as `run_error`, and the engine is restarted. `pfga` is
-/// the same command.
+/// record, and removes `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of earlier runs.
+/// All other operations stay. `ce` is the last exact score of `pm`; checkmate has `ce -32767`, stalemate
+/// `ce 0`. If a search fails, `run_error` has the reason. `pfga` is the same command.
 ///
-/// Records are written in input order. Next to an output file X, the run keeps X.journal (until it
-/// is complete; --resume continues from it) and X.run.json (a description of the run). Analysis is
-/// merged into an existing store. For .pgn or .pgc output, or with --games, games are written as
-/// games: each main-line move with `[%eval]`, and better lines as variations.
+/// Records keep their order. Next to an output file X, the run keeps X.journal (until it is complete;
+/// --resume continues from it) and X.run.json (a description of the run). Analysis is merged into an
+/// existing store. A .pgn or .pgc output, or --games, has games: each move with `[%eval]`, and better
+/// lines as variations.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb analyze book.epd --engine stockfish --nodes 100000 -o analysed.epd
   epdb analyze book.epd --engine cmd=./sf name=SF16 option.Hash=64 --movetime 500ms -o out.epdb
-  epdb analyze games.pgn --engine stockfish --depth 14 -o annotated.pgn
-  epdb analyze a.epd --engine A=./old --engine B=./new --depth 12 -o 'a.{engine}.epd'")]
+  epdb analyze games.pgn --engine stockfish --depth 14 -o annotated.pgn")]
 pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     engines: EngineArgs,
-    /// In games, add the engine's line as a variation if the move played is at least this many
-    /// centipawns worse
-    #[arg(long, value_name = "CENTIPAWNS", default_value_t = 50)]
+    /// In games, add the engine's line if the move played is N centipawns worse (default 50)
+    #[arg(long, value_name = "N", default_value_t = 50, hide_default_value = true)]
+    #[arg(help_heading = None::<&str>)]
     variation_loss: u32,
     #[command(flatten)]
     pipe: Pipe,
@@ -68,7 +65,7 @@ pub(crate) struct SolveArgs {
     #[command(flatten)]
     engines: EngineArgs,
     /// Stop the search when the solution was chosen at N depths in a row
-    #[arg(long, value_name = "DEPTHS")]
+    #[arg(long, value_name = "DEPTHS", help_heading = None::<&str>)]
     stop_held: Option<NonZeroU32>,
     #[command(flatten)]
     pipe: Pipe,
@@ -84,14 +81,12 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
 
 /// Search for a mate in a given number of moves
 ///
-/// The number comes from the `dm` of the record, or from `#N` in its `bm`; records without a number
-/// use --length. A mate counts if the engine's line ends in it. It is stored as `dm`, with `pm`,
-/// `pv`, `ce` and the effort; all other operations stay, including `sm`. Records without a number
-/// or without a mate stay unchanged.
+/// The number comes from the `dm` of the record, or from `#N` in its `bm`, otherwise from --length. A
+/// mate counts if the engine's line ends in it. It is stored as `dm`, with `pm`, `pv`, `ce` and the
+/// effort; all other operations stay. Records without a number or without a mate stay unchanged.
 ///
-/// `pfms` follows the specification: it searches every record for a mate in --length moves, except
-/// those whose `dm` is already that small. `dm` becomes that length, or with --exact-dm the length
-/// of the mate found. `ce`, the score of the mate, is written if it agrees with `dm`.
+/// `pfms` follows the specification: it searches every record whose `dm` is not that small for a
+/// mate in --length moves, and sets `dm` to --length. `ce` is written if it agrees with `dm`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb mate problems.epd --engine stockfish --nodes 1000000 -o solved.epd
@@ -101,10 +96,11 @@ pub(crate) struct MateArgs {
     #[command(flatten)]
     engines: EngineArgs,
     /// Number of moves to mate
-    #[arg(long, value_name = "MOVES", value_parser = clap::value_parser!(u32).range(1..=383))]
+    #[arg(long, value_name = "MOVES", help_heading = None::<&str>)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=383))]
     length: Option<u32>,
-    /// Store the length of the mate that was found (default of `mate`)
-    #[arg(long)]
+    /// Store the length of the mate found as `dm` (`mate` always does)
+    #[arg(long, help_heading = None::<&str>)]
     exact_dm: bool,
     #[command(flatten)]
     pipe: Pipe,

@@ -23,17 +23,12 @@ use epdb::text::PositionLine;
 
 /// Show the moves of a position in a library, with their results
 ///
-/// Each row is a move. The columns are games and their share; White's wins, draws and losses; the
-/// mover's score (mover_score, on a terminal mover%); mean ratings of the mover and of the
-/// opponents; the mover's performance; years; ce after the move, from the mover's point of view;
-/// and reached, the number of games that reached the position after the move by any moves.
-/// Performance is the opponents' rating + 400 log10(s / (1 - s)), at most 800 away from it, where s
-/// is the mover's score. A move of an opening book has its weight and its share of all weights.
-/// A narrow terminal shows fewer columns. --json prints the object of the lichess explorer. Exit
-/// status 1 if the position is not found.
+/// Each row is a move: games and their share; White's wins, draws and losses; the mover's score s;
+/// mean ratings of mover and opponents; the mover's performance (the opponents' rating + 400 log10(s
+/// / (1 - s)), at most 800 away); years; ce for the mover; and reached, the games that reached the
+/// position by any moves; in a book, weights. Exit status 1 if the position is not found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  epdb explore library.epa
   epdb explore library.epdb e4 c5 Nf3 --sort score --min-games 20
   epdb explore library.epdb 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -' --parents")]
 pub(crate) struct Args {
@@ -54,8 +49,7 @@ pub(crate) struct Args {
     /// Only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_games: u64,
-    /// Also show moves that no tally counts but that lead to positions with records, and show the
-    /// operations of those records other than the tally
+    /// Also show moves without games that lead to positions with records, and their operations
     #[arg(long)]
     children: bool,
     /// Show all positions of the source from which a legal move leads here
@@ -68,16 +62,16 @@ pub(crate) struct Args {
     /// Compare each move with another library
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["parents", "depth"])]
     vs: Option<PathBuf>,
-    /// Table of openings or a folder of them, as for `epdb name`; later ones override earlier ones
+    /// Table of openings or a folder of them, as for `epdb name`; later ones override others
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
     #[command(flatten)]
     cells: CellArgs,
     /// Print a table separated by tabs
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", help_heading = None::<&str>)]
     tsv: bool,
     /// Print JSON in the format of the lichess.org opening explorer
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&str>)]
     json: bool,
     #[command(flatten)]
     read: ReadArgs,
