@@ -322,6 +322,130 @@ fn a_command_that_is_wrong_is_reported_at_once() {
     assert!(done.err.contains("call again when its command is right"), "{}", done.err);
 }
 
+/// After a start that failed, the corrected settings begin the tournament, although the log is there.
+#[test]
+fn a_start_that_failed_does_not_bind_the_settings() {
+    let scratch = Scratch::with("script", "");
+    let engine = crate::engines_at_hand::scripted().display().to_string();
+    let settings = |command: &str| {
+        let player = |name: &str| {
+            format!("[[player]]\nname = '{name}'\nengine = 'cmd={command} arg=script'\n")
+        };
+        format!("games = 1\ntime = '60+1'\nmax-moves = 4\n{}{}", player("A"), player("B"))
+    };
+    scratch.write("t.toml", settings("./none"));
+    let failed = scratch.run(&["referee", "t.toml"]);
+    assert!(failed.err.contains("did not sign on"), "{}", failed.err);
+    scratch.write("t.toml", settings(&engine));
+    let done = scratch.run(&["referee", "t.toml"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert_eq!(scratch.text("t.pgn").matches("[Result ").count(), 1);
+    assert!(!scratch.text("t.log").contains("./none"));
+}
+
+/// A match of scripted engines, as the words of a command line.
+fn match_of_two(more: &str) -> Vec<String> {
+    let engine = crate::engines_at_hand::scripted().display().to_string();
+    let words = format!(
+        "referee -engine cmd={engine} arg=script name=A -engine cmd={engine} arg=other name=B \
+         -maxmoves 4 -pgnout t.pgn -log t.log {more}"
+    );
+    words.split(' ').map(String::from).collect()
+}
+
+fn run_match(scratch: &Scratch, more: &str) -> crate::scratch::Done {
+    let words = match_of_two(more);
+    scratch.run(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Settings that change no game may differ when a match is resumed; all others that differ are named.
+#[test]
+fn a_match_is_resumed_with_other_settings_that_change_no_game() {
+    let scratch = Scratch::with("script", "");
+    scratch.write("other", "");
+    let first = run_match(&scratch, "-each tc=60+1 -rounds 1 -event a -site b");
+    assert_eq!(first.status, 0, "{}", first.err);
+    let same = run_match(
+        &scratch,
+        "-each tc=60+1 -rounds 1 -event a -site b -concurrency 2 -recover -ratinginterval 10 -listen 127.0.0.1:0",
+    );
+    assert_eq!(same.status, 0, "{}", same.err);
+    let other = run_match(&scratch, "-each tc=60+2 -rounds 2 -event c -site d -concurrency 2");
+    assert_eq!(other.status, 2, "{}", other.err);
+    let settings = ["-each tc=60+", "-rounds ", "-event ", "-site "];
+    let values = [["1", "2"], ["1", "2"], ["a", "c"], ["b", "d"]];
+    for (setting, [there, here]) in settings.iter().zip(values) {
+        let told = format!("`{setting}{there}` in the log, `{setting}{here}` on the command line");
+        assert!(other.err.contains(&told), "{told}\n{}", other.err);
+    }
+    assert!(!other.err.contains("-concurrency"), "{}", other.err);
+    assert!(other.err.contains("to start over, move t.log and t.pgn away"), "{}", other.err);
+}
+
+/// The number of concurrent games stays as in the log when a match is resumed, and this is reported.
+#[test]
+fn a_resumed_match_reports_settings_that_stay() {
+    let scratch = Scratch::with("script", "");
+    scratch.write("other", "");
+    let words = match_of_two("-each tc=60+1 -rounds 40 -concurrency 1");
+    let mut referee = scratch.spawn(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    wait_for_log(&scratch, 9000, &mut referee);
+    referee.kill().unwrap();
+    referee.wait().unwrap();
+    let done = run_match(&scratch, "-each tc=60+1 -rounds 40 -concurrency 2");
+    assert_eq!(done.status, 0, "{}", done.err);
+    let told = "the number of concurrent games stays 1, as in the log, and does not become 2";
+    assert!(done.err.contains(told), "{}", done.err);
+}
+
+/// An engine without a limit would never move.
+#[test]
+fn a_match_without_a_limit_is_refused() {
+    let scratch = Scratch::with("script", "");
+    let done = run_match(&scratch, "-each tc=inf");
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("player A has no time, nodes or depth"), "{}", done.err);
+    assert!(!scratch.path("t.log").exists());
+}
+
+/// A misspelled option of an engine is an error before the first game; an option for all engines may
+/// be missing in some.
+#[test]
+fn misspelled_engine_options_are_refused() {
+    let scratch = Scratch::with("script", "");
+    scratch.write(
+        "other",
+        "uci: id name Other | option name Skill type spin default 1 min 0 max 9 | uciok\n",
+    );
+    for (more, told) in [
+        ("-each tc=60+1 option.Hsh=7", "no engine has the option `Hsh` of -each"),
+        ("-engine cmd=./none name=C option.X=1 -each tc=60+1 option.Skill=77", "0 to 9"),
+    ] {
+        let done = run_match(&scratch, more);
+        assert_eq!(done.status, 2, "{}", done.err);
+        assert!(done.err.contains(told), "{}", done.err);
+        assert!(!done.err.contains("game 1"), "{}", done.err);
+    }
+    let engine = crate::engines_at_hand::scripted().display().to_string();
+    let player = |name: &str, option: &str| {
+        format!(
+            "[[player]]\nname = '{name}'\nengine = 'cmd={engine} arg=script'\noptions = {{ {option} = 7 }}\n"
+        )
+    };
+    scratch.write("o.toml", player("A", "Hash") + &player("B", "Hash") + &player("C", "Hsh"));
+    let done = scratch.run(&["referee", "o.toml"]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("C: the engine has no option `Hsh`; is it `Hash`?"), "{}", done.err);
+    assert!(!done.err.contains("game 1"), "{}", done.err);
+    let done = run_match(&scratch, "-each tc=60+1 option.Skill=7");
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(
+        done.err.contains("A: epdb: the engine has no option `Skill`: ignored"),
+        "{}",
+        done.err
+    );
+}
+
 /// Over a serial line a client goes away and another one comes in one packet.
 #[test]
 fn a_serial_line_is_never_deaf() {

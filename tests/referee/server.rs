@@ -287,17 +287,17 @@ fn openings_are_read_before_clients_are_awaited() {
 #[test]
 fn a_log_is_of_one_tournament() {
     let folder = tempfile::tempdir().unwrap();
-    // A log without clients does not count.
+    // A log without moves does not count.
     drop(open(&settings(folder.path(), FOUR)));
     let running = run(open(&settings(folder.path(), TWO)));
-    let _players = ["A", "B"].map(|name| running.sign_on(name));
-    running.wait_for("game 1: A - B");
-    running.remote.say(ControlCommand::Stop);
-    assert!(!running.thread.join().unwrap());
+    let players = ["A", "B"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
     let other = TWO.replace("games = 1", "games = 2");
     let error = Referee::open(&settings(folder.path(), &other)).unwrap_err();
     let place = folder.path().join("t.toml").display().to_string();
-    let told = format!("with other settings: `games = 1` in the log, `games = 2` in {place}; move");
+    let told =
+        format!("with other settings: `games = 1` in the log, `games = 2` in {place}; to go on,");
     assert!(error.to_string().contains(&told), "{error}");
     let words = SettingsText::Words(
         [

@@ -389,11 +389,33 @@ fn options_of_other_managers_are_accepted_and_those_without_effect_are_noted() {
         "-pgnout file=g.pgn nodes=true",
         "-epdout e.epd",
         "-bookmode ram",
+        "-resultformat wide2",
+        "-reverse",
+        "-livepgnout l.pgn min",
+        "-randomseed",
+        "-force-concurrency",
+        "-autosaveinterval 20",
+        "-crc32 pgn=true",
+        "-use-affinity 0,2-3",
+        "-show-latency",
+        "-testEnv",
+        "-each tc=1 trust tscale=2",
+        "-log file=l.log level=trace engine=true",
     ] {
         assert!(!of_line(words).unwrap().remarks.is_empty(), "{words}");
     }
     assert!(of_line("-openings file=x.epd policy=round").unwrap().opening_by_round);
     assert_eq!(of_line("-pgnout file=g.pgn nodes=true").unwrap().pgn.to_str(), Some("g.pgn"));
+    let log = |words: &str| of_line(words).unwrap().log.display().to_string();
+    for words in ["-log l.log", "-log file=l.log", "-log level=trace append=false file=l.log"] {
+        assert_eq!(log(words), "l.log", "{words}");
+    }
+    assert!(of_line("-log file=l.log").unwrap().remarks.is_empty());
+    assert!(of_line("-tb d -tbadjudicate BOTH").is_ok());
+    for wrong in ["-log level=trace", "-log file=l nonsense=1", "-log", "-tb d -tbadjudicate DRAW"]
+    {
+        assert!(of_line(wrong).is_err(), "{wrong}");
+    }
     for wrong in ["-variant atomic", "-each depth=0", "-each nodes=x", "-pgnout min", "-sprout"] {
         assert!(of_line(wrong).is_err(), "{wrong}");
     }
@@ -421,6 +443,25 @@ fn searches_are_limited_by_nodes_and_depth() {
     assert_eq!((limits(&file, 0), limits(&file, 1)), ((None, Some(9)), (Some(5), Some(2))));
     let timed = "time = '5'\ndepth = 9\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
     assert_eq!(Tournament::from_toml(timed, "t.toml").unwrap().time.to_string(), "5");
+}
+
+/// An engine has a limit; a client that comes by itself may play without a clock.
+#[test]
+fn engines_have_a_limit() {
+    let file = |player: &str| {
+        let text =
+            format!("time = 'inf'\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n{player}");
+        Tournament::from_toml(&text, "t.toml").map_err(|error| error.to_string())
+    };
+    assert!(file("").is_ok() && file("command = ['./b']").is_ok());
+    for limit in ["nodes = 5", "depth = 5", "time = '5/move'", "time = '60'"] {
+        assert!(file(&format!("engine = './b'\n{limit}")).is_ok(), "{limit}");
+    }
+    let error = file("engine = './b'").unwrap_err();
+    assert!(error.contains("player B has no time, nodes or depth"), "{error}");
+    assert!(of_line("-each tc=inf").unwrap_err().contains("player a has no time"));
+    let one = of_line("-each tc=inf -engine cmd=./c nodes=5").unwrap_err();
+    assert!(one.contains("player a has no time"), "{one}");
 }
 
 #[test]

@@ -180,6 +180,11 @@ impl Arbiter {
         self.games.get(&game).map(|game| game.board.place())
     }
 
+    /// True if a move was played, or a game is over.
+    pub(in crate::referee) fn has_moves(&self) -> bool {
+        !self.finished.is_empty() || self.games.values().any(|game| !game.played.is_empty())
+    }
+
     /// Whether the tournament is over.
     pub const fn has_ended(&self) -> bool {
         self.has_ended

@@ -12,8 +12,7 @@ use crate::referee::arbiter::{Action, Event, Order};
 use crate::referee::openings::Opening;
 use crate::referee::seat::ChannelId;
 use crate::referee::settings::{
-    QuietTimeouts, Tournament, WrittenSetting, differences, listed, written_in_file,
-    written_on_line,
+    QuietTimeouts, Tournament, WrittenSetting, differences, written_in_file, written_on_line,
 };
 use crate::text::epd::{self, Line};
 use crate::text::{FormatOptions, ParseOptions, Profile, san};
@@ -55,7 +54,7 @@ impl SettingsText {
         };
         match differences.as_slice() {
             [] => format!("they were {}, and are {} now", self.place(), here.place()),
-            differences => listed(differences),
+            differences => differences.join("; "),
         }
     }
 

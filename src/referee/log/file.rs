@@ -64,12 +64,6 @@ impl Recovered {
         })
     }
 
-    /// Whether a game was begun.
-    fn has_games(&self) -> bool {
-        let snapshot = self.arbiter.snapshot(self.at);
-        !snapshot.finished.is_empty() || !snapshot.running.is_empty()
-    }
-
     /// Takes the next entry of a log.
     ///
     /// # Errors
@@ -164,7 +158,7 @@ impl Log {
     }
 
     /// Reads the log, and removes an incomplete last line. A log without settings, or with other
-    /// settings and no game, is started over with `settings`.
+    /// settings and no move, is started over with `settings`.
     ///
     /// # Errors
     /// The log is damaged, or it cannot be written.
@@ -179,10 +173,10 @@ impl Log {
         cut.map_err(|error| cannot_write(&self.path, error))?;
         self.chain = reader.chain();
         match found {
-            Some(recovered) if recovered.settings == *settings || recovered.has_games() => {
+            Some(recovered) if recovered.settings == *settings || recovered.arbiter.has_moves() => {
                 Ok(recovered)
             }
-            // The log is empty, or has other settings and no game.
+            // The log is empty, or has other settings and no move.
             Some(_) | None => self.begin(settings),
         }
     }

@@ -15,11 +15,12 @@ pub use input::{ControlCommand, Remote};
 pub use observer::observe;
 pub use tablebases::Tablebases;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -35,9 +36,10 @@ use super::board::Place;
 use super::log::{Entry, Log, Note, Recovered, SettingsText};
 use super::openings::Opening;
 use super::seat::ChannelId;
-use super::settings::{Listen, SyzygyRule, Tournament};
+use super::settings::{Launch, Listen, SyzygyRule, Tournament};
 use super::snapshot::Snapshot;
 use super::wire::{Incoming, WireError, open_line};
+use crate::engine::{Engine, EngineErrorKind, SystemClock};
 use crate::error::{Error, Result};
 use crate::model::{GameResult, Position};
 
@@ -45,6 +47,8 @@ use crate::model::{GameResult, Position};
 const MAX_CLOSING: usize = 64;
 /// Maximum length of the reason of a refusal for the supervisor, in characters.
 const REASON_CHARS: usize = 160;
+/// Time for an engine to answer when its options are checked before the first game.
+const OPTIONS_WITHIN: Duration = Duration::from_secs(20);
 /// Interval between checks whether the last lines are written.
 const LOOK: Duration = Duration::from_millis(10);
 /// Maximum waiting time of a step if nothing happens.
@@ -91,8 +95,8 @@ pub struct Referee {
     games: GameFile,
     score: Score,
     openings: Vec<Opening>,
-    /// Warnings about openings that are skipped.
-    left_out: Vec<String>,
+    /// Warnings about openings that are skipped, and about settings that do not take effect.
+    remarks: Vec<String>,
     /// The tablebases that adjudicate games, if the tournament has any.
     tablebases: Option<Box<dyn Tablebases>>,
     waiting: VecDeque<(Duration, Event)>,
@@ -139,30 +143,45 @@ impl Referee {
         tablebases: &OpenTablebases,
     ) -> Result<Box<Referee>> {
         let recovered = log.recover(settings)?;
-        if recovered.arbiter.tournament() != tournament {
+        let of_log = recovered.arbiter.tournament();
+        if !of_log.has_same_games(tournament) {
             let differences = recovered.settings.difference(settings);
-            let what = format!(
-                "the log of a tournament with other settings: {differences}; move the log away to start over"
-            );
-            return Err(Error::new(what).in_source(tournament.log.display().to_string()));
+            let [log, games] = [&of_log.log, &of_log.pgn].map(|path| path.display());
+            return Err(Error::new(format!(
+                "the log of a tournament with other settings: {differences}; to go on, use the settings of the \
+                 log; to start over, move {log} and {games} away"
+            ))
+            .in_source(tournament.log.display().to_string()));
         }
         if recovered.at.is_zero() {
             check_new(&tournament.pgn)?;
         }
-        Referee::go_on(log, recovered, tablebases)
+        if !recovered.arbiter.has_moves() {
+            check_engine_options(tournament)?;
+        }
+        let kept = of_log.kept_settings(tournament);
+        let mut referee = Referee::go_on(log, recovered, tablebases, Some(&tournament.listen))?;
+        referee.remarks.extend(kept);
+        Ok(referee)
     }
 
-    /// Resumes a tournament from the state that was recovered from its log.
-    fn go_on(log: Log, recovered: Recovered, tablebases: &OpenTablebases) -> Result<Box<Referee>> {
+    /// Resumes a tournament from the state that was recovered from its log. `listen` is the address
+    /// for clients, unless it is that of the log.
+    fn go_on(
+        log: Log,
+        recovered: Recovered,
+        tablebases: &OpenTablebases,
+        listen: Option<&Listen>,
+    ) -> Result<Box<Referee>> {
         let Recovered { arbiter, at, last_channel, address, .. } = recovered;
         let watch_time = Stopwatch::starting_at(at + Duration::from_micros(1));
         let (queue, inputs) = input::queue(watch_time);
         // Openings and tablebases are read before clients can connect, so that no client waits for
         // them.
-        let mut left_out = Vec::new();
+        let mut remarks = Vec::new();
         let openings = match arbiter.has_ended() {
             true => Vec::new(),
-            false => arbiter.tournament().openings(&mut |why| left_out.push(why.to_string()))?,
+            false => arbiter.tournament().openings(&mut |why| remarks.push(why.to_string()))?,
         };
         let wanted = arbiter.tournament().syzygy.as_ref().filter(|_| !arbiter.has_ended());
         let tablebases = wanted.map(tablebases).transpose()?;
@@ -180,7 +199,7 @@ impl Referee {
             games,
             score: Score::new(arbiter.finished()),
             openings,
-            left_out,
+            remarks,
             tablebases,
             waiting: VecDeque::new(),
             queue,
@@ -190,14 +209,15 @@ impl Referee {
             arbiter,
         };
         if !referee.arbiter.has_ended() {
-            referee.listen(address.as_deref())?;
+            let listen = listen.unwrap_or(&referee.arbiter.tournament().listen).clone();
+            referee.listen(listen, address.as_deref())?;
         }
         Ok(Box::new(referee))
     }
 
     /// Listens for clients, if possible at the same address as before.
-    fn listen(&mut self, before: Option<&str>) -> Result<()> {
-        match self.arbiter.tournament().listen.clone() {
+    fn listen(&mut self, listen_at: Listen, before: Option<&str>) -> Result<()> {
+        match listen_at {
             Listen::Tcp(wanted) => {
                 let listener: TcpListener = bind(&wanted, before)?;
                 self.address = listen(listener, self.queue.clone())?;
@@ -304,7 +324,7 @@ impl Referee {
                 "the tournament is over: {score}; move {log} away to start over"
             ));
         }
-        let remarks = self.arbiter.tournament().remarks.iter().chain(&self.left_out);
+        let remarks = self.arbiter.tournament().remarks.iter().chain(&self.remarks);
         remarks.for_each(|remark| watch.message(remark));
         if !self.arbiter.finished().is_empty() {
             watch.message(&format!("the tournament goes on: {score}"));
@@ -621,6 +641,43 @@ fn check_new(games: &Path) -> Result<()> {
                         another file";
             Err(Error::new(what).in_source(games.display().to_string()))
         }
+        _ => Ok(()),
+    }
+}
+
+/// Starts each engine that has options once, before the first game, and checks that it has them. An
+/// option for all engines must be one of at least one of them. An engine that cannot be started is
+/// reported when its first game begins.
+fn check_engine_options(tournament: &Tournament) -> Result<()> {
+    let engines = tournament.players.iter().filter_map(|player| match &player.launch {
+        Some(Launch::Engine(engine)) => Some(engine),
+        _ => None,
+    });
+    let mut lacked: HashMap<String, bool> = HashMap::new();
+    let mut have_answered = true;
+    for engine in engines {
+        if engine.options.is_empty() {
+            continue;
+        }
+        let mut engine = engine.clone();
+        engine.optional.clone_from(&tournament.optional_options);
+        match Engine::start(&engine, OPTIONS_WITHIN, Arc::new(SystemClock::new())) {
+            Ok(started) => {
+                for name in &engine.optional {
+                    let is_lacked = started.identity().left_out.contains(name);
+                    *lacked.entry(name.clone()).or_insert(true) &= is_lacked;
+                }
+            }
+            Err(error) if matches!(error.kind, EngineErrorKind::Option(_)) => {
+                return Err(Error::new(format!("{}: {error}", engine.label)));
+            }
+            Err(_) => have_answered = false,
+        }
+    }
+    match tournament.optional_options.iter().find(|name| lacked.get(*name) == Some(&true)) {
+        Some(name) if have_answered => Err(Error::new(format!(
+            "no engine has the option `{name}` of -each; is its name misspelled?"
+        ))),
         _ => Ok(()),
     }
 }

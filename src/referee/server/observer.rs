@@ -50,7 +50,7 @@ pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>
             if let Some(mut held) = Log::lock(log)? {
                 let recovered = held.recover(&seen.settings)?;
                 watch.message("the referee has gone; this one takes over");
-                return Referee::go_on(held, recovered, &tablebases::open).map(Some);
+                return Referee::go_on(held, recovered, &tablebases::open, None).map(Some);
             }
         }
         thread::sleep(LOOK);

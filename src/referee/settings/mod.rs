@@ -7,7 +7,7 @@ mod written;
 
 pub(super) use table::written_in_file;
 pub(super) use words::written_on_line;
-pub(super) use written::{WrittenSetting, differences, listed};
+pub(super) use written::{WrittenSetting, differences};
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -186,10 +186,51 @@ impl Tournament {
         self.players.get(player).and_then(|player| player.time.as_ref()).unwrap_or(&self.time)
     }
 
+    /// True if a referee with these settings can resume a tournament with those settings: they lead
+    /// to the same games.
+    pub(super) fn has_same_games(&self, other: &Tournament) -> bool {
+        let are_over_tcp =
+            matches!((&self.listen, &other.listen), (Listen::Tcp(_), Listen::Tcp(_)));
+        let listen = if are_over_tcp { &self.listen } else { &other.listen };
+        *self
+            == Tournament {
+                concurrency: self.concurrency,
+                restarts: self.restarts,
+                listen: listen.clone(),
+                remarks: self.remarks.clone(),
+                ..other.clone()
+            }
+    }
+
+    /// Messages about settings that stay as in this log, although they are different in the new
+    /// settings.
+    pub(super) fn kept_settings(&self, new: &Tournament) -> Vec<String> {
+        let kept = |what, here: usize, new: usize| {
+            let text = format!("{what} stays {here}, as in the log, and does not become {new}");
+            (here != new).then_some(text)
+        };
+        [
+            kept("the number of concurrent games", self.concurrency, new.concurrency),
+            kept("the number of restarts", self.restarts as usize, new.restarts as usize),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
     /// Checks settings that depend on each other.
     fn checked(mut self) -> Result<Tournament, String> {
         if self.search.iter().all(|search| *search == SearchLimits::default()) {
             self.search.clear();
+        }
+        // An engine without a limit never ends its search. A client of another kind may.
+        let is_unlimited = |(place, player): &(usize, &Player)| {
+            matches!(player.launch, Some(Launch::Engine(_)))
+                && *self.time_of(*place) == TimeControl::Unlimited
+                && self.search_of(*place) == SearchLimits::default()
+        };
+        if let Some((_, player)) = self.players.iter().enumerate().find(is_unlimited) {
+            return Err(format!("player {} has no time, nodes or depth", player.name));
         }
         let players = self.players.len();
         if !(2..=MAX_PLAYERS).contains(&players) {

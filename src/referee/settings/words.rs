@@ -29,6 +29,7 @@ const FLAGS: &[&str] = &[
     "tb",
     "tbpieces",
     "tbignore50",
+    "tbadjudicate",
     "draw",
     "resign",
     "maxmoves",
@@ -48,15 +49,25 @@ const FLAGS: &[&str] = &[
 
 /// Options of other managers that have no effect here, with the reason.
 const IDLE_FLAGS: &[(&str, &str)] = &[
+    ("autosaveinterval", "each event is logged at once"),
     ("bookmode", "openings are read once"),
+    ("crc32", "the log has a checksum for each line"),
     ("debug", "the log has all messages"),
     ("epdout", "the file of games has the final positions"),
+    ("force-concurrency", "-concurrency may exceed the number of cores"),
+    ("livepgnout", "a game is written when it is over"),
     ("noswap", "colours alternate in any case"),
     ("outcomeinterval", "the score follows each game"),
     ("output", "the table has one form; see --json and --tsv"),
+    ("randomseed", "the seed is that of -srand, so that the match can be resumed"),
     ("ratinginterval", "the score follows each game"),
     ("report", "pairs of games are counted in any case"),
+    ("resultformat", "the table has one form; see --json and --tsv"),
+    ("reverse", "colours alternate in any case"),
     ("scoreinterval", "the score follows each game"),
+    ("show-latency", "the file of games has the time of each move"),
+    ("testEnv", "the table has one form; see --json and --tsv"),
+    ("use-affinity", "the system chooses the cores of engines"),
     ("wait", "games follow each other at once"),
 ];
 
@@ -69,6 +80,8 @@ const IDLE_PARTS: &[(&str, &str)] = &[
     ("restart", "an engine that has ended is started again in any case"),
     ("whitepov", "scores are read as UCI has them, from the view of the side to move"),
     ("stderr", "the referee repeats what engines write there"),
+    ("trust", "the referee decides by the rules"),
+    ("tscale", "an engine has a minute to get ready"),
 ];
 
 impl Tournament {
@@ -132,19 +145,27 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
                     tournament.remarks.push(format!("{what}: the other words have no effect"));
                 }
             }
-            "log" => log = Some(group.file()?.into()),
+            "log" => {
+                log = Some(group.log_file()?.into());
+                if group.words.len() > 1 {
+                    let what = "-log takes the file here, and the log has all messages";
+                    tournament.remarks.push(format!("{what}: the other words have no effect"));
+                }
+            }
             "event" => tournament.event = group.one()?.into(),
             "site" => tournament.site = group.one()?.into(),
             "srand" => tournament.seed = group.parsed(group.one()?)?,
             "listen" => tournament.listen = Listen::Tcp(group.one()?.into()),
+            // Tablebases decide wins and draws.
+            "tbadjudicate" => group.only("BOTH")?,
             // An opening is played twice in any case.
             "repeat" => group.only("2")?,
             "variant" => {
                 of_name(&[("standard", ()), ("fischerandom", ()), ("chess960", ())], group.one()?)
                     .map_err(|error| format!("-variant: {error}"))?;
             }
-            flag => match IDLE_FLAGS.iter().find(|(idle, _)| *idle == flag) {
-                Some((_, why)) => tournament.remarks.push(format!("-{flag} has no effect: {why}")),
+            flag => match idle_flag(flag) {
+                Some(why) => tournament.remarks.push(format!("-{flag} has no effect: {why}")),
                 None => group.only("")?,
             },
         }
@@ -220,7 +241,8 @@ fn groups(words: &[String]) -> Result<Vec<Group<'_>>, String> {
 
 /// The settings on a command line, in its order. Empty if the words are not options.
 pub(in crate::referee) fn written_on_line(words: &[String]) -> Vec<WrittenSetting> {
-    let groups = groups(words).unwrap_or_default();
+    let mut groups = groups(words).unwrap_or_default();
+    groups.retain(|group| group.flag != "recover" && idle_flag(group.flag).is_none());
     let mut settings: Vec<WrittenSetting> = Vec::new();
     for (place, Group { flag, words }) in groups.iter().enumerate() {
         let repeats = groups[..place].iter().filter(|before| before.flag == *flag).count();
@@ -257,10 +279,21 @@ impl<'w> Group<'w> {
         }
     }
 
-    /// The only word, which names a file and may have `file=` before it.
-    fn file(&self) -> Result<&'w str, String> {
-        let word = self.one()?;
-        Ok(word.strip_prefix("file=").unwrap_or(word))
+    /// The log: the only word, or the word with `file=`, beside which others say what other managers
+    /// log.
+    fn log_file(&self) -> Result<&'w str, String> {
+        let mut file = None;
+        let known = ["file", "level", "append", "compress", "realtime", "engine"];
+        match self.words[..] {
+            [word] if !word.contains('=') => return Ok(word),
+            _ => self.each_part(&known, |name, value| {
+                if name == "file" {
+                    file = Some(value);
+                }
+                Ok(known.contains(&name))
+            })?,
+        }
+        file.ok_or_else(|| "-log: expected the name of a file".into())
     }
 
     fn pieces(&self) -> Result<u32, String> {
@@ -406,6 +439,11 @@ struct EngineWords<'w> {
     margin: Option<Duration>,
     /// Parts without effect, with the reason.
     idle: Vec<(&'w str, &'static str)>,
+}
+
+/// The reason why an option has no effect, if it has none.
+fn idle_flag(flag: &str) -> Option<&'static str> {
+    IDLE_FLAGS.iter().find(|(idle, _)| *idle == flag).map(|(_, why)| *why)
 }
 
 /// A part that has no effect, with the reason.
