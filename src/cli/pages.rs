@@ -190,7 +190,7 @@ Objects
              reached, operations, moves (in a tree)
     parents  fen, uci, san, white, draws, black, weight, reached
   openings   one per opening: fen, games, pairs, wins, draws, losses (of White), unknown, score, draw_rate,
-             pentanomial (pairs by points 0, 1/2 ... 2); null without a result
+             pentanomial (pairs by points 0, 1/2 ... 2 of the first of players); null without a result
   games      id, uci, san, winner (null for a draw), result, white, black: name, rating; year, month,
              date, event; unknown values are omitted
   count      count

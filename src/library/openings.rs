@@ -19,6 +19,7 @@
 //! let opening = &all[0];
 //! assert_eq!((opening.games(), opening.draw_rate()), (2, Some(0.5)));
 //! assert_eq!(opening.pairs, [0, 0, 0, 1, 0]);
+//! assert_eq!(openings.players_of_match(), Some(["A", "B"]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -260,6 +261,14 @@ impl Openings {
             Opening { position, wins, draws, losses, unknown, pairs }
         };
         self.entries.iter().zip(&self.positions).map(opening).collect()
+    }
+
+    /// The two players of a match, the one whose pairs are counted first; `None` if the games have
+    /// other numbers of players.
+    pub fn players_of_match(&self) -> Option<[&str; 2]> {
+        let mut names: Vec<&str> = self.players.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names.try_into().ok()
     }
 
     /// Number of openings of the book, which come first.

@@ -103,6 +103,55 @@ pub struct RunLimit {
     pub mate: Option<u64>,
 }
 
+/// Records whose search exceeded the limit of nodes by more than a tenth. Engines look at their
+/// limit from time to time, so a smaller excess is usual.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct NodeExcess {
+    limit: Option<u64>,
+    records: u64,
+    exceeding: u64,
+    most: u64,
+}
+
+impl NodeExcess {
+    /// No records yet; `limit` is the limit of nodes, if there is one.
+    pub const fn new(limit: Option<u64>) -> NodeExcess {
+        NodeExcess { limit, records: 0, exceeding: 0, most: 0 }
+    }
+
+    /// Counts a record whose search took this number of nodes.
+    pub fn add(&mut self, nodes: u64) {
+        self.records += 1;
+        let is_exceeding = self.limit.is_some_and(|limit| nodes > limit.saturating_add(limit / 10));
+        if is_exceeding {
+            self.exceeding += 1;
+            self.most = self.most.max(nodes);
+        }
+    }
+
+    /// Message about the engine with this label; `None` if no search exceeded the limit.
+    ///
+    /// ```
+    /// use epdb::library::run_file::NodeExcess;
+    /// let mut excess = NodeExcess::new(Some(1000));
+    /// [1010, 5000].into_iter().for_each(|nodes| excess.add(nodes));
+    /// assert_eq!(
+    ///     excess.message("toga2").as_deref(),
+    ///     Some("toga2 searched more than its limit of 1000 nodes in 1 of 2 records, up to 5000 nodes")
+    /// );
+    /// ```
+    pub fn message(&self, label: &str) -> Option<String> {
+        let NodeExcess { limit, records, exceeding, most } = *self;
+        let limit = limit.filter(|_| exceeding > 0)?;
+        let node = if limit == 1 { "node" } else { "nodes" };
+        let of = if records == 1 { "record" } else { "records" };
+        Some(format!(
+            "{label} searched more than its limit of {limit} {node} in {exceeding} of {records} {of}, up \
+             to {most} nodes"
+        ))
+    }
+}
+
 /// The suite of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -21,6 +21,7 @@ pub use verdict::{grouped, percent, probability, range, signed};
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::library::run_file::NodeExcess;
 use crate::model::answer::Verdict;
 
 /// Problems of one theme.
@@ -114,6 +115,10 @@ fn notes(runs: &[Run], joined: &Joined<'_>) -> Vec<String> {
         let first = settings.next();
         if settings.any(|other| Some(other) != first) {
             notes.push(format!("{}: its files are of different engines or limits", run.label));
+        } else {
+            let mut excess = NodeExcess::new(first.and_then(|(_, _, limit)| limit.nodes));
+            run.problems().iter().filter_map(|it| it.nodes).for_each(|nodes| excess.add(nodes));
+            notes.extend(excess.message(&run.label));
         }
     }
     let mut note = |what: String, count: usize| {

@@ -39,9 +39,9 @@ fn each_opening_has_a_row_with_its_pairs() {
     let scratch = scratch();
     let done = scratch.run(&["openings", "match.pgn", "--tsv"]);
     let expected = format!(
-        "fen\tgames\tpairs\twins\tdraws\tlosses\tunknown\tscore\tdraw_rate\tpentanomial\n\
-         {E4}\t5\t2\t2\t2\t1\t0\t0.6000\t0.4000\t0 0 1 0 1\n\
-         {D4}\t3\t1\t0\t1\t1\t1\t0.2500\t0.5000\t0 1 0 0 0\n"
+        "fen\tgames\tpairs\twins\tdraws\tlosses\tunknown\tscore\tdraw_rate\tpentanomial\tplayer\topponent\n\
+         {E4}\t5\t2\t2\t2\t1\t0\t0.6000\t0.4000\t0 0 1 0 1\t\t\n\
+         {D4}\t3\t1\t0\t1\t1\t1\t0.2500\t0.5000\t0 1 0 0 0\t\t\n"
     );
     assert_eq!((done.status, done.out.as_str()), (0, expected.as_str()), "{}", done.err);
     assert!(done.err.contains("epdb: 8 games, 3 pairs of 2 openings\n"), "{}", done.err);
@@ -50,12 +50,35 @@ fn each_opening_has_a_row_with_its_pairs() {
     let json = scratch.run(&["openings", "match.pgn", "--json", "--where", "p4 > 0 && stm == 'b'"]);
     let expected = format!(
         "{{\"fen\":\"{E4}\",\"games\":5,\"pairs\":2,\"wins\":2,\"draws\":2,\"losses\":1,\"unknown\":0,\
-         \"score\":0.6,\"draw_rate\":0.4,\"pentanomial\":[0,0,1,0,1]}}\n"
+         \"score\":0.6,\"draw_rate\":0.4,\"pentanomial\":[0,0,1,0,1],\"players\":null}}\n"
     );
     assert_eq!(json.out, expected, "{}", json.err);
     let wrong = scratch.run(&["openings", "match.pgn", "--where", "pears > 1"]);
     assert_eq!(wrong.status, 2);
     assert!(wrong.err.contains("columns: games, pairs, wins"), "{}", wrong.err);
+}
+
+/// The players of a match are named, the one whose points are counted first.
+#[test]
+fn the_players_of_a_match_are_named() {
+    let games = [
+        game("Zoe", "Ann", "1-0", Some(E4), "1... e5"),
+        game("Ann", "Zoe", "0-1", Some(E4), "1... e5"),
+    ];
+    let scratch = Scratch::with("match.pgn", games.concat());
+    let done = scratch.run(&["openings", "match.pgn"]);
+    assert!(
+        done.err.contains("the pentanomial has the points of Ann against Zoe\n"),
+        "{}",
+        done.err
+    );
+    let table = scratch.run(&["openings", "match.pgn", "--tsv"]).out;
+    assert!(table.ends_with("\t1 0 0 0 0\tAnn\tZoe\n"), "{table}");
+    let json = scratch.run(&["openings", "match.pgn", "--json"]).out;
+    assert!(
+        json.ends_with("\"pentanomial\":[1,0,0,0,0],\"players\":[\"Ann\",\"Zoe\"]}\n"),
+        "{json}"
+    );
 }
 
 #[test]

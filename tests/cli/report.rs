@@ -142,7 +142,17 @@ fn too_few_solved_are_a_difference() {
     for (least, status) in [("3", 0), ("4", 1), ("75%", 0), ("75.1%", 1), ("x", 2), ("101%", 2)] {
         let done = scratch.run(&["report", "new.epd", "--min-solved", least]);
         assert_eq!(done.status, status, "{least}: {}", done.err);
+        let told = match least {
+            "4" | "75.1%" => "epdb: V2: 3 of 4 solved, 4 needed\n",
+            _ => "",
+        };
+        assert!(status == 2 || done.err.ends_with(told), "{least}: {}", done.err);
+        assert!(status != 0 || !done.err.contains("needed"), "{least}: {}", done.err);
     }
+    scratch.write("none.epd", "8/8/8/8/8/8/8/K1k5 w - - id \"x\";\n");
+    let none = scratch.run(&["report", "none.epd", "--min-solved", "1%"]);
+    assert_eq!(none.status, 1, "{}", none.err);
+    assert!(none.err.contains("none.epd: there are no problems, so no percentage"), "{}", none.err);
     // Every run has to.
     assert_eq!(scratch.run(&["report", "old.epd", "new.epd", "--min-solved", "3"]).status, 1);
 }

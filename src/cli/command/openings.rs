@@ -24,9 +24,10 @@ use epdb::text::pgn;
 /// The opening of a game is the position of its FEN tag; without that tag, the last position of its
 /// main line that is in --book; otherwise the usual start position. Each row has games; pairs (two
 /// games of one opening between the same players with the colours swapped); White's wins, draws and
-/// losses; White's score; the share of draws; and five numbers of pairs: those in which one player
-/// scored 0, 1/2, 1, 1 1/2 and 2 points. That player is the one whose name is first in the
-/// alphabet. Openings of the book come first, in its order.
+/// losses; White's score; the share of draws; and the pairs by the points 0, 1/2, 1, 1 1/2 and 2 of
+/// the player whose name is first in the alphabet. If there are just two players, both are named:
+/// in the columns player and opponent, in JSON as players, otherwise in the summary. Openings of
+/// the book come first, in its order.
 ///
 /// With -o the openings are written instead: the records of --book in its order or, if there is no
 /// --book, the start positions.
@@ -86,7 +87,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Ok(Visited::Taken)
     })?;
     let all = &openings.all()[..];
-    report(all, openings.of_book());
+    let players = openings.players_of_match();
+    report(all, openings.of_book(), players);
     let line = |index: usize| (EpdRecord::new(all[index].position), index);
     match output {
         Some(output) => {
@@ -102,7 +104,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             book.dedup_by_key(|(_, index)| *index);
             book.extend((openings.of_book()..all.len()).map(line));
             book.retain(|(_, index)| all[*index].games() > 0);
-            print(args, &book, all)?;
+            print(args, &book, all, players)?;
         }
     }
     diagnostics.finish()
@@ -136,7 +138,7 @@ fn read_book(
     Ok(lines)
 }
 
-fn report(all: &[Opening], of_book: usize) {
+fn report(all: &[Opening], of_book: usize, players: Option<[&str; 2]>) {
     let (book, others) = all.split_at(of_book);
     let games = |openings: &[Opening]| openings.iter().map(Opening::games).sum::<u64>();
     let played = all.iter().filter(|opening| opening.games() > 0).count();
@@ -147,6 +149,9 @@ fn report(all: &[Opening], of_book: usize) {
         many(pairs, "pair"),
         many(played as u64, "opening")
     );
+    if let Some([player, opponent]) = players.filter(|_| pairs > 0) {
+        note!("epdb: the pentanomial has the points of {player} against {opponent}");
+    }
     if book.is_empty() {
         return;
     }
@@ -197,7 +202,12 @@ const NAMES: [&str; 10] = [
     "pentanomial",
 ];
 
-fn print(args: &Args, lines: &[Line], openings: &[Opening]) -> anyhow::Result<()> {
+fn print(
+    args: &Args,
+    lines: &[Line],
+    openings: &[Opening],
+    players: Option<[&str; 2]>,
+) -> anyhow::Result<()> {
     let mut out = open_output(None)?;
     let wanted = lines
         .iter()
@@ -205,14 +215,16 @@ fn print(args: &Args, lines: &[Line], openings: &[Opening]) -> anyhow::Result<()
         .map(|(_, index)| &openings[*index]);
     if args.json {
         for opening in wanted {
-            json::line(&mut out, &Row::new(opening))?;
+            json::line(&mut out, &Row::new(opening, players))?;
         }
         return Ok(out.finish()?);
     }
     if args.tsv {
-        writeln!(out, "{}", NAMES.join("\t"))?;
+        writeln!(out, "{}\tplayer\topponent", NAMES.join("\t"))?;
+        let names = players.unwrap_or_default().map(String::from);
         for opening in wanted {
-            columns::write_row(&cells(opening), &mut out)?;
+            let cells = [&cells(opening)[..], &names[..]].concat();
+            columns::write_row(&cells, &mut out)?;
         }
     } else {
         let rows: Vec<Vec<String>> = wanted.map(|opening| cells(opening).into()).collect();
@@ -239,7 +251,7 @@ fn cells(opening: &Opening) -> [String; NAMES.len()] {
 
 /// An opening (`openings --json`).
 #[derive(Serialize)]
-struct Row {
+struct Row<'a> {
     fen: String,
     games: u64,
     pairs: u64,
@@ -250,10 +262,12 @@ struct Row {
     score: Option<f64>,
     draw_rate: Option<f64>,
     pentanomial: [u64; 5],
+    /// The player whose points the pentanomial counts, and the opponent.
+    players: Option<[&'a str; 2]>,
 }
 
-impl Row {
-    fn new(opening: &Opening) -> Row {
+impl<'a> Row<'a> {
+    fn new(opening: &Opening, players: Option<[&'a str; 2]>) -> Row<'a> {
         Row {
             fen: opening.position.to_string(),
             games: opening.games(),
@@ -265,6 +279,7 @@ impl Row {
             score: opening.score(),
             draw_rate: opening.draw_rate(),
             pentanomial: opening.pairs,
+            players,
         }
     }
 }

@@ -7,8 +7,9 @@ use crate::cli::source;
 use crate::cli::terminal::{many, note, print_line};
 use epdb::engine::{Finished, Plan, Task};
 use epdb::error::Place;
+use epdb::library::run_file::NodeExcess;
 use epdb::model::answer::Verdict;
-use epdb::model::{EpdRecord, Opcode};
+use epdb::model::{EpdRecord, Opcode, Operand};
 
 /// Counts finished records, and reports each of them and the totals.
 pub(super) struct ProgressReporter<'d> {
@@ -18,6 +19,7 @@ pub(super) struct ProgressReporter<'d> {
     counts: Counts,
     /// True after unreadable engine output was reported.
     has_reported_unreadable: bool,
+    excess: NodeExcess,
     bar: Searches,
 }
 
@@ -33,6 +35,7 @@ impl<'d> ProgressReporter<'d> {
             },
             counts: Counts::default(),
             has_reported_unreadable: false,
+            excess: NodeExcess::new(plan.limits.nodes),
             bar: Searches::new(records),
         }
     }
@@ -40,6 +43,9 @@ impl<'d> ProgressReporter<'d> {
     /// Reports a finished record and its place.
     pub(super) fn tell(&mut self, place: &Place, finished: &Finished) {
         self.counts.add(finished);
+        if let Some([Operand::Integer(nodes)]) = finished.record.operands(Opcode::ACN) {
+            self.excess.add((*nodes).try_into().unwrap_or(u64::MAX));
+        }
         let label = self.label;
         let is_first = !self.has_reported_unreadable;
         let unreadable = finished.unreadable.as_ref().filter(|_| is_first);
@@ -59,10 +65,11 @@ impl<'d> ProgressReporter<'d> {
         self.bar.show(counts.records, || counts.shown(self.counted));
     }
 
-    /// Number of failed searches, and the summary.
-    pub(super) fn finish(self) -> (u64, String) {
-        let ProgressReporter { label, counted, counts, .. } = self;
-        (counts.failed, format!("{label}: {}", counts.shown(counted)))
+    /// Number of failed searches, and the lines of the summary.
+    pub(super) fn finish(self) -> (u64, Vec<String>) {
+        let ProgressReporter { label, counted, counts, excess, .. } = self;
+        let summary = format!("{label}: {}", counts.shown(counted));
+        (counts.failed, [summary].into_iter().chain(excess.message(label)).collect())
     }
 }
 

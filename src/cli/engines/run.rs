@@ -114,9 +114,9 @@ impl EngineRun<'_> {
             Some(games) => games.search(pipe, path.as_deref(), running, &mut progress),
             None => search_into(file, path.as_deref(), pipe, memory_bytes, running, &mut progress),
         }?;
-        let (failed, reached) = progress.finish();
+        let (failed, summary) = progress.finish();
         searched.complete()?;
-        note!("epdb: {reached}");
+        summary.iter().for_each(|line| note!("epdb: {line}"));
         Ok(outcome.and(Outcome::different_if(failed > 0)))
     }
 }

@@ -12,7 +12,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_other_output, open_output};
 use crate::cli::source::Reading;
-use crate::cli::terminal::note;
+use crate::cli::terminal::{note, print_line};
 use crate::cli::{columns, json};
 use epdb::library::field::parse_opcode;
 use epdb::library::run_file::RunFile;
@@ -87,8 +87,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let report = Report::new(&runs);
     args.print(&report)?;
-    let is_less = args.min_solved.is_some_and(|least| least.refuses(&runs));
-    Ok(diagnostics.finish()?.and(Outcome::different_if(is_less)))
+    let short: Vec<String> = match args.min_solved {
+        Some(least) => runs.iter().filter_map(|run| least.shortfall(run)).collect(),
+        None => Vec::new(),
+    };
+    let outcome = diagnostics.finish()?;
+    short.iter().for_each(|text| print_line(&format!("epdb: {text}")));
+    Ok(outcome.and(Outcome::different_if(!short.is_empty())))
 }
 
 impl Args {
@@ -277,17 +282,27 @@ impl FromStr for MinSolved {
 }
 
 impl MinSolved {
-    /// True if a run solves fewer problems. A run without scored problems never reaches a
-    /// percentage.
-    pub(super) fn refuses(self, runs: &[Run]) -> bool {
-        runs.iter().any(|run| {
-            let counts = run.counts();
-            match self {
-                MinSolved::Count(least) => counts.solved < least,
-                MinSolved::Percent(least) => {
-                    counts.share().is_none_or(|share| 100.0 * share < least)
-                }
+    /// The message about a run that solves fewer problems; `None` if it solves enough. A run without
+    /// scored problems never reaches a percentage.
+    fn shortfall(self, run: &Run) -> Option<String> {
+        let counts = run.counts();
+        let (solved, scored) = (counts.solved, counts.scored());
+        let is_enough = |solved: u64| match self {
+            MinSolved::Count(least) => solved >= least,
+            MinSolved::Percent(least) => {
+                scored > 0 && 100.0 * (solved as f64 / scored as f64) >= least
             }
+        };
+        if is_enough(solved) {
+            return None;
+        }
+        let needed = match self {
+            MinSolved::Count(least) => Some(least),
+            MinSolved::Percent(_) => (solved..=scored).find(|solved| is_enough(*solved)),
+        };
+        Some(match needed {
+            Some(needed) => format!("{}: {solved} of {scored} solved, {needed} needed", run.label),
+            None => format!("{}: there are no problems, so no percentage is solved", run.label),
         })
     }
 }
