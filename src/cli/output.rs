@@ -33,6 +33,9 @@ pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow:
     if format == FileFormat::Epa {
         values::start_threads(None)?;
     }
+    if format.is_of_games() {
+        places::note_game_output();
+    }
     open_output(path)
 }
 

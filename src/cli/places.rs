@@ -1,7 +1,7 @@
 //! Files that a command reads and writes. No output overwrites an input, another output, or data
 //! that would be lost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,16 @@ use epdb::new_file::destination;
 use epdb::source::{FileFormat, format_of_file};
 
 use super::outcome::Usage;
+use super::terminal::many;
 
 /// The arguments that name files to write.
 const OUTPUTS: [&str; 7] =
     ["output", "rejects", "repairs", "conflicts", "html", "training", "cards"];
 /// The argument that may name an input. The input is then read to its end before it is replaced.
 const RESULT: &str = "output";
+
+/// The command that replaces an input by the records that --where selects.
+const SELECTING: &str = "filter";
 
 /// Identity of a file. Two names of one file have the same identity.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,6 +36,11 @@ enum Identity {
 }
 
 impl Identity {
+    /// Identity of an input.
+    fn of_input(path: &Path) -> Option<Identity> {
+        if path == Path::new("-") { Identity::of_stdin() } else { Identity::of(path) }
+    }
+
     /// `None` if it is not a file: standard output, devices and folders.
     fn of(path: &Path) -> Option<Identity> {
         if path == Path::new("-") {
@@ -74,9 +83,21 @@ struct Files {
     /// The files that the command writes.
     written: BTreeSet<PathBuf>,
     /// An input that the command replaces.
-    replaced: Option<PathBuf>,
+    replaced: Option<(PathBuf, Identity)>,
     /// True if some of the data read is neither written nor saved.
     has_lost: bool,
+    /// Number of records of each input that --where excludes, as text. They are not written.
+    left_out: BTreeMap<Identity, String>,
+    /// Inputs whose content only an output of games can keep.
+    not_records: BTreeMap<Identity, FileFormat>,
+    /// True if the output has games.
+    writes_games: bool,
+    /// True if excluding records is the purpose of the command.
+    is_selecting: bool,
+    /// Inputs that a note was printed about.
+    noted: BTreeSet<PathBuf>,
+    /// The file of --rejects, if it has content already.
+    earlier_rejects: Option<PathBuf>,
     /// Value of --force, if the command has it.
     force: Option<bool>,
 }
@@ -93,19 +114,47 @@ impl Files {
             written: BTreeSet::new(),
             replaced: None,
             has_lost: false,
+            left_out: BTreeMap::new(),
+            not_records: BTreeMap::new(),
+            writes_games: false,
+            is_selecting: false,
+            noted: BTreeSet::new(),
+            earlier_rejects: None,
             force: None,
         }
     }
 
     /// Refuses to replace an input if some of its data would be lost.
     fn check(&self) -> io::Result<()> {
-        match &self.replaced {
-            Some(path) if self.has_lost => Err(io::Error::other(format!(
-                "nothing is written: replacing {path} would lose rejected or truncated data; save it with --rejects FILE, or name another output",
-                path = path.display()
-            ))),
-            _ => Ok(()),
-        }
+        let Some((path, identity)) = &self.replaced else { return Ok(()) };
+        let path = path.display();
+        let left_out = self.left_out.get(identity).filter(|_| !self.is_selecting);
+        let not_records = self.not_records.get(identity).filter(|format| !self.keeps(**format));
+        let text = if let Some(format) = not_records {
+            let what = format.content();
+            format!("{path} holds {what}, not records: name another output, or the {what} are lost")
+        } else if let Some(rejects) = &self.earlier_rejects {
+            format!(
+                "{rejects} has lines of an earlier run, and {path} is replaced: move {rejects} away or name another file",
+                rejects = rejects.display()
+            )
+        } else if self.has_lost {
+            format!(
+                "replacing {path} would lose rejected or truncated data; save it with --rejects FILE, or name another output"
+            )
+        } else if let Some(records) = left_out {
+            format!(
+                "replacing {path} would lose {records} that --where excludes; name another output, or remove them with `epdb filter` first"
+            )
+        } else {
+            return Ok(());
+        };
+        Err(io::Error::other(format!("nothing is written: {text}")))
+    }
+
+    /// Whether the output can keep the content of such an input.
+    const fn keeps(&self, format: FileFormat) -> bool {
+        format.is_of_games() && self.writes_games
     }
 }
 
@@ -124,7 +173,14 @@ fn canonical(path: &Path) -> Option<PathBuf> {
 /// Two arguments name the same file; the message has both.
 pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
     let force = matches.try_get_one::<bool>("force").ok().flatten().copied();
-    *files() = Files { force, ..Files::new() };
+    let has_content =
+        |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
+    *files() = Files {
+        force,
+        is_selecting: command.get_name() == SELECTING,
+        earlier_rejects: values(matches, "rejects").into_iter().find(has_content),
+        ..Files::new()
+    };
     let mut written: Vec<(Identity, String, PathBuf)> = Vec::new();
     for id in OUTPUTS {
         for path in values(matches, id) {
@@ -204,8 +260,8 @@ pub(crate) fn claim(path: &Path) -> anyhow::Result<()> {
         "{} is already an output of this command: name another file",
         path.display()
     );
-    if Identity::of(path).is_some_and(|identity| files.inputs.contains(&identity)) {
-        files.replaced = Some(path.to_path_buf());
+    if let Some(identity) = Identity::of(path).filter(|it| files.inputs.contains(it)) {
+        files.replaced = Some((path.to_path_buf(), identity));
     }
     Ok(files.check()?)
 }
@@ -253,6 +309,38 @@ pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
         return Err(Usage(text).into());
     }
     Ok(())
+}
+
+/// Notes that the output has games.
+pub(crate) fn note_game_output() {
+    files().writes_games = true;
+}
+
+/// Notes that the content of an input is not records.
+///
+/// # Errors
+/// The run replaces the input, and the output cannot keep this content.
+pub(crate) fn note_not_records(input: &Path, format: FileFormat) -> io::Result<()> {
+    let Some(identity) = Identity::of_input(input) else { return Ok(()) };
+    let mut files = files();
+    files.not_records.insert(identity, format);
+    files.check()
+}
+
+/// True for the first call with this input in a run.
+pub(crate) fn is_first_time(input: &Path) -> bool {
+    files().noted.insert(input.to_path_buf())
+}
+
+/// Notes that --where excludes records or games (`what`) of an input.
+///
+/// # Errors
+/// The run replaces the input, and excluding records is not its purpose.
+pub(crate) fn note_left_out(input: &Path, count: u64, what: &str) -> io::Result<()> {
+    let Some(identity) = Identity::of_input(input).filter(|_| count > 0) else { return Ok(()) };
+    let mut files = files();
+    files.left_out.insert(identity, many(count, what));
+    files.check()
 }
 
 /// Notes that some of the data read is neither written nor saved.

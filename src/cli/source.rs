@@ -12,14 +12,14 @@ use super::diagnostics::Diagnostics;
 use super::outcome::Usage;
 use super::progress::Progress;
 use super::terminal::note;
-use super::{obeyed, signals, values};
+use super::{obeyed, places, signals, values};
 use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
     Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions, Summary,
 };
-use epdb::text::epd::{Line, parse_line};
+use epdb::text::epd::parse_line;
 use epdb::text::{Diagnostic, ParseOptions, Profile};
 
 /// A callback that takes games in order.
@@ -38,6 +38,7 @@ pub(crate) enum Visited {
 /// A source that is open, and the progress of its reading.
 pub(crate) struct OpenSource {
     pub(crate) source: Source,
+    path: PathBuf,
     progress: Progress,
 }
 
@@ -49,7 +50,7 @@ impl OpenSource {
     pub(crate) fn open(path: &Path, options: SourceOptions) -> anyhow::Result<OpenSource> {
         let progress = Progress::new(total_size(std::slice::from_ref(&path.to_path_buf())));
         let options = options.count_bytes(Arc::clone(progress.bytes()));
-        Ok(OpenSource { source: open(path, &options)?, progress })
+        Ok(OpenSource { source: open(path, &options)?, path: path.to_path_buf(), progress })
     }
 
     /// Calls `read`, a function of the library, with the source and a callback that counts and
@@ -64,9 +65,10 @@ impl OpenSource {
         diagnostics: &mut Diagnostics,
         read: impl FnOnce(Source, &mut NoteItem<'_>) -> anyhow::Result<(T, Summary)>,
     ) -> anyhow::Result<T> {
-        let OpenSource { source, mut progress } = self;
+        let OpenSource { source, path, mut progress } = self;
         let mut counter = Counter::new(args, diagnostics, &mut progress, None);
-        counter.count_source(|counter| read(source, &mut |item| counter.note(item).map(drop)))
+        counter
+            .count_source(&path, |counter| read(source, &mut |item| counter.note(item).map(drop)))
     }
 }
 
@@ -88,7 +90,7 @@ pub(crate) struct Reading<'r> {
 
 enum Sources<'r> {
     Paths(&'r [PathBuf]),
-    Open(Box<Source>),
+    Open(Box<Source>, PathBuf),
 }
 
 impl<'r> Reading<'r> {
@@ -108,7 +110,8 @@ impl<'r> Reading<'r> {
         args: &'r ReadArgs,
         diagnostics: &'r mut Diagnostics,
     ) -> Reading<'r> {
-        Reading::new(Sources::Open(Box::new(opened.source)), opened.progress, args, diagnostics)
+        let OpenSource { source, path, progress } = opened;
+        Reading::new(Sources::Open(Box::new(source), path), progress, args, diagnostics)
     }
 
     fn new(
@@ -180,11 +183,13 @@ impl<'r> Reading<'r> {
         let options = options.count_bytes(Arc::clone(progress.bytes()));
         let mut counter = Counter::new(args, diagnostics, &mut progress, self.visit_game);
         let paths = match sources {
-            Sources::Open(source) => return counter.read(*source, &mut visit).map(drop),
+            Sources::Open(source, path) => {
+                return counter.read(&path, *source, &mut visit).map(drop);
+            }
             Sources::Paths(paths) => or_stdin(paths),
         };
         for path in paths {
-            if counter.read(open(path, &options)?, &mut visit)?.is_break() {
+            if counter.read(path, open(path, &options)?, &mut visit)?.is_break() {
                 break;
             }
         }
@@ -325,7 +330,19 @@ pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Sourc
         note!("epdb: reading positions from standard input; end with {END_OF_INPUT}");
     }
     let source = Source::open(path, options)?;
-    obeyed::check_opened(path, source.format())?;
+    let format = source.format();
+    obeyed::check_opened(path, format)?;
+    if !format.is_written() || format.is_of_games() {
+        places::note_not_records(path, format)?;
+    }
+    let named = FileFormat::from_name(path);
+    if format.is_of_games()
+        && options.reads_positions()
+        && matches!(named, Some(FileFormat::Epd | FileFormat::Fen))
+        && places::is_first_time(path)
+    {
+        note!("epdb: {} holds games: their positions are read", path.display());
+    }
     Ok(source)
 }
 
@@ -380,21 +397,14 @@ pub(crate) fn open_lines(
     })
 }
 
-/// Whether `--where` is true for a line; false for lines that are not records.
-pub(crate) fn holds(line: &[u8], place: &Place, args: &ReadArgs) -> bool {
-    args.wanted.filter.is_none()
-        || matches!(
-            parse_line(line, &args.form.options(), &mut Vec::new()),
-            Ok(Line::Record(record)) if args.wanted.takes(&record, place)
-        )
-}
-
 /// Counter of items, which reports diagnostics and passes games to their visitor.
 struct Counter<'r> {
     diagnostics: &'r mut Diagnostics,
     progress: &'r mut Progress,
     visit_game: Option<Box<VisitGame<'r>>>,
     comments: Comments,
+    /// True if the last item that --where excluded is a game.
+    leaves_out_games: bool,
     /// Options for parsing lines of text.
     form: ParseOptions,
 }
@@ -408,17 +418,25 @@ impl<'r> Counter<'r> {
     ) -> Counter<'r> {
         diagnostics.watch(args.wanted.filter.as_ref());
         let (comments, form) = (diagnostics.comments().clone(), args.form.options());
-        Counter { diagnostics, progress, visit_game, comments, form }
+        Counter { diagnostics, progress, visit_game, comments, leaves_out_games: false, form }
     }
 
-    /// Calls `read` with the items of a source.
+    /// Calls `read` with the items of the source at `path`.
     fn count_source<T>(
         &mut self,
+        path: &Path,
         read: impl FnOnce(&mut Counter<'r>) -> anyhow::Result<(T, Summary)>,
     ) -> anyhow::Result<T> {
         self.comments.begin_source();
+        let left_out = self.diagnostics.tally.left_out;
         let (result, summary) = read(self)?;
         self.comments.end_source();
+        let left_out = self.diagnostics.tally.left_out - left_out;
+        places::note_left_out(
+            path,
+            left_out,
+            if self.leaves_out_games { "game" } else { "record" },
+        )?;
         self.add(&summary);
         Ok(result)
     }
@@ -426,10 +444,11 @@ impl<'r> Counter<'r> {
     /// Reads a source to its end, unless a visitor stops.
     fn read(
         &mut self,
+        path: &Path,
         source: Source,
         visit: &mut impl FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<ControlFlow<()>> {
-        self.count_source(|counter| {
+        self.count_source(path, |counter| {
             let summary = source.read(&mut |item| counter.take(item, visit))?;
             let flow = match summary.was_stopped {
                 true => ControlFlow::Break(()),
@@ -483,7 +502,10 @@ impl<'r> Counter<'r> {
                 tally.records += records.count() as u64;
                 self.progress.records(records.count() as u64 - 1);
             }
-            Item::LeftOut { .. } => tally.left_out += 1,
+            Item::LeftOut { record, .. } => {
+                tally.left_out += 1;
+                self.leaves_out_games = record.is_none();
+            }
             Item::Skipped { is_game, .. } => tally.skipped += u64::from(!is_game),
             Item::Rejected { raw, is_more, is_game, .. } => {
                 tally.rejected += u64::from(!is_more);

@@ -104,6 +104,17 @@ impl FileFormat {
         self.facts().what
     }
 
+    /// Content of a file of the format, in the plural.
+    pub const fn content(self) -> &'static str {
+        match self {
+            FileFormat::Pgn | FileFormat::Pgc => "games",
+            FileFormat::LichessEvaluations => "evaluations of lichess",
+            FileFormat::LichessPuzzles => "puzzles of lichess",
+            FileFormat::Polyglot => "entries of an opening book",
+            _ => "records",
+        }
+    }
+
     /// Whether it consists of lines of text.
     pub const fn is_text(self) -> bool {
         self.facts().is_text

@@ -154,6 +154,11 @@ impl SourceOptions {
         self
     }
 
+    /// Whether the positions of games are read instead of the games.
+    pub const fn reads_positions(&self) -> bool {
+        self.positions.is_some()
+    }
+
     /// Reads the positions of games instead of the games.
     #[must_use]
     pub fn positions(mut self, options: PositionOptions) -> SourceOptions {

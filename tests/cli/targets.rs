@@ -572,6 +572,136 @@ fn an_input_is_replaced_where_all_of_it_is_written_or_kept() {
     assert_eq!((split(&["--by", "id"]).status, scratch.names().len()), (0, 2));
 }
 
+/// Two records with the ids a and b, and their comments.
+const PAIR: &str =
+    "# of a\n4k3/8/8/8/8/8/8/4K3 w - - id \"a\";\n# of b\n4k3/8/8/8/8/8/8/4K3 b - - id \"b\";\n";
+
+#[test]
+fn an_input_is_not_replaced_where_a_selection_leaves_out_records() {
+    let scratch = Scratch::with("s.epd", PAIR);
+    scratch.write("o.epd", "4k3/8/8/8/8/8/8/3K4 w - - id \"c\";\n");
+    scratch.write("g.pgn", "[White \"a\"]\n\n1. e4 *\n\n[White \"b\"]\n\n1. d4 *\n");
+    scratch.run(&["convert", "s.epd", "s.epb"]);
+    scratch.run(&["pack", "s.epd", "-o", "s.epa"]);
+    symlink("s.epd", scratch.path("link.epd")).unwrap();
+    let names = ["s.epd", "s.epb", "s.epa", "g.pgn"];
+    let contents = || names.map(|name| scratch.read(name));
+    let (before, files) = (contents(), scratch.names());
+    let of_records: [&[&str]; 15] = [
+        &["normalize", "s.epd", "-o", "s.epd"],
+        &["pfdn", "s.epd", "-o", "./s.epd"],
+        &["edit", "--drop", "id", "s.epd", "-o", "link.epd"],
+        &["sort", "--by", "id", "s.epd", "-o", "s.epd"],
+        &["sort", "--by", "ce", "s.epd", "-o", "s.epd"],
+        &["shuffle", "s.epd", "-o", "s.epd"],
+        &["dedupe", "s.epd", "-o", "s.epd"],
+        &["union", "o.epd", "s.epd", "-o", "s.epd"],
+        &["subtract", "s.epd", "o.epd", "-o", "s.epd"],
+        &["join", "s.epd", "o.epd", "--take", "id", "-o", "s.epd"],
+        &["purge", "bm", "s.epd", "-o", "s.epd", "--allow-rejects"],
+        &["flip", "s.epd", "-q", "-o", "s.epd"],
+        &["cat", "s.epd", "-o", "s.epd", "--rejects", "bad"],
+        &["convert", "s.epb", "s.epb"],
+        &["convert", "s.epa", "s.epa"],
+    ];
+    let selection = ["--where", "id != 'b'"];
+    for args in of_records {
+        let done = scratch.run(&[args, &selection].concat());
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        let told = "would lose 1 record that --where excludes";
+        assert!(done.err.contains(told), "{args:?}: {}", done.err);
+        assert!(contents() == before, "{args:?}");
+        assert_eq!(scratch.names(), files, "{args:?}");
+    }
+    let of_games = ["sort", "g.pgn", "-o", "g.pgn", "--where", "White != 'b'"];
+    let done = scratch.run(&of_games);
+    assert!(done.status == 2 && done.err.contains("would lose 1 game that"), "{}", done.err);
+    let done = shell(&scratch, "exec \"$epdb\" normalize -o s.epd --where \"id != 'b'\" < s.epd");
+    assert_eq!(done.status.code(), Some(2));
+    assert!(contents() == before);
+    // What another input loses is still in that input, and a filter is there to remove records.
+    for (args, left) in [
+        (&["union", "s.epd", "o.epd", "-o", "s.epd", "--where", "id != 'c'"][..], 2),
+        (&["normalize", "s.epd", "-o", "s.epd", "--where", "id != 'c'"], 2),
+        (&["filter", "s.epd", "-o", "s.epd", "--where", "id == 'b'", "--invert"], 1),
+        (&["filter", "s.epd", "-o", "s.epd", "--where", "id == 'b'"], 0),
+    ] {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+        assert_eq!(scratch.run(&["count", "s.epd"]).out, format!("{left}\n"), "{args:?}");
+    }
+}
+
+#[test]
+fn rejects_of_an_earlier_run_are_not_replaced_with_their_file() {
+    let scratch = Scratch::with("s.epd", PARTLY);
+    let in_place = |name| scratch.run(&["normalize", "s.epd", "-o", "s.epd", "--rejects", name]);
+    assert_eq!(in_place("bad").status, 1);
+    let (records, bad) = (scratch.text("s.epd"), scratch.text("bad"));
+    for args in [
+        &["normalize", "s.epd", "-o", "s.epd", "--rejects", "bad"][..],
+        &["sort", "--by", "id", "s.epd", "-o", "./s.epd", "--rejects", "./bad"],
+        &["purge", "id", "s.epd", "-o", "s.epd", "--rejects", "bad"],
+        &["convert", "s.epd", "s.epd", "--rejects", "bad"],
+    ] {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        assert!(done.err.contains("bad has lines of an earlier run"), "{args:?}: {}", done.err);
+        assert_eq!((scratch.text("s.epd"), scratch.text("bad")), (records.clone(), bad.clone()));
+    }
+    assert_eq!(in_place("new").status, 0);
+    assert_eq!(in_place("new").status, 0, "an empty file holds no lines");
+    // The input of another output stays, and with it the lines.
+    let done = scratch.run(&["normalize", "s.epd", "-o", "other.epd", "--rejects", "bad"]);
+    assert_eq!((done.status, scratch.text("bad").as_str()), (0, ""), "{}", done.err);
+}
+
+#[test]
+fn games_are_not_replaced_by_their_positions() {
+    const GAMES: &str = "[White \"a\"]\n[Black \"b\"]\n[Result \"*\"]\n\n1. e4 e5 *\n";
+    let scratch = Scratch::with("g.epd", GAMES);
+    scratch.write("g.txt", GAMES);
+    scratch.write("g.pgn", GAMES);
+    scratch.write("puzzles", "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags\n00008,r6k/pp2r2p/4Rp1Q/3p4/8/1N1P2R1/PqP2bPP/7K b - - 0 24,f2g3 e6e7 b2b1 b3c1 b1c1 h6c1,1798,77,95,8179,short,https://lichess.org/787zsVup/black#47,\n");
+    let zipped = shell(&scratch, "gzip -c g.epd > g.epd.gz && gzip -c g.epd > z.fen.gz");
+    assert!(zipped.status.success());
+    let names = ["g.epd", "g.txt", "puzzles", "g.epd.gz", "z.fen.gz"];
+    let contents = || names.map(|name| scratch.read(name));
+    let (before, files) = (contents(), scratch.names());
+    for (args, told) in [
+        (&["normalize", "g.epd", "-o", "g.epd"][..], "g.epd holds games, not records"),
+        (&["edit", "--set", "c0=x", "g.epd", "-o", "./g.epd"], "holds games, not records"),
+        (&["sort", "--by", "ce", "g.epd", "-o", "g.epd"], "g.epd holds games, not records"),
+        (&["dedupe", "g.epd", "-o", "g.epd", "-q"], "g.epd holds games, not records"),
+        (&["convert", "g.epd", "g.epd"], "g.epd holds games, not records"),
+        (&["filter", "--where", "pieces > 1", "g.epd", "-o", "g.epd"], "holds games, not records"),
+        (&["tally", "g.epd", "-o", "g.epd"], "g.epd holds games, not records"),
+        (&["normalize", "g.epd.gz", "-o", "g.epd.gz"], "g.epd.gz holds games, not records"),
+        (&["normalize", "z.fen.gz", "-o", "z.fen.gz"], "z.fen.gz holds games, not records"),
+        (&["head", "-n", "1", "g.txt", "-o", "g.txt"], "g.txt holds games, not records"),
+        (&["normalize", "puzzles", "-o", "puzzles"], "holds puzzles of lichess, not records"),
+    ] {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        assert!(done.err.contains(told), "{args:?}: {}", done.err);
+        assert!(contents() == before, "{args:?}");
+        assert_eq!(scratch.names(), files, "{args:?}");
+    }
+    let note = "epdb: g.epd holds games: their positions are read\n";
+    let done = scratch.run(&["normalize", "g.epd", "g.epd", "-o", "z.epd"]);
+    assert_eq!((done.status, done.err.matches(note).count()), (0, 1), "{}", done.err);
+    for args in [
+        &["normalize", "g.pgn"][..],
+        &["normalize", "g.txt"],
+        &["normalize", "g.epd", "-q"],
+        &["convert", "g.epd", "z.pgn"],
+        &["sort", "--games", "g.txt", "-o", "g.txt"],
+    ] {
+        let done = scratch.run(args);
+        assert!(done.status == 0 && !done.err.contains("positions"), "{args:?}: {}", done.err);
+    }
+}
+
 /// Stores and libraries are replaced only on request, whatever is written; other files always are.
 #[test]
 fn stores_and_libraries_are_replaced_only_by_force() {
