@@ -413,7 +413,10 @@ fn report_book(book: &BookFindings) {
 /// Reports the fields that no record had.
 pub(crate) fn report_never_met<'f>(fields: impl Iterator<Item = &'f Field>) {
     for field in fields {
-        note!("epdb: no record has `{field}`");
+        match field.probably_meant() {
+            Some(opcode) => note!("epdb: no record has `{field}`: did you mean `{opcode}`?"),
+            None => note!("epdb: no record has `{field}`"),
+        }
     }
 }
 

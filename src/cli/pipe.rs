@@ -179,6 +179,44 @@ impl UnusedFields {
     }
 }
 
+/// Opcodes named by options that no record has had so far.
+pub(crate) struct UnusedOpcodes {
+    opcodes: Vec<Opcode>,
+    has_records: bool,
+}
+
+impl UnusedOpcodes {
+    pub(crate) fn new<'o>(opcodes: impl IntoIterator<Item = &'o Opcode>) -> UnusedOpcodes {
+        let mut unique = Vec::new();
+        for opcode in opcodes {
+            if !unique.contains(opcode) {
+                unique.push(*opcode);
+            }
+        }
+        UnusedOpcodes { opcodes: unique, has_records: false }
+    }
+
+    /// Notes which opcodes a record has.
+    pub(crate) fn ask(&mut self, has: impl Fn(Opcode) -> bool) {
+        self.met_record();
+        self.opcodes.retain(|opcode| !has(*opcode));
+    }
+
+    /// Notes that there is a record.
+    pub(crate) const fn met_record(&mut self) {
+        self.has_records = true;
+    }
+
+    /// Reports the opcodes that no record had, if there were records.
+    pub(crate) fn report(self) {
+        if self.has_records {
+            report_never_met(
+                self.opcodes.into_iter().map(Field::Operation).collect::<Vec<_>>().iter(),
+            );
+        }
+    }
+}
+
 /// Writes records in their order.
 pub(crate) fn write_all(
     mut records: sets::Ordered,

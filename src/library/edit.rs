@@ -87,6 +87,12 @@ impl Edit {
         Ok(edited)
     }
 
+    /// The opcodes that are kept, dropped or renamed.
+    pub fn opcodes_used(&self) -> impl Iterator<Item = &Opcode> {
+        let kept = self.keep.iter().flatten();
+        kept.chain(&self.drop).chain(self.rename.iter().map(|(old, _)| old))
+    }
+
     /// Looks for changes that would fail for every record.
     ///
     /// # Errors

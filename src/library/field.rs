@@ -280,6 +280,16 @@ impl Field {
         }
     }
 
+    /// The standard opcode that was probably meant by a private opcode.
+    pub fn probably_meant(&self) -> Option<&'static str> {
+        match self {
+            Field::Operation(opcode) if opcode.standard().is_none() => {
+                nearest(std::str::from_utf8(opcode.as_bytes()).ok()?, standard_opcodes())
+            }
+            _ => None,
+        }
+    }
+
     /// The value of a date field for the file names of PGN archives: `YYYY` for a year, `YYYYMM`
     /// for a month, `YYYYMMDD` for a day; 0 replaces `?`. `None` for other fields.
     pub fn archive_name(&self, subject: &EvalContext<'_>) -> Option<String> {
@@ -505,6 +515,16 @@ fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
 /// capital letter are excluded, because they are close to too many opcodes, and `BM` is itself a
 /// valid opcode.
 fn nearest_name(name: &str) -> Option<&'static str> {
+    let fields = BUILTIN_FIELDS.iter().map(|(known, ..)| *known);
+    nearest(name, fields.chain(standard_opcodes()).chain(WELL_KNOWN_TAGS))
+}
+
+fn standard_opcodes() -> impl Iterator<Item = &'static str> {
+    StandardOpcode::ALL.iter().filter_map(|it| std::str::from_utf8(it.opcode.as_bytes()).ok())
+}
+
+/// [`nearest_name`] among these names.
+fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let is_private = name.starts_with(|first: char| first.is_ascii_uppercase());
     let most = match name.len() {
         0..4 if is_private => 0,
@@ -512,10 +532,6 @@ fn nearest_name(name: &str) -> Option<&'static str> {
         _ => 2,
     };
     let distance = |known: &str| edit_distance(name.as_bytes(), known.as_bytes());
-    let fields = BUILTIN_FIELDS.iter().map(|(known, ..)| *known);
-    let opcodes =
-        StandardOpcode::ALL.iter().filter_map(|it| std::str::from_utf8(it.opcode.as_bytes()).ok());
-    let tags = WELL_KNOWN_TAGS.into_iter();
     let is_near = |known: &str| {
         let is_field = BUILTIN_FIELDS.iter().any(|(field, ..)| *field == known);
         let is_tag = is_well_known_tag(known);
@@ -527,7 +543,6 @@ fn nearest_name(name: &str) -> Option<&'static str> {
     if name.len() > 2 * Opcode::MAX_LEN {
         return None;
     }
-    let known = fields.chain(opcodes).chain(tags);
     known.filter(|known| is_near(known)).min_by_key(|known| distance(known))
 }
 

@@ -6,9 +6,11 @@ use std::time::SystemTime;
 use clap::ArgAction;
 
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{Findings, Pipe};
+use crate::cli::pipe::{Findings, Pipe, UnusedOpcodes};
+use crate::cli::terminal::{many, note};
 use epdb::library::edit::{Edit, Numbering, Setting, stamp};
-use epdb::library::field::parse_opcode;
+use epdb::library::field::{Field, parse_opcode};
+use epdb::library::value::EvalContext;
 use epdb::model::Opcode;
 
 /// Change the operations of records
@@ -74,9 +76,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let now = SystemTime::now();
     let mut findings = Findings::new(args.pipe.read.form.all_warnings);
     let mut number = args.start;
+    let mut unused = UnusedOpcodes::new(edit.opcodes_used());
+    let (mut records, mut changed) = (0_u64, 0_u64);
     let outcome = args.pipe.run(|record, place, output| {
+        unused.ask(|opcode| Field::Operation(opcode).is_in(&EvalContext::from_record(&record)));
+        records += 1;
         match edit.apply(&record, number) {
             Ok(mut edited) => {
+                changed += u64::from(edited != record || ts && stamps_all);
                 if ts && (stamps_all || edited != record) {
                     stamp(&mut edited, now);
                 }
@@ -92,5 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         number += 1;
         Ok(ControlFlow::Continue(()))
     })?;
+    unused.report();
+    note!("epdb: {changed} of {} changed", many(records, "record"));
     Ok(if findings.finish() { Outcome::Different } else { outcome })
 }

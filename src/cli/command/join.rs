@@ -6,14 +6,17 @@ use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{Findings, Places, shown_conflict, temporary_directory, write_all};
+use crate::cli::pipe::{
+    Findings, Places, UnusedOpcodes, shown_conflict, temporary_directory, write_all,
+};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Reading;
 use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
-use epdb::library::field::parse_opcode;
+use epdb::library::field::{Field, parse_opcode};
 use epdb::library::join::{Join, Meet};
 use epdb::library::sets::By;
+use epdb::library::value::EvalContext;
 use epdb::model::Opcode;
 
 /// Copy operations from the records of another source
@@ -65,8 +68,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Reading::of(std::slice::from_ref(&args.file), &args.read, &mut diagnostics)
         .records(|record, place, _| Ok(join.add(&record, places.number(place))?))?;
     diagnostics.comments().pause();
-    Reading::of(std::slice::from_ref(&args.other), &args.read, &mut diagnostics)
-        .records(|record, place, _| Ok(join.add_other(&record, places.number(place))?))?;
+    let mut unused = UnusedOpcodes::new(&args.take);
+    Reading::of(std::slice::from_ref(&args.other), &args.read, &mut diagnostics).records(
+        |record, place, _| {
+            unused.ask(|opcode| Field::Operation(opcode).is_in(&EvalContext::from_record(&record)));
+            Ok(join.add_other(&record, places.number(place))?)
+        },
+    )?;
     let mut findings = Findings::new(args.read.form.all_warnings);
     let (records, tally) = join.finish(args.where_missing, &mut |conflict| {
         findings.report(|| shown_conflict(conflict, &places));
@@ -74,6 +82,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     write_all(records, &mut output)?;
     let written = output.finish()?;
     findings.finish();
+    unused.report();
     let others = [
         (tally.conflicts, "left unchanged because they contradict the copied operations"),
         (tally.replaced, "with their analysis replaced"),

@@ -1,18 +1,21 @@
 //! `epdb purge`: operations taken out, the rest byte for byte.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cli::args::{OutputArgs, ReadArgs};
+use crate::cli::comments::{CommentOrder, Comments};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
-use crate::cli::source;
+use crate::cli::pipe::UnusedOpcodes;
+use crate::cli::{places, source};
 use epdb::error::{At, Place};
 use epdb::library::field::parse_opcode;
 use epdb::model::Opcode;
-use epdb::source::FileFormat;
-use epdb::text::lines::{self, Next};
+use epdb::source::{FileFormat, Item, Output};
+use epdb::text::epd::{Line, parse_line};
+use epdb::text::lines::{self, Next, RawLine};
 use epdb::text::purge::purge;
 
 /// Drop operations and keep the rest of each line byte for byte
@@ -39,40 +42,110 @@ fn parse_opcodes(text: &str) -> Result<Opcodes, String> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut output = open_output_of(args.output.output.as_deref(), FileFormat::Epd)?;
-    let limit = args.read.form.max_line.unwrap_or(1 << 20);
+    diagnostics.watch(args.read.wanted.filter.as_ref());
+    let comments = diagnostics.comments().clone();
+    comments.follow(CommentOrder::Stream);
+    let output = open_output_of(args.output.output.as_deref(), FileFormat::Epd)?;
+    let unused = UnusedOpcodes::new(&args.opcodes.0);
+    let mut purging = Purging { args, diagnostics, comments, unused, output };
     for path in source::or_stdin(&args.files) {
+        purging.file(path)?;
+    }
+    let Purging { diagnostics, comments, unused, mut output, .. } = purging;
+    output.write_all(&comments.rest().text)?;
+    output.finish()?;
+    unused.report();
+    diagnostics.finish()
+}
+
+/// A run of the command.
+struct Purging<'a> {
+    args: &'a Args,
+    diagnostics: Diagnostics,
+    comments: Comments,
+    unused: UnusedOpcodes,
+    output: Output,
+}
+
+impl Purging<'_> {
+    fn file(&mut self, path: &Path) -> anyhow::Result<()> {
+        let limit = self.args.read.form.max_line.unwrap_or(1 << 20);
         let mut place = Place::new(path.to_string_lossy(), At::Line(0));
-        let mut text = source::open_lines(path, limit, &args.read, &mut diagnostics)?;
+        let mut text = source::open_lines(path, limit, &self.args.read, &mut self.diagnostics)?;
+        let left_out = self.diagnostics.tally.left_out;
+        self.comments.begin_source();
         loop {
             if !text.has_line()? {
-                output.hand_on()?;
+                self.output.hand_on()?;
             }
             let lines = text.reader();
             let Some(next) = lines.next_line()? else { break };
             match next {
                 Next::Line(line) => {
                     place.at = At::Line(line.number);
-                    if !source::holds(line.text, &place, &args.read) {
-                        continue;
-                    }
-                    diagnostics.tally.records += 1;
-                    let purged = purge(line.raw, &args.opcodes.0);
-                    if diagnostics.warnings(&place, &purged.warnings)? {
-                        output.write_all(&purged.line)?;
-                    } else {
-                        diagnostics.rejected(line.raw)?;
+                    if self.selects(&line, &place)? {
+                        self.write(&line, &place)?;
                     }
                 }
                 Next::TooLong { number, .. } => {
                     place.at = At::Line(number);
-                    diagnostics.error(&place, &lines::too_long(limit))?;
-                    diagnostics.tally.rejected += 1;
-                    lines.copy_long_line(&mut diagnostics.reject_sink()?)?;
+                    self.diagnostics.error(&place, &lines::too_long(limit))?;
+                    self.diagnostics.tally.rejected += 1;
+                    lines.copy_long_line(&mut self.diagnostics.reject_sink()?)?;
                 }
             }
         }
+        self.comments.end_source();
+        let left_out = self.diagnostics.tally.left_out - left_out;
+        Ok(places::note_left_out(path, left_out, "record")?)
     }
-    output.finish()?;
-    diagnostics.finish()
+
+    /// Whether a line is written now. With --where, comments wait for their record, and a line that
+    /// cannot be read is rejected.
+    fn selects(&mut self, line: &RawLine<'_>, place: &Place) -> anyhow::Result<bool> {
+        let wanted = &self.args.read.wanted;
+        if wanted.filter.is_none() {
+            return Ok(true);
+        }
+        let (form, raw) = (self.args.read.form.options(), line.raw);
+        match parse_line(line.text, &form, &mut Vec::new()) {
+            Ok(Line::Record(record)) => {
+                let is_wanted = wanted.takes(&record, place);
+                let item = match is_wanted {
+                    true => Item::Record { record, place, raw, game: None },
+                    false => Item::LeftOut { record: Some(record), place, raw },
+                };
+                self.comments.before(&item, &form);
+                self.diagnostics.tally.left_out += u64::from(!is_wanted);
+                Ok(is_wanted)
+            }
+            Ok(Line::Blank | Line::Comment) => {
+                self.diagnostics.tally.skipped += 1;
+                self.comments
+                    .before(&Item::Skipped { raw, is_game: false, aside: Some(place) }, &form);
+                Ok(false)
+            }
+            Err(error) => {
+                self.diagnostics.error(place, &error)?;
+                self.diagnostics.rejected(raw)?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn write(&mut self, line: &RawLine<'_>, place: &Place) -> anyhow::Result<()> {
+        self.output.write_all(&self.comments.next().text)?;
+        self.diagnostics.tally.records += 1;
+        let purged = purge(line.raw, &self.args.opcodes.0);
+        self.unused.met_record();
+        if purged.dropped > 0 {
+            self.unused.ask(|opcode| purge(line.raw, &[opcode]).dropped > 0);
+        }
+        if self.diagnostics.warnings(place, &purged.warnings)? {
+            self.output.write_all(&purged.line)?;
+        } else {
+            self.diagnostics.rejected(line.raw)?;
+        }
+        Ok(())
+    }
 }
