@@ -104,6 +104,8 @@ moves: ultraBullet below 30 seconds, bullet below 3 minutes, blitz below 8, rapi
 classical below 6 hours, correspondence. If games are read as games (--games, count, stats, .pgn or
 .pgc output), the fields of positions are those of the last position.
 
+If the output replaces an input, only `filter` may leave out records of it; other commands refuse.
+
 Fields that are not opcodes (also for table --columns and sort --by)
 ";
 

@@ -280,14 +280,16 @@ impl Field {
         }
     }
 
-    /// The standard opcode that was probably meant by a private opcode.
+    /// The opcode that was probably meant by a private opcode.
     pub fn probably_meant(&self) -> Option<&'static str> {
-        match self {
-            Field::Operation(opcode) if opcode.standard().is_none() => {
-                nearest(std::str::from_utf8(opcode.as_bytes()).ok()?, standard_opcodes())
-            }
-            _ => None,
+        const WRITTEN: [&str; 5] = ["acd", "acms", "solve_first", "solve_held", "run_error"];
+        let Field::Operation(opcode) = self else { return None };
+        let name = std::str::from_utf8(opcode.as_bytes()).ok()?;
+        let is_known = opcode.is_of_further_line() || WRITTEN.contains(&name);
+        if opcode.standard().is_some() || is_known {
+            return None;
         }
+        nearest(name, standard_opcodes().chain(WRITTEN))
     }
 
     /// The value of a date field for the file names of PGN archives: `YYYY` for a year, `YYYYMM`

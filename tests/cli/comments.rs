@@ -30,6 +30,7 @@ fn text_keeps_them_where_they_are() {
         &["convert", "a.epd", "-", "--to", "epd"],
         &["filter", "a.epd", "--where", "pieces > 0"],
         &["edit", "a.epd", "--drop", "zz"],
+        &["purge", "zz", "a.epd", "--where", "pieces > 0"],
         &["cat", "a.epd"],
         &["head", "-n", "9", "a.epd"],
         &["dedupe", "a.epd"],
@@ -104,6 +105,12 @@ fn a_block_is_dropped_with_its_record() {
             8,
         ),
         (&["filter", "a.epd", "--where", "id == 'x'"], format!("{header}\n# end\n"), 3, 4),
+        (
+            &["purge", "zz", "a.epd", "--where", "id == 'b'"],
+            format!("{header}{KINGS} id \"b\";\n\n# end\n"),
+            3,
+            4,
+        ),
         (&["intersect", "a.epd", "b.epd"], format!("{header}{KINGS} id \"b\";\n\n# end\n"), 3, 4),
     ] {
         let scratch = Scratch::with("a.epd", suite());

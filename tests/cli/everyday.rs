@@ -208,6 +208,11 @@ fn purge_leaves_the_rest_byte_for_byte() {
     let done = scratch.run(&["purge", "bm", "a.epd"]);
     assert_eq!(done.out, format!("{START}  c0 \"bm e4;\";ce 5\r\n{START}\n"));
     assert_eq!(done.status, 0);
+    scratch.write("b.epd", format!("{START} bm e4; id \"a\";\r\njunk\r\n{START} ce 5\n"));
+    let done = scratch.run(&["purge", "bm", "b.epd", "--where", "has(id)", "--rejects", "bad"]);
+    assert_eq!((done.status, done.out), (1, format!("{START} id \"a\";\r\n")), "{}", done.err);
+    assert_eq!(scratch.text("bad"), "junk\r\n");
+    assert!(done.err.contains("1 rejected, 1 left out by --where"), "{}", done.err);
     let wrong = scratch.run(&["purge", "9x", "a.epd"]);
     assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
 }
