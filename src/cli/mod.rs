@@ -244,6 +244,10 @@ fn refuse(error: clap::Error) -> Outcome {
         return Outcome::Done;
     }
     let text = error.render().to_string();
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        text.lines().for_each(terminal::print_line);
+        return Outcome::Failed;
+    }
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     terminal::print_error(first);

@@ -642,3 +642,19 @@ fn on_a_terminal_nothing_waits_in_silence_and_no_binary_is_shown() {
     }
     assert_eq!(scratch.run(&["normalize", "a.epd", "--to", "epb"]).status, 0, "a pipe takes them");
 }
+
+#[test]
+fn a_call_without_a_command_shows_the_help() {
+    for args in [&[][..], &["book"]] {
+        let done = Scratch::new().run(args);
+        assert_eq!((done.status, done.out.as_str()), (2, ""), "{args:?}");
+        assert!(!done.err.contains("error:"), "{args:?}: {}", done.err);
+        assert!(done.err.contains("Usage: epdb"), "{args:?}: {}", done.err);
+    }
+}
+
+#[test]
+fn a_format_of_standard_output_is_asked_for() {
+    let done = Scratch::with("a.epd", "").run(&["convert", "a.epd", "-"]);
+    assert!(done.status == 2 && done.err.contains("such as --to epd"), "{}", done.err);
+}

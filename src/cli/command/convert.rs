@@ -99,11 +99,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         "{} is not the name of a record file: to make a book, use `epdb book make`",
         args.output.display()
     );
-    let to = to.with_context(|| {
-        format!(
+    let to = to.with_context(|| match args.output.to_str() {
+        Some("-") => "say what to write to standard output, such as --to epd".to_string(),
+        _ => format!(
             "cannot tell the format from the name {}: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn or .pgc, or use --to",
             args.output.display()
-        )
+        ),
     })?;
     if args.output != Path::new("-") {
         check_name(to, &args.output)?;

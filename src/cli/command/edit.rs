@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use clap::ArgAction;
 
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Findings, Pipe, UnusedOpcodes};
 use crate::cli::terminal::{many, note};
 use epdb::library::edit::{Edit, Numbering, Setting, stamp};
@@ -66,7 +66,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let number = match number.as_deref() {
         Some([opcode, pattern]) => {
             let opcode = parse_opcode(opcode).map_err(anyhow::Error::msg)?;
-            Some((opcode, Numbering::parse(pattern).map_err(anyhow::Error::msg)?))
+            let pattern = Numbering::parse(pattern).map_err(|error| {
+                let usage =
+                    "--number takes an opcode and a pattern, such as --number id 'WAC.%03d'";
+                Usage(format!("{usage}: {error}"))
+            })?;
+            Some((opcode, pattern))
         }
         _ => None,
     };
