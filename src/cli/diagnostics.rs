@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use super::args::FormArgs;
 use super::comments::Comments;
 use super::outcome::Outcome;
-use super::output::{check_other_name, create_file};
+use super::output::{TableForm, check_other_name, create_file};
 use super::places::note_loss;
 use super::terminal::{
     Letters, escaped, is_quiet, many, note, print_line, print_object, prints_json,
@@ -130,7 +130,7 @@ impl Diagnostics {
     pub(crate) fn new(args: &FormArgs) -> anyhow::Result<Diagnostics> {
         values::start_threads(args.threads)?;
         if let Some(path) = &args.repairs {
-            check_other_name(path, "a table of repairs")?;
+            check_other_name(path, "a table of repairs", TableForm::Tsv.suffixes())?;
         }
         let mut repairs = args.repairs.as_deref().map(create_file).transpose()?;
         if let Some(file) = &mut repairs {

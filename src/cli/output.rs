@@ -7,7 +7,7 @@ use super::outcome::Usage;
 use super::terminal::{self, Letters};
 use super::{places, signals, values};
 use epdb::new_file::cannot_write;
-use epdb::source::{FileFormat, Output, Target, TargetOptions};
+use epdb::source::{FileFormat, Output, Target, TargetOptions, known_suffix};
 
 /// Opens standard output, or the file at `-o`, compressed if its name says so.
 pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
@@ -59,15 +59,68 @@ pub(crate) fn open_target(
     })
 }
 
-/// Like [`open_output`], for text in a format that epdb does not read. The name must not have the
-/// suffix of a format of epdb.
+/// Like [`open_output`], for data that are not records or games. The name must not have the suffix
+/// of another format than `suffixes`.
 ///
 /// # Errors
 ///
 /// The name does not fit, or the file cannot be created.
-pub(crate) fn open_other_output(path: Option<&Path>, what: &str) -> anyhow::Result<Output> {
-    path.map_or(Ok(()), |path| check_other_name(path, what))?;
+pub(crate) fn open_other_output(
+    path: Option<&Path>,
+    what: &str,
+    suffixes: &[&str],
+) -> anyhow::Result<Output> {
+    path.map_or(Ok(()), |path| check_other_name(path, what, suffixes))?;
     open_output(path)
+}
+
+/// Form of a table.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum TableForm {
+    Tsv,
+    Csv,
+    Json,
+}
+
+/// Form of a list that is written as TSV or JSON: the form in the arguments, or else the form that
+/// the suffix of the output shows.
+pub(crate) fn form_of_list(given: Option<TableForm>, path: Option<&Path>) -> TableForm {
+    let named = TableForm::from_name(path).filter(|form| *form == TableForm::Json);
+    given.or(named).unwrap_or(TableForm::Tsv)
+}
+
+impl TableForm {
+    /// The form that the suffix of an output shows.
+    pub(crate) fn from_name(path: Option<&Path>) -> Option<TableForm> {
+        match known_suffix(path?)? {
+            "tsv" => Some(TableForm::Tsv),
+            "csv" => Some(TableForm::Csv),
+            "json" | "jsonl" => Some(TableForm::Json),
+            _ => None,
+        }
+    }
+
+    /// Suffixes of this form.
+    pub(crate) const fn suffixes(self) -> &'static [&'static str] {
+        match self {
+            TableForm::Tsv => &["tsv"],
+            TableForm::Csv => &["csv"],
+            TableForm::Json => &["json", "jsonl"],
+        }
+    }
+
+    /// Opens an output for a table in this form; `what` describes it.
+    ///
+    /// # Errors
+    /// As [`open_other_output`].
+    pub(crate) fn open(self, path: Option<&Path>, what: &str) -> anyhow::Result<Output> {
+        let form = match self {
+            TableForm::Tsv => "TSV",
+            TableForm::Csv => "CSV",
+            TableForm::Json => "JSON",
+        };
+        open_other_output(path, &format!("{what} in {form}"), self.suffixes())
+    }
 }
 
 /// Like [`open_other_output`], for binary data, which must not go to a terminal.
@@ -79,7 +132,7 @@ pub(crate) fn open_binary_output(path: &Path, what: &str) -> anyhow::Result<Outp
     if path == Path::new("-") {
         refuse_terminal()?;
     }
-    open_other_output(Some(path), what)
+    open_other_output(Some(path), what, &["bin"])
 }
 
 fn refuse_terminal() -> anyhow::Result<()> {
@@ -98,20 +151,20 @@ pub(crate) fn check_name(format: FileFormat, path: &Path) -> anyhow::Result<()> 
     Ok(format.check_name(path).map_err(|error| Usage(error.to_string()))?)
 }
 
-/// Refuses a name with the suffix of a format of epdb.
+/// Refuses a name with the suffix of another format than `suffixes`.
 ///
 /// # Errors
-/// The name has the suffix of a format of epdb. The message says which, with advice.
-pub(crate) fn check_other_name(path: &Path, what: &str) -> anyhow::Result<()> {
-    match FileFormat::from_name(path) {
-        None => Ok(()),
-        Some(named) => Err(Usage(format!(
-            "{} is the name of {}, but the output is {what}: use another suffix",
-            path.display(),
-            named.description()
-        ))
-        .into()),
-    }
+/// The name has the suffix of another format. The message says which, with advice.
+pub(crate) fn check_other_name(path: &Path, what: &str, suffixes: &[&str]) -> anyhow::Result<()> {
+    let Some(suffix) = known_suffix(path).filter(|it| !suffixes.contains(it)) else {
+        return Ok(());
+    };
+    let name = FileFormat::from_name(path).map_or_else(
+        || format!("has the suffix .{suffix}"),
+        |named| format!("is the name of {}", named.description()),
+    );
+    let text = format!("{} {name}, but the output is {what}: use another suffix", path.display());
+    Err(Usage(text).into())
 }
 
 /// Creates a file, compressed if its name says so.

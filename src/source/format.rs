@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::lichess::puzzle;
+use crate::codec::polyglot::BookMove;
 use crate::error::{Error, Result};
 
 /// A file format that can be read; most can be written too.
@@ -149,8 +150,7 @@ impl FileFormat {
     }
 
     fn from_suffix(path: &Path) -> Option<FileFormat> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let suffix = Compression::strip(&name).rsplit_once('.')?.1;
+        let suffix = known_suffix(path)?;
         FACTS.iter().find(|facts| facts.suffix == suffix).map(|facts| facts.format)
     }
 
@@ -199,12 +199,18 @@ impl FileFormat {
     /// # Errors
     /// The mismatch, and a suffix that fits.
     pub fn check_name(self, path: &Path) -> Result<()> {
-        let Some(named) = FileFormat::from_name(path) else { return Ok(()) };
+        let Some(suffix) = known_suffix(path) else { return Ok(()) };
         let is_lines = |format| matches!(format, FileFormat::Epd | FileFormat::Fen);
         let is_whole = matches!(self, FileFormat::Epdb | FileFormat::Epa);
         let what = self.description();
-        let wrong = if self != named && !(is_lines(self) && is_lines(named)) {
-            format!("is the name of {}, and what is to be written is {what}", named.description())
+        let named = FileFormat::from_name(path);
+        let fits = |named| self == named || is_lines(self) && is_lines(named);
+        let wrong = if !named.is_some_and(fits) {
+            let name = named.map_or_else(
+                || format!("has the suffix .{suffix}"),
+                |named| format!("is the name of {}", named.description()),
+            );
+            format!("{name}, and what is to be written is {what}")
         } else if is_whole && Compression::from_name(path) != Compression::None {
             format!("would be compressed, and {what} is read where it lies")
         } else {
@@ -213,6 +219,19 @@ impl FileFormat {
         let suffix = self.suffix();
         Err(Error::new(format!("{} {wrong}: give it the suffix .{suffix}", path.display())))
     }
+}
+
+/// Suffixes of formats that are neither read nor written as records or games.
+const OTHER_SUFFIXES: [&str; 14] = [
+    "json", "tsv", "html", "htm", "pdf", "bz2", "xz", "zip", "7z", "rar", "lz4", "lz", "tar", "tgz",
+];
+
+/// The suffix of a name, if it belongs to a known format; `.gz` and `.zst` are ignored.
+pub fn known_suffix(path: &Path) -> Option<&'static str> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let suffix = Compression::strip(&name).rsplit_once('.')?.1;
+    let known = FACTS.iter().map(|facts| facts.suffix).chain(OTHER_SUFFIXES);
+    known.into_iter().find(|known| *known == suffix)
 }
 
 /// A format that is not read.
@@ -301,11 +320,37 @@ pub(super) fn is_told_by_line(start: &[u8]) -> bool {
     }
 }
 
-/// Whether this is the first entry of a Polyglot book. A book has no signature, but its keys are
-/// binary and the four bytes of the learn field are zero.
+/// Number of first bytes that are examined.
+pub(super) const HEAD: usize = 1024;
+
+/// Whether this is the begin of a Polyglot book, of up to [`HEAD`] bytes. A book has no signature,
+/// but its first key is binary, the first learn field is zero, keys ascend, and a piece can make
+/// each of the moves. A short book consists of whole entries.
 fn begins_book(start: &[u8]) -> bool {
     let is_binary = |key: &[u8]| key.iter().any(|byte| !matches!(byte, 0 | b' '..=b'~'));
-    start.first_chunk::<16>().is_some_and(|entry| is_binary(&entry[..8]) && entry[12..] == [0; 4])
+    let (entries, rest) = start.as_chunks::<16>();
+    let is_whole = rest.is_empty() || start.len() >= HEAD;
+    let is_ascending = entries.is_sorted_by_key(|entry| &entry[..8]);
+    let is_move = |entry: &[u8; 16]| {
+        let mv = BookMove::from_bits(u16::from_be_bytes([entry[8], entry[9]]));
+        mv == BookMove::NONE || mv.coordinates().is_some()
+    };
+    entries.first().is_some_and(|first| {
+        is_binary(&first[..8]) && first[12..] == [0; 4] && first[8..10] != [0; 2]
+    }) && is_whole
+        && is_ascending
+        && entries.iter().all(is_move)
+}
+
+/// Signatures of files that are not text and may have no NUL byte at their begin.
+const BINARY: [&[u8]; 5] = [b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"%PDF-", b"GIF8"];
+
+/// Whether the first bytes of a file are not text: they have a signature of such files, or a NUL
+/// byte at once or in the first line. A NUL byte in a later line is an error of that line.
+pub(super) fn is_binary(start: &[u8]) -> bool {
+    let line = memchr::memchr2(b'\r', b'\n', start).unwrap_or(start.len());
+    let first = &start[..line.max(16).min(start.len())];
+    BINARY.iter().any(|magic| start.starts_with(magic)) || memchr::memchr(0, first).is_some()
 }
 
 /// Whether a byte occurs in text (ASCII).

@@ -11,7 +11,7 @@ use std::thread;
 use memchr::memchr2;
 
 use super::encoding::{self, TextEncoding, Transcoder};
-use super::format::{Compression, FileFormat, Foreign, is_told_by_line};
+use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
 use crate::error::{Error, Result, caught};
 
 /// An opened input.
@@ -20,6 +20,8 @@ pub(super) struct Input {
     pub(super) bytes: Box<dyn Read + Send>,
     /// The first bytes, which `bytes` returns as well.
     pub(super) start: Vec<u8>,
+    /// `start` and the bytes after it, up to [`HEAD`], if reading them cannot block.
+    pub(super) head: Vec<u8>,
     /// Whether more bytes are available, for an input that may block.
     pub(super) ready: Option<Ready>,
     /// Whether these are the bytes of an uncompressed file, which can be opened by its path.
@@ -82,11 +84,24 @@ pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool
 }
 
 impl Input {
+    /// An input whose first bytes, `start`, were taken from `bytes`.
+    fn new(start: Vec<u8>, mut bytes: Box<dyn Read + Send>, may_wait: bool) -> io::Result<Input> {
+        let mut head = start.clone();
+        if !may_wait {
+            let missing = HEAD.saturating_sub(head.len());
+            bytes.by_ref().take(missing as u64).read_to_end(&mut head)?;
+        }
+        let bytes = Box::new(io::Cursor::new(head.clone()).chain(bytes));
+        Ok(Input { bytes, start, head, ready: None, is_file: false, file: None, encoding: None })
+    }
+
     /// The input converted to UTF-8.
     pub(super) fn decoded(self, encoding: TextEncoding) -> io::Result<Input> {
-        let (start, bytes) = peek(Box::new(Transcoder::new(self.bytes, encoding)))?;
+        let mut bytes: Box<dyn Read + Send> = Box::new(Transcoder::new(self.bytes, encoding));
+        let mut start = Vec::new();
+        read_start(&mut start, &mut bytes)?;
         let encoding = Some(encoding.name());
-        Ok(Input { bytes, start, ready: None, encoding, is_file: self.is_file, file: None })
+        Ok(Input { encoding, is_file: self.is_file, ..Input::new(start, bytes, true)? })
     }
 }
 
@@ -136,13 +151,15 @@ fn decompressed(
     match compression {
         Compression::None => {
             named.refuse_other(name, &start)?;
-            let (start, bytes) = put_back(start, bytes);
-            Ok(Input { bytes, start, ready, is_file: true, file: None, encoding: None })
+            let input = Input::new(start, bytes, may_wait).map_err(failed)?;
+            Ok(Input { ready, is_file: true, ..input })
         }
         _ => {
-            let (_, bytes) = put_back(start, bytes);
-            let (start, bytes) = decoded(bytes, compression).and_then(peek).map_err(failed)?;
-            Ok(Input { bytes, start, ready: None, is_file: false, file: None, encoding: None })
+            let compressed = Box::new(io::Cursor::new(start).chain(bytes));
+            let mut bytes = decoded(compressed, compression).map_err(failed)?;
+            let mut start = Vec::new();
+            read_start(&mut start, &mut bytes).map_err(failed)?;
+            Input::new(start, bytes, may_wait).map_err(failed)
         }
     }
 }
@@ -269,17 +286,6 @@ fn read_line(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Resul
         start.extend_from_slice(&bytes[..taken]);
     }
     Ok(())
-}
-
-/// Returns the first bytes, and a reader of the whole input.
-fn put_back(start: Vec<u8>, input: Box<dyn Read + Send>) -> (Vec<u8>, Box<dyn Read + Send>) {
-    (start.clone(), Box::new(io::Cursor::new(start).chain(input)))
-}
-
-fn peek(mut input: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
-    let mut start = Vec::new();
-    read_start(&mut start, &mut input)?;
-    Ok(put_back(start, input))
 }
 
 /// A decoder whose errors name the damaged format.

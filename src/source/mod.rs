@@ -45,7 +45,7 @@ pub use book::open_book;
 pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
 pub use encoded_batch::EncodedBatch;
 pub use encoding::{TextEncoding, UnknownEncoding};
-pub use format::{Compression, FileFormat};
+pub use format::{Compression, FileFormat, known_suffix};
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Items, Sources};
 pub use lines::Lines;
@@ -125,5 +125,5 @@ pub fn library_summary(path: impl AsRef<Path>) -> Result<Option<LibrarySummary>>
 /// The file cannot be read, or its format is not supported.
 pub fn format_of_file(path: &Path, default: Option<FileFormat>) -> Result<FileFormat> {
     let input = input::open(path, None)?;
-    Ok(FileFormat::from_source(path, &input.start, default))
+    Ok(FileFormat::from_source(path, &input.head, default))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::encoding::TextEncoding;
-use super::format::{FileFormat, Foreign, begins_opening_table};
+use super::format::{FileFormat, Foreign, begins_opening_table, is_binary};
 use super::input::{self, Input};
 use super::item::{Item, Summary, VisitItem};
 use super::lines::LineKind;
@@ -122,12 +122,12 @@ impl Source {
 
     fn from_input(path: &Path, mut input: Input, options: &SourceOptions) -> Result<Source> {
         let file = input.file.take().map(|file| (path.to_path_buf(), file));
-        let format = FileFormat::from_source(path, &input.start, options.format);
+        let format = FileFormat::from_source(path, &input.head, options.format);
         let is_lines = matches!(format, FileFormat::Epd | FileFormat::Fen);
-        if let Some(foreign) = Foreign::from_text(&input.start).filter(|_| is_lines) {
+        if let Some(foreign) = Foreign::from_text(&input.head).filter(|_| is_lines) {
             return Err(foreign.refused(path));
         }
-        let is_opening_table = is_lines && begins_opening_table(&input.start);
+        let is_opening_table = is_lines && begins_opening_table(&input.head);
         let input = match options.encoding.filter(|_| format.is_text() && input.encoding.is_none())
         {
             Some(encoding) => input.decoded(encoding).map_err(|error| {
@@ -135,6 +135,9 @@ impl Source {
             })?,
             None => input,
         };
+        if format.is_text() && is_binary(&input.head) {
+            return Err(Error::new(format!("{} is binary data, not text", path.display())));
+        }
         let (is_file, encoding) = (input.is_file, input.encoding);
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
         let content = match format {

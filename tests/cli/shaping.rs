@@ -120,7 +120,13 @@ fn every_command_that_reads_has_where() {
 fn a_page_explains_the_language() {
     let scratch = Scratch::new();
     let page = out(&scratch, &["help", "where"]);
-    for word in ["legal_moves", "stalemate", "illegal(bm)", "material in ['KRPkr', 'KRkrp']"] {
+    for word in [
+        "only `filter` may leave out",
+        "legal_moves",
+        "stalemate",
+        "illegal(bm)",
+        "material in ['KRPkr', 'KRkrp']",
+    ] {
         assert!(page.contains(word), "{word}");
     }
 }
@@ -152,6 +158,47 @@ fn table_writes_columns_in_three_forms() {
     assert_eq!(csv, "\"a, \\b c\",e3 e4\n");
     let json = out(&scratch, &["table", "a.epd", "--columns", "bm,c0", "--json"]);
     assert_eq!(json, "{\"bm\":[\"e3\",\"e4\"],\"c0\":\"a, \\\\b c\"}\n");
+}
+
+#[test]
+fn the_suffix_of_a_table_says_its_form() {
+    let scratch = Scratch::with("a.epd", format!("{KINGS} id \"b,c\";\n"));
+    let table = ["table", "a.epd", "--columns", "id,stm", "-o"];
+    for (name, content) in [
+        ("t.csv", "id,stm\n\"b,c\",w\n"),
+        ("t.tsv", "id\tstm\nb,c\tw\n"),
+        ("t.txt", "id\tstm\nb,c\tw\n"),
+        ("t.json", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
+        ("T.JSONL", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
+    ] {
+        let done = scratch.run(&[&table[..], &[name]].concat());
+        assert_eq!((done.status, scratch.text(name).as_str()), (0, content), "{}", done.err);
+    }
+    scratch.run(&[&table[..], &["t.csv.gz"]].concat());
+    let done = scratch.run(&["table", "a.epd", "--group-by", "stm", "-o", "g.csv"]);
+    assert_eq!((done.status, scratch.text("g.csv").as_str()), (0, "stm,count\nw,1\n"));
+    let list = ["dedupe", "--list", "a.epd", "a.epd", "-o", "l.json"];
+    assert_eq!(scratch.run(&list).status, 0);
+    assert!(scratch.text("l.json").starts_with('{'), "{}", scratch.text("l.json"));
+    let names = scratch.names();
+    let diff = ["diff", "a.epd", "/dev/null", "-o"];
+    for args in [
+        &[&table[..], &["x.csv", "--tsv"]].concat(),
+        &[&table[..], &["x.csv", "--json"]].concat(),
+        &[&table[..], &["x.tsv.gz", "--csv"]].concat(),
+        &[&table[..], &["x.jsonl", "--tsv"]].concat(),
+        &[&table[..], &["x.html"]].concat(),
+        &[&table[..], &["x.csv.xz"]].concat(),
+        &[&diff[..], &["x.csv"]].concat(),
+        &[&diff[..], &["x.tsv", "--json"]].concat(),
+    ] {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        assert!(done.err.contains("use another suffix"), "{args:?}: {}", done.err);
+        assert_eq!(scratch.names(), names, "{args:?}");
+    }
+    let template = ["table", "a.epd", "--template", "<p>{id}</p>", "-o", "x.html"];
+    assert_eq!(scratch.run(&template).status, 0);
 }
 
 #[test]
@@ -492,6 +539,42 @@ fn edit_changes_operations() {
     assert_eq!(done.status, 1);
     assert!(done.err.contains("suite.epd:3: not changed: bm: `e4`"), "{}", done.err);
     assert_eq!(done.out.lines().count(), 3);
+}
+
+#[test]
+fn a_number_without_a_pattern_is_explained() {
+    let done = suite().run(&["edit", "--number", "id", "suite.epd"]);
+    let told = "--number takes an opcode and a pattern, such as --number id 'WAC.%03d': `suite.epd` needs exactly one %d";
+    assert!(done.status == 2 && done.err.contains(told), "{}", done.err);
+}
+
+#[test]
+fn opcodes_that_no_record_has_are_named() {
+    let scratch = Scratch::with("a.epd", format!("{START} bm e4;\n{KINGS} ce 3; id \"b\";\n"));
+    scratch.write("a.fen", format!("{START} 3 9\n"));
+    let meant = "epdb: no record has `bmm`: did you mean `bm`?\n";
+    for (args, told) in [
+        (&["edit", "--keep", "bmm", "a.epd"][..], &[meant, "epdb: 2 of 2 records changed\n"][..]),
+        (&["edit", "--drop", "bmm,id", "a.epd"], &[meant, "epdb: 1 of 2 records changed\n"]),
+        (&["edit", "--rename", "bmm:c0", "a.epd"], &[meant, "epdb: 0 of 2 records changed\n"]),
+        (&["edit", "--set", "bmm=1", "a.epd"], &["epdb: 2 of 2 records changed\n"]),
+        (&["edit", "--drop", "hmvc", "a.fen"], &["epdb: 1 of 1 record changed\n"]),
+        (&["purge", "bmm,bm", "a.epd"], &[meant]),
+        (
+            &["purge", "xyz,acd", "a.epd"],
+            &["epdb: no record has `xyz`\n", "epdb: no record has `acd`\n"],
+        ),
+        (
+            &["join", "a.epd", "a.epd", "--take", "bmm,ce"],
+            &[meant, "epdb: 2 records matched, 0 unmatched\n"],
+        ),
+    ] {
+        let done = scratch.run(args);
+        assert_eq!((done.status, done.err), (0, told.concat()), "{args:?}");
+    }
+    for quiet in [&["edit", "-q", "--keep", "bmm", "a.epd"][..], &["purge", "xyz", "/dev/null"]] {
+        assert_eq!(scratch.run(quiet).err, "", "{quiet:?}");
+    }
 }
 
 /// Only what is changed gets the time of the change, unless nothing else is asked for.

@@ -779,3 +779,41 @@ fn zst_that_epdb_writes_is_checked() {
         assert!(done.status == 2 || is_same, "byte {place}: {}", done.out);
     }
 }
+
+/// Files that are neither text nor an opening book, each with the same error. A NUL byte in a later
+/// line is an error of that line, and text in UTF-16 is read.
+#[test]
+fn binary_data_is_one_error() {
+    let scratch = Scratch::new();
+    let elf: Vec<u8> = [b"\x7fELF\x02\x01\x01".as_slice(), &[0; 9], &[3, 0, 62, 0, 1]].concat();
+    let files: [(&str, Vec<u8>); 9] = [
+        ("program", [&elf[..], &[0; 11]].concat()),
+        ("program.epd", elf.clone()),
+        ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec()),
+        ("a.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF".to_vec()),
+        ("a.pdf", b"%PDF-1.7\n%\xe2\xe3\n1 0 obj\n".to_vec()),
+        ("a.exe", [b"MZ\x90\0\x03\0\0\0\x04\0\0\0\xff\xff\0\0".as_slice(), &[0; 16]].concat()),
+        ("a.tar", [b"openings/white.epd".as_slice(), &[0; 494], b"4k3/8/8/8\n"].concat()),
+        ("zeros.fen", vec![0; 4096]),
+        ("a.pgn", elf),
+    ];
+    for (name, bytes) in files {
+        scratch.write(name, bytes);
+        for args in [&["normalize", name][..], &["count", name], &["stats", name]] {
+            let done = scratch.run(args);
+            let told = format!("epdb: error: {name} is binary data, not text\n");
+            assert_eq!((done.status, done.out.as_str(), done.err), (2, "", told), "{args:?}");
+        }
+    }
+    let line = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\n";
+    scratch.write("late.epd", format!("{line}8/8\0\n{line}"));
+    let done = scratch.run(&["normalize", "late.epd"]);
+    assert_eq!((done.status, done.out), (1, line.repeat(2)), "{}", done.err);
+    let wide: Vec<u8> = line.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked = [b"\xff\xfe".as_slice(), &wide].concat();
+    for bytes in [wide, marked] {
+        scratch.write("wide.epd", bytes);
+        let done = scratch.run(&["normalize", "wide.epd"]);
+        assert_eq!((done.status, done.out.as_str()), (0, line), "{}", done.err);
+    }
+}

@@ -10,7 +10,7 @@ use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::open_other_output;
+use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{Places, shown_operation, temporary_directory};
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::note;
@@ -59,7 +59,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut out = open_other_output(args.output.as_deref(), "a list of differences")?;
+    let path = args.output.as_deref();
+    let as_json = args.json || TableForm::from_name(path) == Some(TableForm::Json);
+    let mut out = match as_json {
+        true => TableForm::Json.open(path, "a list of differences")?,
+        false => open_other_output(path, "a list of differences", &[])?,
+    };
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes / 2);
     let mut diff = Diff::new(args.by, &directory, memory_bytes);
     let mut game_diff = GameDiff::new(&directory, memory_bytes);
@@ -81,9 +86,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             })?;
     }
     let (differences, of_records) = diff.finish()?;
-    write_all(&mut out, differences, args.json, &places)?;
+    write_all(&mut out, differences, as_json, &places)?;
     let (differences, of_games) = game_diff.finish()?;
-    write_all(&mut out, differences, args.json, &places)?;
+    write_all(&mut out, differences, as_json, &places)?;
     out.finish()?;
     let tally = of_records + of_games;
     let DiffTally { equal, removed, added, changed } = tally;

@@ -12,7 +12,7 @@ use crate::cli::diagnostics::{Diagnostics, write_field};
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{create_file, open_other_output};
+use crate::cli::output::{TableForm, create_file, form_of_list};
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Reading};
@@ -144,13 +144,15 @@ fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcom
 fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let Pipe { files, read, output, .. } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
-    let mut out = open_other_output(output.output.as_deref(), "a list of duplicates")?;
+    let path = output.output.as_deref();
+    let form = form_of_list(args.json.then_some(TableForm::Json), path);
+    let mut out = form.open(path, "a list of duplicates")?;
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
     let mut finder = DuplicateFinder::new(record_key(args)?, directory, memory_bytes);
     let mut places = Places::default();
     Reading::of(files, read, &mut diagnostics)
         .records(|record, place, _| Ok(finder.add(&record, places.number(place))?))?;
-    if !args.json {
+    if form != TableForm::Json {
         out.write_all(b"#first\tfirst id\tother\tother id\n")?;
     }
     let (mut positions, mut others) = (0_u64, 0_u64);
@@ -160,9 +162,11 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
         positions += 1;
         for other in rest {
             others += 1;
-            match args.json {
-                true => json::line(&mut out, &json::Duplicate::new(first, other, &places))?,
-                false => write_duplicate(&mut out, first, other, &places)?,
+            match form {
+                TableForm::Json => {
+                    json::line(&mut out, &json::Duplicate::new(first, other, &places))?;
+                }
+                _ => write_duplicate(&mut out, first, other, &places)?,
             }
         }
     }

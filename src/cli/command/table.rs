@@ -10,7 +10,7 @@ use crate::cli::args::{MemoryArgs, ReadArgs, WriteArgs};
 use crate::cli::columns;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::open_other_output;
+use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{UnusedFields, temporary_directory};
 use crate::cli::source::{Reading, Visited};
 use epdb::library::field::Field;
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     rows: Rows,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Write to this file instead of standard output; it appears only when it is complete
+    /// Write to this file, complete or not at all; .csv, .tsv, .json and .jsonl give the form
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -113,6 +113,9 @@ enum Part {
     Field(Field),
 }
 
+/// Suffixes of text that a template can make.
+const OF_TEMPLATES: &[&str] = &["tsv", "csv", "json", "jsonl", "html", "htm"];
+
 fn parse_columns(list: &str) -> Result<Columns, String> {
     let column = |name: &str| {
         let name = name.trim();
@@ -166,7 +169,7 @@ fn parse_template(text: &str) -> Result<Template, String> {
 /// Parts of a table, and the fields that no record had.
 struct Table<'a> {
     args: &'a Args,
-    shape: Shape,
+    form: TableForm,
     forms: FormatOptions,
     never_met: UnusedFields,
     groups: Option<Groups>,
@@ -196,7 +199,7 @@ impl Table<'_> {
         match (&self.args.what.columns, &self.args.what.template) {
             (Some(columns), _) => {
                 let cells = columns.0.iter().map(|(name, field)| (&**name, field.value(subject)));
-                self.shape.write_row(cells, &mut self.line)?;
+                write_table_row(self.form, cells, &mut self.line)?;
             }
             (None, Some(template)) => template.fill(subject, &mut self.line),
             (None, None) => {}
@@ -208,12 +211,12 @@ impl Table<'_> {
     /// Writes the groups, if there are any.
     fn write_groups(&mut self) -> anyhow::Result<()> {
         let Some(groups) = self.groups.take() else { return Ok(()) };
-        let (shape, line, out) = (self.shape, &mut self.line, &mut self.out);
+        let (form, line, out) = (self.form, &mut self.line, &mut self.out);
         let names = self.args.column_names();
         groups.finish(|values| {
             line.clear();
             let cells = names.iter().copied().zip(values.iter().cloned());
-            shape.write_row(cells, line)?;
+            write_table_row(form, cells, line)?;
             line.push(b'\n');
             Ok(out.write_all(line)?)
         })
@@ -223,17 +226,18 @@ impl Table<'_> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let fields = args.fields();
+    let form = args.table_form();
     let mut table = Table {
         args,
-        shape: Shape::of(args),
+        form,
         forms: args.write.options(FileFormat::Epd, None),
         never_met: UnusedFields::new(fields.iter().copied()),
         groups: args.groups(),
-        out: open_other_output(args.output.as_deref(), "a table")?,
+        out: args.open(form)?,
         line: Vec::new(),
     };
     if args.what.template.is_none() && !args.no_header {
-        table.shape.write_header(&args.column_names(), &mut table.out)?;
+        write_header(form, &args.column_names(), &mut table.out)?;
     }
     if args.games {
         let is_of_record = fields.iter().any(|field| field.is_of_record());
@@ -261,6 +265,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 impl Args {
+    /// The form in the arguments, or else the form that the suffix of the output shows.
+    fn table_form(&self) -> TableForm {
+        match self.form {
+            Form { json: true, .. } => TableForm::Json,
+            Form { csv: true, .. } => TableForm::Csv,
+            Form { tsv: true, .. } => TableForm::Tsv,
+            _ => TableForm::from_name(self.output.as_deref()).unwrap_or(TableForm::Tsv),
+        }
+    }
+
+    /// Opens the output. A template can make text of any kind.
+    fn open(&self, form: TableForm) -> anyhow::Result<Output> {
+        let path = self.output.as_deref();
+        match self.what.template {
+            None => form.open(path, "a table"),
+            Some(_) => open_other_output(path, "lines of a template", OF_TEMPLATES),
+        }
+    }
+
     /// Requested groups.
     fn groups(&self) -> Option<Groups> {
         let by = self.what.group_by.as_ref()?.0.iter().map(|(_, field)| field.clone()).collect();
@@ -311,67 +334,49 @@ impl Template {
     }
 }
 
-/// The form of a table.
-#[derive(Copy, Clone)]
-enum Shape {
-    Tsv,
-    Csv,
-    Json,
+fn write_header(form: TableForm, names: &[&str], out: &mut Output) -> anyhow::Result<()> {
+    if form == TableForm::Json {
+        return Ok(());
+    }
+    let mut line = Vec::new();
+    for (place, name) in names.iter().enumerate() {
+        write_cell(form, place, name.as_bytes(), &mut line);
+    }
+    line.push(b'\n');
+    Ok(out.write_all(&line)?)
 }
 
-impl Shape {
-    const fn of(args: &Args) -> Shape {
-        match args.form {
-            Form { json: true, .. } => Shape::Json,
-            Form { csv: true, .. } => Shape::Csv,
-            Form { .. } => Shape::Tsv,
-        }
-    }
-
-    fn write_header(self, names: &[&str], out: &mut Output) -> anyhow::Result<()> {
-        let mut line = Vec::new();
-        for (place, name) in names.iter().enumerate() {
-            self.write_cell(place, name.as_bytes(), &mut line);
-        }
-        if !matches!(self, Shape::Json) {
-            line.push(b'\n');
-            out.write_all(&line)?;
-        }
-        Ok(())
-    }
-
-    fn write_row<'r>(
-        self,
-        cells: impl Iterator<Item = (&'r str, Value<'r>)>,
-        line: &mut Vec<u8>,
-    ) -> anyhow::Result<()> {
-        for (place, (name, value)) in cells.enumerate() {
-            match self {
-                Shape::Tsv | Shape::Csv => self.write_cell(place, &value.text(), line),
-                Shape::Json => {
-                    line.push(if place == 0 { b'{' } else { b',' });
-                    serde_json::to_writer(&mut *line, name)?;
-                    line.push(b':');
-                    serde_json::to_writer(&mut *line, &json_value(&value))?;
-                }
+fn write_table_row<'r>(
+    form: TableForm,
+    cells: impl Iterator<Item = (&'r str, Value<'r>)>,
+    line: &mut Vec<u8>,
+) -> anyhow::Result<()> {
+    for (place, (name, value)) in cells.enumerate() {
+        match form {
+            TableForm::Tsv | TableForm::Csv => write_cell(form, place, &value.text(), line),
+            TableForm::Json => {
+                line.push(if place == 0 { b'{' } else { b',' });
+                serde_json::to_writer(&mut *line, name)?;
+                line.push(b':');
+                serde_json::to_writer(&mut *line, &json_value(&value))?;
             }
         }
-        if matches!(self, Shape::Json) {
-            line.push(b'}');
-        }
-        Ok(())
     }
+    if form == TableForm::Json {
+        line.push(b'}');
+    }
+    Ok(())
+}
 
-    fn write_cell(self, place: usize, text: &[u8], line: &mut Vec<u8>) {
-        let is_csv = matches!(self, Shape::Csv);
-        if place > 0 {
-            line.push(if is_csv { b',' } else { b'\t' });
-        }
-        if is_csv {
-            write_csv(text, line);
-        } else {
-            columns::write_field(text, line);
-        }
+fn write_cell(form: TableForm, place: usize, text: &[u8], line: &mut Vec<u8>) {
+    let is_csv = form == TableForm::Csv;
+    if place > 0 {
+        line.push(if is_csv { b',' } else { b'\t' });
+    }
+    if is_csv {
+        write_csv(text, line);
+    } else {
+        columns::write_field(text, line);
     }
 }
 

@@ -9,7 +9,7 @@ use super::info::open;
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::open_other_output;
+use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
 use crate::cli::values::{self, word_of};
@@ -71,8 +71,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let books: Vec<Book> = args.books.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
     let mut walks: Vec<BookResolver<'_>> = books.iter().map(BookResolver::new).collect();
     let outcome = offer_sources(args, &mut walks)?;
-    let mut list =
-        List { args, out: open_other_output(args.output.as_deref(), "a list of moves")? };
+    let path = args.output.as_deref();
+    let given = match args.form {
+        Form { json: true, .. } => Some(TableForm::Json),
+        Form { tsv: true, .. } => Some(TableForm::Tsv),
+        _ => TableForm::from_name(path).filter(|form| *form != TableForm::Csv),
+    };
+    let out = match given {
+        Some(form) => form.open(path, "a list of moves")?,
+        None => open_other_output(path, "a list of moves", &[])?,
+    };
+    let mut list = List { args, form: given, out };
     list.write_header()?;
     let mut is_whole = true;
     for (path, walk) in args.books.iter().zip(walks) {
@@ -150,12 +159,14 @@ fn share(weight: u64, all: u64) -> f64 {
 
 struct List<'a> {
     args: &'a Args,
+    /// `None` for text to read.
+    form: Option<TableForm>,
     out: Output,
 }
 
 impl List<'_> {
     fn write_header(&mut self) -> anyhow::Result<()> {
-        if self.args.form.tsv {
+        if self.form == Some(TableForm::Tsv) {
             self.out.write_all(b"book\tkey\tfen\tuci\tsan\tweight\tshare\tlearn\n")?;
         }
         Ok(())
@@ -163,8 +174,7 @@ impl List<'_> {
 
     /// Writes a book; returns whether all its positions are known.
     fn write_book(&mut self, book: &str, walk: BookResolver<'_>) -> anyhow::Result<bool> {
-        let is_text = !self.args.form.tsv && !self.args.form.json;
-        if is_text && self.args.books.len() > 1 {
+        if self.form.is_none() && self.args.books.len() > 1 {
             writeln!(self.out, "{book}:")?;
         }
         let known = walk.finish();
@@ -204,9 +214,9 @@ impl List<'_> {
 
     fn write_position(&mut self, listed: Listed<'_>) -> anyhow::Result<()> {
         let out = &mut self.out;
-        if self.args.form.json {
+        if self.form == Some(TableForm::Json) {
             listed.rows().try_for_each(|row| json::line(out, &row))?;
-        } else if self.args.form.tsv {
+        } else if self.form == Some(TableForm::Tsv) {
             listed.rows().try_for_each(|row| out.write_all(&tsv_line(&row)))?;
         } else {
             match (listed.known, listed.entries) {

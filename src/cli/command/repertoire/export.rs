@@ -7,7 +7,7 @@ use foldhash::HashMap;
 
 use crate::cli::games::GameOutput;
 use crate::cli::outcome::Usage;
-use crate::cli::output::open_other_output;
+use crate::cli::output::TableForm;
 use crate::cli::source::Visited;
 use crate::cli::terminal::{many, note};
 use epdb::codec::key;
@@ -123,7 +123,7 @@ fn write_cards(
     moves: &[San],
     cards: &[Card],
 ) -> anyhow::Result<()> {
-    let mut out = open_other_output(Some(path), "a table of cards")?;
+    let mut out = TableForm::Tsv.open(Some(path), "a table of cards")?;
     let columns = COLUMNS.join("\t");
     let [guid, tags] = [COLUMNS.len() - 1, COLUMNS.len()];
     write!(

@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 impl Args {
     fn print(&self, report: &Report<'_>) -> anyhow::Result<()> {
         if let Some(path) = &self.html {
-            let mut page = open_other_output(Some(path), "a page")?;
+            let mut page = open_other_output(Some(path), "a page", &["html", "htm"])?;
             page.write_all(html::page(report)?.as_bytes())?;
             page.finish()?;
             note!("{}", report.verdict);
