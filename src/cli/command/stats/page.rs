@@ -129,7 +129,7 @@ impl<'p> Page<'p> {
             breakdown: &self.breakdown,
             data: &self.data,
         })?;
-        let mut out = open_other_output(Some(file), "a page")?;
+        let mut out = open_other_output(Some(file), "a page", &["html", "htm"])?;
         out.write_all(page.as_bytes())?;
         out.finish()?;
         note!("{heading}");
