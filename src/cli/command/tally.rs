@@ -29,8 +29,8 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
 ///
-/// Each record has the operation `tally`, with the games, results, ratings and years of each move.
-/// Repeated games count once.
+/// Each record has `tally`, with games, results, ratings and years of each move. Repeated games
+/// count once.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
