@@ -11,7 +11,7 @@ use epdb::library::backsolve::BacksolveCounts;
 use epdb::library::census::CensusTally;
 use epdb::library::census::GameCensus;
 use epdb::library::diff;
-use epdb::library::duplicates::DuplicateRecord;
+use epdb::library::duplicates::DuplicateItem;
 use epdb::library::field::json_operands;
 use epdb::library::sets;
 use epdb::library::tally::{self, TallyCounts};
@@ -236,21 +236,45 @@ pub(crate) struct Duplicate {
     other_id: Option<String>,
 }
 
-impl Duplicate {
+/// Two equal games (`dedupe --list --json` of games).
+#[derive(Serialize)]
+pub(crate) struct DuplicateGame {
+    /// The place of the first: file, colon, number of the game.
+    first: String,
+    /// Players, date and result.
+    first_game: String,
+    other: String,
+    other_game: String,
+}
+
+impl DuplicateGame {
     /// Builds the object.
     pub(crate) fn new(
-        first: &DuplicateRecord,
-        other: &DuplicateRecord,
+        first: &DuplicateItem,
+        other: &DuplicateItem,
         places: &Places,
-    ) -> Duplicate {
-        let id = |record: &DuplicateRecord| {
-            record.id.as_deref().map(|id| String::from_utf8_lossy(id).into_owned())
-        };
+    ) -> DuplicateGame {
+        DuplicateGame {
+            first: places.shown(first.place),
+            first_game: label(first).unwrap_or_default(),
+            other: places.shown(other.place),
+            other_game: label(other).unwrap_or_default(),
+        }
+    }
+}
+
+fn label(item: &DuplicateItem) -> Option<String> {
+    item.label.as_deref().map(|label| String::from_utf8_lossy(label).into_owned())
+}
+
+impl Duplicate {
+    /// Builds the object.
+    pub(crate) fn new(first: &DuplicateItem, other: &DuplicateItem, places: &Places) -> Duplicate {
         Duplicate {
             first: places.shown(first.place),
-            first_id: id(first),
+            first_id: label(first),
             other: places.shown(other.place),
-            other_id: id(other),
+            other_id: label(other),
         }
     }
 }

@@ -178,10 +178,11 @@ Objects
              changes (texts), operations (each with opcode, old, new)
   dedupe, union --conflicts FILE
              first, second: locations FILE:LINE; operations: opcode, first, second
-  dedupe, union --list  first, first_id, other, other_id: locations and ids of records of one position
+  dedupe, union --list  first, first_id, other, other_id: locations and ids of records of one position;
+             for games first, first_game, other, other_game: locations, and players, date and result
   stats      records, white_to_move, ..., opcodes: counts by opcode; for games: games, white_wins,
              ..., tags: counts by tag; for libraries without --census: records,
-             file_bytes_per_record, libraries: file, settings, sources ...
+             file_bytes_per_record, libraries: file, settings, sources, repeated_games ...
   registers  one per record: file, line, fragment (from 1), epd (the position), c and v (arrays of
              ten), eco, nic; a register that is not set is null
   moves      ordinal, san, uci

@@ -83,11 +83,6 @@ impl Sides {
         Sides::default()
     }
 
-    /// A side.
-    pub(crate) fn of(side: Color) -> Sides {
-        Sides { named: Some(side), ..Sides::default() }
-    }
-
     /// The named side, or the side in the `Orientation` tags.
     pub(crate) fn named_or_tagged(named: Option<Color>) -> Sides {
         Sides { named, reads_tags: named.is_none(), ..Sides::default() }

@@ -1,22 +1,23 @@
-//! Lists of records that share a position.
+//! Lists of records that share a position, and of games that are equal.
 
 use std::path::PathBuf;
 
+use super::game_sets::GamesBy;
 use super::ordered::{By, Grouped, GroupedEntry, Origin, changed, push_key};
 use crate::error::Result;
-use crate::model::{EpdRecord, Opcode};
+use crate::model::{EpdRecord, Game, Opcode};
 use crate::spill::{Sorted, Sorter};
 
-/// One of several records that share a position.
+/// One of several records that share a position, or of several equal games.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DuplicateRecord {
+pub struct DuplicateItem {
     /// The place.
     pub place: Origin,
-    /// The `id`, if there is one.
-    pub id: Option<Vec<u8>>,
+    /// The `id` of a record, if there is one; the players, the date and the result of a game.
+    pub label: Option<Vec<u8>>,
 }
 
-/// Lists the records that share a position, in bounded memory.
+/// Lists the records that share a position, or equal games, in bounded memory.
 ///
 /// ```
 /// use epdb::library::duplicates::DuplicateFinder;
@@ -55,11 +56,25 @@ impl DuplicateFinder {
     pub fn add(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         let mut key = Vec::new();
         push_key(self.by, record, &mut key)?;
-        let id = record.text_of(Opcode::ID);
+        self.push(&key, record.text_of(Opcode::ID).as_deref(), place)
+    }
+
+    /// Adds the next game.
+    ///
+    /// # Errors
+    /// The temporary file cannot be created or written.
+    pub fn add_game(&mut self, by: GamesBy, game: &Game, place: Origin) -> Result<()> {
+        let [white, black, date, result] =
+            ["White", "Black", "Date", "Result"].map(|name| game.tag(name).unwrap_or("?"));
+        let label = format!("{white} - {black}, {date}, {result}");
+        self.push(&by.key(game), Some(label.as_bytes()), place)
+    }
+
+    fn push(&mut self, key: &[u8], label: Option<&[u8]>, place: Origin) -> Result<()> {
         let mut payload = place.to_bytes().to_vec();
-        payload.push(u8::from(id.is_some()));
-        payload.extend_from_slice(id.as_deref().unwrap_or_default());
-        Ok(self.sorter.push(&key, &payload)?)
+        payload.push(u8::from(label.is_some()));
+        payload.extend_from_slice(label.unwrap_or_default());
+        Ok(self.sorter.push(key, &payload)?)
     }
 
     /// Ends the input.
@@ -93,25 +108,25 @@ impl DuplicateFinder {
 pub struct Duplicates {
     sorted: Sorted,
     /// The first record of the next group.
-    waiting: Option<DuplicateRecord>,
+    waiting: Option<DuplicateItem>,
 }
 
 impl Iterator for Duplicates {
-    type Item = Result<Vec<DuplicateRecord>>;
+    type Item = Result<Vec<DuplicateItem>>;
 
-    fn next(&mut self) -> Option<Result<Vec<DuplicateRecord>>> {
+    fn next(&mut self) -> Option<Result<Vec<DuplicateItem>>> {
         self.next_group().transpose()
     }
 }
 
 impl Duplicates {
-    fn next_group(&mut self) -> Result<Option<Vec<DuplicateRecord>>> {
+    fn next_group(&mut self) -> Result<Option<Vec<DuplicateItem>>> {
         let mut group: Vec<_> = self.waiting.take().into_iter().collect();
         while let Some((key, payload)) = self.sorted.next_entry()? {
             let (place, rest) = payload.split_first_chunk().ok_or_else(changed)?;
-            let (&has_id, id) = rest.split_first().ok_or_else(changed)?;
-            let id = (has_id != 0).then(|| id.to_vec());
-            let record = DuplicateRecord { place: Origin::from_bytes(place), id };
+            let (&has_label, label) = rest.split_first().ok_or_else(changed)?;
+            let label = (has_label != 0).then(|| label.to_vec());
+            let record = DuplicateItem { place: Origin::from_bytes(place), label };
             let is_first = key.ends_with(&0_u64.to_be_bytes());
             if is_first && !group.is_empty() {
                 self.waiting = Some(record);

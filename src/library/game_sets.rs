@@ -23,7 +23,7 @@ pub enum GamesBy {
 
 impl GamesBy {
     /// Bytes that are equal exactly for games that are equal by this criterion.
-    fn key(self, game: &Game) -> Vec<u8> {
+    pub(super) fn key(self, game: &Game) -> Vec<u8> {
         match self {
             GamesBy::Moves => same_game::main_line(game),
             GamesBy::Players => SameGame::Players.key(game, None),

@@ -435,3 +435,13 @@ fn an_empty_book_is_reported() {
         0
     );
 }
+
+#[test]
+fn moves_after_a_book_are_for_explore() {
+    let scratch = Scratch::with("b.bin", small());
+    let refused = scratch.run(&["book", "list", "b.bin", "e4", "d5"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.err.contains("use `epdb explore b.bin e4 d5`"), "{}", refused.err);
+    let missing = scratch.run(&["book", "list", "b.bin", "other.bin"]);
+    assert!(!missing.err.contains("explore"), "{}", missing.err);
+}

@@ -493,3 +493,52 @@ fn a_terminal_has_colours_and_gets_what_has_room() {
     assert!(explore(&scratch, &["lib.epdb", "--color", "always"]).out.contains("\x1b[38;5;231m█"));
     assert!(!explore(&scratch, &["lib.epdb"]).out.contains('\x1b'));
 }
+
+#[test]
+fn books_are_compared_by_weight() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n\n1. d4 0-1\n\n1. c4 0-1\n");
+    scratch.write("h.pgn", "1. e4 0-1\n\n1. Nf3 1-0\n\n1. e4 c5 1-0\n\n1. f4 1-0\n");
+    for (games, book) in [("g.pgn", "g.bin"), ("h.pgn", "h.bin")] {
+        scratch.run(&["book", "make", games, "-o", book, "--min-games", "1"]);
+    }
+    scratch.run(&["tally", "g.pgn", "-o", "g.epdb"]);
+    for source in ["g.bin", "g.epdb"] {
+        let tsv = scratch.run(&["explore", source, "--vs", "h.bin", "--tsv"]).out;
+        let (names, rows) = tsv.split_once('\n').unwrap();
+        assert!(names.ends_with("\tvs_weight\tvs_share"), "{names}");
+        let e4 = rows.lines().find(|row| row.starts_with("e4\t")).unwrap();
+        assert!(!e4.contains("\t0\t0.0000") && !e4.ends_with('\t'), "{e4}");
+        let json = scratch.run(&["explore", source, "--vs", "h.bin", "--json"]).out;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert!(json["vs"]["weight"].as_u64() > json["moves"][0]["vs"]["weight"].as_u64());
+        assert_eq!(rows.lines().count(), 5, "{rows}");
+        for limit in ["0", "2", "4"] {
+            let tsv = scratch.run(&["explore", source, "--vs", "h.bin", "--tsv", "-n", limit]).out;
+            assert_eq!(
+                tsv.lines().count().to_string(),
+                (limit.parse::<usize>().unwrap() + 1).to_string()
+            );
+        }
+    }
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    scratch.write("plain.epd", format!("{start} id \"a\";\n"));
+    for (source, other) in [("g.epdb", "plain.epd"), ("plain.epd", "g.bin")] {
+        let refused = scratch.run(&["explore", source, "--vs", other]);
+        assert_eq!(refused.status, 2, "{}", refused.out);
+        assert!(refused.err.contains("plain.epd: the position has no tally"), "{}", refused.err);
+    }
+    // Without a tally, no empty table.
+    let plain = scratch.run(&["explore", "plain.epd"]);
+    assert_eq!(plain.out, format!("{start} 0 1\nno tally\n\n\nid \"a\";\n"));
+}
+
+#[test]
+fn a_table_of_openings_is_not_a_move() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n");
+    for table in ["a.tsv", "b.tsv"] {
+        scratch.write(table, "eco\tname\tpgn\nC20\tKing's Pawn\t1. e4 e5\n");
+    }
+    let done = scratch.run(&["explore", "g.pgn", "--openings", "a.tsv", "b.tsv"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("b.tsv is a table, not a move: write --openings"), "{}", done.err);
+}

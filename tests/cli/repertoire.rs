@@ -468,3 +468,29 @@ fn lines_and_cards_are_written_for_trainers() {
     let alone = scratch.run(&[&call[..], &["--training", "t.pgn"]].concat());
     assert_eq!(alone.status, 2, "{}", alone.err);
 }
+
+#[test]
+fn a_book_of_a_study_is_for_its_side() {
+    let scratch = Scratch::with("w.pgn", "[Orientation \"white\"]\n\n1. e4 e5 2. Nf3 *\n");
+    scratch.write("b.pgn", "[Orientation \"black\"]\n\n1. d4 d5 *\n");
+    for (study, side) in [("w.pgn", "white"), ("b.pgn", "black")] {
+        for (book, more) in [("tagged.bin", &[][..]), ("named.bin", &["--side", side])] {
+            let make = ["book", "make", "--repertoire", study, "-o", book, "--force"];
+            let done = scratch.run(&[&make[..], more].concat());
+            assert_eq!(done.status, 0, "{}", done.err);
+        }
+        assert_eq!(scratch.read("tagged.bin"), scratch.read("named.bin"));
+        assert!(!scratch.read("tagged.bin").is_empty());
+    }
+    let both = scratch.run(&["book", "make", "--repertoire", "w.pgn", "b.pgn", "-o", "x.bin"]);
+    assert!(both.status == 2 && both.err.contains("name the side"), "{}", both.err);
+    scratch.run(&["repertoire", "w.pgn", "--chapters", "-o", "r.epd"]);
+    let one = scratch.run(&["convert", "r.epd", "one.pgn", "--chapters"]);
+    let two = scratch.run(&["convert", "r.epd", "two.pgn", "--tree", "--chapters"]);
+    assert_eq!((one.status, two.status), (0, 0), "{} {}", one.err, two.err);
+    assert_eq!(scratch.text("one.pgn"), scratch.text("two.pgn"));
+    let depth = scratch.run(&["convert", "r.epd", "d.pgn", "--chapters", "--depth", "1"]);
+    assert_eq!(depth.status, 0, "{}", depth.err);
+    let alone = scratch.run(&["convert", "r.epd", "d.pgn", "--depth", "1"]);
+    assert_eq!(alone.status, 2);
+}

@@ -882,3 +882,39 @@ fn duplicates_are_listed_with_places_and_ids() {
     assert_eq!((&row["first_id"], &row["other"]), (&"A.1".into(), &"b.epd:2".into()));
     assert_eq!(scratch.run(&["dedupe", "a.epd", "--json"]).status, 2);
 }
+
+#[test]
+fn copies_of_games_are_listed() {
+    let game = |white: &str, text: &str| {
+        format!("[White \"{white}\"]\n[Black \"Cy\"]\n[Date \"2001.02.03\"]\n\n{text}\n\n")
+    };
+    let scratch = Scratch::with("a.pgn", game("Ann", "1. e4 1-0") + &game("Bob", "1. d4 *"));
+    let same = game("Ann", "1. e4 {again} 1-0");
+    scratch.write("b.pgn", same + &game("Dan", "1. e4 1-0") + &game("Ann", "1. e4 1-0"));
+    let ann = "Ann - Cy, 2001.02.03, 1-0";
+    let row = |other: &str, label: &str| format!("a.pgn:1\t{ann}\t{other}\t{label}\n");
+    let head = "#first\tfirst game\tother\tother game\n";
+    let players = [head, &row("b.pgn:1", ann), &row("b.pgn:3", ann)].concat();
+    let dan = row("b.pgn:2", "Dan - Cy, 2001.02.03, 1-0");
+    let moves = [head, &row("b.pgn:1", ann), &dan, &row("b.pgn:3", ann)].concat();
+    let exact = [head, &row("b.pgn:3", ann)].concat();
+    for (options, expected) in [
+        (&["--games"][..], &players),
+        (&["--by", "players"], &players),
+        (&["--games", "--by", "moves", "--memory", "1K"], &moves),
+        (&["--by", "exact"], &exact),
+    ] {
+        let done = scratch.run(&[&["dedupe", "--list", "a.pgn", "b.pgn"], options].concat());
+        assert_eq!((&done.out, done.status), (expected, 0), "{options:?}: {}", done.err);
+    }
+    let done = scratch.run(&["dedupe", "--list", "a.pgn", "b.pgn", "--games"]);
+    assert!(done.err.contains("1 game found several times, 2 further copies"), "{}", done.err);
+    let json = scratch.run(&["dedupe", "--list", "a.pgn", "b.pgn", "--games", "--json"]).out;
+    let row: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!((&row["first_game"], &row["other"]), (&ann.into(), &"b.pgn:1".into()));
+    let mixed = scratch.run(&["dedupe", "--list", "a.pgn", "--games", "--by", "board"]);
+    assert_eq!(mixed.status, 2);
+    assert!(mixed.err.contains("games are compared --by moves"), "{}", mixed.err);
+    let records = scratch.run(&["dedupe", "--list", "a.pgn"]);
+    assert!(records.out.starts_with("#first\tfirst id"), "{}", records.out);
+}

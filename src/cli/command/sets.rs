@@ -15,12 +15,12 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{TableForm, create_file, form_of_list};
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Reading};
+use crate::cli::source::{self, Reading, Visited};
 use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
 use crate::cli::{json, settings};
 use epdb::codec::tally_origin::TallyLedger;
-use epdb::library::duplicates::{DuplicateFinder, DuplicateRecord};
+use epdb::library::duplicates::{DuplicateFinder, DuplicateItem};
 use epdb::library::game_sets::{GameDedupe, GamesBy};
 use epdb::library::sets::{By, Conflicts, Keep, OnConflict, RecordConflict, Selection, Union};
 use epdb::model::Operand;
@@ -65,7 +65,8 @@ pub(crate) struct DedupeArgs {
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
     /// Write a list instead of records: location and id of the first record of a position, and of
-    /// each further record
+    /// each further record. For games (--games, or --by moves, players or exact) location, players,
+    /// date and result of the first copy, and of each further copy
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,
     /// Write the conflicts to this file: both locations, the opcode, both values
@@ -115,14 +116,7 @@ pub(crate) fn dedupe(args: &DedupeArgs) -> anyhow::Result<Outcome> {
 
 /// Keeps the first of equal games.
 fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
-    let by = match args.by.unwrap_or(SameArg::Players) {
-        SameArg::Moves => GamesBy::Moves,
-        SameArg::Players => GamesBy::Players,
-        SameArg::Exact => GamesBy::Exact,
-        SameArg::Position | SameArg::Board | SameArg::Record => {
-            anyhow::bail!("games are compared --by moves, players or exact")
-        }
-    };
+    let by = game_key(args)?;
     anyhow::ensure!(
         args.conflicts.is_none() && !args.deny_conflicts,
         "games have no conflicts: the first of equal games is kept"
@@ -140,7 +134,19 @@ fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcom
     )
 }
 
-/// Lists the records that share a position.
+/// The criterion for equal games.
+fn game_key(args: &DedupeArgs) -> anyhow::Result<GamesBy> {
+    Ok(match args.by.unwrap_or(SameArg::Players) {
+        SameArg::Moves => GamesBy::Moves,
+        SameArg::Players => GamesBy::Players,
+        SameArg::Exact => GamesBy::Exact,
+        SameArg::Position | SameArg::Board | SameArg::Record => {
+            anyhow::bail!("games are compared --by moves, players or exact")
+        }
+    })
+}
+
+/// Lists the records that share a position, or the games that are equal.
 fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let Pipe { files, read, output, .. } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
@@ -148,12 +154,27 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let form = form_of_list(args.json.then_some(TableForm::Json), path);
     let mut out = form.open(path, "a list of duplicates")?;
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
-    let mut finder = DuplicateFinder::new(record_key(args)?, directory, memory_bytes);
+    let is_by_game = matches!(args.by, Some(SameArg::Moves | SameArg::Players | SameArg::Exact));
+    let is_of_games = is_by_game || args.pipe.games(&args.games)?.is_some();
+    let by = if is_of_games { By::default() } else { record_key(args)? };
+    let mut finder = DuplicateFinder::new(by, directory, memory_bytes);
     let mut places = Places::default();
-    Reading::of(files, read, &mut diagnostics)
-        .records(|record, place, _| Ok(finder.add(&record, places.number(place))?))?;
+    let reading = Reading::of(files, read, &mut diagnostics);
+    match is_of_games {
+        true => {
+            let by = game_key(args)?;
+            reading.games(|game, place| {
+                finder.add_game(by, game, places.number(place))?;
+                Ok(Visited::Taken)
+            })?;
+        }
+        false => {
+            reading.records(|record, place, _| Ok(finder.add(&record, places.number(place))?))?;
+        }
+    }
     if form != TableForm::Json {
-        out.write_all(b"#first\tfirst id\tother\tother id\n")?;
+        let what = if is_of_games { "game" } else { "id" };
+        writeln!(out, "#first\tfirst {what}\tother\tother {what}")?;
     }
     let (mut positions, mut others) = (0_u64, 0_u64);
     for group in finder.finish()? {
@@ -162,30 +183,40 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
         positions += 1;
         for other in rest {
             others += 1;
-            match form {
-                TableForm::Json => {
-                    json::line(&mut out, &json::Duplicate::new(first, other, &places))?;
+            let is_json = form == TableForm::Json;
+            match is_json {
+                true if is_of_games => {
+                    json::line(&mut out, &json::DuplicateGame::new(first, other, &places))?;
                 }
-                _ => write_duplicate(&mut out, first, other, &places)?,
+                true => json::line(&mut out, &json::Duplicate::new(first, other, &places))?,
+                false => write_duplicate(&mut out, first, other, &places)?,
             }
         }
     }
     out.finish()?;
-    let (positions, others) = (many(positions, "position"), many(others, "record"));
-    note!("epdb: {positions} of several records, {others} beside the first");
+    match is_of_games {
+        true => {
+            let (games, copies) = (many(positions, "game"), many(others, "further copy"));
+            note!("epdb: {games} found several times, {copies}");
+        }
+        false => {
+            let (positions, others) = (many(positions, "position"), many(others, "record"));
+            note!("epdb: {positions} of several records, {others} beside the first");
+        }
+    }
     diagnostics.finish()
 }
 
 fn write_duplicate(
     out: &mut Output,
-    first: &DuplicateRecord,
-    other: &DuplicateRecord,
+    first: &DuplicateItem,
+    other: &DuplicateItem,
     places: &Places,
 ) -> anyhow::Result<()> {
     for (record, end) in [(first, b"\t"), (other, b"\n")] {
         write_field(out, places.shown(record.place).as_bytes())?;
         out.write_all(b"\t")?;
-        write_field(out, record.id.as_deref().unwrap_or_default())?;
+        write_field(out, record.label.as_deref().unwrap_or_default())?;
         out.write_all(end)?;
     }
     Ok(())

@@ -29,8 +29,7 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
 ///
-/// Each record has `tally`, with games, results, ratings and years of each move. Repeated games
-/// count once.
+/// Records have `tally`: games, results, ratings, years of each move. Repeated games count once.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb

@@ -147,6 +147,8 @@ pub struct Explored {
     pub rows: Vec<MoveRow>,
     /// Number of moves that have no row because of the limit or the minimum number of games.
     pub left_out: usize,
+    /// Number of further rows that the limit allows.
+    room: usize,
     /// The sum of the weights of all moves, if the position is from an opening book.
     pub weight: Option<u64>,
 }
@@ -435,7 +437,7 @@ impl Explored {
             }));
         }
         let weight = weights.iter().map(|(_, weight)| *weight).reduce(u64::saturating_add);
-        Explored { position, entry, games, rows, left_out: 0, weight }
+        Explored { position, entry, games, rows, left_out: 0, room: usize::MAX, weight }
     }
 
     /// Removes the rows that the options exclude, and sorts the others.
@@ -447,6 +449,7 @@ impl Explored {
         rows.sort_by(|one, other| options.sort.compare(one, other, mover));
         rows.truncate(options.limit.unwrap_or(usize::MAX));
         self.left_out = all - rows.len();
+        self.room = options.limit.map_or(usize::MAX, |limit| limit - rows.len());
     }
 }
 
@@ -457,13 +460,14 @@ impl Explored {
     }
 
     /// The rows of another library for moves that have no row here and were not played in the
-    /// selected games.
+    /// selected games. With the own rows, they are at most as many as the limit allows.
     pub fn rows_only_in<'o>(&self, other: &'o Explored) -> impl Iterator<Item = &'o MoveRow> {
         let is_played = |san| {
             let mut played = self.games.iter().flat_map(|games| &games.moves);
             played.any(|own| own.san == san)
         };
-        other.rows.iter().filter(move |row| self.row(row.mv).is_none() && !is_played(row.san))
+        let is_other = move |row: &&MoveRow| self.row(row.mv).is_none() && !is_played(row.san);
+        other.rows.iter().filter(is_other).take(self.room)
     }
 }
 

@@ -113,6 +113,9 @@ pub struct OtherResults {
     /// Number of games that reached the position, or for a move, the position after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
+    /// The weight of the move, or of all moves, in an opening book.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u64>,
 }
 
 /// A move.
@@ -200,6 +203,7 @@ impl PositionObject {
             vs: other.map(|other| OtherResults {
                 results: Results::new(&other.counts()),
                 reached: other.games.as_ref().map(|games| games.reached),
+                weight: other.weight,
             }),
         }
     }
@@ -241,7 +245,8 @@ impl MoveObject {
         let same = |other: &Explored| {
             let row = other.row(row.mv);
             let results = Results::new(&row.map(|row| row.counts).unwrap_or_default());
-            OtherResults { results, reached: row.and_then(|row| row.reached) }
+            let (reached, weight) = row.map_or((None, None), |row| (row.reached, row.weight));
+            OtherResults { results, reached, weight }
         };
         MoveObject {
             uci: row.mv.to_string(),

@@ -1,25 +1,25 @@
 //! `epdb book list`: the entries of a book.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::info::open;
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
 use crate::cli::values::{self, word_of};
-use crate::cli::{columns, json};
+use crate::cli::{columns, json, query_reader};
 use epdb::codec::polyglot::{Book, BookMove, Entry};
 use epdb::library::book::{BookPosition, BookResolver};
 use epdb::model::rules::Playable;
 use epdb::model::{Color, Position};
 use epdb::source::Output;
-use epdb::text::{CastlingForm, EnPassantForm, fen, san};
+use epdb::text::{CastlingForm, EnPassantForm, ParseOptions, fen, san};
 
 /// List the entries of opening books: position, move, weight, share of the weights
 ///
@@ -68,6 +68,7 @@ struct Form {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     values::start_threads(args.read.form.threads)?;
+    refuse_moves(&args.books)?;
     let books: Vec<Book> = args.books.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
     let mut walks: Vec<BookResolver<'_>> = books.iter().map(BookResolver::new).collect();
     let outcome = offer_sources(args, &mut walks)?;
@@ -90,6 +91,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     list.out.finish()?;
     Ok(outcome.and(Outcome::different_if(!is_whole)))
+}
+
+/// Refuses moves after a book, and names the command that takes them.
+fn refuse_moves(books: &[PathBuf]) -> anyhow::Result<()> {
+    let Some((book, words)) = books.split_first().filter(|(_, words)| !words.is_empty()) else {
+        return Ok(());
+    };
+    let words: Vec<String> = words.iter().map(|word| word.display().to_string()).collect();
+    let is_file = words.iter().any(|word| word == "-" || Path::new(word).exists());
+    if !is_file && query_reader::parse_position(&words, &ParseOptions::default()).is_ok() {
+        return Err(Usage(format!(
+            "{}: no such book; for the moves of a position use `epdb explore {} {}`",
+            words[0],
+            book.display(),
+            words.join(" ")
+        ))
+        .into());
+    }
+    Ok(())
 }
 
 /// Looks for book positions in the sources, if any were given.

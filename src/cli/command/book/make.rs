@@ -57,8 +57,8 @@ pub(crate) struct MakeArgs {
     #[arg(long, conflicts_with = "only_white")]
     only_black: bool,
     /// Read the files as a repertoire, as `repertoire` does: all candidates of the side given by
-    /// --side; the first has weight 2, the others 1
-    #[arg(long, requires = "side", group = "whose",
+    /// --side or by Orientation tags; the first has weight 2, the others 1
+    #[arg(long, group = "whose",
           conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "by", "max_ply",
                                 "player", "standard_only", "same_game", "keep_duplicates",
                                 "count_repeats", "keep_games"])]
@@ -97,8 +97,8 @@ impl MakeArgs {
 pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let output = open_binary_output(&args.output, "an opening book")?;
-    if let Some(side) = args.tally.side.filter(|_| args.repertoire) {
-        return of_repertoire(args, side, diagnostics, output);
+    if args.repertoire {
+        return of_repertoire(args, diagnostics, output);
     }
     let directory = directory_beside(&args.output);
     let memory_bytes = args.memory.memory_bytes / 2;
@@ -158,14 +158,14 @@ fn report_made(args: &MakeArgs, entries: u64, positions: u64) -> anyhow::Result<
 
 fn of_repertoire(
     args: &MakeArgs,
-    side: Color,
     mut diagnostics: Diagnostics,
     output: Output,
 ) -> anyhow::Result<Outcome> {
     let MakeArgs { files, read, memory, uniform, .. } = args;
-    let mut sides = Sides::of(side);
+    let mut sides = Sides::named_or_tagged(args.tally.side);
     let lines =
         repertoire::read(files, read, &mut diagnostics, &mut sides, 1, memory.memory_bytes)?;
+    let side = sides.one()?;
     let mut writer = Writer::new(output);
     for entry in &repertoire_entries(&lines, side, *uniform) {
         writer.write(entry)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
 use crate::cli::command::name::read_names;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::search_target::SearchTarget;
 use crate::cli::terminal::print_line;
@@ -17,7 +17,7 @@ use crate::cli::{json, query_reader};
 use epdb::codec::packed::PackedBoard;
 use epdb::codec::query::Query;
 use epdb::library::explore::object::{PositionObject, Shown};
-use epdb::library::explore::{self, ExploreOptions, SortBy};
+use epdb::library::explore::{self, ExploreOptions, Explored, SortBy};
 use epdb::model::{EpdRecord, Position, San};
 use epdb::text::PositionLine;
 
@@ -91,6 +91,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    refuse_tables(args)?;
     let line = query_reader::parse_position(&args.position, &args.read.form.options())?;
     let names = read_names(&args.openings)?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
@@ -120,6 +121,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         explore::explore(line.end(), 1, &options, &mut |queries| searcher.ask(queries))
     });
     let other = other.transpose()?;
+    check_compared(args, &explored, other.as_ref())?;
     let shown = Shown {
         explored: &explored,
         parents: parents.as_deref(),
@@ -132,6 +134,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         print_line(&missing);
     }
     Ok(diagnostics.finish()?.and(Outcome::different_if(!is_there)))
+}
+
+/// Refuses to compare records that have neither a tally nor the weights of a book.
+fn check_compared(
+    args: &Args,
+    explored: &Explored,
+    other: Option<&Explored>,
+) -> anyhow::Result<()> {
+    let (Some(path), Some(other)) = (&args.vs, other) else { return Ok(()) };
+    for (path, side) in [(&args.source, explored), (path, other)] {
+        anyhow::ensure!(
+            side.entry.is_none() || side.games.is_some() || side.weight.is_some(),
+            "{}: the position has no tally: --vs compares games, or the weights of opening books",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Refuses a table of openings among the words of the position.
+fn refuse_tables(args: &Args) -> anyhow::Result<()> {
+    let is_table = |word: &&String| word.ends_with(".tsv") && Path::new(word).is_file();
+    match args.position.iter().find(is_table) {
+        Some(table) => Err(Usage(format!(
+            "{table} is a table, not a move: write --openings before each table, or name their folder"
+        ))
+        .into()),
+        None => Ok(()),
+    }
 }
 
 /// Answers every query with no record.
@@ -156,7 +187,11 @@ fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
     }
     let mut text = String::new();
     table::add_head(shown, &mut text);
-    table().add_text(&mut text);
+    // Without a tally and rows, there is nothing to sum.
+    let has_rows = explored.games.is_some() || !explored.rows.is_empty();
+    if has_rows || parents.is_some() || shown.other.is_some() {
+        table().add_text(&mut text);
+    }
     if explored.left_out > 0 && parents.is_none() {
         text += &format!("{} more moves\n", explored.left_out);
     }

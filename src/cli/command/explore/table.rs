@@ -93,6 +93,7 @@ pub(super) fn moves(shown: &Shown<'_>) -> Table {
     ];
     const OTHER: [&str; 7] =
         ["vs", "vs_share", "vs_white", "vs_draws", "vs_black", "vs_mover_score", "vs_reached"];
+    const OF_BOOK: [&str; 2] = ["vs_weight", "vs_share"];
     let Shown { explored, other, .. } = *shown;
     let mut rows = Vec::new();
     add_moves(shown, explored, &mut Vec::new(), &mut rows);
@@ -100,7 +101,7 @@ pub(super) fn moves(shown: &Shown<'_>) -> Table {
         for row in explored.rows_only_in(other) {
             let mut cells = vec![Cell::Line(vec![row.san])];
             cells.resize_with(NAMES.len(), || Cell::Nothing);
-            cells.extend(other_cells(other, &row.counts, row.reached));
+            cells.extend(other_cells(other, &row.counts, row.weight, row.reached));
             rows.push(cells);
         }
     }
@@ -112,8 +113,8 @@ pub(super) fn moves(shown: &Shown<'_>) -> Table {
     let mut names = NAMES.to_vec();
     if let Some(other) = other {
         let reached = other.games.as_ref().map(|games| games.reached);
-        sum.extend(other_cells(other, &other.counts(), reached));
-        names.extend(OTHER);
+        sum.extend(other_cells(other, &other.counts(), other.weight, reached));
+        names.extend(if other.weight.is_some() { &OF_BOOK[..] } else { &OTHER });
     }
     if explored.weight.is_none() {
         const WEIGHT: usize = 2;
@@ -125,11 +126,21 @@ pub(super) fn moves(shown: &Shown<'_>) -> Table {
     Table { names, rows, sum: Some(sum) }
 }
 
-/// Cells of another library about a move.
-fn other_cells(other: &Explored, counts: &GameCounts, reached: Option<u64>) -> [Cell; 7] {
+/// Cells of another library about a move; for a book, its weight and its share of all weights.
+fn other_cells(
+    other: &Explored,
+    counts: &GameCounts,
+    weight: Option<u64>,
+    reached: Option<u64>,
+) -> Vec<Cell> {
+    if let Some(all) = other.weight {
+        let weight = weight.unwrap_or_default();
+        let share = (all > 0).then(|| weight as f64 / all as f64);
+        return vec![Cell::Count(weight), Cell::of(share, Cell::Share)];
+    }
     let all = other.counts().games();
     let share = (all > 0).then(|| counts.games() as f64 / all as f64);
-    [
+    vec![
         Cell::Count(counts.games()),
         Cell::of(share, Cell::Share),
         Cell::Count(counts.white),
@@ -166,7 +177,8 @@ fn add_moves(
         if let Some(other) = shown.other {
             let same = other.row(row.mv);
             let counts = same.map(|same| same.counts).unwrap_or_default();
-            cells.extend(other_cells(other, &counts, same.and_then(|same| same.reached)));
+            let (weight, reached) = same.map_or((None, None), |same| (same.weight, same.reached));
+            cells.extend(other_cells(other, &counts, weight, reached));
         }
         rows.push(cells);
         if let Some(next) = next {
