@@ -346,11 +346,11 @@ fn begins_book(start: &[u8]) -> bool {
 const BINARY: [&[u8]; 5] = [b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"%PDF-", b"GIF8"];
 
 /// Whether the first bytes of a file are not text: they have a signature of such files, or a NUL
-/// byte at once or in the first line. A NUL byte in a later line is an error of that line.
+/// byte in the first line. A NUL byte in a later line is an error of that line.
 pub(super) fn is_binary(start: &[u8]) -> bool {
     let line = memchr::memchr2(b'\r', b'\n', start).unwrap_or(start.len());
-    let first = &start[..line.max(16).min(start.len())];
-    BINARY.iter().any(|magic| start.starts_with(magic)) || memchr::memchr(0, first).is_some()
+    let has_nul = memchr::memchr(0, &start[..line]).is_some();
+    has_nul || BINARY.iter().any(|magic| start.starts_with(magic))
 }
 
 /// Whether a byte occurs in text (ASCII).

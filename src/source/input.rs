@@ -84,15 +84,17 @@ pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool
 }
 
 impl Input {
-    /// An input whose first bytes, `start`, were taken from `bytes`.
-    fn new(start: Vec<u8>, mut bytes: Box<dyn Read + Send>, may_wait: bool) -> io::Result<Input> {
+    /// An input whose first bytes, `start`, were taken from `bytes`. If reading fails after them,
+    /// the bytes before the fault are read first.
+    fn new(start: Vec<u8>, mut bytes: Box<dyn Read + Send>, may_wait: bool) -> Input {
         let mut head = start.clone();
+        let mut fault = Fault(None);
         if !may_wait {
             let missing = HEAD.saturating_sub(head.len());
-            bytes.by_ref().take(missing as u64).read_to_end(&mut head)?;
+            fault.0 = bytes.by_ref().take(missing as u64).read_to_end(&mut head).err();
         }
-        let bytes = Box::new(io::Cursor::new(head.clone()).chain(bytes));
-        Ok(Input { bytes, start, head, ready: None, is_file: false, file: None, encoding: None })
+        let bytes = Box::new(io::Cursor::new(head.clone()).chain(fault).chain(bytes));
+        Input { bytes, start, head, ready: None, is_file: false, file: None, encoding: None }
     }
 
     /// The input converted to UTF-8.
@@ -101,7 +103,7 @@ impl Input {
         let mut start = Vec::new();
         read_start(&mut start, &mut bytes)?;
         let encoding = Some(encoding.name());
-        Ok(Input { encoding, is_file: self.is_file, ..Input::new(start, bytes, true)? })
+        Ok(Input { encoding, is_file: self.is_file, ..Input::new(start, bytes, true) })
     }
 }
 
@@ -151,15 +153,14 @@ fn decompressed(
     match compression {
         Compression::None => {
             named.refuse_other(name, &start)?;
-            let input = Input::new(start, bytes, may_wait).map_err(failed)?;
-            Ok(Input { ready, is_file: true, ..input })
+            Ok(Input { ready, is_file: true, ..Input::new(start, bytes, may_wait) })
         }
         _ => {
             let compressed = Box::new(io::Cursor::new(start).chain(bytes));
             let mut bytes = decoded(compressed, compression).map_err(failed)?;
             let mut start = Vec::new();
             read_start(&mut start, &mut bytes).map_err(failed)?;
-            Input::new(start, bytes, may_wait).map_err(failed)
+            Ok(Input::new(start, bytes, may_wait))
         }
     }
 }
@@ -240,6 +241,15 @@ impl Read for Counted {
             count.fetch_add(len as u64, Ordering::Relaxed);
         }
         Ok(len)
+    }
+}
+
+/// A fault that the next read returns.
+struct Fault(Option<io::Error>);
+
+impl Read for Fault {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 

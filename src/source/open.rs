@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign, begins_opening_table, is_binary};
@@ -140,6 +141,7 @@ impl Source {
         }
         let (is_file, encoding) = (input.is_file, input.encoding);
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
+        let examined = input.head.len() as u64;
         let content = match format {
             FileFormat::Epd => lines(input, LineKind::Epd),
             FileFormat::Fen => lines(input, LineKind::Fen),
@@ -152,6 +154,12 @@ impl Source {
             FileFormat::Pgc => Content::Pgc(input.bytes),
             FileFormat::Epa => Content::Archive(Local::new(path, input)?),
         };
+        // The records of such a file count for all of its bytes.
+        if let (Content::Store(_) | Content::Archive(_), Some(count), true) =
+            (&content, &options.bytes_read, is_file)
+        {
+            count.fetch_sub(examined, Ordering::Relaxed);
+        }
         let (name, options) = (path.to_string_lossy().into(), options.clone());
         Ok(Source { name, content, is_file, is_opening_table, file, encoding, options })
     }

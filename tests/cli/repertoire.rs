@@ -475,7 +475,7 @@ fn a_book_of_a_study_is_for_its_side() {
     scratch.write("b.pgn", "[Orientation \"black\"]\n\n1. d4 d5 *\n");
     for (study, side) in [("w.pgn", "white"), ("b.pgn", "black")] {
         for (book, more) in [("tagged.bin", &[][..]), ("named.bin", &["--side", side])] {
-            let make = ["book", "make", "--repertoire", study, "-o", book, "--force"];
+            let make = ["book", "make", "--repertoire", study, "-o", book];
             let done = scratch.run(&[&make[..], more].concat());
             assert_eq!(done.status, 0, "{}", done.err);
         }

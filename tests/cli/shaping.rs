@@ -894,10 +894,10 @@ fn copies_of_games_are_listed() {
     let ann = "Ann - Cy, 2001.02.03, 1-0";
     let row = |other: &str, label: &str| format!("a.pgn:1\t{ann}\t{other}\t{label}\n");
     let head = "#first\tfirst game\tother\tother game\n";
-    let players = [head, &row("b.pgn:1", ann), &row("b.pgn:3", ann)].concat();
-    let dan = row("b.pgn:2", "Dan - Cy, 2001.02.03, 1-0");
-    let moves = [head, &row("b.pgn:1", ann), &dan, &row("b.pgn:3", ann)].concat();
-    let exact = [head, &row("b.pgn:3", ann)].concat();
+    let players = [head, &row("b.pgn:1", ann), &row("b.pgn:13", ann)].concat();
+    let dan = row("b.pgn:7", "Dan - Cy, 2001.02.03, 1-0");
+    let moves = [head, &row("b.pgn:1", ann), &dan, &row("b.pgn:13", ann)].concat();
+    let exact = [head, &row("b.pgn:13", ann)].concat();
     for (options, expected) in [
         (&["--games"][..], &players),
         (&["--by", "players"], &players),

@@ -388,7 +388,7 @@ fn counted_bytes_are_the_share_that_was_read() {
         summary.unwrap();
         assert_eq!((count, share()), (RECORDS, 100), "{name}");
         if ["a.epdb", "a.epa"].contains(&name) {
-            assert_eq!(halfway, 50, "{name}");
+            assert!((49..=50).contains(&halfway), "{name}: {halfway}");
         }
     }
 }

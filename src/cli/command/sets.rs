@@ -64,9 +64,8 @@ pub(crate) struct DedupeArgs {
     /// If records of one position contradict each other: report and keep all, or keep one
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
-    /// Write a list instead of records: location and id of the first record of a position, and of
-    /// each further record. For games (--games, or --by moves, players or exact) location, players,
-    /// date and result of the first copy, and of each further copy
+    /// Write a list instead of records: location and id of the first record of a position and of
+    /// each further one; for games (--games) location, players, date and result of all copies
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,
     /// Write the conflicts to this file: both locations, the opcode, both values
