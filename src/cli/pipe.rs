@@ -153,11 +153,22 @@ impl UnusedFields {
         UnusedFields { fields: unique, was_asked: AtomicBool::new(false) }
     }
 
+    /// The fields of opcodes.
+    pub(crate) fn of_opcodes<'o>(opcodes: impl IntoIterator<Item = &'o Opcode>) -> UnusedFields {
+        let fields: Vec<Field> = opcodes.into_iter().copied().map(Field::Operation).collect();
+        UnusedFields::new(fields.iter())
+    }
+
     /// Notes which fields a record has.
     pub(crate) fn ask(&self, subject: &EvalContext<'_>) {
+        self.ask_each(|field| field.is_in(subject));
+    }
+
+    /// Notes which fields a record has. `has` decides, for the fields that no record has had so far.
+    pub(crate) fn ask_each(&self, has: impl Fn(&Field) -> bool) {
         self.met_record();
         for (field, was_met) in &self.fields {
-            if !was_met.load(Ordering::Relaxed) && field.is_in(subject) {
+            if !was_met.load(Ordering::Relaxed) && has(field) {
                 was_met.store(true, Ordering::Relaxed);
             }
         }
@@ -175,44 +186,6 @@ impl UnusedFields {
         if self.was_asked.load(Ordering::Relaxed) {
             let never = |(_, was_met): &&(Field, AtomicBool)| !was_met.load(Ordering::Relaxed);
             report_never_met(self.fields.iter().filter(never).map(|(field, _)| field));
-        }
-    }
-}
-
-/// Opcodes named by options that no record has had so far.
-pub(crate) struct UnusedOpcodes {
-    opcodes: Vec<Opcode>,
-    has_records: bool,
-}
-
-impl UnusedOpcodes {
-    pub(crate) fn new<'o>(opcodes: impl IntoIterator<Item = &'o Opcode>) -> UnusedOpcodes {
-        let mut unique = Vec::new();
-        for opcode in opcodes {
-            if !unique.contains(opcode) {
-                unique.push(*opcode);
-            }
-        }
-        UnusedOpcodes { opcodes: unique, has_records: false }
-    }
-
-    /// Notes which opcodes a record has.
-    pub(crate) fn ask(&mut self, has: impl Fn(Opcode) -> bool) {
-        self.met_record();
-        self.opcodes.retain(|opcode| !has(*opcode));
-    }
-
-    /// Notes that there is a record.
-    pub(crate) const fn met_record(&mut self) {
-        self.has_records = true;
-    }
-
-    /// Reports the opcodes that no record had, if there were records.
-    pub(crate) fn report(self) {
-        if self.has_records {
-            report_never_met(
-                self.opcodes.into_iter().map(Field::Operation).collect::<Vec<_>>().iter(),
-            );
         }
     }
 }

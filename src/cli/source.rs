@@ -274,6 +274,14 @@ impl<'r> Reading<'r> {
     }
 }
 
+/// The name of a file without its folder; `stdin` for standard input.
+pub(crate) fn file_name(path: &Path) -> String {
+    match path == Path::new("-") {
+        true => "stdin".to_string(),
+        false => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+    }
+}
+
 const WHOLE: &str = "--positions is for an output of positions, not of games";
 const NO_GAMES: &str = "cannot write positions as games: the input must be .pgn or .pgc";
 

@@ -267,10 +267,16 @@ pub(crate) fn print_object(object: &impl Serialize) {
 
 /// A number with its noun, `1 record` or `2 records`.
 pub(crate) fn many<N: fmt::Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let is_one = count == N::from(1);
+    format!("{count} {}", of_number(is_one, noun))
+}
+
+/// A noun in the singular or the plural.
+pub(crate) fn of_number(is_one: bool, noun: &str) -> String {
     match noun.strip_suffix('y') {
-        _ if count == N::from(1) => format!("1 {noun}"),
-        Some(stem) => format!("{count} {stem}ies"),
-        None => format!("{count} {noun}s"),
+        _ if is_one => noun.to_string(),
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{noun}s"),
     }
 }
 

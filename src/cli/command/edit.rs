@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use clap::ArgAction;
 
 use crate::cli::outcome::{Outcome, Usage};
-use crate::cli::pipe::{Findings, Pipe, UnusedOpcodes};
+use crate::cli::pipe::{Findings, Pipe, UnusedFields};
 use crate::cli::terminal::{many, note};
 use epdb::library::edit::{Edit, Numbering, Setting, stamp};
-use epdb::library::field::{Field, parse_opcode};
+use epdb::library::field::parse_opcode;
 use epdb::library::value::EvalContext;
 use epdb::model::Opcode;
 
@@ -81,15 +81,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let now = SystemTime::now();
     let mut findings = Findings::new(args.pipe.read.form.all_warnings);
     let mut number = args.start;
-    let mut unused = UnusedOpcodes::new(edit.opcodes_used());
+    let unused = UnusedFields::of_opcodes(edit.opcodes_used());
     let (mut records, mut changed) = (0_u64, 0_u64);
     let outcome = args.pipe.run(|record, place, output| {
-        unused.ask(|opcode| Field::Operation(opcode).is_in(&EvalContext::from_record(&record)));
+        unused.ask(&EvalContext::from_record(&record));
         records += 1;
         match edit.apply(&record, number) {
             Ok(mut edited) => {
-                changed += u64::from(edited != record || ts && stamps_all);
-                if ts && (stamps_all || edited != record) {
+                let is_changed = ts && stamps_all || edited != record;
+                changed += u64::from(is_changed);
+                if ts && is_changed {
                     stamp(&mut edited, now);
                 }
                 output.write(&edited)?;

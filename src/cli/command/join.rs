@@ -7,13 +7,13 @@ use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{
-    Findings, Places, UnusedOpcodes, shown_conflict, temporary_directory, write_all,
+    Findings, Places, UnusedFields, shown_conflict, temporary_directory, write_all,
 };
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Reading;
 use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
-use epdb::library::field::{Field, parse_opcode};
+use epdb::library::field::parse_opcode;
 use epdb::library::join::{Join, Meet};
 use epdb::library::sets::By;
 use epdb::library::value::EvalContext;
@@ -68,10 +68,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Reading::of(std::slice::from_ref(&args.file), &args.read, &mut diagnostics)
         .records(|record, place, _| Ok(join.add(&record, places.number(place))?))?;
     diagnostics.comments().pause();
-    let mut unused = UnusedOpcodes::new(&args.take);
+    let unused = UnusedFields::of_opcodes(&args.take);
     Reading::of(std::slice::from_ref(&args.other), &args.read, &mut diagnostics).records(
         |record, place, _| {
-            unused.ask(|opcode| Field::Operation(opcode).is_in(&EvalContext::from_record(&record)));
+            unused.ask(&EvalContext::from_record(&record));
             Ok(join.add_other(&record, places.number(place))?)
         },
     )?;

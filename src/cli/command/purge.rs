@@ -8,10 +8,10 @@ use crate::cli::comments::{CommentOrder, Comments};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
-use crate::cli::pipe::UnusedOpcodes;
+use crate::cli::pipe::UnusedFields;
 use crate::cli::{places, source};
 use epdb::error::{At, Place};
-use epdb::library::field::parse_opcode;
+use epdb::library::field::{Field, parse_opcode};
 use epdb::model::Opcode;
 use epdb::source::{FileFormat, Item, Output};
 use epdb::text::epd::{Line, parse_line};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let comments = diagnostics.comments().clone();
     comments.follow(CommentOrder::Stream);
     let output = open_output_of(args.output.output.as_deref(), FileFormat::Epd)?;
-    let unused = UnusedOpcodes::new(&args.opcodes.0);
+    let unused = UnusedFields::of_opcodes(&args.opcodes.0);
     let mut purging = Purging { args, diagnostics, comments, unused, output };
     for path in source::or_stdin(&args.files) {
         purging.file(path)?;
@@ -63,7 +63,7 @@ struct Purging<'a> {
     args: &'a Args,
     diagnostics: Diagnostics,
     comments: Comments,
-    unused: UnusedOpcodes,
+    unused: UnusedFields,
     output: Output,
 }
 
@@ -139,7 +139,9 @@ impl Purging<'_> {
         let purged = purge(line.raw, &self.args.opcodes.0);
         self.unused.met_record();
         if purged.dropped > 0 {
-            self.unused.ask(|opcode| purge(line.raw, &[opcode]).dropped > 0);
+            self.unused.ask_each(|field| {
+                matches!(field, Field::Operation(opcode) if purge(line.raw, &[*opcode]).dropped > 0)
+            });
         }
         if self.diagnostics.warnings(place, &purged.warnings)? {
             self.output.write_all(&purged.line)?;

@@ -182,13 +182,14 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
         positions += 1;
         for other in rest {
             others += 1;
-            let is_json = form == TableForm::Json;
-            match is_json {
-                true if is_of_games => {
+            match (form, is_of_games) {
+                (TableForm::Json, true) => {
                     json::line(&mut out, &json::DuplicateGame::new(first, other, &places))?;
                 }
-                true => json::line(&mut out, &json::Duplicate::new(first, other, &places))?,
-                false => write_duplicate(&mut out, first, other, &places)?,
+                (TableForm::Json, false) => {
+                    json::line(&mut out, &json::Duplicate::new(first, other, &places))?;
+                }
+                _ => write_duplicate(&mut out, first, other, &places)?,
             }
         }
     }

@@ -20,6 +20,7 @@ use super::graph::{Graph, GraphError, Moves, Node};
 use super::pages::{Access, List};
 use super::repetition::mark_repetitions;
 use crate::error::Result;
+use crate::library::ordered::changed;
 use crate::spill::{Sorted, Sorter};
 
 /// The use of the own score of a position.
@@ -227,6 +228,7 @@ impl Solver {
 /// The next position with an own value, and the value.
 fn next_own(by_size: &mut Sorted) -> Result<Option<(Node, i16)>> {
     let Some((key, value)) = by_size.next_entry()? else { return Ok(None) };
-    let (Some(node), Ok(value)) = (key.last_chunk(), value.try_into()) else { return Ok(None) };
+    let node = key.last_chunk().ok_or_else(changed)?;
+    let value = value.try_into().map_err(|_| changed())?;
     Ok(Some((Node::from_be_bytes(*node), i16::from_le_bytes(value))))
 }

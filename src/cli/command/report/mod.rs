@@ -11,7 +11,7 @@ use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_other_output, open_output};
-use crate::cli::source::Reading;
+use crate::cli::source::{Reading, file_name};
 use crate::cli::terminal::{note, print_line};
 use crate::cli::{columns, json};
 use epdb::library::field::parse_opcode;
@@ -147,14 +147,8 @@ impl Args {
         };
         let outputs = files.iter().map(output).collect::<anyhow::Result<Vec<_>>>()?;
         let known = outputs.iter().find_map(|output| output.facts.as_ref()?.label());
-        let file_name = || match files.first() {
-            Some(file) if *file == Path::new("-") => "stdin".to_string(),
-            file => {
-                let file = file.map(|file| file.file_name().unwrap_or(file.as_os_str()));
-                file.unwrap_or_default().to_string_lossy().into_owned()
-            }
-        };
-        let label = name.or(known).map_or_else(file_name, ToString::to_string);
+        let first_name = || files.first().map_or_else(String::new, |file| file_name(file));
+        let label = name.or(known).map_or_else(first_name, ToString::to_string);
         Ok(Run::new(label, outputs, self.theme))
     }
 }

@@ -9,7 +9,8 @@ use super::counts;
 use crate::cli::json::{GameStats, Library, LibraryStats, Stats};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
-use crate::cli::terminal::note;
+use crate::cli::source::file_name;
+use crate::cli::terminal::{note, of_number};
 use epdb::library::breakdown::Breakdown;
 use epdb::library::census::{CensusTally, GameCensus};
 use epdb::report::grouped;
@@ -116,7 +117,7 @@ impl<'p> Page<'p> {
 
     /// Writes the page, and prints its heading.
     pub(super) fn write(&self, file: &Path) -> anyhow::Result<Outcome> {
-        let names: Vec<String> = self.files.iter().map(|path| name(path)).collect();
+        let names: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
         let subject = if names.is_empty() { "stdin".to_string() } else { names.join(", ") };
         let heading = self.heading.join(", ");
         let page = statistics_page(&StatisticsPage {
@@ -137,20 +138,6 @@ impl<'p> Page<'p> {
     }
 }
 
-fn name(path: &Path) -> String {
-    let name = if path == Path::new("-") {
-        "stdin".as_ref()
-    } else {
-        path.file_name().unwrap_or(path.as_os_str())
-    };
-    name.to_string_lossy().into_owned()
-}
-
 fn counted(count: u64, what: &str) -> String {
-    let (stem, ending) = match (count, what.strip_suffix('y')) {
-        (1, _) => (what, ""),
-        (_, Some(stem)) => (stem, "ies"),
-        (_, None) => (what, "s"),
-    };
-    format!("{} {stem}{ending}", grouped(count.into()))
+    format!("{} {}", grouped(count.into()), of_number(count == 1, what))
 }
