@@ -56,7 +56,7 @@
 //!   `src/archive/reader/mod.rs` opens a section of the file, `src/archive/reader/segments.rs`
 //!   opens a section of a segment. A lookup that needs it is in `src/archive/blocks/lookup.rs` or
 //!   `src/archive/rows/reader.rs`. `Archive::verify` in `src/archive/reader/mod.rs` checks it. Its
-//!   page is `formats/archive.md`.
+//!   page is `formats/archive.md`, with the pages that it names.
 //! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser
 //!   next to `src/source/lichess`; `src/source/lines.rs` if each line is a record; then one match
 //!   arm each in `src/source/open.rs` (read) and `src/source/target.rs` (write or refuse). Its page

@@ -1,4 +1,4 @@
-"""Archives: the file, segments and blocks: formats/archive.md, sections 2, 5.2 to 5.5, 10 and 14."""
+"""Archives: the file, segments and blocks: formats/archive.md, sections 2, 5.2 to 5.5, 7 and 9."""
 from collections import namedtuple
 
 import zstandard
@@ -180,7 +180,7 @@ class Archive:
         reader.read()
         return reader
 
-    # Verbatim archives, section 10.
+    # Verbatim archives, section 7.
 
     def verbatim_files(self):
         items, names = Items(self.find(NAMES)), []
@@ -209,7 +209,7 @@ class Archive:
 
 
 def play_script(items, lines, files):
-    """Section 10.2: appends to the files what the steps say."""
+    """Section 7.2: appends to the files what the steps say."""
     change, lines = None, iter(lines)
 
     def line():
@@ -334,7 +334,7 @@ class SegmentReader:
         return rows
 
     def moved(self, rans, row):
-        """Section 7.4: the move that leads to the next row."""
+        """Section 2.4 of the model: the move that leads to the next row."""
         moves = legal_moves(position_of(row))
         count = len(moves)
         refuse_if(not 1 <= count <= M, "a mode for a move if there is no legal move")

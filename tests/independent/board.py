@@ -210,7 +210,7 @@ def key(identity):
 
 
 def pawn_key(position):
-    """Archive, section 9: the part of the key that comes from pawns."""
+    """Archive, section 6: the part of the key that comes from pawns."""
     key = 0
     for square, piece in enumerate(position.squares):
         if piece in (1, 7):

@@ -1,4 +1,4 @@
-"""The coders of archives: formats/archive.md, section 6."""
+"""The coders of archives: formats/archive_model.md, section 1."""
 from bits import refuse_if
 
 M = 16384
@@ -106,7 +106,7 @@ class IntegerModel:
         return self.heads[length]
 
     def bit_models(self, contexts):
-        """All of them, in the order of section 8.6."""
+        """All of them, in the order of formats/archive_operations.md, section 6."""
         for context in range(contexts):
             yield from self.length(context)[1:]
         for length in range(2, 65):

@@ -1,4 +1,4 @@
-"""The mixing model of level max: formats/archive.md, sections 7.6 to 7.9."""
+"""The mixing model of level max: formats/archive_mixing.md."""
 from bits import refuse_if
 from coder import M, Adaptive, IntegerModel, bit_model, symbol_model
 from model import rank_of

@@ -1,4 +1,4 @@
-"""The model of positions: formats/archive.md, section 7.1 to 7.5."""
+"""The model of positions: formats/archive_model.md, section 2."""
 from heapq import nsmallest
 from itertools import compress
 from operator import not_

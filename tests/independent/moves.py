@@ -69,7 +69,7 @@ class Move:
         return self.san + ("+" if any(board.generate_legal_moves()) else "#")
 
     def coordinates(self):
-        """Notation of UCI, castling as in archive.md, 8.3."""
+        """Notation of UCI, castling as in archive_operations.md, section 3."""
         position, target = self.position, self.target
         if self.castles() and not looks_like_960(position):
             target = (self.origin & 56) + (6 if target > self.origin else 2)

@@ -1,4 +1,4 @@
-"""Operations of records in blocks: formats/archive.md, section 8."""
+"""Operations of records in blocks: formats/archive_operations.md."""
 import re
 
 import tally
@@ -299,7 +299,7 @@ class RecordReader:
         return self.tally_operand
 
     def move(self, field, nth, now):
-        """Section 8.1; `line_row` is the number of the row whose next move may come."""
+        """Section 1; `line_row` is the number of the row whose next move may come."""
         refuse_if(now is None, "a move where there are none")
         moves, is_line = legal_moves(now), field.opcode in LINES
         following = self.block.next[self.line_row] if self.line_row is not None else None
@@ -331,7 +331,7 @@ class RecordReader:
         field.v = value
         return value
 
-    # Texts, section 8.3.
+    # Texts, section 3.
 
     def text(self, field, kind, nth):
         form = self.a.symbol(field.forms[self.follows][min(nth, 1)], 3)
@@ -426,7 +426,7 @@ def with_other_sign(before):
 
 
 class TallyReader:
-    """Section 8.7."""
+    """Section 7."""
 
     def __init__(self, record, field):
         self.record, self.block, self.a, self.models = record, record.block, record.a, field.tallies

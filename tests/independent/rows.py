@@ -1,4 +1,4 @@
-"""Rows of levels default and max, and records made from them: formats/archive.md, sections 5.1 and 7.4."""
+"""Rows of levels default and max, and records made from them: formats/archive.md, section 5.1, and formats/archive_model.md, section 2.4."""
 from bits import little, refuse_if
 from board import RIGHTS, Position, check_rights
 from model import codes_of, rank_of
@@ -78,7 +78,7 @@ def check_form(row):
 
 
 def record_of(row):
-    """The record of a row, without the operations of section 8."""
+    """The record of a row, without its operations (formats/archive_operations.md)."""
     check_form(row)
     position, form = position_of(row), row[0]
     refuse_if(form & 1 and position.rights == (None,) * 4, "Shredder's letters without a right")
@@ -96,7 +96,7 @@ def record_of(row):
 
 
 def row_after(row, move, mode):
-    """Section 7.4: the row that follows from a move."""
+    """Section 2.4 of the model: the row that follows from a move."""
     position = move.after()
     if mode in (15, 17):
         position = position.same_but(en_passant=None)

@@ -1,4 +1,4 @@
-"""The model of texts: formats/archive.md, section 8.4."""
+"""The model of texts: formats/archive_operations.md, section 4."""
 from bits import refuse_if
 
 U32 = 0xFFFFFFFF

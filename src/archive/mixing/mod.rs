@@ -1,5 +1,5 @@
 //! The position model of level max: a position is coded as binary decisions, each predicted by a
-//! small neural network from all previous decisions. `formats/archive.md` specifies it.
+//! small neural network from all previous decisions. `formats/archive_mixing.md` specifies it.
 //!
 //! - **Field**: a part of a row that is coded as one symbol: form, state, a square, a counter.
 //! - **Decision**: whether a field has a certain value. The values of its list are tried in turn,

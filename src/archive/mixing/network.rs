@@ -144,7 +144,7 @@ mod tests {
         (0..300).map(row).collect()
     }
 
-    /// Compares with the formula of `formats/archive.md`, computed with unbounded integers.
+    /// Compares with the formula of `formats/archive_mixing.md`, computed with unbounded integers.
     #[test]
     fn probabilities_are_those_of_the_page() {
         let model = MixingModel::learned(&rows(), 8, 900);

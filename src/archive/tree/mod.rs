@@ -1,5 +1,5 @@
 //! The position model of level default. It has a tree of contexts for each column; each node of the
-//! tree lists the symbols that are frequent in its contexts. `formats/archive.md` specifies it.
+//! tree lists the symbols that are frequent in its contexts. `formats/archive_model.md` specifies it.
 //!
 //! - **Row**: a position as thirteen numbers, the **columns**.
 //! - **Dictionary**: the values of a column that have a **symbol**. Other values are coded as the
