@@ -43,13 +43,13 @@ pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
     pgc::encode(builder.game(), &OPTIONS, out).map(drop)
 }
 
-/// Reads a kept game; `None` if the bytes are not exactly one game.
+/// Reads a kept game; `None` if [`encode`] does not make these bytes of any game.
 pub fn decode(bytes: &[u8]) -> Option<Game> {
     let mut reader = PgcReader::new(bytes, bytes.len());
-    let read = reader.next_game().ok()??;
-    let is_whole = read.raw.len() == bytes.len();
-    let game = read.game.ok().filter(|_| is_whole)?;
-    Some(game.clone())
+    let game = reader.next_game().ok()??.game.ok()?.clone();
+    let mut canonical = Vec::with_capacity(bytes.len());
+    encode(&game, &mut canonical).ok()?;
+    (canonical == bytes).then_some(game)
 }
 
 /// Returns the ID of a game: the first bytes of the BLAKE3 hash of its kept data.

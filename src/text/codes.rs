@@ -731,7 +731,7 @@ codes! {
         "05 02 03 45 43 4f 00 02 03 45 43 4f 00 06",
         "the file is damaged";
     E_PGC_SETUP "E-PGC-SETUP"
-        "SetUp and FEN tags disagree, the FEN is not valid, or moves follow a position that is not playable",
+        "SetUp and FEN tags disagree, the FEN is not valid or not canonical, or moves follow a position that is not playable",
         REFUSED,
         "05 02 05 53 65 74 55 70 01 31 06",
         "the file is damaged";

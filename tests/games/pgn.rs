@@ -493,6 +493,27 @@ fn counters_of_sloppy_fens_are_kept() {
     }
 }
 
+/// A FEN tag in a spelling that PGC does not have becomes canonical; all others stay.
+#[test]
+fn fens_become_canonical() {
+    let home = "r3k2r/8/8/8/8/8/8/R3K2R";
+    for (fen, wanted) in [
+        (format!("{home} w KQkq - 3 40"), format!("{home} w KQkq - 3 40")),
+        (format!("{home} w HAha - 3 40"), format!("{home} w HAha - 3 40")),
+        (format!("{home} w KQkq -"), format!("{home} w KQkq -")),
+        (format!("{home} w - e6"), format!("{home} w - e6")),
+        (format!("{home} w HAkq - 3 40"), format!("{home} w KQkq - 3 40")),
+        (format!("{home}  w qkQK - 03 40"), format!("{home} w KQkq - 3 40")),
+        (format!("{home} w KQkq - 3"), format!("{home} w KQkq - 3 1")),
+        (format!("{home} w KQkq - 3 0"), format!("{home} w KQkq - 3 1")),
+        ("4k3/8/8/8/8/8/8/R3K3 w KQkq - 0 1".into(), "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1".into()),
+    ] {
+        let text = format!("[FEN \"{fen}\"]\n\n40. Ke2 *");
+        let game = super::read_game(text.as_bytes());
+        assert_eq!(game.tag("FEN"), Some(&wanted[..]), "{fen}");
+    }
+}
+
 /// PGN rows of the facts that other projects' tests check.
 #[test]
 fn peer_cases() {

@@ -22,9 +22,9 @@ def kept_bytes(game):
 
 
 def read_game(data):
-    """The game of these bytes; exactly one."""
+    """The game of these bytes; exactly one, and as a writer writes it."""
     games = pgc.read_games(data)
-    refuse_if(len(games) != 1 or games[0].end != len(data), "not exactly one game")
+    refuse_if(len(games) != 1 or kept_bytes(games[0]) != data, "not exactly one game, or not canonical")
     return games[0]
 
 

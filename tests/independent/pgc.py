@@ -49,13 +49,8 @@ class Game:
         if fen is None:
             refuse_if(tags.get("SetUp") == "1", "E-PGC-SETUP")
             return read_position(START.split())[0]
-        fields = fen.split()
-        try:
-            refuse_if(len(fields) < 4, "E-PGC-SETUP")
-            position, _ = read_position(fields[:4], drop=True)
-        except Refused:
-            raise Refused("E-PGC-SETUP") from None
-        is_start = board_text(position) == START and counters(fields) == (0, 1)
+        position, counters = read_fen(fen)
+        is_start = board_text(position) == START and counters == (0, 1)
         refuse_if(tags.get("SetUp") == "0" and not is_start, "E-PGC-SETUP")
         if tags.get("SetUp") != "0":
             tags["SetUp"] = "1"
@@ -64,11 +59,19 @@ class Game:
         return position
 
 
-def counters(fields):
-    """Fields five and six, each judged alone."""
-    clock, number = (fields + ["", ""])[4:6]
-    clock = int(clock) if re.fullmatch("[0-9]+", clock) and int(clock) < 2**32 else 0
-    return clock, int(number) if re.fullmatch("[0-9]+", number) and 1 <= int(number) < 2**32 else 1
+def read_fen(fen):
+    """The position and the counters of a FEN as section 4.2 has it."""
+    fields = fen.split(" ")
+    refuse_if(len(fields) not in (4, 6), "E-PGC-SETUP")
+    try:
+        position, _ = read_position(fields[:4])
+    except Refused:
+        raise Refused("E-PGC-SETUP") from None
+    refuse_if(" ".join(fields[:4]) not in (board_text(position), board_text(position, shredder=True)), "E-PGC-SETUP")
+    refuse_if(not all(re.fullmatch("0|[1-9][0-9]*", field) for field in fields[4:]), "E-PGC-SETUP")
+    clock, number = map(int, fields[4:] or (0, 1))
+    refuse_if(max(clock, number) >= 2**32 or number == 0, "E-PGC-SETUP")
+    return position, (clock, number)
 
 
 def needs_960(position):
@@ -238,7 +241,6 @@ class Reader:
                       "E-PGC-CHECKSUM")
             refuse_if(int(self.sums[0], 16) != crc32c(self.covered), "E-PGC-CHECKSUM")
         refuse_if(self.have_sums and not self.sums, "E-PGC-CHECKSUM")
-        self.game.end = self.items.at
         self.games.append(self.game)
         self.game, self.sums, self.covered = None, [], b""
 

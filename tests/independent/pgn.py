@@ -3,7 +3,7 @@ import re
 
 from bits import refuse_if
 from moves import legal_moves
-from pgc import RESULTS, SEVEN, Game, Line, Ply, counters, normalized
+from pgc import RESULTS, SEVEN, Game, Line, Ply, normalized, read_fen
 
 TOKEN = re.compile(r'\[(\w+) "((?:\\.|[^"\\])*)"\]|\{([^}]*)\}|;([^\n]*)|(?:(?<=\n)|^)%([^\n]*)|([()])|\$(\d+)'
                    r'|(\d+\.+)|(--)|([^\s(){}\[\];$]+)|\s+')
@@ -83,5 +83,5 @@ def game_text(game):
     names = [*SEVEN, *sorted(set(game.tags) - set(SEVEN))]
     quoted = lambda value: value.replace("\\", "\\\\").replace('"', '\\"')
     tags = [f'[{name} "{quoted(game.tags[name])}"]' for name in names]
-    number = counters(game.tags["FEN"].split())[1] if "FEN" in game.tags else 1
+    number = read_fen(game.tags["FEN"])[1][1] if "FEN" in game.tags else 1
     return " ".join([*tags, *movetext(game.line, number, game.start().black), game.tags["Result"]])

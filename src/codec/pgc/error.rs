@@ -62,6 +62,14 @@ pub enum PgcErrorKind {
     /// Tags that a game cannot have.
     #[error(transparent)]
     Tags(TagError),
+    /// A `FEN` tag with a valid position in another spelling than those of the format.
+    #[error("the FEN tag is `{found}`; expected `{expected}`")]
+    Fen {
+        /// Value of the tag; a long one is cut.
+        found: String,
+        /// Canonical FEN of the position and its counters.
+        expected: String,
+    },
     /// The game has more bytes than the limit.
     #[error("the game has more than {0} bytes")]
     TooLong(usize),
@@ -106,6 +114,7 @@ impl PgcErrorKind {
                 TagError::NoFen | TagError::Contradiction | TagError::Fen(_) => codes::E_PGC_SETUP,
                 error => error.code(),
             },
+            PgcErrorKind::Fen { .. } => codes::E_PGC_SETUP,
             PgcErrorKind::Checksum { .. }
             | PgcErrorKind::ChecksumForm
             | PgcErrorKind::NoChecksum => codes::E_PGC_CHECKSUM,

@@ -382,12 +382,18 @@ impl Assembly<'_> {
     /// Applies the rules for tags when all tags are known.
     fn begin_movetext(&mut self) -> Result<(), PgcErrorKind> {
         if !std::mem::replace(&mut self.in_movetext, true) {
+            let found = self.builder.game().tag("FEN").map(str::to_owned);
             let repairs = tags::apply_rules(self.builder).map_err(|error| match error {
                 TagError::Build(error) => PgcErrorKind::Build(error),
                 error => PgcErrorKind::Tags(error),
             })?;
             if repairs.contains(&TagRepair::NoFen) {
                 return Err(PgcErrorKind::Tags(TagError::NoFen));
+            }
+            let fen = self.builder.game().tag("FEN");
+            if let Some((found, expected)) = found.zip(fen).filter(|(found, fen)| found != fen) {
+                let found = found.chars().take(120).collect();
+                return Err(PgcErrorKind::Fen { found, expected: expected.to_owned() });
             }
         }
         Ok(())

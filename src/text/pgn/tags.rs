@@ -13,7 +13,8 @@ use super::ending::Ending;
 use crate::model::{
     BuildError, Counters, DOUBLE_FORFEIT, EpdRecord, GameBuilder, GameResult, Opcode, Start,
 };
-use crate::text::{Diagnostic, Profile, codes, fen};
+use crate::text::fields::{CounterText, write_with_counters};
+use crate::text::{CastlingForm, Diagnostic, EnPassantForm, Profile, codes, fen};
 
 /// A reason to refuse the tags of a game.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -127,8 +128,8 @@ fn check_variant(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagErro
     }
 }
 
-/// Sets the start of a game from its tags, and adds tags that a game with a FEN needs: `SetUp "1"`,
-/// and `Variant "Chess960"` if castling needs it.
+/// Sets the start of a game from its tags. The FEN becomes canonical, and tags are added that a game
+/// with a FEN needs: `SetUp "1"`, and `Variant "Chess960"` if castling needs it.
 fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
     let game = builder.game();
     let is_due = game.tag("SetUp") == Some("1") || game.has_tag("FEN");
@@ -141,6 +142,11 @@ fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
     };
     let (record, repair) = read_fen(fen)?;
     let start = Start { position: *record.position(), counters: counters(&record, fen) };
+    if !is_exact_fen(fen, &start) {
+        let canonical = fen_text(&start, CastlingForm::XFen, CounterText::Fields(start.counters));
+        builder.set_tag("FEN", &canonical)?;
+    }
+    let game = builder.game();
     if game.tag("SetUp") == Some("0") {
         return if start == Start::ARRAY { Ok(repair) } else { Err(TagError::Contradiction) };
     }
@@ -159,16 +165,37 @@ fn is_unknown(value: &str) -> bool {
     matches!(value.trim(), "" | "?" | "-" | "*")
 }
 
-/// Parses a FEN. If the standard profile refuses it, it is parsed in the lenient profile.
+/// Parses a FEN. If the standard profile refuses it even with counters added, it is parsed in the
+/// lenient profile.
 fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
     let error = match fen::parse(fen.as_bytes(), Profile::Standard) {
         Ok(record) => return Ok((record, None)),
         Err(error) => error,
     };
-    match fen::parse(fen.as_bytes(), Profile::Lenient) {
+    let with_counters = format!("{fen} 0 1");
+    let record = fen::parse(with_counters.as_bytes(), Profile::Standard)
+        .or_else(|_| fen::parse(fen.as_bytes(), Profile::Lenient));
+    match record {
         Ok(record) => Ok((record, Some(TagRepair::LenientFen))),
         Err(_) => Err(TagError::Fen(error)),
     }
+}
+
+/// Whether a FEN is one of the spellings of a start that every reader of PGC takes: X-FEN or
+/// Shredder-FEN, with or without counters, and otherwise canonical.
+fn is_exact_fen(fen: &str, start: &Start) -> bool {
+    [CastlingForm::XFen, CastlingForm::Shredder].into_iter().any(|castling| {
+        [CounterText::Fields(start.counters), CounterText::None]
+            .into_iter()
+            .any(|counters| fen_text(start, castling, counters) == fen)
+    })
+}
+
+fn fen_text(start: &Start, castling: CastlingForm, counters: CounterText) -> String {
+    let mut text = Vec::new();
+    let en_passant = EnPassantForm::Keep;
+    write_with_counters(&start.position, castling, en_passant, counters, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Names of standard chess and of Chess960 in the files of many programs. Characters other than
