@@ -11,7 +11,7 @@ from record import (LINES, MOST_BYTES, MOVES, OPCODE, STANDARD, Operand, Place, 
 from rows import HAS_OPERATIONS, has_clock, has_number, position_of, record_of
 from texts import TextModel
 
-MOST_LISTS, MOST_NAMED = 64, 64
+MOST_SHAPES, MOST_NAMED = 64, 64
 
 
 class Integers:
@@ -35,10 +35,10 @@ class Integers:
 
 class TallyModels:
     def __init__(self):
-        self.parts, self.is_known_cell = IntegerModel(), bit_model()
+        self.parts, self.is_inherited_cell = IntegerModel(), bit_model()
         self.has, self.cell_value = [bit_model() for _ in range(4)], [IntegerModel() for _ in range(4)]
-        self.moves, self.beyond = IntegerModel(), IntegerModel()
-        self.is_next, self.is_rest = [bit_model(), bit_model()], [bit_model(), bit_model()]
+        self.moves, self.surplus = IntegerModel(), IntegerModel()
+        self.is_next, self.is_remaining = [bit_model(), bit_model()], [bit_model(), bit_model()]
         self.is_single, self.result = bit_model(), symbol_model(3)
         self.count = [IntegerModel() for _ in range(4)]
         self.rated = [symbol_model(3), symbol_model(3)]
@@ -48,13 +48,13 @@ class TallyModels:
 
     def bit_models(self):
         yield from self.parts.bit_models(1)
-        yield self.is_known_cell
+        yield self.is_inherited_cell
         yield from self.has
         for model in self.cell_value:
             yield from model.bit_models(1)
         yield from self.moves.bit_models(2)
-        yield from self.beyond.bit_models(2)
-        yield from self.is_next + self.is_rest
+        yield from self.surplus.bit_models(2)
+        yield from self.is_next + self.is_remaining
         yield self.is_single
         yield from self.result[1:]
         for model in self.count:
@@ -69,11 +69,11 @@ class TallyModels:
         yield from self.span.bit_models(1)
 
 
-class Field:
+class OpcodeEntry:
     """An opcode with its models."""
 
     def __init__(self, opcode):
-        self.opcode, self.v, self.before = opcode, 0, []
+        self.opcode, self.v, self.previous = opcode, 0, []
         self.kinds = [[symbol_model(3) for _ in range(5)] for _ in range(4)]
         self.forms = [[symbol_model(3), symbol_model(3)] for _ in range(2)]  # follows, later operands
         self.is_first, self.is_next = bit_model(), [bit_model(), bit_model()]
@@ -98,27 +98,27 @@ class State:
     """The models with which a block begins."""
 
     def __init__(self):
-        self.shape, self.shape_len, self.field = IntegerModel(), IntegerModel(), IntegerModel()
+        self.shape, self.shape_len, self.known_opcode = IntegerModel(), IntegerModel(), IntegerModel()
         self.name_len, self.name_bytes = symbol_model(4), symbol_model(8)
         self.list_len, self.first_number = IntegerModel(), IntegerModel()
         self.is_as_long, self.rises = bit_model(), bit_model()
         self.number_step = [IntegerModel() for _ in range(33)]
-        self.fields = [Field(opcode) for opcode in STANDARD[:51]]
+        self.entries = [OpcodeEntry(opcode) for opcode in STANDARD[:51]]
         self.shapes = []
 
     def bit_models(self, starting):
-        for model in (self.shape, self.shape_len, self.field):
+        for model in (self.shape, self.shape_len, self.known_opcode):
             yield from model.bit_models(1)
         yield from self.name_len[1:]
         yield from self.name_bytes[1:]
-        for field in starting:
-            yield from field.bit_models()
+        for entry in starting:
+            yield from entry.bit_models()
 
-    def add_field(self, name):
+    def add_entry(self, name):
         opcode = bytes(name).decode("latin-1")
-        refuse_if(not OPCODE.fullmatch(opcode) or any(field.opcode == opcode for field in self.fields),
+        refuse_if(not OPCODE.fullmatch(opcode) or any(entry.opcode == opcode for entry in self.entries),
                   "a new opcode that is none, or not new")
-        self.fields.append(Field(opcode))
+        self.entries.append(OpcodeEntry(opcode))
 
 
 def read_start(data):
@@ -130,13 +130,13 @@ def read_start(data):
     many = a.number(n)
     refuse_if(many > MOST_NAMED, "too many opcodes")
     for _ in range(many):
-        state.add_field([a.symbol(name_bytes, 8) for _ in range(min(a.number(n), 15))])
+        state.add_entry([a.symbol(name_bytes, 8) for _ in range(min(a.number(n), 15))])
     many = a.number(n)
-    refuse_if(many > MOST_LISTS, "too many lists")
+    refuse_if(many > MOST_SHAPES, "too many shapes")
     for _ in range(many):
         state.shapes.append(_shape_of_start(a, n, state))
-    refuse_if(len({tuple(field.opcode for field in shape) for shape in state.shapes}) != many, "a list twice")
-    starting = [field for field in state.fields if _begins(a, n, field)]
+    refuse_if(len({tuple(entry.opcode for entry in shape) for shape in state.shapes}) != many, "a shape twice")
+    starting = [entry for entry in state.entries if _begins(a, n, entry)]
     seen = min(a.number(n), 11)
     is_there, is_likely, probability, known = [bit_model(), bit_model()], bit_model(), symbol_model(6), 0
     for model in state.bit_models(starting):
@@ -152,8 +152,8 @@ def _shape_of_start(a, n, state):
     shape = []
     for _ in range(a.number(n)):
         nth = a.number(n)
-        refuse_if(nth >= len(state.fields), "a field that does not exist")
-        shape.append(state.fields[nth])
+        refuse_if(nth >= len(state.entries), "an entry that does not exist")
+        shape.append(state.entries[nth])
         check_ascending(shape)
     return shape
 
@@ -162,14 +162,14 @@ def check_ascending(shape):
     refuse_if(len(shape) > 1 and shape[-2].opcode >= shape[-1].opcode, "opcodes that do not ascend")
 
 
-def _begins(a, n, field):
+def _begins(a, n, entry):
     if not a.number(n):
         return False
-    for integers in field.integers:
+    for integers in entry.integers:
         integers.left = [min(a.number(n), 512) for _ in range(3)]
         integers.has = [a.number(n), a.number(n)]
-    if field.opcode == "tally":
-        field.has_tally = a.number(n)
+    if entry.opcode == "tally":
+        entry.has_tally = a.number(n)
     return True
 
 
@@ -217,18 +217,18 @@ class RecordReader:
 
     def read(self):
         operations = []
-        for field in self.shape():
+        for entry in self.shape():
             self.block.spend(32)
-            operations.append((field, self.operands(field)))
+            operations.append((entry, self.operands(entry)))
         refuse_if(not operations, "no operations at all")
-        for field, operands in operations:
+        for entry, operands in operations:
             operands[:] = [self.resolved(operand) for operand in operands]
-            check_operands(field.opcode, operands, self.position)
-            self.check_counter(field.opcode, operands)
-            field.before = [b"" if operand is self.tally_operand else operand_text(operand, quotes=False)
+            check_operands(entry.opcode, operands, self.position)
+            self.check_counter(entry.opcode, operands)
+            entry.previous = [b"" if operand is self.tally_operand else operand_text(operand, quotes=False)
                             for operand in operands]
         counters = self.record.operations
-        self.record.operations = sorted(counters + [(field.opcode, operands) for field, operands in operations])
+        self.record.operations = sorted(counters + [(entry.opcode, operands) for entry, operands in operations])
         opcodes = [opcode for opcode, _ in self.record.operations]
         refuse_if(len(set(opcodes)) != len(opcodes), "a counter twice")
         refuse_if(len(write_record(self.record)) > MOST_BYTES, "a record over its limit")
@@ -243,68 +243,68 @@ class RecordReader:
 
     def shape(self):
         a, state = self.a, self.state
-        place = a.number(state.shape)
-        refuse_if(place > len(state.shapes), "a place of a shape beyond the last")
-        if place < len(state.shapes):
-            fields = state.shapes.pop(place)
+        index = a.number(state.shape)
+        refuse_if(index > len(state.shapes), "an index of a shape above their number")
+        if index < len(state.shapes):
+            entries = state.shapes.pop(index)
         else:
-            fields = []
+            entries = []
             for _ in range(a.number(state.shape_len)):
-                fields.append(self.opcode())
-                check_ascending(fields)
+                entries.append(self.opcode())
+                check_ascending(entries)
                 self.block.spend(0)
-        state.shapes.insert(0, fields)
-        return fields
+        state.shapes.insert(0, entries)
+        return entries
 
     def opcode(self):
         a, state = self.a, self.state
-        nth = a.number(state.field)
-        refuse_if(nth > len(state.fields), "a field that does not exist")
-        if nth == len(state.fields):
+        nth = a.number(state.known_opcode)
+        refuse_if(nth > len(state.entries), "an entry that does not exist")
+        if nth == len(state.entries):
             size = a.symbol(state.name_len, 4)
-            state.add_field([a.symbol(state.name_bytes, 8) for _ in range(size)])
-        return state.fields[nth]
+            state.add_entry([a.symbol(state.name_bytes, 8) for _ in range(size)])
+        return state.entries[nth]
 
-    def operands(self, field):
+    def operands(self, entry):
         operands, last = [], 0
-        place = Place(field.opcode, self.position)
+        place = Place(entry.opcode, self.position)
         self.line_row = self.nth
         while True:
-            kind = self.a.symbol(field.kinds[min(len(operands), 3)][last], 3)
+            kind = self.a.symbol(entry.kinds[min(len(operands), 3)][last], 3)
             if kind == 0:
                 return operands
             refuse_if(last == 5, "an operand after a tally")
-            operands.append(self.operand(field, kind, len(operands), place))
+            operands.append(self.operand(entry, kind, len(operands), place))
             self.block.spend(32)
             place.pass_over(operands[-1])
             if kind == 5:
-                refuse_if(self.a.symbol(field.kinds[1][3], 3) != 0, "an operand after a tally")
+                refuse_if(self.a.symbol(entry.kinds[1][3], 3) != 0, "an operand after a tally")
                 return operands
             last = kind
 
-    def operand(self, field, kind, nth, place):
+    def operand(self, entry, kind, nth, place):
         if kind == 1:
-            refuse_if(field.opcode not in MOVES, "a move in an opcode that takes none")
-            move = self.move(field, nth, place.now)
+            refuse_if(entry.opcode not in MOVES, "a move in an opcode that takes none")
+            move = self.move(entry, nth, place.now)
             if self.first_move is None:
                 self.first_move = move
             return Operand("move", move)
         if kind == 2:
-            return Operand("integer", self.integer(field))
+            return Operand("integer", self.integer(entry))
         if kind in (3, 4):
-            return self.text(field, kind, nth)
-        refuse_if(kind != 5 or field.opcode != "tally" or nth, "an unknown kind of operand")
-        parts = TallyReader(self, field).read()
+            return self.text(entry, kind, nth)
+        refuse_if(kind != 5 or entry.opcode != "tally" or nth, "an unknown kind of operand")
+        parts = TallyReader(self, entry).read()
         self.tally_operand = Operand("string", tally.tally_text(parts).encode())
         return self.tally_operand
 
-    def move(self, field, nth, now):
+    def move(self, entry, nth, now):
         """Section 1; `line_row` is the number of the row whose next move may come."""
         refuse_if(now is None, "a move where there are none")
-        moves, is_line = legal_moves(now), field.opcode in LINES
+        moves, is_line = legal_moves(now), entry.opcode in LINES
         following = self.block.next[self.line_row] if self.line_row is not None else None
         here = following and move_in(moves, following)
-        if here and self.a.adaptive_bit(field.is_next[min(nth, 1)]):
+        if here and self.a.adaptive_bit(entry.is_next[min(nth, 1)]):
             self.line_row = self.line_row + 1 if is_line else None
             return here
         if is_line:
@@ -312,9 +312,9 @@ class RecordReader:
         refuse_if(not moves, "a move although none is legal")
         return moves[self.a.uniform(len(moves))]
 
-    def integer(self, field):
-        a, follows, v = self.a, self.follows, field.v
-        models = field.integers[follows]
+    def integer(self, entry):
+        a, follows, v = self.a, self.follows, entry.v
+        models = entry.integers[follows]
         left, predicted = models.left, [0, v, -v]
         j = 0 if min(left[1], left[2]) >= left[0] else 2 if left[2] < left[1] else 1
         if j > 0 and not a.adaptive_bit(models.is_near):
@@ -328,42 +328,42 @@ class RecordReader:
         refuse_if(not -2**63 <= value < 2**64, "an integer out of range")
         for i in range(3):
             left[i] += (value - predicted[i]).bit_length() - left[i] // 4
-        field.v = value
+        entry.v = value
         return value
 
     # Texts, section 3.
 
-    def text(self, field, kind, nth):
-        form = self.a.symbol(field.forms[self.follows][min(nth, 1)], 3)
-        before = field.before[nth] if nth < len(field.before) else b""
+    def text(self, entry, kind, nth):
+        form = self.a.symbol(entry.forms[self.follows][min(nth, 1)], 3)
+        previous = entry.previous[nth] if nth < len(entry.previous) else b""
         if form in (5, 6):
             return form, kind
-        text = self.plain_text(field, form, before)
+        text = self.plain_text(entry, form, previous)
         self.block.spend(len(text))
         return text_operand(kind, text)
 
-    def plain_text(self, field, form, before):
+    def plain_text(self, entry, form, previous):
         if form == 0:
-            return self.block.texts.read(self.a, self.state.fields.index(field) + 1, before, self.block)
+            return self.block.texts.read(self.a, self.state.entries.index(entry) + 1, previous, self.block)
         if form == 1:
-            return before
+            return previous
         if form == 2:
-            return increased(before)
+            return increased(previous)
         if form == 3:
-            self.moves_list = self.list_of_moves(field)
+            self.moves_list = self.list_of_moves(entry)
             return b" ".join(move.text().encode() for move in self.moves_list)
         if form == 4:
             self.numbers_list = self.list_of_numbers()
             return b" ".join(b"%d" % number for number in self.numbers_list)
-        return with_other_sign(before)
+        return with_other_sign(previous)
 
-    def list_of_moves(self, field):
+    def list_of_moves(self, entry):
         many, rest, taken = self.a.number(self.state.list_len), list(legal_moves(self.position)), []
         refuse_if(not 2 <= many <= len(rest), "a list of moves that does not fit")
         for nth in range(many):
             if nth == 0 and self.first_move is not None:
                 first = move_in(rest, self.first_move)
-                if self.a.adaptive_bit(field.is_first):
+                if self.a.adaptive_bit(entry.is_first):
                     refuse_if(first is None, "a move that is not legal")
                     rest.remove(first)
                     taken.append(first)
@@ -414,49 +414,49 @@ def text_operand(kind, text):
     return operand_of_string(text) if kind == 3 else Operand("unquoted", text)
 
 
-def increased(before):
-    match = re.fullmatch(rb"(.*?)([0-9]+)([^0-9]*)", before, re.DOTALL)
+def increased(previous):
+    match = re.fullmatch(rb"(.*?)([0-9]+)([^0-9]*)", previous, re.DOTALL)
     refuse_if(not match, "no digits to increase")
     return match[1] + b"%0*d" % (len(match[2]), int(match[2]) + 1) + match[3]
 
 
-def with_other_sign(before):
-    refuse_if(not re.fullmatch(rb"0|-?[1-9][0-9]*", before), "no number with another sign")
-    return before if before == b"0" else before[1:] if before[:1] == b"-" else b"-" + before
+def with_other_sign(previous):
+    refuse_if(not re.fullmatch(rb"0|-?[1-9][0-9]*", previous), "no number with another sign")
+    return previous if previous == b"0" else previous[1:] if previous[:1] == b"-" else b"-" + previous
 
 
 class TallyReader:
     """Section 7."""
 
-    def __init__(self, record, field):
-        self.record, self.block, self.a, self.models = record, record.block, record.a, field.tallies
+    def __init__(self, record, entry):
+        self.record, self.block, self.a, self.models = record, record.block, record.a, entry.tallies
         refuse_if(not playable(record.position), "a tally of a board that is not playable")
 
     def read(self):
-        a, block, models, led = self.a, self.block, self.models, []
-        before = block.next[self.record.nth - 1] if self.record.nth else None
-        if before:
+        a, block, models, inherited = self.a, self.block, self.models, []
+        arrived = block.next[self.record.nth - 1] if self.record.nth else None
+        if arrived:
             for part in block.last_tally:
-                led += [(part.cell, counts.by_the_other_side()) for move, counts in part.moves
-                        if move.is_same(before)]
+                inherited += [(part.cell, counts.by_the_other_side()) for move, counts in part.moves
+                              if move.is_same(arrived)]
         parts = []
         for nth in range(a.number(models.parts) + 1):
             block.spend(16)
-            parts.append(self.part(self.cell(nth, led), led))
+            parts.append(self.part(self.cell(nth, inherited), inherited))
         tally.check_tally(parts)
         block.last_tally = parts
         return parts
 
-    def cell(self, nth, led):
+    def cell(self, nth, inherited):
         a, models = self.a, self.models
-        if nth < len(led) and a.adaptive_bit(models.is_known_cell):
-            return led[nth][0]
+        if nth < len(inherited) and a.adaptive_bit(models.is_inherited_cell):
+            return inherited[nth][0]
         return tuple(a.number(models.cell_value[k]) if a.adaptive_bit(models.has[k]) else None for k in range(4))
 
-    def part(self, cell, led):
+    def part(self, cell, inherited):
         a, block, models = self.a, self.block, self.models
-        came = next((counts for its_cell, counts in led if its_cell == cell), None)
-        context, rest, moves = int(came is not None), came, []
+        expected = next((counts for its_cell, counts in inherited if its_cell == cell), None)
+        context, remaining, moves = int(expected is not None), expected, []
         left = list(legal_moves(self.record.position))
         following = block.next[self.record.nth]
         for k in range(a.number(models.moves, context)):
@@ -466,21 +466,21 @@ class TallyReader:
                 refuse_if(not left, "a move although none is left")
                 here = left[a.uniform(len(left))]
             left.remove(here)
-            if rest and rest.games() and a.adaptive_bit(models.is_rest[min(k, 1)]):
-                counts = tally.Counts(rest.results, rest.elo, rest.opponents)
+            if remaining and remaining.games() and a.adaptive_bit(models.is_remaining[min(k, 1)]):
+                counts = tally.Counts(remaining.results, remaining.elo, remaining.opponents)
             else:
                 counts = self.new_counts()
-            counts.years = self.years(came)
-            rest = rest and rest.less(counts)
+            counts.years = self.years(expected)
+            remaining = remaining and remaining.less(counts)
             moves.append((here, counts))
         part = tally.Part(cell, 0, moves)
-        part.reached = part.games_of_moves() + tally.unsigned(a.number(models.beyond, context))
+        part.reached = part.games_of_moves() + tally.unsigned(a.number(models.surplus, context))
         return part
 
-    def years(self, came):
+    def years(self, expected):
         a, models, block = self.a, self.models, self.block
-        if came and came.years and a.adaptive_bit(models.are_same_years):
-            return came.years
+        if expected and expected.years and a.adaptive_bit(models.are_same_years):
+            return expected.years
         how = a.symbol(models.years, 3)
         refuse_if(how > 2, "an unknown number of years")
         if not how:

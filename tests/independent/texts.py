@@ -28,7 +28,7 @@ class TextModel:
     words = None
 
     def __init__(self):
-        self.slots = [0x8000] * (7 * 65536)
+        self.bins = [0x8000] * (7 * 65536)
         self.weights = [[26214] * 7 for _ in range(256)]
 
     @classmethod
@@ -39,20 +39,20 @@ class TextModel:
             for line in words.split(b"\n"):
                 cls.words.train(line)
         copy = cls.__new__(cls)
-        copy.slots, copy.weights = list(cls.words.slots), [list(row) for row in cls.words.weights]
+        copy.bins, copy.weights = list(cls.words.bins), [list(row) for row in cls.words.weights]
         return copy
 
     def train(self, text):
         given = iter(bit for byte in text + b"\0" for bit in f"{byte:08b}")
         self._text(lambda p: int(next(given)), 0, b"", None)
 
-    def read(self, a, number, before, block):
-        return self._text(a.bit, number, before, block)
+    def read(self, a, number, previous, block):
+        return self._text(a.bit, number, previous, block)
 
-    def _text(self, bit, number, before, block):
+    def _text(self, bit, number, previous, block):
         text, word = bytearray(), 0
         while True:
-            byte = self.byte(bit, self.contexts(number, text, word, before))
+            byte = self.byte(bit, self.contexts(number, text, word, previous))
             if byte == 0:
                 return bytes(text)
             text.append(byte)
@@ -61,19 +61,19 @@ class TextModel:
             is_letter = 65 <= byte <= 90 or 97 <= byte <= 122
             word = (word + byte) * 0x2C1B3C6D & U32 if is_letter else 0
 
-    def contexts(self, number, text, word, before):
+    def contexts(self, number, text, word, previous):
         last = [int.from_bytes(text[-n:][::-1], "little") for n in (1, 2, 3, 4)]
         i = len(text)
-        at = lambda place: before[place] if place < len(before) else 0
+        at = lambda place: previous[place] if place < len(previous) else 0
         return [number, *last, word, (at(i) * 65536 + at(i + 1) * 256 + (text[-1] if text else 0)) & U32]
 
     def byte(self, bit, contexts):
-        q, slots, stretch = 1, self.slots, TABLES.stretch
+        q, bins, stretch = 1, self.bins, TABLES.stretch
         hashes = [(context + n * 0x9E3779B1) * 0x85EBCA6B & U32 for n, context in enumerate(contexts, 1)]
         for _ in range(8):
             turn = q * 0x9E3779B1
             at = [(nth << 16) + ((((h ^ turn) & U32) * 0xC2B2AE35 & U32) >> 16) for nth, h in enumerate(hashes)]
-            x = [stretch[slots[s] >> 4] for s in at]
+            x = [stretch[bins[s] >> 4] for s in at]
             weights = self.weights[q]
             p = TABLES.squash[min(max(sum(w * v for w, v in zip(weights, x)) >> 16, -2047), 2047)]
             one = bit(16 * p)
@@ -81,11 +81,11 @@ class TextModel:
             for n in range(7):
                 weights[n] += (x[n] * e * 10 + 8192) >> 14
             for s in at:
-                c, h = slots[s] & 15, slots[s] & 0xFFF0
+                c, h = bins[s] & 15, bins[s] & 0xFFF0
                 if one:
                     h += 2 * (65535 - h) // (2 * c + 3)
                 else:
                     h -= 2 * h // (2 * c + 3)
-                slots[s] = h & 0xFFF0 | min(c + 1, 14)
+                bins[s] = h & 0xFFF0 | min(c + 1, 14)
             q = q << 1 | one
         return q - 256
