@@ -23,7 +23,7 @@ def reversed_rank(rank):
     return rank_of(codes_of(rank)[::-1])
 
 
-def facing(rank):
+def swapped(rank):
     return rank_of([n + 6 if 1 <= n <= 6 else n - 6 if 7 <= n <= 12 else 0 for n in codes_of(rank)])
 
 
@@ -166,7 +166,7 @@ class LevelModels:
     def __init__(self):
         self.len, self.first, self.gap, self.count, self.escapes, self.children, self.first_value, self.value_gap = \
             (IntegerModel() for _ in range(8))
-        self.asked = [bit_model() for _ in range(64)]
+        self.is_listed = [bit_model() for _ in range(64)]
 
 
 class ModelReader:
@@ -175,8 +175,8 @@ class ModelReader:
         self.flags, self.class_len, self.common = IntegerModel(), IntegerModel(), IntegerModel()
         self.squares = [[symbol_model(4) for _ in range(256)] for _ in range(3)]
         self.values = [IntegerModel() for _ in range(13)]
-        self.is_faced = [bit_model() for _ in range(32)]
-        self.faced_class = [symbol_model(5) for _ in range(32)]
+        self.has_swapped = [bit_model() for _ in range(32)]
+        self.swapped_class = [symbol_model(5) for _ in range(32)]
         self.model = Model()
 
     def read(self):
@@ -212,15 +212,15 @@ class ModelReader:
         TreeReader(self, column).node(0, None, [])
 
     def dictionary(self, c, column):
-        a, faced = self.a, []
+        a, copied = self.a, []
         other = {4: 2, 5: 3, 7: 6, 9: 8}.get(c)
         if other is not None and not (c == 4 and self.model.mirrors):
             for v, k in zip(self.model.columns[other].dictionary, self.model.columns[other].classes):
-                if a.adaptive_bit(self.is_faced[k]):
-                    faced.append((facing(v), a.symbol(self.faced_class[k], 5)))
+                if a.adaptive_bit(self.has_swapped[k]):
+                    copied.append((swapped(v), a.symbol(self.swapped_class[k], 5)))
         turn = reversed_rank if c in RANKS else lambda v: v
         for k in range(31, -1, -1):
-            in_class, before = [turn(v) for v, its_class in faced if its_class == k], 0
+            in_class, before = [turn(v) for v, its_class in copied if its_class == k], 0
             more = a.number(self.class_len)
             refuse_if(len(column.dictionary) + len(in_class) + more > MOST_VALUES, "too many values")
             for nth in range(more):
@@ -259,21 +259,21 @@ def symbol_facts(rank):
 
 
 class Hints:
-    """The symbols of lists of nodes: `having` counts the lists that have a symbol."""
+    """The symbol lists of nodes: `lists_with` has for each symbol the number of lists with it."""
 
     def __init__(self):
-        self.lists, self.having, self.with_count = 0, {}, {}
+        self.lists, self.lists_with, self.with_count = 0, {}, {}
 
     def add(self, symbols):
         self.lists += 1
         for s in symbols:
-            before = self.having.get(s, 0)
+            before = self.lists_with.get(s, 0)
             if before:
                 self.with_count[before].remove(s)
-            self.having[s] = before + 1
+            self.lists_with[s] = before + 1
             self.with_count.setdefault(before + 1, set()).add(s)
 
-    def likely(self):
+    def candidates(self):
         """At most 32 symbols, those of most lists first."""
         found = []
         for count in sorted(self.with_count, reverse=True):
@@ -340,13 +340,13 @@ class TreeReader:
         order, possible, impossible = self.order(path)
         if level > 1:
             hints = self.hints[level - 1]
-            for s in hints.likely():
+            for s in hints.candidates():
                 if len(found) == many:
                     break
                 if impossible[s]:
                     continue
                 left = min(many - len(found), 4) - 1
-                if a.adaptive_bit(k.asked[16 * left + hints.having[s] * 15 // hints.lists]):
+                if a.adaptive_bit(k.is_listed[16 * left + hints.lists_with[s] * 15 // hints.lists]):
                     found.append(s)
         at = 0
         for nth in range(many - len(found)):
